@@ -1,0 +1,107 @@
+"""The command line: one module a command, imported when that command runs.
+
+A command is a function of its module with the module's name, or a Typer app called `app` for a group of commands.
+It returns nothing or its exit code. What it raises as `OtelcovError` becomes text on stderr and an exit code here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from otelcov.ground import errors
+
+
+class Command(NamedTuple):
+    """A command before it is imported: enough for `otelcov --help`."""
+
+    name: str
+    help: str
+    module: str | None = None  # where it is not called like the command
+
+    def load(self) -> Any:
+        name = self.module or self.name.replace("-", "_")
+        found = import_module(f"otelcov.cli.{name}")
+        app = getattr(found, "app", None)
+        if app is None:
+            app = typer.Typer(rich_markup_mode=None, add_completion=False)
+            app.command(self.name)(getattr(found, name))
+        command = typer.main.get_command(app)
+        command.name = self.name
+        return command
+
+
+# In the order in which a newcomer meets them.
+COMMANDS = (
+    Command("demo", "Show the whole loop: a collector, scripted agents, a report."),
+    Command("collect", "Receive spans over OTLP and keep them."),
+    Command("import", "Take OTLP files into a store.", module="import_"),
+    Command("report", "Say what the agents exercised, and what not."),
+    Command("runs", "List the runs of a window."),
+    Command("gate", "Judge a window by a gate file."),
+    Command("prune", "Remove old spans, a trace or a conversation."),
+    Command("doctor", "Check ports, TLS, disk and the way of a span; say what spans lack."),
+    Command("config", "Show the configuration in force and where it comes from."),
+)
+
+
+class _Commands(TyperGroup):
+    """Lists commands from the table, imports one only to run it, and turns errors into exit codes."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, stub, rest = super().resolve_command(ctx, args)
+        return name, stub and _BY_NAME[str(stub.name)].load(), rest
+
+    def invoke(self, ctx: Any) -> None:
+        try:
+            code = super().invoke(ctx)
+        except errors.OtelcovError as error:
+            typer.echo(str(error), err=True)
+            code = error.exit_code
+        except BrokenPipeError:
+            raise  # the reader of our output has had enough; Typer ends quietly
+        except OSError as error:
+            typer.echo(f"Couldn't use {error.filename or 'a file or socket'}: {error.strerror or error}.", err=True)
+            code = errors.STORE
+        if isinstance(code, int) and code:
+            raise typer.Exit(code)
+
+
+_BY_NAME = {command.name: command for command in COMMANDS}
+
+_app = typer.Typer(name="otelcov", cls=_Commands, rich_markup_mode=None, no_args_is_help=True)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"otelcov {version('otelcov')}")
+        raise typer.Exit
+
+
+@_app.callback()
+def _otelcov(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Coverage of AI agents from their OpenTelemetry traces."""
+
+
+def cli() -> TyperGroup:
+    """The command tree, for `CliRunner` and for the tests of the documentation."""
+    group = typer.main.get_command(_app)
+    assert isinstance(group, TyperGroup)
+    for command in COMMANDS:
+        group.add_command(TyperCommand(command.name, help=command.help))
+    return group
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """The `otelcov` command."""
+    cli().main(args=args, prog_name="otelcov")

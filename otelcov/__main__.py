@@ -1,0 +1,5 @@
+"""`python -m otelcov`."""
+
+from otelcov.cli import main
+
+main()

@@ -1,0 +1,280 @@
+"""What otelcov.toml says, checked; every value knows where it came from.
+
+Read from `--config FILE`, else `./otelcov.toml`, else `[tool.otelcov]` in `./pyproject.toml`. A key of `[coverage]`,
+`[runs]` or `[collect]` may also come from the environment: `OTELCOV_<KEY>`. A section that a later command needs is
+one more model here and one more field of `Config`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+
+from otelcov.ground import windows
+from otelcov.ground.errors import ConfigError, UsageError, did_you_mean
+
+DIMENSIONS = ("tool", "path", "state", "boundary", "model")
+SEED_BOUNDARIES = ("max_steps", "timeout", "cost_limit", "empty_input", "error", "tool_failure")
+
+Side = Literal["test", "staging", "production", "unspecified"]
+
+
+def _nanoseconds(value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError('must be a duration in quotes, like "60s", "1h30m" or "7d"')
+    try:
+        return windows.duration(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+
+
+def _lower(value: object) -> object:
+    return [v.lower() if isinstance(v, str) else v for v in value] if isinstance(value, list) else value
+
+
+Duration = Annotated[int, BeforeValidator(_nanoseconds), PlainSerializer(windows.span_text)]
+Percent = Annotated[float, Field(ge=0, le=100)]
+Names = list[Annotated[str, Field(min_length=1)]]
+LowerNames = Annotated[Names, BeforeValidator(_lower)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+Bytes = Annotated[int, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """Unknown keys are errors; values cannot be changed after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=False, validate_by_alias=True)
+
+
+class Sides(Section):
+    """Which `deployment.environment.name` (in lower case) belongs to which side."""
+
+    test: LowerNames = ["test", "testing", "ci", "dev", "development", "local", "qa"]
+    staging: LowerNames = ["staging", "stage", "preprod", "uat"]
+    production: LowerNames = ["production", "prod", "live"]
+
+
+class Agent(Section):
+    """What one agent may and must not do. None is "not declared"; an empty list declares that there is none."""
+
+    tools: Names | None = None
+    restricted: Names | None = None
+    delegates_to: Names | None = None
+    entry: bool = False
+
+
+class Tool(Section):
+    side_effects: Literal["none", "read", "write"] | None = None
+
+
+class Model(Section):
+    aliases: Names = []
+    context: Annotated[int, Field(gt=0)] | None = None
+
+
+class Coverage(Section):
+    boundaries: Names | None = None
+    paths: list[Names] | None = None
+    restricted: Literal["listed", "complement"] = "listed"
+    profile: Literal["otelcov", "agentassay"] = "otelcov"
+    min_runs: Annotated[int, Field(ge=1)] = 20
+    state_attributes: Names = []
+
+
+class Thresholds(Section):
+    """The least percentages that a report must show."""
+
+    overall: Percent | None = None
+    tool: Percent | None = None
+    path: Percent | None = None
+    state: Percent | None = None
+    boundary: Percent | None = None
+    model: Percent | None = None
+
+
+class AllThresholds(Thresholds):
+    """Those of the whole selection, and `[thresholds.agents.NAME]` for one agent's part."""
+
+    agents: dict[str, Thresholds] = {}
+
+
+class Runs(Section):
+    settle_ns: Duration = Field(60 * windows.SECOND, alias="settle")
+    max_run_ns: Duration = Field(6 * 3600 * windows.SECOND, alias="max_run")
+
+
+class Collect(Section):
+    """The receiver. Secrets are named by file or by environment variable, never written here."""
+
+    host: str = "127.0.0.1"
+    grpc_port: Port = 4317
+    http_port: Port = 4318
+    allow_unauthenticated: bool = False  # a bind beyond loopback without token or client certificate
+    max_request_bytes: Bytes = 64 * 2**20  # after inflation
+    max_request_spans: Annotated[int, Field(gt=0)] = 65_536
+    max_queue_bytes: Bytes = 256 * 2**20
+    header_timeout_ns: Duration = Field(10 * windows.SECOND, alias="header_timeout")
+    body_timeout_ns: Duration = Field(30 * windows.SECOND, alias="body_timeout")
+    idle_timeout_ns: Duration = Field(120 * windows.SECOND, alias="idle_timeout")
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None  # asks every client for a certificate of this authority
+    token_file: Path | None = None  # one bearer token a line
+    token_env: str | None = None  # name of the variable that holds the token
+    content: Literal["keep", "drop", "hash"] = "keep"
+    drop: Names = []
+    hash: Names = []
+    hash_key_env: str = "OTELCOV_HASH_KEY"
+    mask_secrets: bool = True
+    commit_interval_ns: Duration = Field(2 * windows.SECOND, alias="commit_interval")
+    commit_bytes: Bytes = 64 * 2**20
+
+
+class Config(Section):
+    sides: Sides = Sides()
+    agents: dict[str, Agent] = {}
+    tools: dict[str, Tool] = {}
+    models: dict[str, Model] = {}
+    coverage: Coverage = Coverage()
+    thresholds: AllThresholds = AllThresholds()
+    runs: Runs = Runs()
+    collect: Collect = Collect()
+
+    def side(self, environment: str | None) -> Side:
+        """The side of a `deployment.environment.name`."""
+        name = (environment or "").strip().lower()
+        sides: tuple[tuple[Side, list[str]], ...] = (
+            ("test", self.sides.test),
+            ("staging", self.sides.staging),
+            ("production", self.sides.production),
+        )
+        return next((side for side, names in sides if name in names), "unspecified")
+
+
+# The sections whose keys are options too, and so may come from the environment.
+_FROM_ENVIRONMENT = ("coverage", "runs", "collect")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One leaf of the config as a person would write it, and its source."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+def load(
+    path: Path | str | None = None, environ: Mapping[str, str] | None = None, folder: Path | None = None
+) -> Config:
+    """The config of this folder, or of the file that is named."""
+    return load_with_origins(path, environ, folder)[0]
+
+
+def load_with_origins(
+    path: Path | str | None = None, environ: Mapping[str, str] | None = None, folder: Path | None = None
+) -> tuple[Config, list[Setting]]:
+    """The config and the origin of each of its settings."""
+    environ = os.environ if environ is None else environ
+    source, tables = _read(Path(path) if path else None, folder or Path())
+    origins = dict.fromkeys(_leaves(tables), source)
+    for section, key, variable, text in _environment(environ):
+        table = tables.setdefault(section, {})
+        if isinstance(table, dict):
+            table[key] = _from_text(Config.model_fields[section].annotation, key, text)
+            origins[f"{section}.{key}"] = variable
+    try:
+        config = Config.model_validate(tables)
+    except ValidationError as error:
+        raise ConfigError(_explain(error, source, origins)) from None
+    written = config.model_dump(mode="json", by_alias=True)
+    return config, [Setting(k, v, origins.get(k, "default")) for k, v in _leaves(written).items()]
+
+
+def _read(path: Path | None, folder: Path) -> tuple[str, dict[str, Any]]:
+    if path is not None:
+        tables = _toml(path)
+        return str(path), tables.get("tool", {}).get("otelcov", {}) if path.name == "pyproject.toml" else tables
+    own, project = folder / "otelcov.toml", folder / "pyproject.toml"
+    if own.is_file():
+        return "otelcov.toml", _toml(own)
+    table = _toml(project).get("tool", {}).get("otelcov") if project.is_file() else None
+    if table is not None:
+        return "pyproject.toml [tool.otelcov]", table
+    return "default", {}
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"Couldn't read {path}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"Couldn't use {path}: it is not TOML: {error}.") from None
+
+
+def _leaves(table: object, prefix: str = "") -> dict[str, Any]:
+    """Dotted keys; a name that holds a dot is quoted, as TOML does it."""
+    if not isinstance(table, dict):
+        return {prefix: table}
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        key = f'"{name}"' if not name.replace("-", "_").isidentifier() else name
+        found |= _leaves(value, f"{prefix}.{key}" if prefix else key)
+    return found
+
+
+def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    for section in _FROM_ENVIRONMENT:
+        for key in _keys(Config.model_fields[section].annotation):
+            variable = f"OTELCOV_{key.upper()}"
+            if variable in environ:
+                yield section, key, variable, environ[variable]
+
+
+def _keys(model: object) -> dict[str, Any]:
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return {}
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def _from_text(model: object, key: str, text: str) -> object:
+    """Lists are written with commas in the environment; pydantic reads numbers and booleans from text itself."""
+    is_list = "list[" in str(_keys(model).get(key))
+    return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
+
+
+def _explain(error: ValidationError, source: str, origins: Mapping[str, str]) -> str:
+    lines = []
+    for problem in error.errors(include_url=False):
+        *parents, last = where = [str(part) for part in problem["loc"]]
+        key = ".".join(where)
+        origin = origins.get(key, source)
+        if problem["type"] == "extra_forbidden":
+            known = _known_keys(parents)
+            text = f"unknown key.{did_you_mean(last, known) or ' Known here: ' + ', '.join(known) + '.'}"
+        else:
+            got = problem["input"]
+            shown = "" if isinstance(got, dict) or problem["type"] == "missing" else f", got {got!r}"
+            message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+            text = f"{message}{shown}" if problem["type"] == "value_error" else f"must be {message}{shown}"
+        lines.append(f"  {key}: {text}" + (f" (from {origin})" if origin != source else ""))
+    return f"Couldn't use {source if source != 'default' else 'the environment'}:\n" + "\n".join(sorted(lines))
+
+
+def _known_keys(parents: list[str]) -> list[str]:
+    """The keys that a table may hold; names of agents, tools and models are free."""
+    model: Any = Config
+    for part in parents:
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            annotation: Any = _keys(model).get(part)
+            model = annotation
+        else:  # dict[str, Model]: any name, then the model
+            model = model.__args__[1]
+    return sorted(_keys(model))

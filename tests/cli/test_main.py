@@ -1,0 +1,68 @@
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from otelcov.cli import COMMANDS, cli
+
+
+def run(*args, env=None):
+    runner = CliRunner()
+    return runner.invoke(cli(), list(args), env=env)  # type: ignore[arg-type]
+
+
+def test_help_lists_every_command():
+    result = run("--help")
+    assert result.exit_code == 0
+    assert [c.name for c in COMMANDS] == [
+        line.split()[0] for line in result.output.partition("Commands:\n")[2].splitlines() if line.strip()
+    ]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+def test_every_command_loads_and_explains_itself(command):
+    result = run(command.name, "--help")
+    assert result.exit_code == 0, result.output
+    assert f"Usage: otelcov {command.name}" in result.output
+
+
+def test_help_is_quick_and_imports_nothing_heavy():
+    code = (
+        "import sys, otelcov.cli\n"
+        "try: otelcov.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'polars', 'pyarrow', 'deltalake', 'pydantic', 'grpc', 'opentelemetry', 'rich'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    took = []
+    for _ in range(3):
+        began = time.monotonic()
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        took.append(time.monotonic() - began)
+    assert min(took) < 0.4
+
+
+def test_an_unknown_command_is_a_usage_error_with_a_suggestion():
+    result = run("reprot")
+    assert result.exit_code == 2
+    assert "Did you mean 'report'" in result.output
+
+
+def test_a_broken_config_ends_in_exit_code_2(tmp_path):
+    (tmp_path / "otelcov.toml").write_text("[runs]\nsetle = '1s'")
+    result = run("config", "show", "--config", str(tmp_path / "otelcov.toml"))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert 'runs.setle: unknown key. Did you mean "settle"?' in result.stderr
+
+
+def test_config_show_tells_values_and_origins(tmp_path):
+    (tmp_path / "c.toml").write_text("[coverage]\nmin_runs = 3")
+    env = {"OTELCOV_CONFIG": str(tmp_path / "c.toml"), "OTELCOV_HTTP_PORT": "5000"}
+    lines = run("config", "show", "--origin", env=env).stdout.splitlines()
+    told = {line.split()[0]: line.partition("  # ")[2] for line in lines}
+    assert told["coverage.min_runs"] == str(tmp_path / "c.toml")
+    assert told["collect.http_port"] == "OTELCOV_HTTP_PORT"
+    assert told["runs.settle"] == "default"
