@@ -6,6 +6,8 @@ It returns nothing or its exit code. What it raises as `OtelcovError` becomes te
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any, NamedTuple
@@ -52,6 +54,10 @@ COMMANDS = (
 class _Commands(TyperGroup):
     """Lists commands from the table, imports one only to run it, and turns errors into exit codes."""
 
+    def __init__(self, **settings: Any) -> None:
+        settings["commands"] = [TyperCommand(command.name, help=command.help) for command in COMMANDS]
+        super().__init__(**settings)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, stub, rest = super().resolve_command(ctx, args)
         return name, stub and _BY_NAME[str(stub.name)].load(), rest
@@ -59,11 +65,13 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> None:
         try:
             code = super().invoke(ctx)
+            sys.stdout.flush()
         except errors.OtelcovError as error:
             typer.echo(str(error), err=True)
             code = error.exit_code
-        except BrokenPipeError:
-            raise  # the reader of our output has had enough; Typer ends quietly
+        except BrokenPipeError:  # the reader of our output has had enough: quiet, but no success
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = errors.STORE
         except OSError as error:
             typer.echo(f"Couldn't use {error.filename or 'a file or socket'}: {error.strerror or error}.", err=True)
             code = errors.STORE
@@ -73,7 +81,9 @@ class _Commands(TyperGroup):
 
 _BY_NAME = {command.name: command for command in COMMANDS}
 
-_app = typer.Typer(name="otelcov", cls=_Commands, rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(
+    name="otelcov", cls=_Commands, rich_markup_mode=None, pretty_exceptions_enable=False, no_args_is_help=True
+)
 
 
 def _version(asked: bool) -> None:
@@ -84,7 +94,7 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@_app.callback()
+@app.callback()
 def _otelcov(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_version, help="Print the version and exit.")
@@ -93,15 +103,6 @@ def _otelcov(
     """Coverage of AI agents from their OpenTelemetry traces."""
 
 
-def cli() -> TyperGroup:
-    """The command tree, for `CliRunner` and for the tests of the documentation."""
-    group = typer.main.get_command(_app)
-    assert isinstance(group, TyperGroup)
-    for command in COMMANDS:
-        group.add_command(TyperCommand(command.name, help=command.help))
-    return group
-
-
 def main(args: Sequence[str] | None = None) -> None:
     """The `otelcov` command."""
-    cli().main(args=args, prog_name="otelcov")
+    app(args=args, prog_name="otelcov")

@@ -5,12 +5,11 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from otelcov.cli import COMMANDS, cli
+from otelcov.cli import COMMANDS, app
 
 
 def run(*args, env=None):
-    runner = CliRunner()
-    return runner.invoke(cli(), list(args), env=env)  # type: ignore[arg-type]
+    return CliRunner().invoke(app, list(args), env=env)
 
 
 def test_help_lists_every_command():
@@ -66,3 +65,11 @@ def test_config_show_tells_values_and_origins(tmp_path):
     assert told["coverage.min_runs"] == str(tmp_path / "c.toml")
     assert told["collect.http_port"] == "OTELCOV_HTTP_PORT"
     assert told["runs.settle"] == "default"
+
+
+def test_a_reader_that_stops_early_ends_the_command_quietly():
+    command = f"{sys.executable} -m otelcov config show 2>&1 >&3 | cat; echo ${{PIPESTATUS[0]}}"
+    # the far end of descriptor 3 is closed before anything is written
+    script = f"exec 3> >(exec 0<&-; sleep 0); sleep 0.2; {command}"
+    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout == "4\n"
