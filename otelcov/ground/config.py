@@ -18,11 +18,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from otelcov.ground import windows
 from otelcov.ground.errors import ConfigError, UsageError, did_you_mean
+from otelcov.ground.selection import Side
 
 DIMENSIONS = ("tool", "path", "state", "boundary", "model")
 SEED_BOUNDARIES = ("max_steps", "timeout", "cost_limit", "empty_input", "error", "tool_failure")
-
-Side = Literal["test", "staging", "production", "unspecified"]
 
 
 def _nanoseconds(value: object) -> object:

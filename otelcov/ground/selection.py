@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import get_args
+from typing import Literal, get_args
 
-from otelcov.ground.config import Side
 from otelcov.ground.errors import UsageError, did_you_mean
+
+Side = Literal["test", "staging", "production", "unspecified"]
 
 
 @dataclass(frozen=True)
