@@ -126,6 +126,11 @@ def decode_logs(requests: Sequence[bytes]) -> pa.Table:
     return _decode("logs", requests, _log_columns)
 
 
+def encode(message: str, rows: pa.RecordBatch) -> list[bytes]:
+    """The way back: each row as the bytes of one `traces`, `span`, `logs`, ... message (see _MESSAGES)."""
+    return cast(list[bytes], _handler(message).record_batch_to_array(rows).to_pylist())
+
+
 def _decode(signal: Signal, requests: Sequence[bytes], columns: Callable[[pa.StructArray], dict[str, Any]]) -> pa.Table:
     batch = _batch(signal, list(requests))
     resources = batch.column(0)
@@ -237,7 +242,7 @@ def _record_batch(signal: Signal, requests: list[bytes]) -> pa.RecordBatch:
 
 
 @cache
-def _handler(signal: Signal) -> Any:
+def _handler(message_name: str) -> Any:
     import ptars  # here: who only parses need not load it
 
     file = descriptor_pb2.FileDescriptorProto(name="otelcov_wire.proto", package="otelcov.wire", syntax="proto3")
@@ -248,7 +253,7 @@ def _handler(signal: Signal) -> Any:
         message.field.extend(_fields(fields, oneof=name == "any_value"))
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    descriptor = pool.FindMessageTypeByName(f"otelcov.wire.{signal}")
+    descriptor = pool.FindMessageTypeByName(f"otelcov.wire.{message_name}")
     return ptars.HandlerPool([descriptor.file]).get_for_message(descriptor)
 
 

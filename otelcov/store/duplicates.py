@@ -70,7 +70,7 @@ def _best(suspects: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         .unique([*span, "_digest"], keep="first", maintain_order=True)
     )
     conflicts = ranked.select(pl.struct(span).unique_counts().gt(1).sum()).item()
-    best = ranked.filter((pl.struct("_rank0", "_rank1") == pl.struct("_rank0", "_rank1").first().over(span)))
+    best = ranked.filter(pl.struct("_rank0", "_rank1") == pl.struct("_rank0", "_rank1").first().over(span))
     tied = best.select(pl.struct(span).is_duplicated()).to_series()
     if tied.any():
         best = pl.concat([best.filter(~tied), _greater_bytes(best.filter(tied))])

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["LONG", "frame", "from_requests", "identity", "logs_table", "spans_table", "to_otlp"]
 
 LONG = 256  # bytes of a value, beyond which it is content
+_EMPTY_IS_NULL = (
+    *("trace_id", "span_id", "parent_span_id", "trace_state", "status_message", "severity_text", "event_name"),
+    *("resource_schema_url", "scope_schema_url"),
+)
 _BYTES_A_CALL = 32 << 20  # what one decoder call may be given: Arrow's offsets end at 2 GiB
 _SERVICE = ("service.name",)
 _ENVIRONMENT = ("deployment.environment.name", "deployment.environment")  # the older name where the newer is missing
@@ -49,70 +53,16 @@ def from_requests(
 
 def spans_table(requests: Sequence[bytes], received: Sequence[int], masked: Sequence[int] | None = None) -> pa.Table:
     """The spans of trace requests; `received` and `masked` say when each request came and what was masked in it."""
-    import pyarrow as pa
+    from collector import wire
 
-    from otelcov.store import _wire as wire
-
-    resources, of_request = _items(wire.decode_traces(list(requests)).column("resource_spans"))
-    scopes, of_resource = _items(resources.field("scope_spans"))
-    spans, of_scope = _items(scopes.field("spans"))
-    attributes, content = _split(spans.field("attributes"))
-    status = spans.field("status")
-    columns = {
-        "trace_id": spans.field("trace_id"),
-        "span_id": spans.field("span_id"),
-        "parent_span_id": _unless_empty(spans.field("parent_span_id")),
-        "trace_state": _unless_empty(spans.field("trace_state")),
-        "flags": spans.field("flags"),
-        "name": spans.field("name"),
-        "kind": spans.field("kind"),
-        "start_time_unix_nano": spans.field("start_time_unix_nano"),
-        "end_time_unix_nano": spans.field("end_time_unix_nano"),
-        "attributes": attributes,
-        "content": content,
-        "dropped_attributes_count": spans.field("dropped_attributes_count"),
-        "events": _with_key_values(spans.field("events")),
-        "dropped_events_count": spans.field("dropped_events_count"),
-        "links": _with_key_values(spans.field("links")),
-        "dropped_links_count": spans.field("dropped_links_count"),
-        "status_code": _or_zero(status.flatten()[status.type.get_field_index("code")]),
-        "status_message": _unless_empty(status.flatten()[status.type.get_field_index("message")]),
-        **_origin(resources, scopes, of_resource, of_scope),
-        **_arrival(received, masked, of_request[of_resource][of_scope]),
-    }
-    return pa.table([columns[name] for name in SPANS], names=list(SPANS))
+    return _table(wire.decode_traces(requests), SPANS, received, masked)
 
 
 def logs_table(requests: Sequence[bytes], received: Sequence[int], masked: Sequence[int] | None = None) -> pa.Table:
     """The records of log requests."""
-    import pyarrow as pa
+    from collector import wire
 
-    from otelcov.store import _wire as wire
-
-    resources, of_request = _items(wire.decode_logs(list(requests)).column("resource_logs"))
-    scopes, of_resource = _items(resources.field("scope_logs"))
-    records, of_scope = _items(scopes.field("log_records"))
-    attributes, content = _split(records.field("attributes"))
-    body = dict(zip(_names(records.field("body")), records.field("body").flatten(), strict=True))
-    columns = {
-        "trace_id": _unless_empty(records.field("trace_id")),
-        "span_id": _unless_empty(records.field("span_id")),
-        "time_unix_nano": records.field("time_unix_nano"),
-        "observed_time_unix_nano": records.field("observed_time_unix_nano"),
-        "severity_number": records.field("severity_number"),
-        "severity_text": _unless_empty(records.field("severity_text")),
-        "event_name": _unless_empty(records.field("event_name")),
-        "body": pa.StructArray.from_arrays(
-            [pa.array([""] * len(records), pa.string()), *body.values()], names=["key", *body]
-        ),
-        "attributes": attributes,
-        "content": content,
-        "dropped_attributes_count": records.field("dropped_attributes_count"),
-        "flags": records.field("flags"),
-        **_origin(resources, scopes, of_resource, of_scope),
-        **_arrival(received, masked, of_request[of_resource][of_scope]),
-    }
-    return pa.table([columns[name] for name in LOGS], names=list(LOGS))
+    return _table(wire.decode_logs(requests), LOGS, received, masked)
 
 
 def frame(table: pa.Table, schema: pl.Schema) -> pl.DataFrame:
@@ -122,7 +72,7 @@ def frame(table: pa.Table, schema: pl.Schema) -> pl.DataFrame:
     plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table.columns]
     read = pl.from_arrow(pa.table(plain, names=table.column_names))
     assert isinstance(read, pl.DataFrame)
-    return read.select(schema.names()).cast(dict(schema))
+    return read.select(schema.names()).cast(schema)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=4096)
@@ -154,39 +104,31 @@ def _chunks(requests: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
         yield requests[first:]
 
 
-def _items(lists: Any) -> tuple[Any, np.ndarray[Any, Any]]:
-    """The items of a column of lists, and the row each of them is from."""
-    lists = lists.combine_chunks() if hasattr(lists, "combine_chunks") else lists
-    lengths = np.diff(lists.offsets.to_numpy())
-    return lists.flatten(), np.repeat(np.arange(len(lengths)), lengths)
-
-
-def _names(structs: Any) -> list[str]:
-    return [structs.type.field(i).name for i in range(structs.type.num_fields)]
-
-
-def _key_values(pairs: Any) -> Any:
-    """{key, value: {typed values}} as {key, typed values}: the same buffers, one level less."""
+def _table(rows: pa.Table, schema: pl.Schema, received: Sequence[int], masked: Sequence[int] | None) -> pa.Table:
+    """Decoded rows in the columns of `schema`."""
     import pyarrow as pa
 
-    value = pairs.field("value")
-    return pa.StructArray.from_arrays([pairs.field("key"), *value.flatten()], names=["key", *_names(value)])
+    columns = {name: _whole(rows.column(name)) for name in rows.column_names}
+    columns |= {name: _unless_empty(columns[name]) for name in _EMPTY_IS_NULL if name in columns}
+    columns["attributes"], columns["content"] = _split(columns["attributes"])
+    columns |= _identities(columns["resource"])
+    columns |= _arrival(columns["request"].to_numpy(), received, masked)
+    return pa.table([columns[name] for name in schema], names=list(schema))
 
 
 def _split(lists: Any) -> tuple[Any, Any]:
-    """Key-values as two columns of lists, short and long."""
+    """Key-values as two columns of lists: the short ones and the long ones."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    offsets = lists.offsets.to_numpy() - lists.offsets[0].as_py() if len(lists) else np.zeros(1, np.int32)
-    pairs = _key_values(lists.flatten())
-    sizes = [pc.binary_length(pairs.field(n)) for n in ("string_value", "array_value", "kvlist_value", "bytes_value")]
+    offsets, pairs = lists.offsets.to_numpy(), lists.values
     long = np.zeros(len(pairs), bool)
-    for size in sizes:
-        if size.null_count < len(size):
-            long |= size.fill_null(0).to_numpy() > LONG
+    for name in ("string_value", "array_value", "kvlist_value", "bytes_value"):
+        value = pairs.field(name)
+        if value.null_count < len(value):
+            long |= pc.binary_length(value).fill_null(0).to_numpy() > LONG
     if not long.any():
-        return _lists(offsets, pairs), _lists(np.zeros(len(offsets), np.int32), pairs.slice(0, 0))
+        return lists, _lists(np.zeros_like(offsets), pairs.slice(0, 0))
     before = np.concatenate([[0], np.cumsum(long)])[offsets]
     return _lists(offsets - before, pairs.filter(pa.array(~long))), _lists(before, pairs.filter(pa.array(long)))
 
@@ -194,64 +136,44 @@ def _split(lists: Any) -> tuple[Any, Any]:
 def _lists(offsets: np.ndarray[Any, Any], items: Any) -> Any:
     import pyarrow as pa
 
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), items)
-
-
-def _with_key_values(lists: Any) -> Any:
-    """Events or links, the key-values inside them one level less."""
-    import pyarrow as pa
-
-    items = lists.flatten()
-    names = _names(items)
-    offsets = lists.offsets.to_numpy() - lists.offsets[0].as_py() if len(lists) else np.zeros(1, np.int32)
-    fields = []
-    for name in names:
-        field = items.field(name)
-        if name == "attributes":
-            starts = field.offsets.to_numpy() - field.offsets[0].as_py() if len(field) else np.zeros(1, np.int32)
-            field = _lists(starts, _key_values(field.flatten()))
-        elif name == "trace_state":
-            field = _unless_empty(field)
-        fields.append(field)
-    return _lists(offsets, pa.StructArray.from_arrays(fields, names=names))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
 
 def _unless_empty(texts: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_dictionary(texts.type):
+        return _unless_empty(texts.dictionary).take(texts.indices)
     empty = pc.equal(pc.binary_length(texts), 0)
     return pc.if_else(empty, pa.scalar(None, texts.type), texts) if pc.any(empty).as_py() else texts
 
 
-def _or_zero(numbers: Any) -> Any:
-    return numbers.fill_null(0) if numbers.null_count else numbers
-
-
-def _origin(resources: Any, scopes: Any, of_resource: Any, of_scope: Any) -> dict[str, Any]:
-    """The columns that a row has from the resource and the scope around it."""
+def _identities(resources: Any) -> dict[str, Any]:
+    """Service, environment and release of every row, each distinct resource read once."""
     import pyarrow as pa
 
-    encoded = resources.field("resource").fill_null(b"").dictionary_encode()
-    codes = pa.array(encoded.indices.to_numpy()[of_resource][of_scope], pa.int32())
-    named = [identity(resource) for resource in encoded.dictionary.to_pylist()]
-    scope = scopes.field("scope").fill_null(b"").dictionary_encode()
+    named = [identity(resource or b"") for resource in resources.dictionary.to_pylist()]
     return {
-        "resource": pa.DictionaryArray.from_arrays(codes, encoded.dictionary),
-        "resource_schema_url": _unless_empty(resources.field("schema_url")).take(pa.array(of_resource[of_scope])),
-        "scope": pa.DictionaryArray.from_arrays(scope.indices.take(pa.array(of_scope)), scope.dictionary),
-        "scope_schema_url": _unless_empty(scopes.field("schema_url")).take(pa.array(of_scope)),
-        **{
-            column: pa.array([names[i] for names in named], pa.string()).take(codes)
-            for i, column in enumerate(("service", "environment", "release"))
-        },
+        column: pa.array([names[i] for names in named], pa.string()).take(resources.indices)
+        for i, column in enumerate(("service", "environment", "release"))
     }
 
 
-def _arrival(received: Sequence[int], masked: Sequence[int] | None, of_request: Any) -> dict[str, Any]:
+def _arrival(of_request: Any, received: Sequence[int], masked: Sequence[int] | None) -> dict[str, Any]:
+    """When each row came; what was masked in its request is told by the request's first row, so that sums are exact."""
     import pyarrow as pa
 
+    counts = np.asarray(masked or [0] * len(received), np.uint32)[of_request]
+    counts[1:][of_request[1:] == of_request[:-1]] = 0
     return {
-        "received_unix_nano": pa.array(np.asarray(received, np.uint64)[of_request]),
-        "masked": pa.array(np.asarray(masked or [0] * len(received), np.uint32)[of_request]),
+        "received_unix_nano": pa.array(np.asarray(received, np.uint64)[of_request], pa.uint64()),
+        "masked": pa.array(counts, pa.uint32()),
     }
+
+
+def _whole(column: Any) -> Any:
+    """One array, whether or not the decoder gave it in pieces."""
+    if not hasattr(column, "chunks"):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from otelcov.ground.schemas import KEY_VALUE, SPANS
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _AROUND = ["resource", "resource_schema_url", "scope", "scope_schema_url"]
 _TYPED = [field.name for field in KEY_VALUE.fields if field.name != "key"]
@@ -17,8 +14,6 @@ _TYPED = [field.name for field in KEY_VALUE.fields if field.name != "key"]
 
 def to_otlp(spans: pl.DataFrame) -> bytes:
     """Spans as one ExportTraceServiceRequest, those of one resource and scope together."""
-    from otelcov.store import _wire as wire
-
     ordered = spans.with_columns(
         pl.col("resource", "scope").fill_null(b""), pl.col("resource_schema_url", "scope_schema_url").fill_null("")
     ).sort(*_AROUND, maintain_order=True)
@@ -26,24 +21,22 @@ def to_otlp(spans: pl.DataFrame) -> bytes:
     heads = ordered[scope_starts]
     scopes = _struct(
         scope=_arrow(heads["scope"]),
-        spans=_list([*scope_starts, ordered.height], _messages(ordered)),
+        items=_list([*scope_starts, ordered.height], _messages(ordered)),
         schema_url=_arrow(heads["scope_schema_url"]),
     )
     first_scopes = [scope_starts.index(start) for start in resource_starts]
     heads = ordered[resource_starts]
     resources = _struct(
         resource=_arrow(heads["resource"]),
-        scope_spans=_list([*first_scopes, len(scope_starts)], scopes),
+        scopes=_list([*first_scopes, len(scope_starts)], scopes),
         schema_url=_arrow(heads["resource_schema_url"]),
     )
-    return wire.encode("Traces", _batch(_struct(resource_spans=_list([0, len(resources)], resources))))[0]
+    return _encode("traces", _struct(resources=_list([0, len(resources)], resources)))[0]
 
 
 def span_bytes(spans: pl.DataFrame) -> pl.Series:
     """The Span message of each row."""
-    from otelcov.store import _wire as wire
-
-    return pl.Series("span", wire.encode("Span", _batch(_messages(spans))), dtype=pl.Binary)
+    return pl.Series("span", _encode("span", _messages(spans)), dtype=pl.Binary)
 
 
 def _starts(ordered: pl.DataFrame, by: list[str]) -> list[int]:
@@ -52,13 +45,13 @@ def _starts(ordered: pl.DataFrame, by: list[str]) -> list[int]:
     return ordered.select(pl.int_range(pl.len())).to_series().filter(keys.is_first_distinct()).to_list()
 
 
-def _messages(spans: pl.DataFrame) -> pa.StructArray:
+def _messages(spans: pl.DataFrame) -> Any:
     """One Span message a row, in the columns of the wire."""
     filled = spans.select(
-        pl.col("parent_span_id").fill_null(b""),
+        pl.col("trace_id", "span_id", "parent_span_id").fill_null(b""),
         pl.col("trace_state", "status_message").fill_null(""),
         pl.col("events", "links").fill_null([]),
-        pl.col("trace_id", "span_id", "name"),
+        pl.col("name"),
         pl.col([name for name, kind in SPANS.items() if kind.is_integer()]).fill_null(0),
         pl.concat_list(pl.col("attributes").fill_null([]), pl.col("content").fill_null([])).alias("attributes"),
     )
@@ -112,10 +105,13 @@ def _offsets(lists: Any) -> Any:
     return offsets - offsets[0]
 
 
-def _batch(messages: Any) -> pa.RecordBatch:
+def _encode(message: str, rows: Any) -> list[bytes]:
     import pyarrow as pa
 
-    return pa.RecordBatch.from_struct_array(messages)
+    from collector import wire
+
+    encoded: list[bytes] = wire.encode(message, pa.RecordBatch.from_struct_array(rows))
+    return encoded
 
 
 def _arrow(column: pl.Series) -> Any:
