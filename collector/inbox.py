@@ -18,6 +18,8 @@ The collector writes, the store takes:
     pending(root) -> [Row]                    everything not yet dropped in all inboxes, for readers: takes no lock,
                                               tolerates segments that vanish meanwhile (then Delta has their rows),
                                               so read this first and open the tables after it
+    waiting(root) -> [Waiting]                the same rows without those that are surely in the tables, each with the
+                                              number of the batch that fixed it: a reader can tell which it has twice
 
 `root` is `<store>/inbox`. Batch numbers of an app id only grow (AUTOINCREMENT) and an app id is never inherited: where
 the control file is missing or damaged, the segments move to a new inbox. The rows may then be committed a second time,
@@ -42,7 +44,7 @@ import zstandard
 from collector import segment
 from collector.segment import Chunk, Row
 
-__all__ = ["Batch", "Inbox", "InboxError", "Row", "orphans", "pending"]
+__all__ = ["Batch", "Inbox", "InboxError", "Row", "Waiting", "orphans", "pending", "waiting"]
 
 SEGMENT_SPANS = 32_768
 SEGMENT_BYTES = 64 * 2**20
@@ -57,6 +59,14 @@ class Batch(NamedTuple):
     app_id: str
     number: int
     rows: list[Row]
+
+
+class Waiting(NamedTuple):
+    """What one inbox still holds, as a reader sees it."""
+
+    app_id: str
+    last_number: int  # the greatest number a batch had by then: rows without one are in no batch up to it
+    rows: list[tuple[int | None, Row]]  # with the number of the batch, if they are in one
 
 
 class Inbox:
@@ -314,6 +324,32 @@ def pending(root: Path) -> list[Row]:
                 for chunk in segment.chunks(path):
                     rows += chunk.rows
     return rows
+
+
+def waiting(root: Path) -> list[Waiting]:
+    """What the inboxes hold and the tables may lack; like `pending` it takes no lock."""
+    return [_waiting(folder) for folder in _folders(root)]
+
+
+def _waiting(folder: Path) -> Waiting:
+    taken: dict[int, int] = {}
+    parts: list[tuple[int, int, int, int]] = []
+    last_number = 2**62  # without a control file nobody can tell: take every row as new
+    with contextlib.suppress(FileNotFoundError, *segment.DAMAGE), segment.readable(folder / "control.db") as control:
+        control.execute("begin")  # the three of one moment
+        taken = dict(control.execute("select segment, last_id from taken"))
+        parts = control.execute("select batch, segment, first_id, last_id from parts").fetchall()
+        fixed = control.execute("select seq from sqlite_sequence where name = 'batches'").fetchone()
+        last_number = fixed[0] if fixed else 0
+    rows: list[tuple[int | None, Row]] = []
+    for path in sorted(folder.glob("seg-*.db")):
+        number = int(path.stem[4:])
+        with contextlib.suppress(FileNotFoundError, *segment.DAMAGE):
+            for chunk in segment.chunks(path):
+                batch = next((b for b, s, first, last in parts if s == number and first <= chunk.id <= last), None)
+                if batch is not None or chunk.id > taken.get(number, 0):
+                    rows += [(batch, row) for row in chunk.rows]
+    return Waiting(folder.name, last_number, rows)
 
 
 def _unowned(root: Path) -> Iterator[Inbox]:

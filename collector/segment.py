@@ -94,7 +94,7 @@ def chunks(path: Path, first: int = 1, last: int | None = None) -> Iterator[Chun
 
     FileNotFoundError if it was dropped meanwhile.
     """
-    with _readable(path) as reader:
+    with readable(path) as reader:
         try:
             found = reader.execute(
                 "select id, spans, raw_bytes, rows, body from chunks where id >= ? and id <= ? order by id",
@@ -111,7 +111,7 @@ def chunks(path: Path, first: int = 1, last: int | None = None) -> Iterator[Chun
 
 def sizes(path: Path, after: int = 0) -> list[tuple[int, int, int]]:
     """(id, spans, raw bytes) of the chunks with a greater id, without their bodies."""
-    with _readable(path) as reader:
+    with readable(path) as reader:
         try:
             query = "select id, spans, raw_bytes from chunks where id > ? order by id"
             return reader.execute(query, (after,)).fetchall()
@@ -162,7 +162,7 @@ def _open(path: Path, immutable: bool = False) -> sqlite3.Connection:
 DAMAGE = (sqlite3.DatabaseError, zstandard.ZstdError, struct.error, IndexError, MemoryError)
 
 
-class _readable:
+class readable:
     """A read-only connection by whatever way the permissions leave open."""
 
     def __init__(self, path: Path) -> None:

@@ -72,7 +72,7 @@ def frame(table: pa.Table, schema: pl.Schema) -> pl.DataFrame:
     plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table.columns]
     read = pl.from_arrow(pa.table(plain, names=table.column_names))
     assert isinstance(read, pl.DataFrame)
-    return read.select(schema.names()).cast(schema)  # type: ignore[arg-type]
+    return read.select(schema.names()).cast(schema)
 
 
 @lru_cache(maxsize=4096)

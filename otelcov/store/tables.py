@@ -1,0 +1,254 @@
+"""The Delta tables of a store: where they lie, which columns their files have, and the number of that format.
+
+    <store>/spans/    day=2026-01-31/hour=07/…     one row a span as it came; `upkeep` drops the copies of closed hours
+    <store>/logs/     the same for log records
+    <store>/inbox/    what was acknowledged and is not in the tables yet (collector.inbox)
+
+Day and hour are those of the span's start. They are text, so that `out-of-range` is a day like any other: there lies
+whatever starts so far from its arrival that a partition of its own would let one hostile request write thousands of
+files. Delta has no unsigned numbers: a uint64 is stored as the int64 of the same bits, a uint32 as an int64.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from otelcov.ground.errors import StoreError
+from otelcov.ground.schemas import EVENT, LOGS, SPANS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from deltalake import DeltaTable
+
+# The format of the tables; 1: the first.
+FORMAT = 1
+
+OUT_OF_RANGE = "out-of-range"
+PARTITION = ["day", "hour"]
+
+# What a row knows beyond SPANS and LOGS: further copies of it that were dropped, and whether one of them differed.
+COPIES = pl.Schema({"copies": pl.UInt32, "differed": pl.Boolean})
+
+_FORMAT_KEY = "otelcov.format"
+_SETTINGS = {
+    _FORMAT_KEY: str(FORMAT),
+    "delta.checkpointInterval": "50",
+    "delta.logRetentionDuration": "interval 1 hours",
+    "delta.deletedFileRetentionDuration": "interval 1 hours",  # a report that is running keeps its files
+    "delta.enableExpiredLogCleanup": "false",  # upkeep does it: it would cost every checkpoint a listing
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One of the two tables, at the version that was last read."""
+
+    name: str
+    url: str
+    schema: pl.Schema  # of its rows, COPIES included
+    delta: DeltaTable
+
+    @property
+    def local(self) -> Path | None:
+        return None if "://" in self.url else Path(self.url)
+
+    def refresh(self) -> None:
+        """Go to the newest version; any exception of a commit leaves the handle at one that may be old."""
+        self.delta.update_incremental()
+
+    def reopened(self) -> Table:
+        from deltalake import DeltaTable
+
+        return replace(self, delta=DeltaTable(self.delta.table_uri))
+
+    def committed(self, app_id: str) -> int:
+        """The number of the last batch of this inbox that is in the table."""
+        number = self.delta.transaction_version(app_id)
+        return 0 if number is None else number
+
+    def files(self) -> pl.DataFrame:
+        """Every file of this version: path (relative), day, hour, num_records, size_bytes."""
+        actions: Any = self.delta.get_add_actions(flatten=True)
+        listed = pl.DataFrame(actions)
+        return listed.select(
+            "path",
+            "size_bytes",
+            "num_records",
+            pl.col("partition.day").cast(pl.String).alias("day"),
+            pl.col("partition.hour").cast(pl.String).alias("hour"),
+        )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The spans and the logs of one store."""
+
+    spans: Table
+    logs: Table
+
+    def __iter__(self) -> Any:
+        return iter((self.spans, self.logs))
+
+
+def create(store: str | Path) -> Tables:
+    """The tables of a store, made where they are missing and brought to this format where they are older."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    for name, schema in _ROWS.items():
+        url = _table_url(store, name)
+        try:
+            if DeltaTable.is_deltatable(url):
+                continue
+            if "://" not in url:
+                Path(url).mkdir(parents=True, exist_ok=True)
+            DeltaTable.create(
+                url,
+                arrow_schema(schema, partitioned=True),
+                mode="ignore",
+                partition_by=PARTITION,
+                configuration=_SETTINGS,
+                raise_if_key_not_exists=False,
+            )
+        except (DeltaError, OSError) as error:
+            raise StoreError(f"Couldn't create a store in {store}: {error}. Is the folder writable?") from error
+    tables = open_(store)
+    for table in tables:
+        _migrate(table)
+    return tables
+
+
+def open_(store: str | Path) -> Tables:
+    """The tables of a store that exists."""
+    return Tables(*(_open(store, name) for name in _ROWS))
+
+
+def arrow_schema(schema: pl.Schema, partitioned: bool = False) -> pa.Schema:
+    """The columns of a table's files; those of the table itself, `partitioned`, also name the partition."""
+    import pyarrow as pa
+
+    fields = [(name, _stored(kind)) for name, kind in schema.items()]
+    return pa.schema(fields + [(name, pa.string()) for name in PARTITION] * partitioned)
+
+
+def stored(rows: pa.Table) -> pa.Table:
+    """The same rows in the types of the files."""
+    import pyarrow as pa
+
+    return pa.table([_signed(column) for column in rows.combine_chunks().columns], names=rows.column_names)
+
+
+def read(column: str, kind: Any) -> pl.Expr:
+    """A column of the files as the type that it stands for."""
+    if kind == pl.UInt64:
+        return pl.col(column).reinterpret(signed=False)
+    if kind == pl.List(EVENT):
+        time = pl.field("time_unix_nano").reinterpret(signed=False)
+        return pl.col(column).list.eval(pl.element().struct.with_fields(time)).cast(kind)
+    return pl.col(column).cast(kind)
+
+
+def stored_schema(schema: pl.Schema) -> pl.Schema:
+    """What Polars finds in the files."""
+    return pl.Schema({name: _polars_stored(kind) for name, kind in schema.items()})
+
+
+def file_stats(rows: pl.DataFrame) -> str:
+    """What Delta keeps of a file."""
+    return json.dumps({"numRecords": rows.height})
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+_ROWS = {"spans": pl.Schema({**SPANS, **COPIES}), "logs": pl.Schema({**LOGS, **COPIES})}
+
+
+def _table_url(store: str | Path, name: str) -> str:
+    return f"{str(store).rstrip('/')}/{name}"
+
+
+def _open(store: str | Path, name: str) -> Table:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    url = _table_url(store, name)
+    try:
+        delta = DeltaTable(url)
+    except TableNotFoundError as error:
+        raise StoreError(
+            f"There is no store in {store}. Is --store right? `otelcov collect`, `otelcov import` and "
+            "`otelcov demo` create one."
+        ) from error
+    except (DeltaError, OSError) as error:
+        raise StoreError(f"Couldn't read the {name} of the store {store}: {error}") from error
+    found = int(delta.metadata().configuration.get(_FORMAT_KEY) or 0)
+    if found > FORMAT:
+        raise StoreError(
+            f"The store {store} has format {found}, and this otelcov knows formats up to {FORMAT}. "
+            "Use the newer otelcov that wrote it."
+        )
+    return Table(name, url, _ROWS[name], delta)
+
+
+def _migrate(table: Table) -> None:
+    """Older formats step by step. Files need no change: a column they lack is read as null."""
+    found = int(table.delta.metadata().configuration.get(_FORMAT_KEY) or 0)
+    if found < FORMAT:
+        table.delta.alter.set_table_properties(_SETTINGS, raise_if_not_exists=False)
+        table.refresh()
+
+
+def _stored(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(kind, pl.List):
+        return pa.list_(_stored(kind.inner))
+    if isinstance(kind, pl.Struct):
+        return pa.struct([(field.name, _stored(field.dtype)) for field in kind.fields])
+    return {
+        pl.String: pa.string(),
+        pl.Binary: pa.binary(),
+        pl.Boolean: pa.bool_(),
+        pl.Int32: pa.int32(),
+        pl.Int64: pa.int64(),
+        pl.UInt32: pa.int64(),
+        pl.UInt64: pa.int64(),
+        pl.Float64: pa.float64(),
+    }[kind]
+
+
+def _polars_stored(kind: Any) -> Any:
+    if isinstance(kind, pl.List):
+        return pl.List(_polars_stored(kind.inner))
+    if isinstance(kind, pl.Struct):
+        return pl.Struct({field.name: _polars_stored(field.dtype) for field in kind.fields})
+    return pl.Int64 if kind in (pl.UInt32, pl.UInt64) else kind
+
+
+def _signed(column: Any) -> Any:
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        if column.num_chunks != 1:
+            column = column.combine_chunks()
+        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    kind = column.type
+    if pa.types.is_uint64(kind):
+        return column.view(pa.int64())
+    if pa.types.is_uint32(kind):
+        return column.cast(pa.int64())
+    if pa.types.is_struct(kind):
+        fields = [_signed(column.field(i)) for i in range(kind.num_fields)]
+        mask = column.is_null() if column.null_count else None
+        return pa.StructArray.from_arrays(fields, names=[field.name for field in kind], mask=mask)
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(column.offsets, _signed(column.values))
+    return column
