@@ -1,0 +1,99 @@
+"""What a sample tells of what it has not shown: estimators of unseen mass and of richness, each with its author.
+
+n is the number of runs, f1 and f2 how many kinds (paths) were seen in exactly one and exactly two of them.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Z = 1.96
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+
+
+def good_turing(n: int, f1: int) -> float | None:
+    """1 - f1/n: the share of the runs to come whose path was seen (Good 1953)."""
+    return 1 - f1 / n if n else None
+
+
+def chao_jost(n: int, f1: int, f2: int) -> float | None:
+    """1 - (f1/n) (n-1) f1 / ((n-1) f1 + 2 f2) (Chao & Jost 2012); None without doubletons, which it rests on."""
+    if not n or not f2:
+        return None
+    return 1 - f1 / n * _slowing(n, f1, f2)
+
+
+def chao1(n: int, kinds: int, f1: int, f2: int) -> float | None:
+    """S + (n-1)/n f1 (f1-1) / (2 (f2+1)): at least so many kinds exist (Chao 1984, bias-corrected)."""
+    return kinds + (n - 1) / n * f1 * (f1 - 1) / (2 * (f2 + 1)) if n else None
+
+
+def esty_interval(n: int, f1: int, f2: int, score: float) -> Interval:
+    """score +- 1.96 sqrt(f1 (1 - f1/n) + 2 f2) / n (Esty 1983), clipped.
+
+    Without singletons that is no interval: the lower end is then the one that a single unseen singleton would give.
+    """
+    if f1 == 0:
+        return Interval(max(0.0, 1 - (1 + Z * sqrt(1 - 1 / n + 2 * (f2 + 1))) / n), 1.0)
+    half = Z * esty_error(n, f1, f2)
+    return Interval(max(0.0, score - half), min(1.0, score + half))
+
+
+def esty_error(n: int, f1: int, f2: int) -> float:
+    return sqrt(f1 * (1 - f1 / n) + 2 * f2) / n
+
+
+def runs_until_rare(n: int, f1: int, f2: int, chance: float = 0.05) -> int | str | None:
+    """How many more runs until the chance that the next one is new falls below `chance`; "> 2n" beyond twice n."""
+    if not n or not f2:
+        return None
+    slowing = _slowing(n, f1, f2)
+    new = f1 / n * slowing
+    for more in range(2 * n + 1):
+        if new < chance:
+            return more
+        new *= slowing
+    return "> 2n"
+
+
+def sample_coverage_of_incidences(runs: int, incidences: int, q1: int, q2: int) -> float | None:
+    """1 - (Q1/U) (T-1) Q1 / ((T-1) Q1 + 2 Q2) (Chao et al. 2014), for T runs that show several kinds each."""
+    if not runs or not incidences:
+        return None
+    return 1 - q1 / incidences * _slowing(runs, q1, q2)
+
+
+def bootstrap_interval(
+    weights: npt.NDArray[np.int64], run_of: npt.NDArray[np.int64], kind_of: npt.NDArray[np.int64], repeats: int = 200
+) -> Interval:
+    """95 % of `sample_coverage_of_incidences` when whole runs are drawn again; the seed is fixed.
+
+    Group g of equal runs occurs weights[g] times; (run_of[i], kind_of[i]) says that the runs of a group show a kind.
+    """
+    rng = np.random.default_rng(20_120_901)
+    total = int(weights.sum())
+    kinds = int(kind_of.max()) + 1 if len(kind_of) else 0
+    found = []
+    for drawn in rng.multinomial(total, weights / total, size=repeats):
+        seen = np.bincount(kind_of, weights=drawn[run_of], minlength=kinds)
+        value = sample_coverage_of_incidences(
+            total, int(seen.sum()), int(np.count_nonzero(seen == 1)), int(np.count_nonzero(seen == 2))
+        )
+        found.append(0.0 if value is None else value)
+    low, high = np.quantile(found, [0.025, 0.975])
+    return Interval(float(low), float(high))
+
+
+def _slowing(n: int, f1: int, f2: int) -> float:
+    """A = (n-1) f1 / ((n-1) f1 + 2 f2): by how much a next run lowers the chance of a new kind."""
+    weight = (n - 1) * f1 + 2 * f2
+    return (n - 1) * f1 / weight if weight else 0.0

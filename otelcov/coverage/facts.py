@@ -1,0 +1,187 @@
+"""Runs laid flat: one table of runs, of tool calls, of delegations, of model calls, of path steps and of states.
+
+The dimensions count from these tables. Each row names its run by `rid`; `tally` turns rows of one dimension into
+observations: sums over the runs of one key. A row's `agent` is its scope: null speaks of the whole run, a name of
+that agent's part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import polars as pl
+
+from otelcov.coverage.names import ModelNames
+from otelcov.ground.config import Config
+
+BUCKET_NS = 3_600_000_000_000
+MASS = 1_000_000  # adjusted counts are kept as whole millionths, so that sums are exact in any order
+MODELS_APART = "\x1f"  # between the names of a run's models in one key
+
+# What a sum is kept apart by; `model` holds all models of the run.
+KEY = ("bucket", "service", "environment", "release", "model", "case")
+
+SUMS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "runs": pl.Int64,
+    "mass": pl.Int64,
+    "calls": pl.Int64,
+    "errors": pl.Int64,
+    "requested": pl.Int64,
+    "first_seen": pl.Int64,
+    "last_seen": pl.Int64,
+    "example_trace": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The flat tables. `settled` runs alone are in them, except `runs` and `open_calls` / `open_delegations`."""
+
+    keys: pl.DataFrame  # key, and the columns of KEY
+    runs: pl.DataFrame  # rid, key, start, trace, mass, and the columns of RUNS
+    calls: pl.DataFrame  # rid, agent, item, status, at, executed, errors, requested
+    delegations: pl.DataFrame  # rid, agent (from), item (to), tool, at, executed, errors, requested
+    open_calls: pl.DataFrame
+    open_delegations: pl.DataFrame
+    llm: pl.DataFrame  # rid, agent, item (canonical model), failed, input_tokens, output_tokens, at
+    agents: frozenset[str]  # whose steps are kept; empty: everyone's
+
+    def settled(self) -> pl.DataFrame:
+        return self.runs.filter("settled")
+
+    def mine(self, agent: pl.Expr) -> pl.Expr:
+        """Whether a step belongs to the selected agents."""
+        return agent.is_in(sorted(self.agents)) if self.agents else pl.lit(True)
+
+
+def flatten(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> Facts:
+    """The flat tables of RUNS rows; with `agents`, only their steps, but every run."""
+    chosen = frozenset(agents)
+    start = pl.col("start_unix_nano").cast(pl.Int64)
+    table = runs.with_row_index("rid").with_columns(
+        start=start,
+        bucket=start // BUCKET_NS * BUCKET_NS,
+        trace=pl.col("trace_ids").list.min(),
+        mass=(pl.col("weight").fill_null(1.0) * MASS).round().cast(pl.Int64),
+        settled=pl.col("settled").fill_null(True),
+    )
+    llm = _model_calls(table, config)
+    models = llm.filter(pl.col("item").is_not_null()).group_by("rid").agg(
+        model=pl.col("item").unique().sort().str.join(MODELS_APART)
+    )
+    table = table.join(models, on="rid", how="left", maintain_order="left")
+    groups = table.group_by(*KEY, maintain_order=True).agg("rid").with_row_index("key")
+    table = table.join(groups.select("key", "rid").explode("rid"), on="rid", how="left", maintain_order="left")
+    settled = table.select("rid", "settled")
+
+    def of(frame: pl.DataFrame, is_settled: bool) -> pl.DataFrame:
+        if chosen:
+            frame = frame.filter(pl.col("agent").is_in(sorted(chosen)))
+        return frame.join(settled, on="rid", how="left", maintain_order="left").filter(
+            pl.col("settled") == is_settled
+        ).drop("settled")
+
+    calls, delegations = _tool_calls(table), _delegations(table)
+    return Facts(
+        keys=groups.drop("rid"),
+        runs=table,
+        calls=of(calls, True),
+        delegations=of(delegations, True),
+        open_calls=of(calls, False),
+        open_delegations=of(delegations, False),
+        llm=of(llm, True),
+        agents=chosen,
+    )
+
+
+def scoped(steps: pl.DataFrame) -> pl.DataFrame:
+    """Every step twice: for the whole run, and for its agent where that is known."""
+    whole = steps.with_columns(agent=pl.lit(None, pl.String))
+    return pl.concat([whole, steps.filter(pl.col("agent").is_not_null())])
+
+
+def tally(facts: Facts, dimension: str, steps: pl.DataFrame, any_evidence: bool = False) -> pl.DataFrame:
+    """Observations of one dimension from its steps.
+
+    Steps have rid, agent (the scope), item, and optionally executed, errors, requested (numbers, by default 1, 0, 0)
+    and at. A run counts for an item that it executed; with `any_evidence`, also for one that was only requested.
+    """
+    defaults = {"executed": pl.lit(1), "errors": pl.lit(0), "requested": pl.lit(0), "at": pl.lit(None)}
+    steps = steps.with_columns(**{c: e.cast(pl.Int64) for c, e in defaults.items() if c not in steps.columns})
+    per_run = steps.group_by("rid", "agent", "item").agg(
+        pl.col("executed", "errors", "requested").cast(pl.Int64).sum(), first=pl.col("at").min(), last=pl.col("at").max()
+    )
+    counted = pl.lit(True) if any_evidence else pl.col("executed") > 0
+    return (
+        per_run.join(facts.runs.select("rid", "key", "mass", "start", "trace"), on="rid", how="left")
+        .group_by("key", "agent", "item")
+        .agg(
+            runs=counted.sum().cast(pl.Int64) if not any_evidence else pl.len().cast(pl.Int64),
+            mass=pl.col("mass").filter(counted).sum(),
+            calls=pl.col("executed").sum(),
+            errors=pl.col("errors").sum(),
+            requested=pl.col("requested").sum(),
+            first_seen=pl.coalesce("first", "start").min(),
+            last_seen=pl.coalesce("last", "start").max(),
+            example_trace=pl.col("trace").min(),
+        )
+        .select("key", "agent", pl.lit(dimension).alias("dimension"), pl.col("item").cast(pl.String), *SUMS)
+    )
+
+
+def _rows_of(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """One row per element of a list of structs, in order; `pos` is its place."""
+    return (
+        table.select("rid", column)
+        .filter(pl.col(column).list.len() > 0)
+        .explode(column)
+        .unnest(column)
+        .with_columns(pos=pl.int_range(pl.len()).over("rid"))
+    )
+
+
+def _tool_calls(table: pl.DataFrame) -> pl.DataFrame:
+    status = pl.col("status").fill_null("unknown")
+    return (
+        _rows_of(table, "tool_calls")
+        .filter(pl.col("name").is_not_null())
+        .select(
+            "rid",
+            "agent",
+            "pos",
+            item="name",
+            at=pl.col("start_unix_nano").cast(pl.Int64),
+            executed=(status != "requested").cast(pl.Int64),
+            errors=(status == "error").cast(pl.Int64),
+            requested=(status == "requested").cast(pl.Int64),
+        )
+    )
+
+
+def _delegations(table: pl.DataFrame) -> pl.DataFrame:
+    status = pl.col("status").fill_null("unknown")
+    return _rows_of(table, "delegations").select(
+        "rid",
+        "tool",
+        agent="from",
+        item="to",
+        at=pl.lit(None, pl.Int64),
+        executed=(status != "requested").cast(pl.Int64),
+        errors=(status == "error").cast(pl.Int64),
+        requested=(status == "requested").cast(pl.Int64),
+    )
+
+
+def _model_calls(table: pl.DataFrame, config: Config) -> pl.DataFrame:
+    calls = _rows_of(table, "llm_calls").with_columns(raw=pl.coalesce("request_model", "response_model"))
+    names = ModelNames(config).all(calls["raw"].drop_nulls().unique())
+    return calls.select(
+        "rid",
+        "agent",
+        "input_tokens",
+        "output_tokens",
+        item=pl.col("raw").replace_strict(names, default=None, return_dtype=pl.String),
+        errors=(pl.col("status") == "error").fill_null(False).cast(pl.Int64),
+        at=pl.col("start_unix_nano").cast(pl.Int64),
+    )

@@ -1,0 +1,165 @@
+"""Counts beside coverage: what runs could show, how long they took, what they spent, how well the spans were read.
+
+Latency and tokens are kept as sums and as logarithmic histograms (OpenTelemetry's exponential ones, scale 5: a
+bucket is 2.2 % wide), so that they add up exactly and still have percentiles and ranks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from otelcov.coverage.dimension import View
+from otelcov.coverage.facts import Facts, scoped, tally
+
+SCALE = 2**5
+ZERO = "zero"
+_QUALITY = ("spans", "orphans", "dropped_attributes", "masked")
+
+
+def observe(facts: Facts) -> pl.DataFrame:
+    """Rows `run`, `latency`, `input_tokens`, `output_tokens` (histograms), `sum`, `llm` and `quality`."""
+    return pl.concat([_runs(facts), _latency(facts), *_tokens(facts), _quality(facts)])
+
+
+def measure(view: View) -> dict[str, Any]:
+    """The `metrics` part of a snapshot."""
+    totals = dict(view.items("sum").select("item", "calls").iter_rows())
+    llm = view.items("llm")
+    errors = int(llm["errors"].sum()) if view.shown.get("model") else None
+    edges = view.rows.filter(pl.col("dimension") == "edge")
+    tools_shown = bool(view.shown.get("tool"))
+    latency = {f"p{q}": _milliseconds(percentile(view, "latency", q / 100)) for q in (50, 95, 99)}
+    tokens = {
+        name: {
+            "sum": totals.get(name),
+            "p50": _whole(percentile(view, name, 0.5)),
+            "p95": _whole(percentile(view, name, 0.95)),
+        }
+        for name in ("input_tokens", "output_tokens")
+    }
+    calls, failed = int(edges["calls"].sum()), int(edges["errors"].sum())
+    asked = int(llm["calls"].sum())
+    return {
+        "latency_ms": latency,
+        **tokens,
+        "llm_calls": asked if view.shown.get("model") else None,
+        "llm_errors": errors,
+        "llm_error_rate": errors / asked if errors is not None and asked else None,
+        "tool_calls": calls if tools_shown else None,
+        "tool_errors": failed if tools_shown else None,
+        "tool_error_rate": failed / calls if tools_shown and calls else None,
+        "run_errors": view.shown.get("status:error", 0),
+    }
+
+
+def quality(view: View, counters: dict[str, int | None]) -> dict[str, Any]:
+    """The `quality` part of a snapshot; `counters` are what only the store knows (duplicates, conflicts, ...)."""
+    rows = view.items("quality").select("item", "calls", "runs")
+    sums = {item: calls for item, calls, _ in rows.iter_rows()}
+    runs = {item: count for item, _, count in rows.iter_rows()}
+    known, unknown = view.shown.get("sampled:known", 0), view.shown.get("sampled:unknown", 0)
+    return {
+        "spans": sums.get("spans", 0),
+        "unexplained_spans": {k.removeprefix("scope:"): v for k, v in sums.items() if k.startswith("scope:")},
+        "orphans": sums.get("orphans", 0),
+        "incomplete_runs": {k.removeprefix("incomplete:"): v for k, v in runs.items() if k.startswith("incomplete:")},
+        "dropped_attributes": sums.get("dropped_attributes", 0),
+        "duplicates": counters.get("duplicates"),
+        "conflicts": counters.get("conflicts"),
+        "out_of_range": counters.get("out_of_range"),
+        "masked": sums.get("masked", 0),
+        "sampled": "sampled, rate unknown" if unknown else "sampled, rate known" if known else None,
+    }
+
+
+def percentile(view: View, dimension: str, share: float) -> float | None:
+    """The value below which this share of the runs lies, to the width of a histogram bucket."""
+    found = histogram(view.items(dimension))
+    rank = share * sum(count for _, count in found)
+    for value, count in found:
+        rank -= count
+        if rank <= 0:
+            return value
+    return None
+
+
+def histogram(items: pl.DataFrame) -> list[tuple[float, int]]:
+    """(the middle of each bucket, its count), rising."""
+    pairs = [(0.0 if item == ZERO else 2 ** ((int(item) + 0.5) / SCALE), runs) for item, runs in items.select("item", "runs").iter_rows()]
+    return sorted(pairs)
+
+
+def _runs(facts: Facts) -> pl.DataFrame:
+    able = {
+        "tool": "tool_calls",
+        "path": "path",
+        "state": "states",
+        "model": "llm_calls",
+        "delegation": "delegations",
+    }
+    settled = pl.col("settled")
+    flags = {
+        "all": pl.lit(True),
+        "settled": settled,
+        "unsettled": ~settled,
+        **{name: settled & pl.col(column).is_not_null() for name, column in able.items()},
+        **{f"status:{s}": settled & (pl.col("status") == s).fill_null(False) for s in ("ok", "error", "unknown")},
+        **{f"sampled:{s}": (pl.col("sampled") == s).fill_null(False) for s in ("known", "unknown")},
+    }
+    marks = pl.concat_list([pl.when(flag).then(pl.lit(name)) for name, flag in flags.items()])
+    steps = facts.runs.select("rid", item=marks).explode("item").filter(pl.col("item").is_not_null())
+    return tally(facts, "run", steps.with_columns(agent=pl.lit(None, pl.String)))
+
+
+def _latency(facts: Facts) -> pl.DataFrame:
+    took = pl.col("end_unix_nano").cast(pl.Int64) - pl.col("start")
+    timed = facts.settled().select("rid", agent=pl.lit(None, pl.String), value=took).filter(pl.col("value") >= 0)
+    return tally(facts, "latency", timed.select("rid", "agent", item=_bucket(pl.col("value"))))
+
+
+def _tokens(facts: Facts) -> list[pl.DataFrame]:
+    calls = scoped(facts.llm)
+    found = [tally(facts, "llm", calls.select("rid", "agent", "errors", "at", item=pl.lit("calls")))]
+    for name in ("input_tokens", "output_tokens"):
+        spent = calls.filter(pl.col(name).is_not_null()).group_by("rid", "agent").agg(value=pl.col(name).sum())
+        found.append(tally(facts, name, spent.select("rid", "agent", item=_bucket(pl.col("value")))))
+        found.append(tally(facts, "sum", spent.select("rid", "agent", item=pl.lit(name), executed="value")))
+    return found
+
+
+def _quality(facts: Facts) -> pl.DataFrame:
+    nobody = pl.lit(None, pl.String)
+    runs = facts.runs
+    counts = [runs.select("rid", agent=nobody, item=pl.lit(c), executed=pl.col(c).cast(pl.Int64)) for c in _QUALITY]
+    reasons = runs.select("rid", item="incomplete").explode("item").filter(pl.col("item").is_not_null()).unique()
+    counts.append(
+        reasons.select("rid", agent=nobody, item=pl.lit("incomplete:") + pl.col("item"), executed=pl.lit(1, pl.Int64))
+    )
+    strange = runs.select("rid", "unexplained").filter(pl.col("unexplained").list.len() > 0).explode("unexplained")
+    strange = strange.unnest("unexplained")
+    counts.append(
+        strange.select(
+            "rid",
+            agent=nobody,
+            item=pl.lit("scope:") + pl.col("scope").fill_null(""),
+            executed=pl.col("spans").cast(pl.Int64),
+        )
+    )
+    found = pl.concat(counts).filter(pl.col("executed") > 0)
+    return tally(facts, "quality", found)
+
+
+def _bucket(value: pl.Expr) -> pl.Expr:
+    """index with 2^(index/32) < value <= 2^((index+1)/32), as text."""
+    index = (value.cast(pl.Float64).log(2) * SCALE).ceil() - 1
+    return pl.when(value > 0).then(index.cast(pl.Int64).cast(pl.String)).otherwise(pl.lit(ZERO))
+
+
+def _milliseconds(nanoseconds: float | None) -> float | None:
+    return None if nanoseconds is None else round(nanoseconds / 1e6, 3)
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)

@@ -1,0 +1,96 @@
+"""Observations: sums of what runs did, one row per (bucket, service, environment, release, model, case, dimension, agent, item).
+
+`partial` counts runs into rows; `merge` adds rows. They form a commutative monoid with `EMPTY` as its identity, so
+windows, regions, shards and machines add up exactly, in any order. All sums are whole numbers; ratios, means,
+intervals and verdicts are functions of the sum (snapshot.py) and are never stored in it. Side is not in a key: it is
+derived from the environment when it is read. The parts of the config that `partial` reads are the names of models.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import polars as pl
+
+from otelcov.coverage import boundaries, edges, metrics, models, paths, states, tools
+from otelcov.coverage.facts import KEY, SUMS, flatten
+from otelcov.ground.config import Config
+
+ROWS = pl.Schema(
+    {
+        "bucket": pl.Int64,
+        "service": pl.String,
+        "environment": pl.String,
+        "release": pl.String,
+        "model": pl.String,
+        "case": pl.String,
+        "dimension": pl.String,
+        "agent": pl.String,
+        "item": pl.Binary,  # 16 bytes of BLAKE2b over the UTF-8 text
+        **SUMS,
+    }
+)
+ITEMS = pl.Schema({"item": pl.Binary, "text": pl.String})
+_ID = [*KEY, "dimension", "agent", "item"]
+_HOW = {"first_seen": pl.Expr.min, "last_seen": pl.Expr.max, "example_trace": pl.Expr.min}
+
+# One observer per dimension: flat facts -> rows.
+OBSERVERS = (
+    tools.observe,
+    paths.observe,
+    states.observe,
+    boundaries.observe,
+    models.observe,
+    edges.observe,
+    metrics.observe,
+)
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Rows beside the text of their items."""
+
+    rows: pl.DataFrame
+    items: pl.DataFrame
+
+    def texts(self) -> pl.DataFrame:
+        """The rows with the text of each item in the place of its hash."""
+        return self.rows.join(self.items, on="item", how="left").drop("item").rename({"text": "item"})
+
+
+EMPTY = Observations(pl.DataFrame(schema=ROWS), pl.DataFrame(schema=ITEMS))
+
+
+def partial(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> Observations:
+    """What these runs add. With `agents`, only the steps of those agents count, in every run."""
+    if runs.is_empty():
+        return EMPTY
+    facts = flatten(runs, config, agents)
+    rows = pl.concat([observe(facts) for observe in OBSERVERS])
+    items = _hashed(rows["item"].unique())
+    rows = rows.join(facts.keys, on="key", how="left").join(items, left_on="item", right_on="text", how="left")
+    rows = rows.drop("item", "key").rename({"item_right": "item"})
+    return Observations(_sorted(rows), items.sort("item"))
+
+
+def merge(*parts: Observations) -> Observations:
+    """The sum of observations of disjoint sets of whole runs."""
+    if not parts:
+        return EMPTY
+    rows = pl.concat([p.rows for p in parts])
+    summed = rows.group_by(_ID).agg(_HOW.get(c, pl.Expr.sum)(pl.col(c)) for c in SUMS)
+    items = pl.concat([p.items for p in parts]).unique("item")
+    return Observations(_sorted(summed), items.sort("item"))
+
+
+def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select(ROWS.names()).cast(dict(ROWS)).sort(_ID)
+
+
+def _hashed(texts: pl.Series) -> pl.DataFrame:
+    # Polars' own hash is no format: it may differ between releases and machines.
+    known = [t for t in texts.to_list() if t is not None]
+    keys = [hashlib.blake2b(t.encode("utf-8", "surrogatepass"), digest_size=16).digest() for t in known]
+    return pl.DataFrame({"item": keys, "text": known}, schema=ITEMS)

@@ -1,0 +1,219 @@
+"""C_path: how much of the ways that agents take was taken.
+
+Three views of it. *Relative*: the share of the other sides' runs whose path the tests exercised. *Estimated*: the
+chance that the next run takes a path that was seen (Good-Turing, Chao-Jost). *Declared*: of the paths in the config.
+Beside them stand *sequences* (tool names alone, repeats kept) and their *bigrams* with ^ and $.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from otelcov.coverage import estimators, statistics
+from otelcov.coverage.dimension import Dimension, Relative, View, frequent, no_views
+from otelcov.coverage.facts import Facts, tally
+
+THEN = " > "
+TOGETHER = " & "
+NO_SAMPLE = "a suite is no random sample: import production traffic or declare paths"
+
+
+def observe(facts: Facts) -> pl.DataFrame:
+    """Rows `path`, `sequence` and `bigram`."""
+    runs = facts.settled()
+    able = runs.filter(pl.col("tool_calls").is_not_null()).select("rid")
+    sequences = _sequences(facts, able)
+    return pl.concat(
+        [
+            tally(facts, "path", _paths(facts, runs.filter(pl.col("path").is_not_null()))),
+            tally(facts, "sequence", sequences.select("rid", "agent", item=pl.col("names").list.join(THEN))),
+            tally(facts, "bigram", _bigrams(sequences)),
+        ]
+    )
+
+
+def measure(view: View) -> Dimension:
+    seen = view.items("path").filter(pl.col("runs") > 0)
+    n = view.shown.get("path", 0)
+    settled = view.shown.get("settled", 0)
+    f1, f2 = _frequencies(view)
+    kinds = seen.height
+    relative = view.relative("path")
+    declared = view.config.coverage.paths
+    views = no_views() | {
+        "good_turing": estimators.good_turing(n, f1),
+        "chao_jost": estimators.chao_jost(n, f1, f2),
+        "chao1": estimators.chao1(n, kinds, f1, f2),
+    }
+    names = set(seen["item"])
+    wanted = {THEN.join(path) for path in declared or []}
+    if wanted and n:
+        views["declared"] = len(names & wanted) / len(wanted)
+    if relative is not None:
+        views |= {"relative_count": relative.by_count, "relative_mass": relative.by_mass}
+    estimate, interval, why_not = _estimate(view, n, f1, f2, views)
+    result: dict[str, Any] = {
+        "score": None, "method": "none", "covered": kinds, "known": None, "covered_items": frequent(seen), "missing": [],
+        "undeclared": sorted(names - wanted) if wanted else [], "interval": None, "universe": "none", "reason": None,
+    }
+    if not settled:
+        result["reason"] = "no settled run in the window"
+    elif relative is not None:
+        result |= _relative(relative)
+    elif set(view.rows.filter(pl.col("item") == "all")["side"]) == {"test"}:
+        if wanted and n:
+            result |= {
+                "score": views["declared"], "method": "declared", "covered": len(names & wanted), "known": len(wanted),
+                "covered_items": sorted(names & wanted), "missing": sorted(wanted - names), "universe": "declared",
+            }
+        else:
+            result["reason"] = "no run can show its path" if not n else NO_SAMPLE
+    else:
+        method = "chao_jost" if views["chao_jost"] is not None else "good_turing"
+        result |= {"score": estimate, "method": method if estimate is not None else "none", "universe": "estimated",
+                   "interval": interval, "reason": why_not}
+    return Dimension(
+        dimension="path", runs=n, singletons=f1, doubletons=f2, views=views, **result,
+        more={
+            "estimate": {"score": estimate, "interval": _as_json(interval), "reason": why_not},
+            "distinct": kinds,
+            "next_new": None if not n else 1 - (views["chao_jost"] if views["chao_jost"] is not None else 1 - f1 / n),
+            "runs_until_5_pct": estimators.runs_until_rare(n, f1, f2),
+        },
+    )
+
+
+def summary(view: View, dimension: str) -> dict[str, Any]:
+    """`coverage.sequences` (kinds counted by runs) and `coverage.bigrams` (by occurrences)."""
+    items = view.items(dimension)
+    counts = items["calls" if dimension == "bigram" else "runs"].to_list()
+    n, f1, f2 = sum(counts), counts.count(1), counts.count(2)
+    return {
+        "n": n, "distinct": len(counts), "f1": f1, "f2": f2,
+        "good_turing": estimators.good_turing(n, f1), "chao1": estimators.chao1(n, len(counts), f1, f2),
+    }
+
+
+def _relative(relative: Relative) -> dict[str, Any]:
+    share = relative.by_mass
+    runs = round(relative.adjusted_runs)
+    return {
+        "score": share,
+        "method": "relative_mass" if share is not None else "none",
+        "covered": relative.exercised.height,
+        "known": relative.others.height or None,
+        "covered_items": frequent(relative.exercised),
+        "missing": frequent(relative.missing),
+        "universe": "baseline",
+        "reason": None if share is not None else "no run of another side can show its path",
+        "interval": None if share is None else statistics.wilson(round(share * runs), runs),
+    }
+
+
+def _estimate(
+    view: View, n: int, f1: int, f2: int, views: dict[str, float | None]
+) -> tuple[float | None, estimators.Interval | None, str | None]:
+    least = view.config.coverage.min_runs
+    if not n:
+        return None, None, "no run can show its path"
+    if n < least:
+        return None, None, f"{n} runs, an estimate needs {least}"
+    score = views["chao_jost"] if views["chao_jost"] is not None else views["good_turing"]
+    assert score is not None
+    reason = "sampled, rate unknown" if view.shown.get("sampled:unknown") else None
+    return score, estimators.esty_interval(n, f1, f2, score), reason
+
+
+def _frequencies(view: View) -> tuple[int, int]:
+    """f1 and f2 over runs; the runs of one test case count once."""
+    rows = view.rows.filter((pl.col("dimension") == "path") & pl.col("agent").is_null() & (pl.col("runs") > 0))
+    units = rows.group_by("item").agg(
+        units=pl.col("runs").filter(pl.col("case").is_null()).sum() + pl.col("case").drop_nulls().n_unique()
+    )["units"].to_list()
+    return units.count(1), units.count(2)
+
+
+def _as_json(interval: estimators.Interval | None) -> dict[str, float] | None:
+    return None if interval is None else {"low": interval.low, "high": interval.high, "level": estimators.LEVEL}
+
+
+def _paths(facts: Facts, runs: pl.DataFrame) -> pl.DataFrame:
+    """The text of every run's path: whole, and of each agent's steps."""
+    whole = runs.select(
+        "rid",
+        agent=pl.lit(None, pl.String),
+        item=pl.col("path").list.eval(pl.element().list.join(TOGETHER)).list.join(THEN),
+    )
+    steps = _steps(runs)
+    parts = _rejoined(steps.filter(facts.mine(pl.col("agent"))), ["rid", "agent"])
+    if facts.agents:
+        chosen = steps.filter(facts.mine(pl.col("agent"))).with_columns(agent=pl.lit(None, pl.String))
+        kept = _rejoined(chosen, ["rid", "agent"])
+        whole = whole.drop("item").join(kept.select("rid", "item"), on="rid", how="left", maintain_order="left")
+        whole = whole.with_columns(pl.col("item").fill_null(""))
+    return pl.concat([whole, parts])
+
+
+def _steps(runs: pl.DataFrame) -> pl.DataFrame:
+    """rid, step, agent, what: one row per element of a path."""
+    steps = (
+        runs.select("rid", "path")
+        .filter(pl.col("path").list.len() > 0)
+        .explode("path")
+        .with_columns(step=pl.int_range(pl.len()).over("rid"))
+        .filter(pl.col("path").list.len() > 0)
+        .explode("path")
+        .rename({"path": "what"})
+    )
+    names = sorted({a for a in runs["agents"].explode().drop_nulls().unique()}, key=len, reverse=True)
+    # A loop over distinct elements, not rows: an agent's name may itself hold a slash.
+    agents = {what: _agent_of(what, names) for what in steps["what"].unique().to_list()}
+    return steps.with_columns(
+        agent=pl.col("what").replace_strict(agents, default=None, return_dtype=pl.String)
+    )
+
+
+def _agent_of(what: str, names: list[str]) -> str:
+    for name in names:
+        if what.startswith((f"{name}/", f"{name}->")):
+            return name
+    return min(what.split("/", 1)[0], what.split("->", 1)[0], key=len)
+
+
+def _rejoined(steps: pl.DataFrame, scope: list[str]) -> pl.DataFrame:
+    """Path text of what is left of the steps; a step that now follows its like is written once with `+`."""
+    joined = (
+        steps.with_columns(base=pl.col("what").str.strip_suffix("+"), again=pl.col("what").str.ends_with("+"))
+        .group_by(*scope, "step")
+        .agg(pl.col("base").sort(), again=pl.col("again").any())
+        .sort(*scope, "step")
+        .with_columns(key=pl.col("base").list.join(TOGETHER))
+        .with_columns(block=(pl.col("key") != pl.col("key").shift(1)).fill_null(True).cum_sum().over(scope))
+        .group_by(*scope, "block", maintain_order=True)
+        .agg(pl.col("base").first(), again=pl.col("again").any() | (pl.len() > 1))
+    )
+    marked = pl.when("again").then(pl.col("base").list.eval(pl.element() + "+")).otherwise("base").list.join(TOGETHER)
+    return joined.group_by(*scope, maintain_order=True).agg(item=marked.str.join(THEN))
+
+
+def _sequences(facts: Facts, able: pl.DataFrame) -> pl.DataFrame:
+    """rid, agent (scope), names: the executed tools of each run, and of each agent in it."""
+    done = facts.calls.filter(pl.col("executed") > 0).join(able, on="rid", how="semi").sort("rid", "pos")
+    whole = done.group_by("rid", maintain_order=True).agg(names=pl.col("item"))
+    # A run that called no tool has the empty sequence.
+    whole = able.join(whole, on="rid", how="left", maintain_order="left").with_columns(
+        pl.col("names").fill_null(pl.lit([], pl.List(pl.String)))
+    )
+    by_agent = done.filter(pl.col("agent").is_not_null()).group_by("rid", "agent", maintain_order=True).agg(
+        names=pl.col("item")
+    )
+    columns = ["rid", "agent", "names"]
+    return pl.concat([whole.with_columns(agent=pl.lit(None, pl.String)).select(columns), by_agent.select(columns)])
+
+
+def _bigrams(sequences: pl.DataFrame) -> pl.DataFrame:
+    ends = pl.concat_list(pl.lit(["^"], pl.List(pl.String)), "names"), pl.concat_list("names", pl.lit(["$"], pl.List(pl.String)))
+    pairs = sequences.select("rid", "agent", a=ends[0], b=ends[1]).explode("a", "b")
+    return pairs.select("rid", "agent", item=pl.col("a") + THEN + pl.col("b"))

@@ -1,0 +1,43 @@
+"""Which runs a measurement counts. Sides are chosen later: a path is scored against the window before `--side`."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from otelcov.coverage.names import ModelNames
+from otelcov.ground.config import Config
+from otelcov.ground.selection import Selection
+
+_EQUAL = ("service", "environment", "release", "case")
+
+
+def select(runs: pl.DataFrame, selection: Selection, config: Config, sides: bool = False) -> pl.DataFrame:
+    """The runs that a selection keeps. `agent` drops no run; `side` counts only with `sides`."""
+    for column in _EQUAL:
+        if wanted := getattr(selection, column):
+            runs = runs.filter(pl.col(column).is_in(sorted(wanted)))
+    if selection.model:
+        runs = runs.filter(_used(runs, selection.model, config))
+    if sides and selection.side:
+        runs = runs.filter(side_of(runs, config).is_in(sorted(selection.side)))
+    return runs
+
+
+def side_of(frame: pl.DataFrame, config: Config) -> pl.Series:
+    """The side of each row's environment."""
+    names = {name: config.side(name) for name in frame["environment"].unique().to_list()}
+    known = {name: side for name, side in names.items() if name is not None}
+    return frame["environment"].replace_strict(known, default="unspecified", return_dtype=pl.String).alias("side")
+
+
+def _used(runs: pl.DataFrame, models: tuple[str, ...], config: Config) -> pl.Series:
+    """Runs with a call of one of the models, by any of its names."""
+    fields = [
+        runs["llm_calls"].list.eval(pl.element().struct.field(name)).alias(name)
+        for name in ("request_model", "response_model")
+    ]
+    names = ModelNames(config)
+    wanted = {names(model) for model in models} | set(models)
+    spelled = {raw for field in fields for raw in field.explode().drop_nulls().unique() if {raw, names(raw)} & wanted}
+    hits = [field.list.eval(pl.element().is_in(sorted(spelled))).list.any().fill_null(False) for field in fields]
+    return hits[0] | hits[1]

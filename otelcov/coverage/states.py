@@ -1,0 +1,84 @@
+"""C_state: how much of the states that runs pass through was passed through.
+
+A state follows an executed tool call: `agent|tool|outcome|shape|earlier failures` (runs/ abstracts it; no content).
+Score: relative by mass where tests and another side are in the window, else the sample coverage of incidences
+(Chao et al. 2014). The set of states of each run is kept too, so that whole runs can be drawn again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from otelcov.coverage import estimators, statistics
+from otelcov.coverage.dimension import Dimension, View, frequent, no_views
+from otelcov.coverage.facts import Facts, tally
+
+APART = "\n"  # between the states of one set
+
+
+def observe(facts: Facts) -> pl.DataFrame:
+    """Rows `state` (runs that were in it) and `state_set` (runs with exactly these states)."""
+    runs = facts.settled().filter(pl.col("states").is_not_null())
+    visits = runs.select("rid", item="states").explode("item").filter(pl.col("item").is_not_null())
+    visits = visits.with_columns(agent=pl.col("item").str.split("|").list.first())
+    visits = visits.filter(facts.mine(pl.col("agent")))
+    alone = pl.concat([visits.with_columns(agent=pl.lit(None, pl.String)), visits]).select("rid", "agent", "item")
+    sets = alone.unique().group_by("rid", "agent").agg(item=pl.col("item").sort().str.join(APART))
+    none = runs.select("rid").join(visits, on="rid", how="anti")
+    empty = none.select("rid", agent=pl.lit(None, pl.String), item=pl.lit(""))
+    return pl.concat([tally(facts, "state", alone), tally(facts, "state_set", pl.concat([sets, empty]))])
+
+
+def measure(view: View) -> Dimension:
+    seen = view.items("state")
+    runs = view.shown.get("state", 0)
+    counts = seen["runs"].to_list()
+    q1, q2, incidences = counts.count(1), counts.count(2), sum(counts)
+    relative = view.relative("state")
+    views = no_views()
+    if relative is not None:
+        views |= {"relative_count": relative.by_count, "relative_mass": relative.by_mass}
+    body: dict[str, Any] = {
+        "score": None, "method": "none", "covered": seen.height, "known": None, "covered_items": frequent(seen),
+        "missing": [], "interval": None, "universe": "none", "reason": None,
+    }
+    if not view.shown.get("settled", 0):
+        body["reason"] = "no settled run in the window"
+    elif relative is not None:
+        share = relative.by_mass
+        body |= {
+            "score": share, "method": "relative_mass" if share is not None else "none",
+            "covered": relative.exercised.height, "known": relative.others.height or None,
+            "covered_items": frequent(relative.exercised), "missing": frequent(relative.missing), "universe": "baseline",
+            "reason": None if share is not None else "no run of another side can show its states",
+        }
+        if share is not None:
+            total = round(relative.adjusted_runs)
+            body["interval"] = statistics.wilson(round(share * total), total)
+    elif not runs or not incidences:
+        body["reason"] = "no run can show its states" if not runs else "no run called a tool, so none left its first state"
+    elif runs < view.config.coverage.min_runs:
+        body["reason"] = f"{runs} runs, an estimate needs {view.config.coverage.min_runs}"
+    else:
+        score = estimators.sample_coverage_of_incidences(runs, incidences, q1, q2)
+        body |= {
+            "score": score, "method": "chao_2014", "universe": "estimated", "interval": _drawn_again(view),
+            "reason": "sampled, rate unknown" if view.shown.get("sampled:unknown") else None,
+        }
+    return Dimension(
+        dimension="state", undeclared=[], runs=runs, singletons=q1, doubletons=q2, views=views, **body,
+        more={"incidences": incidences, "distinct": seen.height},
+    )
+
+
+def _drawn_again(view: View) -> estimators.Interval:
+    sets = view.items("state_set").filter(pl.col("runs") > 0).with_row_index("group")
+    kinds = sets.with_columns(pl.col("item").str.split(APART)).explode("item").filter(pl.col("item") != "")
+    names = kinds.select("item").unique().sort("item").with_row_index("kind")
+    kinds = kinds.join(names, on="item", how="left")
+    return estimators.bootstrap_interval(
+        sets["runs"].to_numpy().astype(np.int64), kinds["group"].to_numpy().astype(np.int64), kinds["kind"].to_numpy().astype(np.int64)
+    )
