@@ -12,7 +12,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from otelcov.ground.errors import StoreError
-from otelcov.ground.schemas import LOGS, SPANS
 from otelcov.store import layout, partitions
 from otelcov.store.tables import PARTITION, Table, Tables, arrow_schema, stored
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 NEW = "new-"  # how the files begin that no upkeep has rewritten
 _TRIES = 8
-_REQUESTS_A_CALL = 16  # the decoder is fastest so, and lets go of the GIL that often
 _WRITE = {"compression": "zstd", "compression_level": 1, "store_schema": False}
 
 
@@ -63,8 +61,8 @@ def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_h
         if number <= table.committed(app_id):
             return count if actions else 0
         if actions is None:
-            laid_out = _lay_out(table, requests)
-            count = laid_out.num_rows
+            laid_out = layout.table(table.name, requests)
+            count = int(laid_out.num_rows)
             if not count:
                 return 0
             actions = [_write(table, *part) for part in _parts(table, laid_out, any_hour)]
@@ -84,17 +82,6 @@ def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_h
         _sync_log(table)
         return count
     raise StoreError(f"Couldn't commit to {table.url}: {failure}. The inbox keeps the rows; they are tried again.")
-
-
-def _lay_out(table: Table, requests: Sequence[Row]) -> pa.Table:
-    import pyarrow as pa
-
-    lay_out = layout.spans_table if table.name == "spans" else layout.logs_table
-    tables = []
-    for first in range(0, len(requests), _REQUESTS_A_CALL):
-        some = requests[first : first + _REQUESTS_A_CALL]
-        tables.append(lay_out([r.body for r in some], [r.received_unix_nano for r in some], [r.masked for r in some]))
-    return pa.concat_tables(tables).unify_dictionaries()
 
 
 def _parts(table: Table, rows: pa.Table, any_hour: bool) -> Iterator[tuple[str, str, pa.Table]]:

@@ -19,19 +19,23 @@ import numpy as np
 import polars as pl
 
 from otelcov.ground.schemas import LOGS, SPANS
+from otelcov.store import duplicates
 from otelcov.store.otlp import to_otlp
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LONG", "frame", "from_requests", "identity", "logs_table", "spans_table", "to_otlp"]
+    from collector.segment import Row
+
+__all__ = ["LONG", "frame", "from_requests", "identity", "table", "to_otlp"]
 
 LONG = 256  # bytes of a value, beyond which it is content
 _EMPTY_IS_NULL = (
     *("trace_id", "span_id", "parent_span_id", "trace_state", "status_message", "severity_text", "event_name"),
     *("resource_schema_url", "scope_schema_url"),
 )
-_BYTES_A_CALL = 32 << 20  # what one decoder call may be given: Arrow's offsets end at 2 GiB
+_CALL_REQUESTS, _CALL_BYTES = 16, 16 << 20  # the decoder is fastest so, and holds the GIL no longer than that takes
+_FRAME_BYTES = 512 << 20  # Arrow's offsets end at 2 GiB
 _SERVICE = ("service.name",)
 _ENVIRONMENT = ("deployment.environment.name", "deployment.environment")  # the older name where the newer is missing
 _RELEASE = ("service.version",)
@@ -41,28 +45,25 @@ def from_requests(
     traces: Sequence[bytes], logs: Sequence[bytes], received_unix_nano: int
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The spans and the log records of OTLP requests, each once: what a store would give back, without one."""
-    from otelcov.store.duplicates import unique_logs, unique_spans
+    from collector.segment import Row
 
-    spans = [frame(spans_table(chunk, [received_unix_nano] * len(chunk)), SPANS) for chunk in _chunks(traces)]
-    records = [frame(logs_table(chunk, [received_unix_nano] * len(chunk)), LOGS) for chunk in _chunks(logs)]
-    return (
-        unique_spans(pl.concat(spans) if spans else SPANS.to_frame()).frame,
-        unique_logs(pl.concat(records) if records else LOGS.to_frame()).frame,
-    )
+    sent = [Row("traces", received_unix_nano, 0, 0, body) for body in traces]
+    records = [Row("logs", received_unix_nano, 0, 0, body) for body in logs]
+    return _each_once("spans", sent, SPANS), _each_once("logs", records, LOGS)
 
 
-def spans_table(requests: Sequence[bytes], received: Sequence[int], masked: Sequence[int] | None = None) -> pa.Table:
-    """The spans of trace requests; `received` and `masked` say when each request came and what was masked in it."""
+def table(name: str, requests: Sequence[Row]) -> pa.Table:
+    """The spans or the logs of admitted requests of that signal, in a few calls of the decoder."""
+    import pyarrow as pa
+
     from collector import wire
 
-    return _table(wire.decode_traces(requests), SPANS, received, masked)
-
-
-def logs_table(requests: Sequence[bytes], received: Sequence[int], masked: Sequence[int] | None = None) -> pa.Table:
-    """The records of log requests."""
-    from collector import wire
-
-    return _table(wire.decode_logs(requests), LOGS, received, masked)
+    decode, schema = (wire.decode_traces, SPANS) if name == "spans" else (wire.decode_logs, LOGS)
+    tables = []
+    for some in _chunks(requests):
+        decoded = decode([request.body for request in some])
+        tables.append(_columns(decoded, schema, some))
+    return pa.concat_tables(tables).unify_dictionaries() if len(tables) > 1 else tables[0]
 
 
 def frame(table: pa.Table, schema: pl.Schema) -> pl.DataFrame:
@@ -93,18 +94,26 @@ def identity(resource: bytes) -> tuple[str | None, str | None, str | None]:
     return first(_SERVICE), first(_ENVIRONMENT), first(_RELEASE)
 
 
-def _chunks(requests: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+def _each_once(name: str, requests: Sequence[Row], schema: pl.Schema) -> pl.DataFrame:
+    frames = [frame(table(name, some), schema) for some in _chunks(requests, _FRAME_BYTES)]
+    rows = pl.concat(frames) if frames else schema.to_frame()
+    return duplicates.unique(name, duplicates.new(rows)).select(schema.names())
+
+
+def _chunks(requests: Sequence[Row], room: int = 0) -> Iterator[Sequence[Row]]:
+    """Parts of at most `room` bytes; without it, what one call of the decoder should be given."""
     first, size = 0, 0
     for i, request in enumerate(requests):
-        if size and size + len(request) > _BYTES_A_CALL:
+        full = size + len(request.body) > (room or _CALL_BYTES) or (not room and i - first == _CALL_REQUESTS)
+        if i > first and full:
             yield requests[first:i]
             first, size = i, 0
-        size += len(request)
+        size += len(request.body)
     if first < len(requests):
         yield requests[first:]
 
 
-def _table(rows: pa.Table, schema: pl.Schema, received: Sequence[int], masked: Sequence[int] | None) -> pa.Table:
+def _columns(rows: pa.Table, schema: pl.Schema, requests: Sequence[Row]) -> pa.Table:
     """Decoded rows in the columns of `schema`."""
     import pyarrow as pa
 
@@ -112,7 +121,7 @@ def _table(rows: pa.Table, schema: pl.Schema, received: Sequence[int], masked: S
     columns |= {name: _unless_empty(columns[name]) for name in _EMPTY_IS_NULL if name in columns}
     columns["attributes"], columns["content"] = _split(columns["attributes"])
     columns |= _identities(columns["resource"])
-    columns |= _arrival(columns["request"].to_numpy(), received, masked)
+    columns |= _arrival(columns["request"].to_numpy(), requests)
     return pa.table([columns[name] for name in schema], names=list(schema))
 
 
@@ -160,16 +169,14 @@ def _identities(resources: Any) -> dict[str, Any]:
     }
 
 
-def _arrival(of_request: Any, received: Sequence[int], masked: Sequence[int] | None) -> dict[str, Any]:
+def _arrival(of_request: np.ndarray[Any, Any], requests: Sequence[Row]) -> dict[str, Any]:
     """When each row came; what was masked in its request is told by the request's first row, so that sums are exact."""
     import pyarrow as pa
 
-    counts = np.asarray(masked or [0] * len(received), np.uint32)[of_request]
-    counts[1:][of_request[1:] == of_request[:-1]] = 0
-    return {
-        "received_unix_nano": pa.array(np.asarray(received, np.uint64)[of_request], pa.uint64()),
-        "masked": pa.array(counts, pa.uint32()),
-    }
+    received = np.array([request.received_unix_nano for request in requests], np.uint64)[of_request]
+    masked = np.array([request.masked for request in requests], np.uint32)[of_request]
+    masked[1:][of_request[1:] == of_request[:-1]] = 0
+    return {"received_unix_nano": pa.array(received), "masked": pa.array(masked)}
 
 
 def _whole(column: Any) -> Any:

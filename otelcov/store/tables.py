@@ -11,8 +11,6 @@ files. Delta has no unsigned numbers: a uint64 is stored as the int64 of the sam
 
 from __future__ import annotations
 
-import json
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ import polars as pl
 
 from otelcov.ground.errors import StoreError
 from otelcov.ground.schemas import EVENT, LOGS, SPANS
+from otelcov.store.duplicates import COPIES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,9 +30,6 @@ FORMAT = 1
 
 OUT_OF_RANGE = "out-of-range"
 PARTITION = ["day", "hour"]
-
-# What a row knows beyond SPANS and LOGS: further copies of it that were dropped, and whether one of them differed.
-COPIES = pl.Schema({"copies": pl.UInt32, "differed": pl.Boolean})
 
 _FORMAT_KEY = "otelcov.format"
 _SETTINGS = {
@@ -144,28 +140,14 @@ def stored(rows: pa.Table) -> pa.Table:
     return pa.table([_signed(column) for column in rows.combine_chunks().columns], names=rows.column_names)
 
 
-def read(column: str, kind: Any) -> pl.Expr:
-    """A column of the files as the type that it stands for."""
-    if kind == pl.UInt64:
-        return pl.col(column).reinterpret(signed=False)
-    if kind == pl.List(EVENT):
-        time = pl.field("time_unix_nano").reinterpret(signed=False)
-        return pl.col(column).list.eval(pl.element().struct.with_fields(time)).cast(kind)
-    return pl.col(column).cast(kind)
+def decoded(schema: pl.Schema) -> list[pl.Expr]:
+    """The columns of the files as the types that they stand for."""
+    return [_decoded(name, kind) for name, kind in schema.items()]
 
 
 def stored_schema(schema: pl.Schema) -> pl.Schema:
     """What Polars finds in the files."""
     return pl.Schema({name: _polars_stored(kind) for name, kind in schema.items()})
-
-
-def file_stats(rows: pl.DataFrame) -> str:
-    """What Delta keeps of a file."""
-    return json.dumps({"numRecords": rows.height})
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 _ROWS = {"spans": pl.Schema({**SPANS, **COPIES}), "logs": pl.Schema({**LOGS, **COPIES})}
@@ -252,3 +234,14 @@ def _signed(column: Any) -> Any:
     if pa.types.is_list(kind):
         return pa.ListArray.from_arrays(column.offsets, _signed(column.values))
     return column
+
+
+def _decoded(name: str, kind: Any) -> pl.Expr:
+    if name in COPIES:
+        return pl.col(name).cast(kind).fill_null(0 if kind == pl.UInt32 else False)
+    if kind == pl.UInt64:
+        return pl.col(name).reinterpret(signed=False)
+    if kind == pl.List(EVENT):
+        at = pl.field("time_unix_nano").reinterpret(signed=False)
+        return pl.col(name).list.eval(pl.element().struct.with_fields(at)).cast(kind)
+    return pl.col(name).cast(kind)
