@@ -21,11 +21,12 @@ import numpy as np
 
 from otelcov.ground.errors import StoreError
 from otelcov.store import layout, partitions
-from otelcov.store.tables import PARTITION, Table, Tables, arrow_schema, stored
+from otelcov.store.tables import PARTITION, Table, Tables, arrow_schema, create, stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from collector.inbox import Inbox
     from collector.segment import Row
 
 NEW = "new-"  # how the files begin that no upkeep has rewritten
@@ -47,6 +48,31 @@ def commit(tables: Tables, app_id: str, number: int, rows: Sequence[Row], any_ho
         spans=_once(tables.spans, app_id, number, [r for r in rows if r.signal == "traces"], any_hour),
         logs=_once(tables.logs, app_id, number, [r for r in rows if r.signal == "logs"], any_hour),
     )
+
+
+class Committer:
+    """Brings what one inbox holds into a store, through handles that are kept."""
+
+    def __init__(self, store: str | Path, box: Inbox, any_hour: bool = False) -> None:
+        self.tables = create(store)
+        self.box = box
+        self.any_hour = any_hour
+
+    def step(self, max_bytes: int = 64 << 20) -> Written | None:
+        """Commit the next batch; None if nothing waits. A batch that fails stays in the inbox and comes again."""
+        batch = self.box.next_batch(max_bytes)
+        if batch is None:
+            return None
+        written = commit(self.tables, batch.app_id, batch.number, batch.rows, self.any_hour)
+        self.box.done(batch)
+        return written
+
+    def drain(self) -> Written:
+        """Commit all that waits."""
+        total = Written()
+        while (written := self.step()) is not None:
+            total = Written(total.spans + written.spans, total.logs + written.logs)
+        return total
 
 
 def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_hour: bool) -> int:
