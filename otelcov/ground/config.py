@@ -117,7 +117,9 @@ class Collect(Section):
     allow_unauthenticated: bool = False  # a bind beyond loopback without token or client certificate
     max_request_bytes: Bytes = 64 * 2**20  # after inflation
     max_request_spans: Annotated[int, Field(gt=0)] = 65_536
-    max_queue_bytes: Bytes = 256 * 2**20
+    max_request_elements: Annotated[int, Field(gt=0)] = 2**20  # attributes, events and links
+    max_queue_bytes: Bytes = 256 * 2**20  # received and not yet on disk
+    max_inbox_bytes: Bytes = 4096 * 2**20  # on disk and not yet in the store
     header_timeout_ns: Duration = Field(10 * windows.SECOND, alias="header_timeout")
     body_timeout_ns: Duration = Field(30 * windows.SECOND, alias="body_timeout")
     idle_timeout_ns: Duration = Field(120 * windows.SECOND, alias="idle_timeout")
@@ -131,6 +133,7 @@ class Collect(Section):
     hash: Names = []
     hash_key_env: str = "OTELCOV_HASH_KEY"
     mask_secrets: bool = True
+    drain_ns: Duration = Field(3 * windows.SECOND, alias="drain")  # for open requests after SIGTERM
     commit_interval_ns: Duration = Field(2 * windows.SECOND, alias="commit_interval")
     commit_bytes: Bytes = 64 * 2**20
 
