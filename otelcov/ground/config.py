@@ -106,6 +106,7 @@ class AllThresholds(Thresholds):
 class Runs(Section):
     settle_ns: Duration = Field(60 * windows.SECOND, alias="settle")
     max_run_ns: Duration = Field(6 * 3600 * windows.SECOND, alias="max_run")
+    soft_errors: tuple[str, ...] = ()  # further patterns by which a tool result tells of an error
 
 
 class Collect(Section):

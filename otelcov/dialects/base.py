@@ -1,0 +1,90 @@
+"""What a dialect is: a table that says where one instrumentation keeps each fact of a span.
+
+A dialect decides nothing about a trace. It answers, for one span at a time, "if this is yours, what kind of step is
+it, which tool, which model …", as Polars expressions over the span's attributes (one column per attribute key, text
+unless the fact is a number). Columns named `span.name`, `span.kind`, `scope.name` and `span.children` stand beside the attributes.
+The registry asks all dialects and keeps, fact by fact, the first answer that is not null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import polars as pl
+
+AGENT, CHAIN, LLM, TOOL, HANDOFF, SETUP, OTHER = "agent", "chain", "llm", "tool", "handoff", "setup", "other"
+"""Kinds of a span. `chain` holds steps and is none; `setup` is work before any request (an agent being built, tools
+being listed); `other` is understood and of no concern (an embedding, a guardrail)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dialect:
+    """One instrumentation's table. Every field but `name` is an expression or None; see `FACTS`."""
+
+    name: str
+    kind: pl.Expr | None = None  # one of the constants above
+    agent: pl.Expr | None = None  # the agent this span is, or belongs to
+    tool: pl.Expr | None = None
+    call_id: pl.Expr | None = None
+    arguments: pl.Expr | None = None  # of a tool span
+    result: pl.Expr | None = None  # of a tool span
+    request_model: pl.Expr | None = None
+    response_model: pl.Expr | None = None
+    input_tokens: pl.Expr | None = None
+    output_tokens: pl.Expr | None = None
+    finish: pl.Expr | None = None
+    input_messages: pl.Expr | None = None  # of a model span: JSON text, or plain text
+    output_messages: pl.Expr | None = None
+    system: pl.Expr | None = None
+    input: pl.Expr | None = None  # of an agent or a chain: what it was asked
+    output: pl.Expr | None = None
+    definitions: pl.Expr | None = None  # tools offered: JSON text
+    conversation: pl.Expr | None = None
+    case: pl.Expr | None = None
+    error_type: pl.Expr | None = None
+    tool_error: pl.Expr | None = None  # "true" where an attribute says that the tool failed
+    from_agent: pl.Expr | None = None  # of a handoff
+    to_agent: pl.Expr | None = None
+
+
+FACTS = tuple(f.name for f in fields(Dialect) if f.name != "name")
+NUMBERS = ("input_tokens", "output_tokens")
+
+# Families of flattened keys: `llm.input_messages.0.message.role` … They reach the reconstruction as lists of pairs.
+FAMILIES = {
+    "llm.input_messages.": "flat_input",
+    "gen_ai.prompt.": "flat_input",
+    "llm.output_messages.": "flat_output",
+    "gen_ai.completion.": "flat_output",
+    "llm.tools.": "flat_tools",
+    "llm.request.functions.": "flat_tools",
+}
+
+
+def first(*keys: str) -> pl.Expr:
+    """The first of these attributes that is set."""
+    return pl.coalesce([pl.col(k) for k in keys])
+
+
+def value(key: str, /, **names: str) -> pl.Expr:
+    """The kind that an attribute's value stands for; other values say nothing."""
+    return pl.col(key).str.to_lowercase().replace_strict({k.lower(): v for k, v in names.items()}, default=None, return_dtype=pl.String)
+
+
+def json_text(key: str, *names: str) -> pl.Expr:
+    """The first text member of one of these names, at any depth, in an attribute that holds JSON - cut short or not."""
+    return pl.coalesce([pl.col(key).str.extract(rf'"{n}":\s*"((?:[^"\\]|\\.)+)"') for n in names])
+
+
+def json_number(key: str, *names: str) -> pl.Expr:
+    return pl.coalesce([pl.col(key).str.extract(rf'"{n}":\s*(\d+)') for n in names])
+
+
+def scope(pattern: str) -> pl.Expr:
+    """True where the instrumentation scope's name matches."""
+    return pl.col("scope.name").str.contains(pattern)
+
+
+def span_name(pattern: str) -> pl.Expr:
+    """The first group of a pattern in the span's name."""
+    return pl.col("span.name").str.extract(pattern)

@@ -1,0 +1,82 @@
+"""OpenTelemetry GenAI semantic conventions, 1.28 to current, and the keys that near relatives add to them.
+
+https://github.com/open-telemetry/semantic-conventions-genai (formerly docs/gen-ai of semantic-conventions).
+"""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL, Dialect, first, value
+
+GENAI = Dialect(
+    name="genai",
+    kind=value(
+        "gen_ai.operation.name",
+        chat=LLM,
+        text_completion=LLM,
+        generate_content=LLM,
+        completion=LLM,
+        responses=LLM,
+        response=LLM,
+        messages=LLM,
+        message=LLM,
+        inference=LLM,
+        execute_tool=TOOL,
+        tool_call=TOOL,
+        tool=TOOL,
+        invoke_agent=AGENT,
+        agent=AGENT,
+        create_agent=SETUP,
+        invoke_workflow=CHAIN,
+        workflow=CHAIN,
+        chain=CHAIN,
+        execute_task=CHAIN,
+        task=CHAIN,
+        unknown=CHAIN,
+        execute_event_loop_cycle=CHAIN,
+        plan=OTHER,
+        embeddings=OTHER,
+        embedding=OTHER,
+        retrieval=OTHER,
+        retrieve=OTHER,
+        guardrail=OTHER,
+        evaluate=OTHER,
+        create_thread=SETUP,
+        handoff=HANDOFF,
+        agent_handoff=HANDOFF,
+    ),
+    agent=first("gen_ai.agent.name"),
+    tool=first("gen_ai.tool.name"),
+    call_id=first("gen_ai.tool.call.id"),
+    arguments=first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.args"),
+    result=first("gen_ai.tool.call.result", "gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.message"),
+    request_model=first("gen_ai.request.model"),
+    response_model=first("gen_ai.response.model"),
+    input_tokens=first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+    output_tokens=first("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+    finish=first("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
+    input_messages=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.request.messages", "gen_ai.input"),
+    output_messages=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.response.messages", "gen_ai.output"),
+    system=first("gen_ai.system_instructions"),
+    input=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input"),
+    output=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output"),
+    definitions=first("gen_ai.tool.definitions", "gen_ai.request.tools", "gen_ai.agent.tools"),
+    conversation=first("gen_ai.conversation.id", "gen_ai.session.id", "gen_ai.thread.id"),
+    error_type=first("error.type"),
+    from_agent=first("gen_ai.handoff.from_agent", "gen_ai.caller.name"),
+    to_agent=first("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name"),
+)
+
+# Spans named as the conventions demand, by instrumentations that leave the operation out or lost it to a limit.
+GENAI_NAMES = Dialect(
+    name="genai-names",
+    kind=pl.when(pl.col("span.name").str.contains(r"^execute_tool [^ ]")).then(pl.lit(TOOL))
+    .when(pl.col("span.name").str.contains(r"^invoke_agent [^ ]")).then(pl.lit(AGENT))
+    .when(pl.col("span.name").str.contains(r"^create_agent [^ ]")).then(pl.lit(SETUP))
+    .when(pl.col("span.name").str.contains(r"^(chat|text_completion|generate_content) [^ ]") & first("gen_ai.request.model", "gen_ai.response.model", "gen_ai.system", "gen_ai.provider.name").is_not_null())
+    .then(pl.lit(LLM))
+    .when(first("gen_ai.tool.name").is_not_null() & first("gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "tool_arguments", "tool_response").is_not_null())
+    .then(pl.lit(TOOL))
+    .when(first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens").is_not_null() & first("gen_ai.request.model", "gen_ai.response.model").is_not_null() & first("gen_ai.agent.name", "agent_name", "gen_ai.operation.name").is_null())
+    .then(pl.lit(LLM)),
+    tool=pl.col("span.name").str.extract(r"^execute_tool (\S+)$"),
+)

@@ -1,0 +1,23 @@
+"""Google's Agent Development Kit, its own spans (scope gcp.vertex.agent)."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL, Dialect, first, json_number, span_name
+
+GOOGLE_ADK = Dialect(
+    name="google-adk",
+    kind=pl.when(pl.col("span.name") == "call_llm").then(pl.when(first("gcp.vertex.agent.llm_request", "gen_ai.request.model").is_not_null()).then(pl.lit(LLM)))
+    .when(pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ") & (pl.col("scope.name").str.contains("adk|vertex"))).then(pl.lit(AGENT))
+    .when(pl.col("span.name").str.contains(r"^invocation( \[|$)") & (pl.col("scope.name").str.contains("adk|vertex"))).then(pl.lit(CHAIN))
+    .when((pl.col("span.name") == "execute_tool (merged)") | (pl.col("span.name") == "(merged tools)")).then(pl.lit("other"))
+    .when(pl.col("gcp.vertex.agent.tool_call_args").is_not_null() & pl.col("gen_ai.tool.name").is_not_null()).then(pl.lit(TOOL)),
+    agent=pl.coalesce([span_name(r"^agent_run \[(.+)\]$")]),
+    arguments=first("gcp.vertex.agent.tool_call_args"),
+    result=first("gcp.vertex.agent.tool_response"),
+    input_tokens=json_number("gcp.vertex.agent.llm_response", "prompt_token_count"),
+    output_tokens=json_number("gcp.vertex.agent.llm_response", "candidates_token_count"),
+    input_messages=first("gcp.vertex.agent.llm_request"),
+    output_messages=first("gcp.vertex.agent.llm_response"),
+    definitions=first("gcp.vertex.agent.llm_request"),
+    conversation=first("gcp.vertex.agent.session_id"),
+)

@@ -1,0 +1,43 @@
+"""OpenInference (Arize): https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md"""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, TOOL, Dialect, first, json_text, scope, span_name, value
+
+_TOOL_INPUT = pl.when(pl.col("tool.name").is_not_null() | (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL"))
+
+OPENINFERENCE = Dialect(
+    name="openinference",
+    kind=value("openinference.span.kind", agent=AGENT, chain=CHAIN, llm=LLM, tool=TOOL, retriever=OTHER, embedding=OTHER, reranker=OTHER, guardrail=OTHER, evaluator=OTHER, prompt=OTHER),
+    agent=pl.coalesce([pl.col("agent.name"), pl.col("graph.node.id"), json_text("metadata", "lc_agent_name")]),
+    tool=first("tool.name", "tool_call.function.name"),
+    call_id=first("tool_call.id", "tool.id", "tool.call_id"),
+    arguments=_TOOL_INPUT.then(first("tool_call.function.arguments", "input.value", "tool.arguments", "tool.parameters")),
+    result=_TOOL_INPUT.then(first("output.value", "tool.output", "tool.result")),
+    request_model=first("llm.model_name", "embedding.model_name"),
+    input_tokens=first("llm.token_count.prompt"),
+    output_tokens=first("llm.token_count.completion"),
+    finish=first("llm.finish_reason"),
+    input_messages=first("input.value"),
+    output_messages=first("output.value"),
+    input=first("input.value"),
+    output=first("output.value"),
+    definitions=pl.coalesce([pl.col("llm.tools"), pl.col("agent.tools"), pl.col("llm.invocation_parameters")]),
+    conversation=pl.coalesce([pl.col("session.id"), pl.col("thread.id"), json_text("metadata", "thread_id", "session_id", "conversation_id")]),
+    from_agent=first("graph.node.parent_id"),
+)
+
+# OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents.
+OPENAI_AGENTS = Dialect(
+    name="openai-agents-handoff",
+    kind=pl.when((pl.col("openinference.span.kind").str.to_uppercase() == "TOOL") & pl.col("tool.name").is_null() & pl.col("span.name").str.contains(r"^handoff to ")).then(pl.lit(HANDOFF))
+    .when(pl.col("span.name").str.contains(r"^\S.* -> .*\.handoff$")).then(pl.lit(HANDOFF)),
+    to_agent=span_name(r"^handoff to (.+)$"),
+    from_agent=pl.when(pl.col("span.name").str.contains(r"^handoff to ")).then(pl.col("input.value")),
+)
+
+# `mcp_tools` and the like: the agent asks a server what it offers.
+OPENAI_AGENTS_TOOLS = Dialect(
+    name="openai-agents-mcp-list",
+    definitions=pl.when(pl.col("span.name").is_in(["mcp_tools", "list_tools"]) | scope("openai_agents") & pl.col("span.name").str.contains("^mcp")).then(pl.col("output.value")),
+)

@@ -1,0 +1,46 @@
+"""OpenLLMetry / Traceloop: `traceloop.*` beside GenAI keys (current), flattened prompts (0.40 and older)."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, scope, span_name, value
+
+_IS_TOOL = pl.col("traceloop.span.kind").str.to_lowercase() == "tool"
+
+OPENLLMETRY = Dialect(
+    name="openllmetry",
+    kind=pl.coalesce(
+        [
+            value("traceloop.span.kind", workflow=CHAIN, task=CHAIN, agent=AGENT, tool=TOOL, handoff="handoff", session=CHAIN),
+            value("llm.request.type", chat=LLM, completion=LLM, rerank=OTHER, embedding=OTHER),
+        ]
+    ),
+    agent=pl.when(pl.col("traceloop.span.kind").str.to_lowercase() == "agent").then(first("traceloop.entity.name")),
+    tool=pl.when(_IS_TOOL).then(first("traceloop.entity.name")),
+    arguments=pl.when(_IS_TOOL).then(first("traceloop.entity.input")),
+    result=pl.when(_IS_TOOL).then(first("traceloop.entity.output")),
+    input_tokens=first("llm.usage.prompt_tokens"),
+    output_tokens=first("llm.usage.completion_tokens"),
+    finish=first("llm.response.finish_reason"),
+    input=first("traceloop.entity.input", "gen_ai.task.input"),
+    output=first("traceloop.entity.output", "gen_ai.task.output"),
+    conversation=first(
+        "traceloop.association.properties.session_id",
+        "traceloop.association.properties.thread_id",
+        "traceloop.association.properties.conversation_id",
+        "traceloop.association.properties.chat_id",
+    ),
+)
+
+# All classifying attributes can be evicted by the SDK's limit of 128; what stays is the span's name and its scope.
+OPENLLMETRY_NAMES = Dialect(
+    name="openllmetry-names",
+    kind=pl.when(scope(r"^opentelemetry\.instrumentation\.(openai|anthropic|groq|mistralai|cohere|ollama|together|vertexai|google_generativeai|bedrock|replicate|watsonx|alephalpha|sagemaker)") & pl.col("span.name").str.contains(r"\.(chat|completion|completions|response|message|generate_content|messages\.create)$"))
+    .then(pl.lit(LLM)),
+)
+
+# OpenLLMetry's MCP instrumentation: `<tool>.tool` holds the call, `tools/list.mcp` the definitions.
+OPENLLMETRY_MCP = Dialect(
+    name="openllmetry-mcp",
+    definitions=pl.when(pl.col("span.name") == "tools/list.mcp").then(first("traceloop.entity.output")),
+    tool=pl.when(scope("mcp$") & _IS_TOOL).then(span_name(r"^(.+)\.tool$")),
+)

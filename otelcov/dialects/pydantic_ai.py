@@ -1,0 +1,20 @@
+"""pydantic-ai's own spans, format versions 1 to 6. Versions 2 and later are mostly GenAI; 1 has keys of its own."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL, Dialect, first, scope
+
+PYDANTIC_AI = Dialect(
+    name="pydantic-ai",
+    kind=pl.when(scope("^pydantic-ai") & pl.col("agent_name").is_not_null() & pl.col("model_name").is_not_null()).then(pl.lit(AGENT))
+    .when(scope("^pydantic-ai") & (pl.col("span.name").str.contains("^running \\d+ tools?$|^running tools$"))).then(pl.lit(CHAIN))
+    .when(scope("^pydantic-ai") & pl.col("tool_arguments").is_not_null()).then(pl.lit(TOOL))
+    .when(scope("^pydantic-ai") & pl.col("model_request_parameters").is_not_null()).then(pl.lit(LLM)),
+    agent=first("agent_name"),
+    arguments=first("tool_arguments"),
+    result=first("tool_response"),
+    input_messages=first("events"),
+    input=first("pydantic_ai.all_messages", "all_messages_events"),
+    output=first("final_result"),
+    definitions=first("model_request_parameters"),
+)

@@ -1,0 +1,33 @@
+"""Vercel AI SDK (`experimental_telemetry`): https://ai-sdk.dev/docs/ai-sdk-core/telemetry
+
+`ai.generateText` wraps one `doGenerate` per model call; the wrapper is a run of the loop, not a call.
+"""
+
+import polars as pl
+
+from otelcov.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, first
+
+_OPERATION = pl.col("ai.operationId")
+
+VERCEL = Dialect(
+    name="vercel-ai",
+    kind=pl.when(_OPERATION.str.contains(r"\.(doGenerate|doStream)$")).then(pl.lit(LLM))
+    .when(_OPERATION == "ai.toolCall").then(pl.lit(TOOL))
+    .when(_OPERATION.str.contains(r"^ai\.(embed|rerank)")).then(pl.lit(OTHER))
+    .when(_OPERATION.is_not_null()).then(pl.lit(CHAIN)),
+    agent=first("ai.telemetry.metadata.agentName", "ai.telemetry.metadata.agent_name", "ai.agent.name"),
+    tool=first("ai.toolCall.name"),
+    call_id=first("ai.toolCall.id"),
+    arguments=first("ai.toolCall.args", "ai.toolCall.input"),
+    result=first("ai.toolCall.result", "ai.toolCall.output"),
+    request_model=first("ai.model.id"),
+    response_model=first("ai.response.model"),
+    input_tokens=first("ai.usage.inputTokens", "ai.usage.promptTokens"),
+    output_tokens=first("ai.usage.outputTokens", "ai.usage.completionTokens"),
+    finish=first("ai.response.finishReason", "ai.finishReason"),
+    input_messages=first("ai.prompt.messages", "ai.prompt"),
+    input=first("ai.prompt"),
+    output=first("ai.response.text", "ai.result.text", "ai.response.object"),
+    definitions=first("ai.prompt.tools"),
+    conversation=first("ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.session_id", "ai.telemetry.metadata.conversationId", "ai.telemetry.metadata.threadId", "ai.telemetry.metadata.chatId"),
+)

@@ -1,0 +1,432 @@
+"""Tool calls of a run, from all the evidence there is, each once.
+
+Three witnesses: the model's answer asked for the call, a span (or a nest of them) ran it, a later input brought its
+result. They are joined by call id, else by turn, name and arguments. A call that was asked for and neither ran nor
+brought anything back was not executed - if this run would have shown it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from otelcov.dialects.base import TOOL
+from otelcov.runs import messages as m
+from otelcov.runs.models import ModelCall
+from otelcov.runs.softerrors import soft_error
+from otelcov.runs.spans import Side
+from otelcov.runs.tree import Node, failure, same_step
+
+
+class ToolCall:
+    """One call. `asked_by` is the model call whose answer holds the request; `nodes` are its spans, outermost first."""
+
+    __slots__ = ("agent", "answer", "arguments", "asked_by", "call_id", "delegates_to", "end", "evidence", "name", "nodes", "position", "result_of", "start", "turn")
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        self.agent: str | None = None
+        self.call_id: str | None = None
+        self.arguments: Any = None  # as the request or the span gave them
+        self.asked_by: ModelCall | None = None
+        self.turn: int | None = None
+        self.position = 0
+        self.nodes: list[Node] = []
+        self.answer: m.Result | None = None  # what a later input brought back
+        self.result_of: ModelCall | None = None  # the call in whose input the answer stands
+        self.evidence: set[str] = set()
+        self.start = 0
+        self.end = 0
+        self.delegates_to: str | None = None
+
+
+def same_name(a: str | None, b: str | None) -> bool:
+    """Tool names as instrumentations and models spell them: case, blanks and punctuation do not tell tools apart."""
+    return a == b or (a is not None and b is not None and _bare(a) == _bare(b))
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def tool_spans(nodes: list[Node]) -> list[list[Node]]:
+    """Executions among the nodes, each as its spans outermost first: a tool span inside one of the same tool, or inside
+    one that a protocol layer wraps around it, tells of the same execution."""
+    found: list[list[Node]] = []
+    of: dict[int, list[Node]] = {}
+    for node in nodes:
+        if node.kind != TOOL:
+            continue
+        outer = same_step(node, TOOL)
+        if outer is not None and id(outer) in of:
+            group = of[id(outer)]
+            names = {n.span.tool for n in group if n.span.tool}
+            if not names or node.span.tool is None or any(same_name(node.span.tool, n) for n in names):
+                group.append(node)
+                of[id(node)] = group
+                continue
+        group = [node]
+        found.append(group)
+        of[id(node)] = group
+    return found
+
+
+def span_fact(nodes: list[Node], fact: str) -> Any:
+    return next((v for n in nodes if (v := getattr(n.span, fact)) is not None and v != ""), None)
+
+
+def span_name(nodes: list[Node]) -> str | None:
+    name = span_fact(nodes, "tool")
+    return name.strip() if isinstance(name, str) else None
+
+
+def span_call_id(nodes: list[Node], side: Side) -> str | None:
+    found = span_fact(nodes, "call_id")
+    if found:
+        return str(found)
+    for n in nodes:
+        hidden = m.result_call_id(n.span.result) or m.result_call_id(n.span.arguments)
+        if hidden:
+            return hidden
+        for name, attributes in side.events.get(n.span.row, ()):
+            if name in ("gen_ai.tool.message", "gen_ai.choice") and isinstance(attributes.get("id"), str):
+                return str(attributes["id"])
+    return None
+
+
+def merge(model_calls: list[ModelCall], executions: list[list[Node]], side: Side) -> list[ToolCall]:
+    """All tool calls of one run in canonical order. `model_calls` are sorted and know their turns."""
+    calls = _asked(model_calls)
+    by_id: dict[str, list[ToolCall]] = {}
+    for c in calls:
+        if c.call_id:
+            by_id.setdefault(c.call_id, []).append(c)
+    _answers(model_calls, calls, by_id)
+    spanless: dict[int, ToolCall] = {id(c): c for c in calls}
+    rest = []
+    for nodes in executions:
+        call_id = span_call_id(nodes, side)
+        hit = next((c for c in by_id.get(call_id, ()) if id(c) in spanless), None) if call_id else None
+        if hit is None:
+            rest.append((nodes, call_id))
+        else:
+            del spanless[id(hit)]
+            _attach(hit, nodes)
+    for nodes, call_id in rest:
+        hit = _match(nodes, call_id, spanless)
+        if hit is not None:
+            del spanless[id(hit)]
+            _attach(hit, nodes)
+            hit.call_id = hit.call_id or call_id
+            continue
+        call = ToolCall(span_name(nodes))
+        call.call_id = call_id
+        call.agent = nodes[0].agent
+        _attach(call, nodes)
+        _infer_turn(call, model_calls)
+        calls.append(call)
+    _order(calls)
+    return calls
+
+
+def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
+    out: list[ToolCall] = []
+    seen: set[tuple[str | None, int]] = set()
+    for mc in model_calls:
+        for position, request in enumerate(mc.requests):
+            if request.id and (request.id, mc.turn) in seen:
+                continue
+            seen.add((request.id, mc.turn))
+            call = ToolCall(request.name)
+            call.call_id = request.id
+            call.arguments = request.arguments
+            call.asked_by, call.turn, call.position = mc, mc.turn, position
+            call.agent = mc.agent
+            call.start = call.end = mc.end
+            call.evidence.add("event" if mc.side.events.get(mc.node.span.row) else "message")
+            out.append(call)
+    return out
+
+
+def _answers(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Results and requests that later inputs show. History is cumulative: the last input of a thread holds it all, so
+    earlier inputs are read only while something is still open (a history cut short, summarised, or started anew)."""
+    threads: dict[str | None, list[ModelCall]] = {}
+    for mc in model_calls:
+        threads.setdefault(mc.agent, []).append(mc)
+    for agent, thread in threads.items():
+        blind = [mc for mc in thread if mc.outputs is None and mc.error is None]
+        own = [c for c in calls if c.agent == agent]
+        for i in range(len(thread) - 1, -1, -1):
+            mc = thread[i]
+            waiting = [c for c in own if c.answer is None and c.turn is not None and c.turn < mc.turn]
+            if not waiting and not blind and i != len(thread) - 1:
+                break
+            if not waiting and not blind and not own:
+                break
+            inputs = mc.inputs
+            if inputs is None:
+                continue
+            _read_history(mc, inputs, thread, i, calls, by_id, bool(blind))
+            if blind and i > 0 and not mc.truncated_input:
+                blind = []
+    # A worker that took over sees what its predecessor asked for.
+    if any(c.answer is None for c in calls) and len(threads) > 1:
+        for thread in threads.values():
+            inputs = thread[0].inputs
+            if inputs:
+                _match_results(thread[0], inputs, [c for c in calls if c.answer is None and c.turn is not None and c.turn < thread[0].turn], by_id)
+
+
+def _read_history(mc: ModelCall, inputs: list[m.Message], thread: list[ModelCall], i: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]], blind: bool) -> None:
+    if blind:
+        before = len(thread[0].inputs or []) if i > 0 else len(inputs)
+        answered = 0
+        for message in inputs[before:]:
+            if message.role != "assistant" or not message.requests:
+                answered += message.role == "assistant"
+                continue
+            asker = thread[min(answered, i)]
+            answered += 1
+            for position, request in enumerate(message.requests):
+                if request.id and request.id in by_id:
+                    continue
+                if request.id is None and any(c.asked_by is asker and c.position == position for c in calls):
+                    continue
+                call = ToolCall(request.name)
+                call.call_id, call.arguments, call.agent = request.id, request.arguments, asker.agent
+                call.asked_by, call.turn, call.position = asker, asker.turn, position
+                call.start = call.end = asker.end
+                call.evidence.add("message")
+                calls.append(call)
+                if request.id:
+                    by_id.setdefault(request.id, []).append(call)
+    waiting = [c for c in calls if c.answer is None and c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
+    _match_results(mc, inputs, waiting, by_id)
+
+
+def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    if not waiting:
+        return
+    open_calls = {id(c): c for c in waiting}
+    unkeyed: list[m.Result] = []
+    for message in inputs:
+        for result in message.results:
+            if result.id:
+                hit = next((c for c in by_id.get(result.id, ()) if id(c) in open_calls), None)
+                if hit is not None:
+                    del open_calls[id(hit)]
+                    hit.answer, hit.result_of = result, mc
+                    hit.evidence.add("event" if mc.side.events.get(mc.node.span.row) else "message")
+            else:
+                unkeyed.append(result)
+    # Results without ids come in the order of the requests; the newest belong to the newest.
+    left = [c for c in open_calls.values() if not c.call_id or not by_id.get(c.call_id)] or [c for c in open_calls.values() if unkeyed]
+    for call in reversed(left):
+        for k in range(len(unkeyed) - 1, -1, -1):
+            if unkeyed[k].name is None or same_name(unkeyed[k].name, call.name):
+                call.answer, call.result_of = unkeyed.pop(k), mc
+                call.evidence.add("message")
+                break
+    # Text ReAct: the observation follows the action in the prompt.
+    for call in left:
+        if call.answer is None and call.asked_by is not None and call.asked_by.text_react:
+            observation = _observation(call, inputs)
+            if observation is not None:
+                call.answer, call.result_of = m.Result(None, call.name, observation), mc
+
+
+def _observation(call: ToolCall, inputs: list[m.Message]) -> str | None:
+    asked = call.asked_by.text if call.asked_by is not None else None
+    if not asked:
+        return None
+    core = asked.strip()
+    for k, message in enumerate(inputs):
+        text = message.text or ""
+        at = text.find(core)
+        if at < 0:
+            continue
+        tail = text[at + len(core) :]
+        if not tail.strip() and k + 1 < len(inputs):
+            tail = inputs[k + 1].text or ""
+        hit = re.search(r"Observation\s*:\s*(.*?)(?=\n\s*(?:Thought|Action)\s*:|\Z)", tail, re.S)
+        if hit is not None:
+            return hit.group(1).strip()
+    return None
+
+
+def _attach(call: ToolCall, nodes: list[Node]) -> None:
+    call.nodes = nodes
+    call.start, call.end = nodes[0].start, max(n.end for n in nodes)
+    call.evidence.add("span")
+    if call.agent is None or (nodes[0].agent is not None and nodes[0].agent != call.agent and call.asked_by is None):
+        call.agent = nodes[0].agent
+    if call.name is None:
+        call.name = span_name(nodes)
+
+
+def _match(nodes: list[Node], call_id: str | None, spanless: dict[int, ToolCall]) -> ToolCall | None:
+    """The request that this span most likely ran: same tool, the newest turn before it, equal arguments first."""
+    name, start, agent = span_name(nodes), nodes[0].start, nodes[0].agent
+    if name is None:
+        return None
+    candidates = [c for c in spanless.values() if same_name(c.name, name) and c.asked_by is not None and not (call_id and c.call_id and call_id != c.call_id)]
+    if not candidates:
+        return None
+    ran, _ = m.arguments(span_fact(nodes, "arguments"))
+
+    def rank(c: ToolCall) -> tuple[bool, bool, int, bool, int]:
+        assert c.asked_by is not None
+        asked, _ = m.arguments(c.arguments)
+        before = c.asked_by.end <= start + 1_000_000 or any(a is c.asked_by.node for a in nodes[0].ancestors())
+        return (before, agent is None or c.agent is None or c.agent == agent, c.turn or 0, ran is not None and asked == ran, -c.position)
+
+    best = max(candidates, key=rank)
+    before, same_agent, *_ = rank(best)
+    return best if before and same_agent else None
+
+
+def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
+    """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
+    cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
+    above = {id(a) for a in call.nodes[0].ancestors()}
+    before = [mc for mc in model_calls if (mc.end <= call.start + 1_000_000 or id(mc.node) in above) and (mc.agent == call.agent or mc.agent is None or call.agent is None)]
+    if not before:
+        return
+    newest = max(before, key=lambda mc: mc.turn)
+    if newest.outputs is None or newest.cut or newest.truncated_output:
+        call.turn = newest.turn
+    else:
+        call.turn = None
+        call.position = newest.turn  # keeps its place in time
+
+
+def _order(calls: list[ToolCall]) -> None:
+    """Canonical order: by turn, inside a turn as the model asked (else by name); the rest by time between the turns."""
+
+    def key(c: ToolCall) -> tuple[int, int, int, str, int, str]:
+        if c.asked_by is not None:
+            return (c.asked_by.turn, 0, c.position, "", c.start, c.call_id or "")
+        if c.turn is not None:
+            return (c.turn, 1, 0, c.name or "", c.start, c.call_id or "")
+        span_id = c.nodes[0].span.span_id.hex() if c.nodes else ""
+        return (c.position if c.nodes else -1, 2, c.start, c.name or "", 0, span_id)
+
+    if any(c.asked_by is None and c.turn is None for c in calls):
+        for c in calls:
+            if c.asked_by is None and c.turn is None and c.position == 0 and c.nodes:
+                c.position = -1
+    calls.sort(key=key)
+
+
+class Outcome:
+    """What became of a call: the contract's status, error kind and type, arguments and result."""
+
+    __slots__ = ("arguments", "arguments_text", "error_kind", "error_type", "message", "result", "status")
+
+    def __init__(self) -> None:
+        self.status = "ok"
+        self.error_kind: str | None = None
+        self.error_type: str | None = None
+        self.message = ""
+        self.arguments: dict[str, Any] | None = None
+        self.arguments_text: str | None = None
+        self.result: Any = None
+
+
+def outcome(call: ToolCall, side: Side, spans_shown: bool, model_calls: list[ModelCall], soft: tuple[str, ...]) -> Outcome:
+    """Status by the contract: executed calls are ok or error; asked for and not run is `requested`; and where nothing
+    could have shown whether it ran, `unknown`."""
+    out = Outcome()
+    _arguments(call, out)
+    flagged: bool | None = None
+    value: Any = None
+    if call.nodes:
+        raw = span_fact(call.nodes, "result")
+        if raw is None:
+            raw = _event_result(call.nodes, side)
+        if raw is not None:
+            value, flagged = m.result(raw)
+        if flagged is None and span_fact(call.nodes, "tool_error") is not None and str(span_fact(call.nodes, "tool_error")).lower() in ("true", "1"):
+            flagged = True
+        failed = next((f for n in call.nodes if (f := failure(n, side)) is not None), None)
+        if failed is not None:
+            out.status, out.error_kind, out.error_type, out.message = "error", "hard", _error_type(failed, call.nodes), failed[1]
+    if call.answer is not None:
+        seen, seen_flag = m.result(call.answer.content)
+        if value is None or (isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])):
+            value = seen
+        if call.answer.error is not None:
+            seen_flag = call.answer.error
+        if seen_flag:
+            flagged = True
+        elif flagged is None and soft_error(seen, None, soft):
+            flagged = True
+    if call.nodes and out.status == "ok" and flagged is None and any(n.span.status_code == 1 for n in call.nodes):
+        flagged = None  # OK on the span says that the wrapper ended, not that the tool did well
+    if out.status == "ok" and (call.nodes or call.answer is not None) and soft_error(value, flagged, soft):
+        out.status, out.error_kind = "error", "soft"
+        out.error_type = _text_type(value)
+        out.message = value if isinstance(value, str) else ""
+    out.result = value
+    if not call.nodes and call.answer is None:
+        out.status = _not_seen(call, spans_shown, model_calls)
+    return out
+
+
+def _not_seen(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall]) -> str:
+    if spans_shown:
+        return "requested"
+    later = [mc for mc in model_calls if call.turn is not None and mc.turn > call.turn and mc.agent == call.agent]
+    if any(mc.inputs is not None and not mc.truncated_input and not mc.cut for mc in later):
+        return "requested"
+    return "unknown"
+
+
+def _arguments(call: ToolCall, out: Outcome) -> None:
+    found, text = m.arguments(call.arguments)
+    if found is None and call.nodes:
+        for node in call.nodes:
+            raw = node.span.arguments
+            if raw is None:
+                continue
+            parsed, raw_text = m.arguments(raw)
+            if parsed is not None and not _schema(parsed):
+                found, text = parsed, None
+                break
+            text = text or raw_text
+    out.arguments = found
+    out.arguments_text = text if found is None else None
+
+
+def _schema(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("properties"), dict) and value.get("type") in ("object", None)
+
+
+def _event_result(nodes: list[Node], side: Side) -> Any:
+    for node in nodes:
+        for name, attributes in side.events.get(node.span.row, ()):
+            if name == "gen_ai.choice":
+                raw = attributes.get("message", attributes.get("content"))
+                if raw is not None:
+                    return raw
+            if name == "gen_ai.tool.result":
+                return attributes.get("content", attributes.get("result"))
+    return None
+
+
+def _error_type(failed: tuple[str, str], nodes: list[Node]) -> str | None:
+    if failed[0]:
+        return bare_type(failed[0])
+    return _text_type(failed[1])
+
+
+def bare_type(name: str) -> str:
+    """`<class 'openai.APITimeoutError'>` as `openai.APITimeoutError`."""
+    hit = re.match(r"<class '([^']+)'>", name)
+    return hit.group(1) if hit else name
+
+
+def _text_type(value: Any) -> str | None:
+    hit = re.search(r"\b([A-Z]\w*(?:Error|Exception|Timeout))\b", value) if isinstance(value, str) else None
+    return hit.group(1) if hit else None

@@ -1,0 +1,260 @@
+"""Who handed work to whom, each delegation once, whatever its shape.
+
+Shapes, strongest first: a tool call whose span holds another agent's work (an agent as a tool); a tool whose
+attributes or arguments name the target; a transfer tool whose name ends in an agent that this run knows; a handoff
+span; an agent that runs inside another's tool call without being its child; an agent's span inside another's. The
+same act often shows in two shapes at once - request, tool span, handoff span, nested agent - so shapes of one pair
+are matched in time before anything is counted. Agents that only run one after the other, or that one loop sends the
+same message to all at once, delegate nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
+from otelcov.runs import messages as m
+from otelcov.runs.calls import ToolCall, span_fact
+from otelcov.runs.models import ModelCall
+from otelcov.runs.tree import Node, placeholder
+
+_TO = re.compile(r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$", re.I)
+_ASK = re.compile(r"^(?:ask|call|consult|invoke|run|query|use|talk_to|contact|dispatch|task)_(?P<to>\w+)$", re.I)
+_BY_ARGUMENT = frozenset({"transfertoagent", "handofftoagent", "delegateworktocoworker", "askquestiontocoworker", "delegatetoagent", "handoff", "transferagent", "delegatetask", "sendmessagetoagent", "sendtask"})
+_TARGETS = ("agent_name", "coworker", "agent", "target_agent", "to_agent", "recipient", "target", "name", "agentName")
+
+
+@dataclass(slots=True)
+class Delegation:
+    source: str | None
+    target: str | None
+    form: str
+    tool: str | None
+    status: str
+    start: int
+    call: ToolCall | None = None
+    node: Node | None = None
+
+
+def bare(name: str) -> str:
+    found = re.sub(r"[^a-z0-9]", "", name.lower())
+    return found.removesuffix("agent") or found
+
+
+def coworker_agents(nodes: list[Node]) -> None:
+    """Some frameworks record no span for the agent a delegation tool calls: what lies below the tool is its work."""
+    for node in nodes:
+        if node.kind != TOOL or node.span.tool is None:
+            continue
+        if re.sub(r"[^a-z0-9]", "", node.span.tool.lower()) not in _BY_ARGUMENT:
+            continue
+        target = _argument_target(node.span.arguments)
+        if target is None or placeholder(target):
+            continue
+        below = node.below()
+        if any(n.own_agent is not None for n in below):
+            continue
+        for n in below:
+            if n.agent is None or n.agent == node.agent:
+                n.agent = target
+
+
+def _argument_target(raw: object) -> str | None:
+    arguments, _ = m.arguments(raw)
+    if arguments is None:
+        return None
+    for key in _TARGETS:
+        found = arguments.get(key)
+        if isinstance(found, str) and found.strip():
+            return found.strip()
+    kwargs = arguments.get("kwargs") or arguments.get("input")
+    return _argument_target(kwargs) if isinstance(kwargs, (dict, str)) else None
+
+
+def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[ModelCall]) -> list[Delegation]:
+    """All delegations of a run, by time. Calls that are delegations get `delegates_to` set."""
+    agents = {n.own_agent for n in nodes if n.own_agent} | {c.agent for c in model_calls if c.agent}
+    steps = {n.agent for n in nodes if n.kind in (LLM, TOOL)}
+    workflows = {n.own_agent for n in nodes if n.own_agent and n.own_agent not in steps and _is_workflow(n)}
+    known = {bare(a): a for a in sorted(agents - workflows)}
+    used: set[int] = set()
+    out = [d for c in calls if (d := _by_call(c, nodes, known, used, model_calls)) is not None]
+    out += _handoffs(nodes, calls, out, known, used)
+    out += _nested(nodes, calls, out, workflows, steps, used)
+    out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
+    return [d for d in out if d.target != d.source or d.target is None]
+
+
+def _is_workflow(node: Node) -> bool:
+    """A graph or pipeline that its framework reports as if it were an agent."""
+    name = node.own_agent
+    for n in [node, *node.children]:
+        span = n.span
+        if span.kind == "chain" and (span.agent == name or span.name in (name, f"{name}.workflow")):
+            return True
+    return node.span.kind != AGENT
+
+
+def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set[int], model_calls: list[ModelCall]) -> Delegation | None:
+    name = call.name or ""
+    match = _TO.match(name.replace("-", "_").replace(" ", "_"))
+    if match is not None and match.group("back"):
+        target = known.get(bare(match.group("to")))
+        if target is not None or not call.nodes:
+            call.delegates_to = target or match.group("to")
+            return None  # giving control back is the end of a delegation
+    form = "tool"
+    target: str | None = None
+    found: Node | None = None
+    if call.nodes:
+        found = _agent_below(call.nodes[0], call.agent)
+        if found is None:
+            found = _agent_beside(call, nodes)
+        if found is not None:
+            target = found.own_agent or found.agent
+            used.add(id(found))
+        told = span_fact(call.nodes, "to_agent")
+        if told and not placeholder(str(told)):
+            target = str(told)
+    squeezed = re.sub(r"[^a-z0-9]", "", name.lower())
+    if target is None and squeezed in _BY_ARGUMENT:
+        raw = call.arguments if call.arguments is not None else (span_fact(call.nodes, "arguments") if call.nodes else None)
+        said = _argument_target(raw)
+        if said is not None and (bare(said) in known or squeezed in ("delegateworktocoworker", "askquestiontocoworker", "transfertoagent", "handofftoagent")):
+            target = known.get(bare(said), said)
+            form = "handoff" if squeezed in ("transfertoagent", "handofftoagent") else "tool"
+        elif said is None and squeezed in ("delegateworktocoworker", "askquestiontocoworker"):
+            call.delegates_to = ""
+            return Delegation(call.agent, None, "tool", name, _status(call), call.start, call)
+    if target is None and match is not None:
+        target = known.get(bare(match.group("to")))
+        if target is not None and target != call.agent:
+            form = "handoff"
+        elif _child_thread(call, model_calls):
+            target = match.group("to")
+        else:
+            target = None
+    if target is None:
+        asked = _ASK.match(name)
+        if asked is not None and not call.nodes:
+            candidate = known.get(bare(asked.group("to")))
+            if candidate is not None and candidate != call.agent and _works_after(candidate, call, model_calls):
+                target = candidate
+            elif candidate is None and _child_thread(call, model_calls) and call.agent is None and not known:
+                target = asked.group("to")
+    if target is None or (target == call.agent and found is None):
+        return None
+    call.delegates_to = target
+    if form == "tool" and match is not None and found is None and call.nodes:
+        form = "handoff"
+    return Delegation(call.agent, target, form, name, _status(call), call.start, call, found)
+
+
+def _status(call: ToolCall) -> str:
+    return "ok" if call.nodes or call.answer is not None else "requested"
+
+
+def _agent_below(node: Node, caller: str | None) -> Node | None:
+    """The first other agent whose work lies inside a tool's span."""
+    queue = list(node.children)
+    for n in queue:
+        if n.own_agent is not None and n.own_agent != caller:
+            return n
+        if n.kind in (LLM, TOOL) and n.agent is not None and caller is not None and n.agent != caller:
+            return n
+        queue.extend(n.children)
+    return None
+
+
+def _agent_beside(call: ToolCall, nodes: list[Node]) -> Node | None:
+    """An agent that ran within the tool's time under the same roof, though not below it."""
+    node = call.nodes[0]
+    if node.children and any(c.kind is not None for c in node.below()):
+        return None
+    roof = {id(a) for a in node.ancestors()}
+    for n in nodes:
+        if (
+            n.own_agent is not None
+            and n.own_agent != call.agent
+            and n.kind == AGENT
+            and n.start >= node.start
+            and n.end <= node.end
+            and n.end > n.start
+            and n.parent is not None
+            and id(n.parent) in roof
+        ):
+            return n
+    return None
+
+
+def _works_after(agent: str, call: ToolCall, model_calls: list[ModelCall]) -> bool:
+    until = call.result_of.start if call.result_of is not None else None
+    return any(mc.agent == agent and mc.start >= call.start and (until is None or mc.start < until) for mc in model_calls)
+
+
+def _child_thread(call: ToolCall, model_calls: list[ModelCall]) -> bool:
+    """Between a request and its result, another conversation with a model went on."""
+    if call.asked_by is None or call.result_of is None or call.nodes:
+        return False
+    between = [mc for mc in model_calls if call.asked_by.turn < mc.turn < call.result_of.turn]
+    return any(mc.inputs is None or not any(r.id == call.call_id and r.id for x in mc.inputs for r in x.requests) for mc in between)
+
+
+def _handoffs(nodes: list[Node], calls: list[ToolCall], found: list[Delegation], known: dict[str, str], used: set[int]) -> list[Delegation]:
+    out = []
+    for node in nodes:
+        if node.kind != HANDOFF:
+            continue
+        source, target = node.span.from_agent, node.span.to_agent
+        source = node.agent if placeholder(source) else source
+        taken = None
+        if target is None or placeholder(target):
+            taken = next((n for n in nodes if n.kind == AGENT and n.own_agent and n.own_agent != source and n.start >= node.start and id(n) not in used), None)
+            target = taken.own_agent if taken is not None else None
+        same = next((d for d in found if d.source == source and (d.target == target or target is None) and d.node is None and d.call is not None and d.form == "handoff"), None)
+        if same is not None and same.call is not None:
+            same.node = node
+            continue
+        asked = next((c for c in calls if c.delegates_to is None and c.agent == source and not c.nodes and (x := _TO.match((c.name or "").replace("-", "_").replace(" ", "_"))) is not None and (target is None or bare(x.group("to")) == bare(target) or bare(x.group("to")).startswith(bare(target)))), None)
+        if asked is not None:
+            asked.delegates_to = target or ""
+        if taken is not None:
+            used.add(id(taken))
+        out.append(Delegation(source, target, "handoff", asked.name if asked else None, "ok", node.start, asked, node))
+    return out
+
+
+def _nested(nodes: list[Node], calls: list[ToolCall], found: list[Delegation], workflows: set[str | None], steps: set[str | None], used: set[int]) -> list[Delegation]:
+    told: dict[tuple[str | None, str | None], int] = {}
+    for d in found:
+        told[(d.source, d.target)] = told.get((d.source, d.target), 0) + 1
+    out = []
+    fans: dict[int, list[Node]] = {}
+    for node in nodes:
+        if node.own_agent is None or id(node) in used:
+            continue
+        above = next((a for a in node.ancestors() if a.own_agent is not None and a.own_agent not in workflows), None)
+        source = above.own_agent if above is not None else None
+        if above is None and node.span.kind == AGENT and node.span.from_agent and not placeholder(node.span.from_agent):
+            source = node.span.from_agent
+        if source is None or source == node.own_agent or node.own_agent in workflows:
+            continue
+        pair = (source, node.own_agent)
+        if told.get(pair, 0) > 0:
+            told[pair] -= 1
+            continue
+        through_tool = next((a for a in node.ancestors() if a.kind == TOOL), None)
+        if through_tool is not None and above is not None and any(a is above for a in through_tool.ancestors()) and any(through_tool in c.nodes and c.delegates_to for c in calls):
+            continue  # more of the same agent's work inside one call
+        if above is not None and source not in steps:
+            fans.setdefault(id(above), []).append(node)
+        remote = above is not None and above.span.service != node.span.service
+        out.append(Delegation(source, node.own_agent, "remote" if remote else "nested" if above is not None else "handoff", None, "ok", node.start, None, node))
+    broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
+    return [d for d in out if id(d.node) not in broadcast]
+
+
+def _overlap(group: list[Node]) -> bool:
+    ordered = sorted(group, key=lambda n: n.start)
+    return any(b.start < a.end for a, b in zip(ordered, ordered[1:], strict=False))

@@ -1,0 +1,296 @@
+"""Model calls: one per request to a model, whatever number of layers recorded it.
+
+A second instrumentation layer nests its span in the first one's: the innermost spans are the calls, and what an
+enclosing span of a single call knows fills their gaps. Tokens are taken from model spans alone; an agent's sums only
+where none of its calls carries any (DIALECTS traps 4 to 6).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from otelcov.dialects.base import AGENT, LLM
+from otelcov.runs import messages as m
+from otelcov.runs.spans import Side, Span
+from otelcov.runs.tree import Node, failure, same_step
+
+_INPUT_ROLES = {"gen_ai.user.message", "gen_ai.system.message", "gen_ai.assistant.message", "gen_ai.tool.message"}
+_DETAILS = "gen_ai.client.inference.operation.details"
+_NOTHING = ("", "null", "[]", "{}", "None")
+
+
+class ModelCall:
+    """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
+
+    __slots__ = ("_inputs", "_outputs", "agent", "context", "cut", "end", "error", "finish", "input_tokens", "layers", "node", "output_tokens", "request_model", "response_model", "side", "start", "text_react", "turn")
+
+    def __init__(self, node: Node, layers: list[Node], side: Side) -> None:
+        self.node, self.layers, self.side = node, layers, side
+        spans = [n.span for n in layers]
+        outermost = layers[-1]
+        self.agent = outermost.agent or node.agent
+        self.start, self.end = node.start, node.end
+        self.request_model = _first(spans, "request_model")
+        self.response_model = _first(spans, "response_model")
+        self.input_tokens: int | None = _first(spans, "input_tokens")
+        self.output_tokens: int | None = _first(spans, "output_tokens")
+        self.error = failure(node, side) or next((f for n in layers[1:] if (f := failure(n, side)) is not None), None)
+        self.finish = next((f for s in spans if (f := _finish(s.finish)) is not None), None)
+        self.cut = any(s.dropped for s in spans)
+        self.turn = -1
+        self.context: Any = None
+        self.text_react = False
+        self._outputs: list[m.Message] | None | bool = False
+        self._inputs: list[m.Message] | None | bool = False
+
+    @property
+    def outputs(self) -> list[m.Message] | None:
+        if self._outputs is False:
+            self._outputs = self._read_outputs()
+            if self.finish is None and self._outputs:
+                self.finish = next((o.finish_reason for o in self._outputs if o.finish_reason), None)
+        return self._outputs  # type: ignore[return-value]
+
+    @property
+    def inputs(self) -> list[m.Message] | None:
+        if self._inputs is False:
+            self._inputs = self._read_inputs()
+        return self._inputs  # type: ignore[return-value]
+
+    @property
+    def text(self) -> str | None:
+        """The answer's text, None where it is not known; '' for an answer of tool calls alone is None too."""
+        for o in reversed(self.outputs or []):
+            if o.text is not None and o.role == "assistant":
+                return o.text
+        return None
+
+    @property
+    def requests(self) -> list[m.Request]:
+        return [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
+
+    def _read_outputs(self) -> list[m.Message] | None:
+        best: list[m.Message] | None = None
+        for node in self.layers:
+            span = node.span
+            candidates = []
+            pairs = self.side.families["flat_output"].get(span.row)
+            if pairs:
+                candidates.append(m.flattened_messages(pairs, "assistant"))
+            events = self.side.events.get(span.row)
+            if events:
+                candidates.append(_event_outputs(events))
+            if span.output_messages and span.output_messages not in _NOTHING:
+                candidates.append(_answers(span.output_messages))
+            both = span.input_messages
+            if not candidates and both and '"gen_ai.choice"' in both:
+                candidates.append(_choices(m.parse_json(both)))
+            for found in candidates:
+                found = [o for o in found if o.role == "assistant"]
+                if found and (best is None or _weight(found) > _weight(best)):
+                    best = found
+        if best:
+            for o in best:
+                if not o.requests:
+                    request = m.react_request(o.text)
+                    if request is not None and self._is_react():
+                        o.requests.append(request)
+                        self.text_react = True
+        return best
+
+    def _is_react(self) -> bool:
+        """Text actions count only where no structured tools were offered."""
+        return all(n.span.definitions is None or n.span.definitions in _NOTHING for n in self.layers) and not any(
+            n.span.row in self.side.families["flat_tools"] for n in self.layers
+        )
+
+    def _read_inputs(self) -> list[m.Message] | None:
+        for node in self.layers:
+            span = node.span
+            pairs = self.side.families["flat_input"].get(span.row)
+            if pairs:
+                flat = m.flattened_messages(pairs, "user")
+                numbers = m.first_index(pairs)
+                if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
+                    return flat
+                whole = _parsed(span.input_messages)
+                return whole if whole is not None and len(whole) > len(flat) else flat
+            events = self.side.events.get(span.row)
+            if events:
+                found = _event_inputs(events)
+                if found:
+                    return found
+            raw = span.input_messages
+            if raw and raw not in _NOTHING:
+                if '"gen_ai.choice"' in raw:
+                    value = m.parse_json(raw)
+                    if isinstance(value, list):
+                        return m.messages([v for v in value if not (isinstance(v, dict) and v.get("event.name") == "gen_ai.choice")])
+                found2 = _parsed(raw)
+                if found2 is not None:
+                    return found2
+        return None
+
+    @property
+    def truncated_input(self) -> bool:
+        return any(
+            s.input_messages is not None and s.input_messages[:1] in "[{" and m.parse_json(s.input_messages) is None for s in (n.span for n in self.layers)
+        )
+
+    @property
+    def truncated_output(self) -> bool:
+        return any(
+            s.output_messages is not None and s.output_messages[:1] in "[{" and m.parse_json(s.output_messages) is None for s in (n.span for n in self.layers)
+        )
+
+
+def _weight(found: list[m.Message]) -> tuple[int, int, int]:
+    return (
+        sum(len(o.requests) for o in found),
+        sum(1 for o in found for r in o.requests if r.arguments is not None) + sum(1 for o in found for r in o.requests if r.id),
+        sum(o.text is not None for o in found),
+    )
+
+
+def _first(spans: list[Span], fact: str) -> Any:
+    return next((v for s in spans if (v := getattr(s, fact)) is not None and v != ""), None)
+
+
+def _finish(raw: str | None) -> str | None:
+    if not raw:
+        return None
+    value = m.parse_json(raw) if raw[:1] in "[\"" else raw
+    if isinstance(value, list):
+        value = next((v for v in value if isinstance(v, str) and v), None)
+    return value if isinstance(value, str) else None
+
+
+def _parsed(raw: str | None) -> list[m.Message] | None:
+    """Messages of an input attribute: JSON, or a plain prompt. None where it is cut short."""
+    if not raw:
+        return None
+    if raw[:1] in "[{\"":
+        value = m.parse_json(raw)
+        if value is None and raw[:1] != '"':
+            return None if not raw.startswith("[[agent") else [m.Message("user", raw)]
+        if value is not None:
+            found = m.messages(value)
+            return found or None
+    return [m.Message("user", raw)]
+
+
+def _answers(raw: str) -> list[m.Message]:
+    if raw[:1] in "[{\"":
+        value = m.parse_json(raw)
+        if value is None:
+            return []
+        found = m.messages(value, "assistant")
+        if found:
+            for message in found:
+                if message.role == "user" and not message.results:
+                    message.role = "assistant"  # an output that names no role, or the wrong one
+            return found
+        if isinstance(value, dict):
+            return []
+    return [m._with_reprs(m.Message("assistant", raw))]
+
+
+def _choices(value: Any) -> list[m.Message]:
+    if not isinstance(value, list):
+        return []
+    return m.messages([v for v in value if isinstance(v, dict) and v.get("event.name") == "gen_ai.choice"], "assistant")
+
+
+def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """An event's attributes as a message: values that hold JSON are opened."""
+    out: dict[str, Any] = {"event.name": name}
+    for key, value in attributes.items():
+        short = key.removeprefix("gen_ai.event.")
+        if isinstance(value, str) and value[:1] in "[{":
+            parsed = m.parse_json(value)
+            value = value if parsed is None else parsed
+        out[short] = value
+    if isinstance(out.get("message"), (str, list)):
+        out["content"] = out.pop("message")
+    out.pop("role", None) if name in m._ROLES else None
+    return out
+
+
+def _event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
+    out: list[m.Message] = []
+    for name, attributes in events:
+        if name in _INPUT_ROLES:
+            out.extend(m.messages([_event_value(name, attributes)]))
+        elif name == "gen_ai.content.prompt":
+            out.extend(_parsed(_as_text(attributes.get("gen_ai.prompt"))) or [])
+        elif name == _DETAILS or "gen_ai.input.messages" in attributes:
+            raw = attributes.get("gen_ai.input.messages")
+            out.extend((_parsed(raw) or []) if isinstance(raw, str) else m.messages(raw))
+    return out
+
+
+def _event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
+    out: list[m.Message] = []
+    for name, attributes in events:
+        if name == "gen_ai.choice":
+            out.extend(m.messages([_event_value(name, attributes)], "assistant"))
+        elif name == "gen_ai.content.completion":
+            out.extend(_answers(_as_text(attributes.get("gen_ai.completion")) or "[]"))
+        elif name == _DETAILS or "gen_ai.output.messages" in attributes:
+            raw = attributes.get("gen_ai.output.messages")
+            out.extend(_answers(raw) if isinstance(raw, str) else m.messages(raw, "assistant"))
+    return out
+
+
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else m.to_json(value)
+
+
+def model_calls(nodes: list[Node], side: Side) -> list[ModelCall]:
+    """The model calls among the nodes of one trace, by start."""
+    spans = [n for n in nodes if n.kind == LLM]
+    if not spans:
+        return []
+    outer: dict[int, Node] = {}
+    inner: dict[int, list[Node]] = {}
+    for n in spans:
+        above = same_step(n, LLM)
+        if above is not None:
+            outer[id(n)] = above
+            inner.setdefault(id(above), []).append(n)
+    calls = []
+    for n in spans:
+        if id(n) in inner:
+            continue
+        layers = [n]
+        above = outer.get(id(n))
+        while above is not None and len(inner[id(above)]) == 1:
+            layers.append(above)
+            above = outer.get(id(above))
+        calls.append(ModelCall(n, layers, side))
+    for n in spans:  # an enclosing span of several calls is no call: what was asked within it is
+        if len(inner.get(id(n), ())) > 1:
+            n.kind = "chain"
+    _aggregates(calls, nodes)
+    return calls
+
+
+def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
+    """An agent's token sum stands in for its only call, where that call carries none."""
+    if any(c.input_tokens is not None for c in calls):
+        return
+    by_agent: dict[int, list[ModelCall]] = {}
+    for c in calls:
+        owner = next((a for a in c.node.ancestors() if a.kind == AGENT and a.span.input_tokens), None)
+        if owner is not None:
+            by_agent.setdefault(id(owner), []).append(c)
+            c.context = owner
+    for owned in by_agent.values():
+        if len(owned) == 1:
+            owned[0].input_tokens = owned[0].context.span.input_tokens
+            owned[0].output_tokens = owned[0].context.span.output_tokens
+
+
+TIMEOUT = re.compile(r"time[d ]?[- _]?out|deadline.?exceeded|DEADLINE", re.I)
+RATE_LIMIT = re.compile(r"rate.?limit|\b429\b|too many requests|quota|throttl", re.I)

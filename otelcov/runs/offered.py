@@ -1,0 +1,77 @@
+"""Which tools a run could have called: the definitions that its spans carry."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from otelcov.runs import messages as m
+from otelcov.runs.spans import Side
+from otelcov.runs.tree import Node
+
+_cache: dict[str, frozenset[str]] = {}
+
+
+def offered(nodes: list[Node], side: Side) -> set[str] | None:
+    """Names of all tools that any step of the run was offered; None where no span says."""
+    found: set[str] = set()
+    told = False
+    for node in nodes:
+        raw = node.span.definitions
+        if raw:
+            names = _names(raw)
+            if names is not None:
+                found |= names
+                told = told or bool(names)
+        pairs = side.families["flat_tools"].get(node.span.row)
+        if pairs:
+            for path, value in pairs:
+                if path.endswith("json_schema") and isinstance(value, str):
+                    names = _names(value)
+                    if names:
+                        found |= names
+                        told = True
+                elif re.fullmatch(r"\d+\.name", path) and isinstance(value, str):
+                    found.add(value)
+                    told = True
+    return found if told else None
+
+
+def _names(raw: str) -> frozenset[str] | None:
+    known = _cache.get(raw)
+    if known is None:
+        if len(_cache) > 4096:
+            _cache.clear()
+        known = _cache[raw] = frozenset(_walk(m.parse_json(raw), 0))
+    return known
+
+
+def _walk(value: Any, depth: int) -> set[str]:
+    if depth > 8:
+        return set()
+    if isinstance(value, str):
+        inner = m.parse_json(value) if value[:1] in "[{" else None
+        return _walk(inner, depth + 1) if inner is not None else ({value} if re.fullmatch(r"[\w.\-/ ]{1,80}", value) and depth > 0 else set())
+    if isinstance(value, list):
+        return {n for v in value for n in _walk(v, depth + 1)}
+    if not isinstance(value, dict):
+        return set()
+    for key in ("tools", "function_tools", "functions", "function_declarations", "functionDeclarations", "toolSpec"):
+        if isinstance(value.get(key), (list, dict)):
+            out = {n for n in _walk(value[key], depth + 1)}
+            rest = value.get("output_tools")
+            return out if not isinstance(rest, list) else out
+    if isinstance(value.get("function"), dict):
+        return _walk(value["function"], depth + 1)
+    name = value.get("name") or value.get("toolName")
+    if isinstance(name, str):
+        return {name}
+    for key in ("config", "params", "result", "request", "kwargs", "lc_kwargs"):
+        if isinstance(value.get(key), dict):
+            inner = _walk(value[key], depth + 1)
+            if inner:
+                return inner
+    if value and all(isinstance(v, dict) for v in value.values()):  # name -> schema
+        described = [k for k, v in value.items() if isinstance(v, dict) and ("description" in v or "parameters" in v or "inputSchema" in v)]
+        return set(described)
+    return set()

@@ -1,0 +1,104 @@
+"""Spans in, runs out: batches of whole traces through the dialects, then the joining of what several traces hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+
+from otelcov.ground.config import Config
+from otelcov.ground.schemas import LOGS, RUNS
+from otelcov.runs.assemble import assemble
+from otelcov.runs.fragments import Fragment, fragments, join
+from otelcov.runs.spans import read, traces
+from otelcov.runs.tree import Trace, name_agents
+
+BATCH = 50_000  # spans of whole traces that are Python objects at one time
+
+
+def reconstruct(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.DataFrame | None = None, config: Config | None = None, now_ns: int = 0) -> pl.DataFrame:
+    """The runs of these spans (SPANS columns) and log records (LOGS columns): one RUNS row each, sorted by
+    (start, run id). Spans must be unique by (trace id, span id)."""
+    config = config or Config()
+    frame = spans.lazy().collect()
+    records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
+    rows: list[dict[str, Any]] = []
+    waiting: list[Fragment] = []
+    frames: list[pl.DataFrame] = []
+    for part in _batches(frame):
+        mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
+        found, side = read(part, mine)
+        for trace_spans in traces(found):
+            trace = Trace(trace_spans, side)
+            name_agents(trace)
+            for fragment in fragments(trace):
+                if fragment.loose or side.links:
+                    waiting.append(fragment)
+                else:
+                    rows.append(assemble([fragment], config, now_ns))
+        if len(rows) > 20_000:
+            frames.append(_frame(rows))
+            rows = []
+    for group in join(waiting):
+        rows.append(assemble(group, config, now_ns))
+    frames.append(_frame(rows))
+    return pl.concat(frames).sort("start_unix_nano", "run_id", nulls_last=True)
+
+
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=RUNS)
+
+
+def _batches(frame: pl.DataFrame) -> list[pl.DataFrame]:
+    if frame.height <= BATCH:
+        return [frame] if frame.height else []
+    parts = -(-frame.height // BATCH)
+    bucket = frame["trace_id"].bin.slice(8, 4) if hasattr(pl.Series, "bin") else frame["trace_id"]
+    return frame.with_columns(_bucket=bucket.hash(0) % parts).partition_by("_bucket", include_key=False, maintain_order=False)
+
+
+def run_json(row: dict[str, Any], sides: dict[str, str]) -> dict[str, Any]:
+    """One RUNS row (as a dict) as the contract's run JSON."""
+    environment = (row["environment"] or "").lower()
+    calls = row["tool_calls"]
+    return {
+        "run_id": row["run_id"],
+        "trace_ids": row["trace_ids"],
+        "conversation_id": row["conversation_id"],
+        "case": row["case"],
+        "service": row["service"],
+        "environment": row["environment"],
+        "release": row["release"],
+        "side": sides.get(environment, "unspecified"),
+        "start_unix_nano": row["start_unix_nano"],
+        "end_unix_nano": row["end_unix_nano"],
+        "settled": row["settled"],
+        "status": row["status"],
+        "input": row["input"],
+        "output": row["output"],
+        "agents": row["agents"],
+        "known_tools": row["known_tools"],
+        "known_tools_source": row["known_tools_source"],
+        "tool_calls": None if calls is None else [_call_json(c) for c in calls],
+        "llm_calls": None
+        if row["llm_calls"] is None
+        else [{k: v for k, v in c.items() if not k.endswith("_unix_nano")} for c in row["llm_calls"]],
+        "delegations": row["delegations"],
+        "boundaries": row["boundaries"],
+        "boundaries_unknown": row["boundaries_unknown"],
+        "path": row["path"],
+        "states": row["states"],
+        "incomplete": row["incomplete"],
+    }
+
+
+def _call_json(call: dict[str, Any]) -> dict[str, Any]:
+    out = {k: v for k, v in call.items() if not k.endswith("_unix_nano")}
+    for key in ("arguments", "result"):
+        if out[key] is not None:
+            out[key] = json.loads(out[key])
+    return out
+
+
+__all__ = ["reconstruct", "run_json"]

@@ -1,0 +1,57 @@
+"""Errors that only the text of a tool's result tells.
+
+A result is a soft error if it is flagged as one (`is_error`, `isError`, `status: error`), if it is an object whose
+only news is an error, or if its text begins the way frameworks and tools begin error texts. The patterns are anchored
+at the start: a page that speaks of errors is no error. `[runs] soft_errors` adds patterns.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+_BEGINS = re.compile(
+    r"""\s*(?:
+      [\w.]*(?:Error|Exception|Failure|Timeout)(?:\([^)]*\))?\s*(?::|$|-)     # Error: …, ValueError: …, HTTPError - …
+    | Error\s+(?:executing|running|calling|invoking|while|in|during|from|at|\d{3}|code|calling|occurred|processing|parsing|fetching|retrieving)\b
+    | (?:An?\s+|Unexpected\s+|Internal\s+|Fatal\s+|Unknown\s+)(?:\w+\s+)?(?:error|exception)\s+(?:occurred|happened|has|was|while|executing|running)\b
+    | I\s+encountered\s+an\s+error
+    | Traceback\s+\(most\s+recent\s+call\s+last\)
+    | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
+    | (?:Tool|Function)\s+\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found|is\s+not\s+(?:a\s+valid|available))
+    | Failed\s+to\s+(?:execute|call|run|invoke)\b
+    | Unknown\s+tool\b
+    | \[?(?:ERROR|FAILED|FAILURE)\]?\s*[:\-]
+    )""",
+    re.X,
+)
+_KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
+_BESIDE = {"status", "code", "message", "type", "detail", "details", "success", "ok", "error_type", "statusCode", "status_code", "traceback", "stack", "response", "result", "data"}
+
+
+@lru_cache(maxsize=16)
+def _extra(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+    return re.compile("|".join(f"(?:{p})" for p in patterns)) if patterns else None
+
+
+def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ()) -> bool:
+    """Does this result say that the tool failed?"""
+    if flagged is not None:
+        return flagged
+    if isinstance(value, dict):
+        return _object(value)
+    if not isinstance(value, str):
+        return False
+    extra = _extra(patterns)
+    return _BEGINS.match(value) is not None or (extra is not None and extra.search(value) is not None)
+
+
+def _object(value: dict[str, Any]) -> bool:
+    for key in _KEYS:
+        told = value.get(key)
+        if told and told is not True and set(value) - {key} <= _BESIDE and not any(value.get(k) for k in ("result", "data", "response")):
+            return True
+        if told is True and key == "error":
+            return True
+    return value.get("status") in ("error", "failed", "failure") and bool(value.get("message") or value.get("error") or len(value) == 1)

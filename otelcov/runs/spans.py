@@ -1,0 +1,204 @@
+"""Spans as the reconstruction sees them: facts from the dialects, beside what OpenTelemetry itself says.
+
+Everything up to here is columns; from here on a trace is a small tree, and what a span means depends on its
+neighbours, so it is walked in Python. Only what the walk needs becomes Python values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import polars as pl
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+from otelcov.dialects import base
+from otelcov.dialects.registry import facts, keys
+from otelcov.dialects.registry import dialects as all_dialects
+from otelcov.runs.attributes import any_value, columns, struct_value
+
+
+class Span(NamedTuple):
+    """One span: identity, times, status, facts. Texts are as they came; nothing is parsed yet."""
+
+    trace_id: bytes
+    span_id: bytes
+    parent_span_id: bytes | None
+    name: str
+    span_kind: int
+    start: int
+    end: int
+    status_code: int
+    status_message: str | None
+    service: str | None
+    environment: str | None
+    release: str | None
+    scope: str
+    dropped: int
+    masked: int
+    trace_state: str | None
+    kind: str | None
+    agent: str | None
+    tool: str | None
+    call_id: str | None
+    arguments: str | None
+    result: str | None
+    request_model: str | None
+    response_model: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    finish: str | None
+    input_messages: str | None
+    output_messages: str | None
+    system: str | None
+    input: str | None
+    output: str | None
+    definitions: str | None
+    conversation: str | None
+    case: str | None
+    error_type: str | None
+    tool_error: str | None
+    from_agent: str | None
+    to_agent: str | None
+    sampling: str | None
+    row: int
+
+
+Event = tuple[str, dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Side:
+    """What only some spans have, by row of the batch."""
+
+    exceptions: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # (type, message)
+    events: dict[int, list[Event]] = field(default_factory=dict)  # GenAI events, from spans and from log records
+    links: dict[int, list[tuple[bytes, bytes]]] = field(default_factory=dict)
+    families: dict[str, dict[int, list[tuple[str, Any]]]] = field(default_factory=dict)
+    resource_case: dict[int, str] = field(default_factory=dict)
+
+
+_EVENT_PREFIXES = ("gen_ai.", "ai.")
+_SAMPLING = ("sampling.priority", "SampleRate", "sampling.rate")
+
+
+def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
+    """The spans of a batch of whole traces, sorted by trace, and their side facts. `logs` are those traces' records."""
+    table = all_dialects()
+    height = spans.height
+    wanted = set(keys(table)) | set(_SAMPLING)
+    wide, families = columns([spans["attributes"], spans["content"]], wanted, height)
+    scopes = {b: _scope_name(b) for b in spans["scope"].unique().to_list()}
+    context = wide.with_columns(
+        spans["name"].alias("span.name"),
+        spans["kind"].alias("span.kind"),
+        spans["scope"].replace_strict(scopes, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
+    )
+    found = facts(context, table)
+    sampling = [pl.col(k) for k in _SAMPLING if k in wide.columns]
+    frame = pl.concat(
+        [
+            spans.select(
+                "trace_id",
+                "span_id",
+                "parent_span_id",
+                pl.col("name").fill_null(""),
+                pl.col("kind").fill_null(0).alias("span_kind"),
+                pl.col("start_time_unix_nano").fill_null(0).alias("start"),
+                pl.col("end_time_unix_nano").fill_null(0).alias("end"),
+                pl.col("status_code").fill_null(0),
+                "status_message",
+                "service",
+                "environment",
+                "release",
+                context["scope.name"].alias("scope"),
+                pl.col("dropped_attributes_count").fill_null(0).alias("dropped"),
+                pl.col("masked").fill_null(0),
+                "trace_state",
+            ),
+            found.select(base.FACTS),
+            context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select("sampling"),
+            pl.DataFrame({"row": pl.int_range(height, eager=True)}),
+        ],
+        how="horizontal",
+    )
+    order = frame.select(pl.arg_sort_by("trace_id", "start", "span_id")).to_series()
+    side = Side(families=families)
+    _events(spans, side)
+    _links(spans, side)
+    _logs(spans, logs, side)
+    _cases(spans, side)
+    make = Span._make
+    return [make(row) for row in frame[order].rows()], side
+
+
+def _scope_name(data: bytes | None) -> str:
+    return InstrumentationScope.FromString(data).name if data else ""
+
+
+def _cases(spans: pl.DataFrame, side: Side) -> None:
+    """A test case named on the resource belongs to every span of it."""
+    cases = {}
+    for data in spans["resource"].unique().to_list():
+        if data and b"case" in data:
+            attributes = {kv.key: any_value(kv.value) for kv in Resource.FromString(data).attributes}
+            name = next((attributes[k] for k in ("test.case.name", "test.case.id", "otelcov.case") if k in attributes), None)
+            if name is not None:
+                cases[data] = str(name)
+    if cases:
+        for row, data in enumerate(spans["resource"].to_list()):
+            if data in cases:
+                side.resource_case[row] = cases[data]
+
+
+def _events(spans: pl.DataFrame, side: Side) -> None:
+    rows = spans.select(pl.int_range(pl.len()).alias("row"), "events").filter(pl.col("events").list.len() > 0)
+    if not rows.height:
+        return
+    opened = rows.explode("events").with_columns(name=pl.col("events").struct.field("name"))
+    telling = opened.filter((pl.col("name") == "exception") | pl.any_horizontal([pl.col("name").str.starts_with(p) for p in _EVENT_PREFIXES]))
+    for row, event, name in telling.iter_rows():
+        attributes = {kv["key"]: struct_value(kv) for kv in event["attributes"] or []}
+        if name == "exception":
+            side.exceptions.setdefault(row, []).append((str(attributes.get("exception.type") or ""), str(attributes.get("exception.message") or "")))
+        else:
+            side.events.setdefault(row, []).append((name, attributes))
+
+
+def _links(spans: pl.DataFrame, side: Side) -> None:
+    rows = spans.select(pl.int_range(pl.len()).alias("row"), "links").filter(pl.col("links").list.len() > 0)
+    for row, links in rows.iter_rows():
+        side.links[row] = [(link["trace_id"] or b"", link["span_id"] or b"") for link in links]
+
+
+def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
+    """GenAI log records join the events of their span, in time order (ties: as they were numbered, else by bytes)."""
+    if not logs.height:
+        return
+    ids = spans.select(pl.int_range(pl.len()).alias("row"), "trace_id", "span_id")
+    joined = logs.filter(pl.col("trace_id").is_not_null()).join(ids, on=["trace_id", "span_id"], how="inner")
+    records: list[tuple[tuple[Any, ...], int, str, dict[str, Any]]] = []
+    for r in joined.iter_rows(named=True):
+        attributes = {kv["key"]: struct_value(kv) for kv in [*(r["attributes"] or []), *(r["content"] or [])]}
+        name = r["event_name"] or attributes.get("event.name") or ""
+        if not isinstance(name, str):
+            continue
+        body = struct_value(r["body"])
+        merged = attributes | (body if isinstance(body, dict) else {"body": body} if body is not None else {})
+        number = attributes.get("gen_ai.message.index")
+        time = r["time_unix_nano"] or r["observed_time_unix_nano"] or 0
+        rank = 1 if name == "gen_ai.choice" else 0
+        records.append(((r["row"], rank, number if isinstance(number, int) else -1, time, repr(sorted(merged.items(), key=str))), r["row"], name, merged))
+    for _, row, name, merged in sorted(records, key=lambda x: x[0]):
+        side.events.setdefault(row, []).append((name, merged))
+
+
+def traces(spans: list[Span]) -> Iterator[list[Span]]:
+    """The spans, trace by trace."""
+    start = 0
+    for i in range(1, len(spans) + 1):
+        if i == len(spans) or spans[i].trace_id != spans[start].trace_id:
+            yield spans[start:i]
+            start = i

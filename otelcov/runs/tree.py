@@ -1,0 +1,186 @@
+"""A trace as a tree: parents found, cycles cut, clocks mended, every span told which agent it belongs to."""
+
+from __future__ import annotations
+
+import re
+
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.runs.spans import Side, Span
+
+# Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI).
+PLACEHOLDERS = frozenset({"openai agent", "agent", "unknown", "unknown agent", "unnamed", "unnamed_agent", "none", "null", "", "langgraph", "agent workflow", "default", "runnablesequence"})
+
+# Exceptions by which frameworks move control and nothing failed.
+CONTROL_FLOW = re.compile(
+    r"(ParentCommand|GraphInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution)"
+)
+
+
+class Node:
+    """A span in its tree. `kind` and `agent` start as the dialects' answer and end as what the tree says."""
+
+    __slots__ = ("agent", "children", "end", "kind", "orphan", "own_agent", "parent", "span", "start")
+
+    def __init__(self, span: Span) -> None:
+        self.span = span
+        self.kind = span.kind
+        self.parent: Node | None = None
+        self.children: list[Node] = []
+        self.agent: str | None = None  # the agent this span's work belongs to
+        self.own_agent: str | None = None  # set where the span *is* an agent's
+        self.orphan = False
+        self.start = span.start or span.end
+        self.end = max(span.end, self.start)
+
+    def ancestors(self) -> list[Node]:
+        out, node = [], self.parent
+        while node is not None:
+            out.append(node)
+            node = node.parent
+        return out
+
+    def below(self) -> list[Node]:
+        """All descendants, parents before children."""
+        out = list(self.children)
+        for node in out:
+            out.extend(node.children)
+        return out
+
+
+class Trace:
+    """One trace's nodes by (start, span id); `roots` have no parent here."""
+
+    __slots__ = ("nodes", "roots", "side", "trace_id")
+
+    def __init__(self, spans: list[Span], side: Side) -> None:
+        self.trace_id = spans[0].trace_id
+        self.side = side
+        self.nodes = [Node(s) for s in spans]
+        by_id = {n.span.span_id: n for n in self.nodes}
+        for node in self.nodes:
+            parent_id = node.span.parent_span_id
+            if parent_id is None or parent_id == node.span.span_id:
+                continue
+            node.parent = by_id.get(parent_id)
+            node.orphan = node.parent is None
+        self._cut_cycles()
+        for node in self.nodes:
+            if node.parent is not None:
+                node.parent.children.append(node)
+        self.roots = [n for n in self.nodes if n.parent is None]
+        if len({s.service for s in spans}) > 1:
+            for root in self.roots:
+                _mend_clocks(root)
+        self.nodes.sort(key=lambda n: (n.start, n.span.span_id))
+        for node in self.nodes:
+            if len(node.children) > 1:
+                node.children.sort(key=lambda n: (n.start, n.span.span_id))
+
+    def _cut_cycles(self) -> None:
+        """Parent pointers that run in a circle: the earliest span of the circle becomes a root."""
+        state: dict[int, int] = {}
+        for node in self.nodes:
+            walk = []
+            here: Node | None = node
+            while here is not None and id(here) not in state:
+                state[id(here)] = 1
+                walk.append(here)
+                here = here.parent
+            if here is not None and state[id(here)] == 1:
+                circle = walk[walk.index(here) :]
+                first = min(circle, key=lambda n: (n.start, n.span.span_id))
+                first.parent = None
+            for done in walk:
+                state[id(done)] = 2
+
+
+def _mend_clocks(root: Node) -> None:
+    """Shift a child of another service into its parent's time where it lies outside (Jaeger's clock-skew rule)."""
+    stack = [(root, 0)]
+    while stack:
+        node, shift = stack.pop()
+        node.start += shift
+        node.end += shift
+        for child in node.children:
+            move = shift
+            if child.span.service != node.span.service and child.start and node.start:
+                start, end = child.start + shift, child.end + shift
+                if start < node.start or end > node.end:
+                    length, room = child.end - child.start, node.end - node.start
+                    move = node.start - child.start + ((room - length) // 2 if length <= room else 0)
+            stack.append((child, move))
+
+
+def placeholder(name: str | None) -> bool:
+    return name is None or name.strip().lower() in PLACEHOLDERS
+
+
+def name_agents(trace: Trace) -> None:
+    """Give every node its agent: its own where it is an agent, else what is stamped on it, else the nearest above.
+
+    A stamp is believed only where it can be true: not a placeholder, and - where the trace has agent spans with names
+    of their own - one of these names, unless there is no named agent above at all.
+    """
+    named = {n.span.agent for n in trace.nodes if n.kind == AGENT and not placeholder(n.span.agent)}
+    for root in trace.roots:
+        stack: list[tuple[Node, str | None, bool]] = [(root, None, False)]
+        while stack:
+            node, above, from_span = stack.pop()
+            stamp = None if placeholder(node.span.agent) else node.span.agent
+            if node.kind == AGENT and stamp is not None:
+                node.own_agent = stamp
+                above, from_span = stamp, True
+            elif stamp is not None and node.kind not in (HANDOFF, SETUP) and (not from_span or stamp in named):
+                if node.kind == CHAIN and stamp != above:
+                    node.own_agent = stamp  # the first span that bears a stamp stands for its agent
+                above = stamp
+            node.agent = above
+            for child in reversed(node.children):
+                stack.append((child, above, from_span))
+
+
+def exceptions(node: Node, side: Side) -> list[tuple[str, str]]:
+    """Real exceptions of a span: control flow left out."""
+    found = side.exceptions.get(node.span.row)
+    if not found:
+        return []
+    return [(t, m) for t, m in found if not CONTROL_FLOW.search(t) and not CONTROL_FLOW.match(m)]
+
+
+def control_flow(node: Node, side: Side) -> bool:
+    """Is the span's ERROR status only a framework's way to move on?"""
+    span = node.span
+    if span.error_type and CONTROL_FLOW.search(span.error_type):
+        return True
+    if any(CONTROL_FLOW.search(t) or CONTROL_FLOW.match(m) for t, m in side.exceptions.get(span.row, ())):
+        return True
+    return bool(span.status_message and CONTROL_FLOW.search(span.status_message[:200]))
+
+
+def failure(node: Node, side: Side) -> tuple[str, str] | None:
+    """(error type, message) if the span says that it failed."""
+    span = node.span
+    thrown = exceptions(node, side)
+    if span.status_code == 2 and not control_flow(node, side):
+        if thrown:
+            return (span.error_type or thrown[-1][0], "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]))
+        return (span.error_type or "", span.status_message or "")
+    if thrown and not control_flow(node, side):
+        return thrown[-1][0], "\n".join(f"{t}: {m}" for t, m in thrown)
+    return None
+
+
+def same_step(node: Node, kind: str) -> Node | None:
+    """The nearest ancestor of the same kind that is not shut off by another kind of step."""
+    shut = {LLM: (TOOL, AGENT), TOOL: (LLM, AGENT)}[kind]
+    parent = node.parent
+    while parent is not None:
+        if parent.kind == kind:
+            return parent
+        if parent.kind in shut and (parent.kind != AGENT or parent.own_agent is not None):
+            return None
+        parent = parent.parent
+    return None
+
+
+__all__ = ["AGENT", "CHAIN", "HANDOFF", "LLM", "OTHER", "SETUP", "TOOL", "Node", "Trace", "control_flow", "exceptions", "failure", "name_agents", "placeholder", "same_step"]
