@@ -19,7 +19,7 @@ HOUR_NS = 3_600_000_000_000
 _PAST_NS, _FUTURE_NS = 30 * 24 * HOUR_NS, HOUR_NS
 _MOST_HOURS = 1_000
 _LATEST_NS = 2**63  # beyond it no calendar of any reader goes
-_TIMES = {
+TIMES = {
     "spans": ("start_time_unix_nano", "end_time_unix_nano"),
     "logs": ("time_unix_nano", "observed_time_unix_nano"),
 }
@@ -29,13 +29,13 @@ Array = np.ndarray[Any, Any]
 
 def moment(table: str) -> pl.Expr:
     """The time that decides where a row lies; 0 where it has none."""
-    first, second = _TIMES[table]
+    first, second = TIMES[table]
     return pl.when(pl.col(first) > 0).then(first).otherwise(second)
 
 
 def hours(table: str, rows: Any, any_hour: bool) -> Array:
     """The hour of each row since the epoch, -1 for out of range; `rows` is a laid-out table."""
-    first, second = (rows.column(name).to_numpy() for name in _TIMES[table])
+    first, second = (rows.column(name).to_numpy() for name in TIMES[table])
     at = np.where(first > 0, first, second)
     if any_hour:
         inside = (at > 0) & (at < _LATEST_NS)

@@ -129,8 +129,28 @@ def arrow_schema(schema: pl.Schema, partitioned: bool = False) -> pa.Schema:
     """The columns of a table's files; those of the table itself, `partitioned`, also name the partition."""
     import pyarrow as pa
 
-    fields = [(name, _stored(kind)) for name, kind in schema.items()]
+    fields = [(name, arrow_type(kind, signed=True)) for name, kind in schema.items()]
     return pa.schema(fields + [(name, pa.string()) for name in PARTITION] * partitioned)
+
+
+def arrow_type(kind: Any, signed: bool = False) -> Any:
+    """A column's type in Arrow; `signed`, as Delta has it."""
+    import pyarrow as pa
+
+    if isinstance(kind, pl.List):
+        return pa.list_(arrow_type(kind.inner, signed))
+    if isinstance(kind, pl.Struct):
+        return pa.struct([(field.name, arrow_type(field.dtype, signed)) for field in kind.fields])
+    return {
+        pl.String: pa.string(),
+        pl.Binary: pa.binary(),
+        pl.Boolean: pa.bool_(),
+        pl.Int32: pa.int32(),
+        pl.Int64: pa.int64(),
+        pl.UInt32: pa.int64() if signed else pa.uint32(),
+        pl.UInt64: pa.int64() if signed else pa.uint64(),
+        pl.Float64: pa.float64(),
+    }[kind]
 
 
 def stored(rows: pa.Table) -> pa.Table:
@@ -186,25 +206,6 @@ def _migrate(table: Table) -> None:
     if found < FORMAT:
         table.delta.alter.set_table_properties(_SETTINGS, raise_if_not_exists=False)
         table.refresh()
-
-
-def _stored(kind: Any) -> Any:
-    import pyarrow as pa
-
-    if isinstance(kind, pl.List):
-        return pa.list_(_stored(kind.inner))
-    if isinstance(kind, pl.Struct):
-        return pa.struct([(field.name, _stored(field.dtype)) for field in kind.fields])
-    return {
-        pl.String: pa.string(),
-        pl.Binary: pa.binary(),
-        pl.Boolean: pa.bool_(),
-        pl.Int32: pa.int32(),
-        pl.Int64: pa.int64(),
-        pl.UInt32: pa.int64(),
-        pl.UInt64: pa.int64(),
-        pl.Float64: pa.float64(),
-    }[kind]
 
 
 def _polars_stored(kind: Any) -> Any:
