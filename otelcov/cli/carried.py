@@ -1,0 +1,80 @@
+"""What the stored spans of each service do not tell, what that costs, and what to switch on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from otelcov.cli.checks import Finding
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from otelcov.ground.config import Config
+    from otelcov.ground.windows import Window
+
+
+_RESOURCE = "Set OTEL_RESOURCE_ATTRIBUTES="
+_CONTENT = "Switch message content on, unless it must not leave the process."
+
+# A column that is null, what that costs, and what to switch on.
+_LACKS = (
+    ("environment", "no deployment.environment.name, so no side", f"{_RESOURCE}deployment.environment.name=production"),
+    ("release", "no service.version, so no release", f"{_RESOURCE}service.version=1.2.3"),
+    ("conversation_id", "no conversation id", "Set gen_ai.conversation.id or session.id on the root span."),
+    ("tool_calls", "tool calls cannot be seen", "Use an instrumentation with tool spans, or switch content on."),
+    ("llm_calls", "model calls cannot be seen", "Instrument the model client too."),
+    ("delegations", "delegations cannot be seen", "Give each agent a span of its own (invoke_agent)."),
+    ("known_tools", "the offered tools are not told", "Declare tools in otelcov.toml, or switch tool definitions on."),
+    ("input", "no input text", _CONTENT),
+    ("output", "no output text", _CONTENT),
+)
+
+
+def stored(store: str, config: Config, window: Window, now_ns: int) -> Iterator[Finding]:
+    """What the spans of the window carry."""
+    from otelcov import runs
+    from otelcov.ground.selection import Selection
+    from otelcov.ground.windows import iso
+
+    frame, _ = runs.load(store, window, Selection(), config, now_ns)
+    if frame.is_empty():
+        when = "at all" if window.since_ns is None else f"since {iso(window.since_ns)}"
+        advice = "Point a sender at the collector: OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318"
+        yield Finding("spans", "warning", f"{store} holds no agent runs {when}", advice)
+        return
+    yield from carried(frame)
+
+
+def carried(runs: pl.DataFrame) -> Iterator[Finding]:
+    """What each service's spans lack, in how many of its runs, and what would bring it."""
+    import polars as pl
+
+    for (service,), part in runs.sort("service").group_by("service", maintain_order=True):
+        name, total = service or "(no service.name)", part.height
+        yield Finding("spans", "ok", f"{name}: {total} runs from {int(part['spans'].sum() or 0)} spans")
+        if service is None:
+            yield Finding("spans", "warning", f"{name}: the sender has no name", "Set OTEL_SERVICE_NAME.")
+        for column, text, advice in _LACKS:
+            lacking = part[column].null_count()
+            if lacking:
+                status: Literal["warning", "note"] = "warning" if column in ("environment", "tool_calls") else "note"
+                yield Finding("spans", status, f"{name}: {text} ({lacking} of {total} runs)", advice)
+        orphans = int(part["orphans"].sum() or 0)
+        if orphans:
+            advice = "All services of a trace should export to the same store; is one sampled or not instrumented?"
+            yield Finding("spans", "note", f"{name}: {orphans} spans whose parent never came", advice)
+        reasons = part.select(pl.col("incomplete").explode(empty_as_null=False)).to_series().value_counts(sort=True)
+        for reason, count in reasons.iter_rows():
+            yield Finding("spans", "note", f"{name}: incomplete: {reason} ({count} of {total} runs)")
+        for scope, count in _unexplained(part):
+            text = f"{name}: {count} spans of {scope} say nothing about agents"
+            yield Finding("spans", "note", text, "Fine for web and database spans.")
+
+
+def _unexplained(runs: pl.DataFrame) -> list[tuple[str, int]]:
+    import polars as pl
+
+    rows = runs.select(pl.col("unexplained").explode(empty_as_null=False)).to_series().struct.unnest()
+    counted = rows.group_by("scope").agg(pl.col("spans").sum()).sort("spans", "scope", descending=[True, False])
+    return [(scope or "(no scope)", count) for scope, count in counted.iter_rows()]
