@@ -65,7 +65,10 @@ def measure(view: View) -> Dimension:
         universe="declared" if universe else "none",
         reason=reason,
         views=views,
-        more={"items": _items(view, seen, universe, blind, settled), "unjudged": [] if declared is not None else hidden},
+        more={
+            "items": _items(view, seen, universe, blind, settled),
+            "unjudged": [] if declared is not None else hidden,
+        },
     )
 
 
@@ -80,6 +83,13 @@ def _items(
         if name == "tool_failure" and row:
             recovered = int(rows["tool_recovery"]["runs"]) if "tool_recovery" in rows else 0
             status = f"reached, recovered in {recovered} of {row['runs']} runs"
-        found.append({"item": name, "status": status, "runs": int(row["runs"]) if row else 0,
-                      "blind_runs": blind.get(name, 0), "example_trace": row["example_trace"] if row else None})
+        found.append(
+            {
+                "item": name,
+                "status": status,
+                "runs": int(row["runs"]) if row else 0,
+                "blind_runs": blind.get(name, 0),
+                "example_trace": row["example_trace"] if row else None,
+            }
+        )
     return found

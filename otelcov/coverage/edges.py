@@ -53,7 +53,10 @@ class Traffic:
         def sums(*dimensions: str) -> dict[tuple[str | None, str], dict[str, Any]]:
             chosen = rows.filter(pl.col("dimension").is_in(dimensions))
             summed = chosen.group_by("agent", "item").agg(
-                pl.col(*_SUMS).sum(), pl.col("first_seen").min(), pl.col("last_seen").max(), pl.col("example_trace").min()
+                pl.col(*_SUMS).sum(),
+                pl.col("first_seen").min(),
+                pl.col("last_seen").max(),
+                pl.col("example_trace").min(),
             )
             return {(row.pop("agent"), row.pop("item")): row for row in summed.to_dicts()}
 
@@ -118,13 +121,17 @@ def measure(view: View) -> dict[str, Any]:
         # Nothing could be seen: a number would be an invention.
         numbers = Targets(None, None, None)
     declared_tools = set(allowed) | set(restricted)
-    loose = [
-        (Edge(*key), row, "tool") for key, row in traffic.plain.items() if Edge(*key) not in declared_tools
-    ] + [(Edge(*key), row, "to") for key, row in traffic.delegations.items() if Edge(*key) not in set(delegations)]
-    obligations = [_obligation(o, traffic) for o in graph.obligations(config) if not view.agents or o.agent in view.agents]
+    loose = [(Edge(*key), row, "tool") for key, row in traffic.plain.items() if Edge(*key) not in declared_tools] + [
+        (Edge(*key), row, "to") for key, row in traffic.delegations.items() if Edge(*key) not in set(delegations)
+    ]
+    obligations = [
+        _obligation(o, traffic) for o in graph.obligations(config) if not view.agents or o.agent in view.agents
+    ]
     return numbers.as_json() | {
         "allowed": [_edge(e, matching(e, traffic.tools), "tool") for e in allowed],
-        "restricted": [_edge(e, matching(e, traffic.attempts), "tool") | {"status": _probed(e, traffic)} for e in restricted],
+        "restricted": [
+            _edge(e, matching(e, traffic.attempts), "tool") | {"status": _probed(e, traffic)} for e in restricted
+        ],
         "delegations": [_edge(e, matching(e, traffic.delegations), "to") for e in delegations],
         "undeclared": sorted(
             (_edge(e, [row], kind) for e, row, kind in loose),
@@ -143,8 +150,8 @@ def _matches(
 ) -> Iterable[tuple[tuple[str | None, str], dict[str, Any]]]:
     if edge.agent is None:
         return ((key, row) for key, row in seen.items() if key[1] == edge.to)
-    row = seen.get((edge.agent, edge.to))
-    return [((edge.agent, edge.to), row)] if row else []
+    slashed = f"{edge.agent}/{edge.to}"  # an MCP server's tool may itself be called "server/tool"
+    return ((key, row) for key, row in seen.items() if key == (edge.agent, edge.to) or key[1] == slashed)
 
 
 def _edge(edge: Edge, rows: list[dict[str, Any]], kind: str) -> dict[str, Any]:
@@ -176,7 +183,13 @@ def _obligation(o: graph.Obligation, traffic: Traffic) -> dict[str, Any]:
         edge = Edge(o.agent, o.to or "")
         seen = {"use": traffic.tools, "restricted": traffic.attempts, "delegate": traffic.delegations}[o.kind]
         rows = matching(edge, seen)
-        status = _probed(edge, traffic) if o.kind == "restricted" else "covered" if any(r["calls"] for r in rows) else "missing"
+        status = (
+            _probed(edge, traffic)
+            if o.kind == "restricted"
+            else "covered"
+            if any(r["calls"] for r in rows)
+            else "missing"
+        )
         if status == "missing":
             rows = []
     return {

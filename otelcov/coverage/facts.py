@@ -67,8 +67,10 @@ def flatten(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) ->
         settled=pl.col("settled").fill_null(True),
     )
     llm = _model_calls(table, config)
-    models = llm.filter(pl.col("item").is_not_null()).group_by("rid").agg(
-        model=pl.col("item").unique().sort().str.join(MODELS_APART)
+    models = (
+        llm.filter(pl.col("item").is_not_null())
+        .group_by("rid")
+        .agg(model=pl.col("item").unique().sort().str.join(MODELS_APART))
     )
     table = table.join(models, on="rid", how="left", maintain_order="left")
     groups = table.group_by(*KEY, maintain_order=True).agg("rid").with_row_index("key")
@@ -78,9 +80,11 @@ def flatten(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) ->
     def of(frame: pl.DataFrame, is_settled: bool) -> pl.DataFrame:
         if chosen:
             frame = frame.filter(pl.col("agent").is_in(sorted(chosen)))
-        return frame.join(settled, on="rid", how="left", maintain_order="left").filter(
-            pl.col("settled") == is_settled
-        ).drop("settled")
+        return (
+            frame.join(settled, on="rid", how="left", maintain_order="left")
+            .filter(pl.col("settled") == is_settled)
+            .drop("settled")
+        )
 
     calls, delegations = _tool_calls(table), _delegations(table)
     return Facts(
@@ -110,7 +114,9 @@ def tally(facts: Facts, dimension: str, steps: pl.DataFrame, any_evidence: bool 
     defaults = {"executed": pl.lit(1), "errors": pl.lit(0), "requested": pl.lit(0), "at": pl.lit(None)}
     steps = steps.with_columns(**{c: e.cast(pl.Int64) for c, e in defaults.items() if c not in steps.columns})
     per_run = steps.group_by("rid", "agent", "item").agg(
-        pl.col("executed", "errors", "requested").cast(pl.Int64).sum(), first=pl.col("at").min(), last=pl.col("at").max()
+        pl.col("executed", "errors", "requested").cast(pl.Int64).sum(),
+        first=pl.col("at").min(),
+        last=pl.col("at").max(),
     )
     counted = pl.lit(True) if any_evidence else pl.col("executed") > 0
     return (

@@ -87,7 +87,10 @@ def percentile(view: View, dimension: str, share: float) -> float | None:
 
 def histogram(items: pl.DataFrame) -> list[tuple[float, int]]:
     """(the middle of each bucket, its count), rising."""
-    pairs = [(0.0 if item == ZERO else 2 ** ((int(item) + 0.5) / SCALE), runs) for item, runs in items.select("item", "runs").iter_rows()]
+    pairs = [
+        (0.0 if item == ZERO else 2 ** ((int(item) + 0.5) / SCALE), runs)
+        for item, runs in items.select("item", "runs").iter_rows()
+    ]
     return sorted(pairs)
 
 

@@ -15,7 +15,8 @@ def observe(facts: Facts) -> pl.DataFrame:
 
 def measure(view: View) -> Dimension:
     known: frozenset[str] | None = None
-    universe, reason = "none", "no models are declared and no baseline is given"
+    universe = "none"
+    reason: str | None = "no models are declared and no baseline is given"
     seen = view.items("model")
     if view.config.models:
         universe, known, reason = "declared", frozenset(view.config.models), None

@@ -19,7 +19,9 @@ class ModelNames:
     def __init__(self, config: Config) -> None:
         self._declared = frozenset(config.models)
         self._aliases = {alias: name for name, model in config.models.items() for alias in model.aliases}
-        self._aliases |= {_plain(alias): name for alias, name in self._aliases.items() if _plain(alias) not in config.models}
+        self._aliases |= {
+            _plain(alias): name for alias, name in self._aliases.items() if _plain(alias) not in config.models
+        }
 
     def __call__(self, raw: str) -> str:
         for spelling in (raw, raw.rpartition("/")[2], _plain(raw)):

@@ -1,4 +1,6 @@
-"""Observations: sums of what runs did, one row per (bucket, service, environment, release, model, case, dimension, agent, item).
+"""Observations: sums of what runs did.
+
+One row per (bucket, service, environment, release, model, case, dimension, agent, item).
 
 `partial` counts runs into rows; `merge` adds rows. They form a commutative monoid with `EMPTY` as its identity, so
 windows, regions, shards and machines add up exactly, in any order. All sums are whole numbers; ratios, means,
@@ -86,7 +88,7 @@ def merge(*parts: Observations) -> Observations:
 
 
 def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select(ROWS.names()).cast(dict(ROWS)).sort(_ID)
+    return rows.select(ROWS.names()).cast(ROWS).sort(_ID)
 
 
 def _hashed(texts: pl.Series) -> pl.DataFrame:

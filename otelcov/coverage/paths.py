@@ -55,8 +55,16 @@ def measure(view: View) -> Dimension:
         views |= {"relative_count": relative.by_count, "relative_mass": relative.by_mass}
     estimate, interval, why_not = _estimate(view, n, f1, f2, views)
     result: dict[str, Any] = {
-        "score": None, "method": "none", "covered": kinds, "known": None, "covered_items": frequent(seen), "missing": [],
-        "undeclared": sorted(names - wanted) if wanted else [], "interval": None, "universe": "none", "reason": None,
+        "score": None,
+        "method": "none",
+        "covered": kinds,
+        "known": None,
+        "covered_items": frequent(seen),
+        "missing": [],
+        "undeclared": sorted(names - wanted) if wanted else [],
+        "interval": None,
+        "universe": "none",
+        "reason": None,
     }
     if not settled:
         result["reason"] = "no settled run in the window"
@@ -65,17 +73,32 @@ def measure(view: View) -> Dimension:
     elif set(view.rows.filter(pl.col("item") == "all")["side"]) == {"test"}:
         if wanted and n:
             result |= {
-                "score": views["declared"], "method": "declared", "covered": len(names & wanted), "known": len(wanted),
-                "covered_items": sorted(names & wanted), "missing": sorted(wanted - names), "universe": "declared",
+                "score": views["declared"],
+                "method": "declared",
+                "covered": len(names & wanted),
+                "known": len(wanted),
+                "covered_items": sorted(names & wanted),
+                "missing": sorted(wanted - names),
+                "universe": "declared",
             }
         else:
             result["reason"] = "no run can show its path" if not n else NO_SAMPLE
     else:
         method = "chao_jost" if views["chao_jost"] is not None else "good_turing"
-        result |= {"score": estimate, "method": method if estimate is not None else "none", "universe": "estimated",
-                   "interval": interval, "reason": why_not}
+        result |= {
+            "score": estimate,
+            "method": method if estimate is not None else "none",
+            "universe": "estimated",
+            "interval": interval,
+            "reason": why_not,
+        }
     return Dimension(
-        dimension="path", runs=n, singletons=f1, doubletons=f2, views=views, **result,
+        dimension="path",
+        runs=n,
+        singletons=f1,
+        doubletons=f2,
+        views=views,
+        **result,
         more={
             "estimate": {"score": estimate, "interval": _as_json(interval), "reason": why_not},
             "distinct": kinds,
@@ -91,8 +114,12 @@ def summary(view: View, dimension: str) -> dict[str, Any]:
     counts = items["calls" if dimension == "bigram" else "runs"].to_list()
     n, f1, f2 = sum(counts), counts.count(1), counts.count(2)
     return {
-        "n": n, "distinct": len(counts), "f1": f1, "f2": f2,
-        "good_turing": estimators.good_turing(n, f1), "chao1": estimators.chao1(n, len(counts), f1, f2),
+        "n": n,
+        "distinct": len(counts),
+        "f1": f1,
+        "f2": f2,
+        "good_turing": estimators.good_turing(n, f1),
+        "chao1": estimators.chao1(n, len(counts), f1, f2),
     }
 
 
@@ -129,9 +156,13 @@ def _estimate(
 def _frequencies(view: View) -> tuple[int, int]:
     """f1 and f2 over runs; the runs of one test case count once."""
     rows = view.rows.filter((pl.col("dimension") == "path") & pl.col("agent").is_null() & (pl.col("runs") > 0))
-    units = rows.group_by("item").agg(
-        units=pl.col("runs").filter(pl.col("case").is_null()).sum() + pl.col("case").drop_nulls().n_unique()
-    )["units"].to_list()
+    units = (
+        rows.group_by("item")
+        .agg(units=pl.col("runs").filter(pl.col("case").is_null()).sum() + pl.col("case").drop_nulls().n_unique())[
+            "units"
+        ]
+        .to_list()
+    )
     return units.count(1), units.count(2)
 
 
@@ -167,12 +198,10 @@ def _steps(runs: pl.DataFrame) -> pl.DataFrame:
         .explode("path")
         .rename({"path": "what"})
     )
-    names = sorted({a for a in runs["agents"].explode().drop_nulls().unique()}, key=len, reverse=True)
+    names = sorted(set(runs["agents"].explode().drop_nulls()), key=len, reverse=True)
     # A loop over distinct elements, not rows: an agent's name may itself hold a slash.
     agents = {what: _agent_of(what, names) for what in steps["what"].unique().to_list()}
-    return steps.with_columns(
-        agent=pl.col("what").replace_strict(agents, default=None, return_dtype=pl.String)
-    )
+    return steps.with_columns(agent=pl.col("what").replace_strict(agents, default=None, return_dtype=pl.String))
 
 
 def _agent_of(what: str, names: list[str]) -> str:
@@ -206,14 +235,19 @@ def _sequences(facts: Facts, able: pl.DataFrame) -> pl.DataFrame:
     whole = able.join(whole, on="rid", how="left", maintain_order="left").with_columns(
         pl.col("names").fill_null(pl.lit([], pl.List(pl.String)))
     )
-    by_agent = done.filter(pl.col("agent").is_not_null()).group_by("rid", "agent", maintain_order=True).agg(
-        names=pl.col("item")
+    by_agent = (
+        done.filter(pl.col("agent").is_not_null())
+        .group_by("rid", "agent", maintain_order=True)
+        .agg(names=pl.col("item"))
     )
     columns = ["rid", "agent", "names"]
     return pl.concat([whole.with_columns(agent=pl.lit(None, pl.String)).select(columns), by_agent.select(columns)])
 
 
 def _bigrams(sequences: pl.DataFrame) -> pl.DataFrame:
-    ends = pl.concat_list(pl.lit(["^"], pl.List(pl.String)), "names"), pl.concat_list("names", pl.lit(["$"], pl.List(pl.String)))
+    ends = (
+        pl.concat_list(pl.lit(["^"], pl.List(pl.String)), "names"),
+        pl.concat_list("names", pl.lit(["$"], pl.List(pl.String))),
+    )
     pairs = sequences.select("rid", "agent", a=ends[0], b=ends[1]).explode("a", "b")
     return pairs.select("rid", "agent", item=pl.col("a") + THEN + pl.col("b"))

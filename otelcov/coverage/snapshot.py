@@ -86,7 +86,10 @@ def _measured(view: View, window: Window, selection: Selection, counters: dict[s
     dimensions = [measure(view) for measure in MEASURES]
     total, weakest = overall(dimensions)
     sides = dict(
-        view.rows.filter((pl.col("dimension") == "run") & (pl.col("item") == "all")).group_by("side").agg(pl.col("runs").sum()).iter_rows()
+        view.rows.filter((pl.col("dimension") == "run") & (pl.col("item") == "all"))
+        .group_by("side")
+        .agg(pl.col("runs").sum())
+        .iter_rows()
     )
     shown = view.shown
     return {
@@ -195,9 +198,7 @@ def _follows(view: View) -> list[dict[str, Any]]:
 
 def _buckets(view: View) -> list[dict[str, Any]]:
     """Runs per hour, or per day where the hours are many; buckets without a run between them are there too."""
-    rows = view.rows.filter(
-        (pl.col("dimension") == "run") & (pl.col("item") == "all") & pl.col("bucket").is_not_null()
-    )
+    rows = view.rows.filter((pl.col("dimension") == "run") & (pl.col("item") == "all") & pl.col("bucket").is_not_null())
     if rows.is_empty():
         return []
     first, last = int(rows["bucket"].min()), int(rows["bucket"].max())  # type: ignore[arg-type]
@@ -205,9 +206,7 @@ def _buckets(view: View) -> list[dict[str, Any]]:
     while (last - first) // width >= 60:
         width *= 24 if width == BUCKET_NS else 7
     counts = dict(rows.group_by(pl.col("bucket") // width).agg(pl.col("runs").sum()).iter_rows())
-    return [
-        {"start": iso(i * width), "runs": counts.get(i, 0)} for i in range(first // width, last // width + 1)
-    ]
+    return [{"start": iso(i * width), "runs": counts.get(i, 0)} for i in range(first // width, last // width + 1)]
 
 
 def _time(ns: int | None) -> str | None:

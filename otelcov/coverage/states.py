@@ -42,34 +42,56 @@ def measure(view: View) -> Dimension:
     if relative is not None:
         views |= {"relative_count": relative.by_count, "relative_mass": relative.by_mass}
     body: dict[str, Any] = {
-        "score": None, "method": "none", "covered": seen.height, "known": None, "covered_items": frequent(seen),
-        "missing": [], "interval": None, "universe": "none", "reason": None,
+        "score": None,
+        "method": "none",
+        "covered": seen.height,
+        "known": None,
+        "covered_items": frequent(seen),
+        "missing": [],
+        "interval": None,
+        "universe": "none",
+        "reason": None,
     }
     if not view.shown.get("settled", 0):
         body["reason"] = "no settled run in the window"
     elif relative is not None:
         share = relative.by_mass
         body |= {
-            "score": share, "method": "relative_mass" if share is not None else "none",
-            "covered": relative.exercised.height, "known": relative.others.height or None,
-            "covered_items": frequent(relative.exercised), "missing": frequent(relative.missing), "universe": "baseline",
+            "score": share,
+            "method": "relative_mass" if share is not None else "none",
+            "covered": relative.exercised.height,
+            "known": relative.others.height or None,
+            "covered_items": frequent(relative.exercised),
+            "missing": frequent(relative.missing),
+            "universe": "baseline",
             "reason": None if share is not None else "no run of another side can show its states",
         }
         if share is not None:
             total = round(relative.adjusted_runs)
             body["interval"] = statistics.wilson(round(share * total), total)
     elif not runs or not incidences:
-        body["reason"] = "no run can show its states" if not runs else "no run called a tool, so none left its first state"
+        body["reason"] = (
+            "no run can show its states" if not runs else "no run called a tool, so none left its first state"
+        )
     elif runs < view.config.coverage.min_runs:
         body["reason"] = f"{runs} runs, an estimate needs {view.config.coverage.min_runs}"
     else:
         score = estimators.sample_coverage_of_incidences(runs, incidences, q1, q2)
         body |= {
-            "score": score, "method": "chao_2014", "universe": "estimated", "interval": _drawn_again(view),
+            "score": score,
+            "method": "chao_2014",
+            "universe": "estimated",
+            "interval": _drawn_again(view),
             "reason": "sampled, rate unknown" if view.shown.get("sampled:unknown") else None,
         }
     return Dimension(
-        dimension="state", undeclared=[], runs=runs, singletons=q1, doubletons=q2, views=views, **body,
+        dimension="state",
+        undeclared=[],
+        runs=runs,
+        singletons=q1,
+        doubletons=q2,
+        views=views,
+        **body,
         more={"incidences": incidences, "distinct": seen.height},
     )
 
@@ -80,5 +102,7 @@ def _drawn_again(view: View) -> estimators.Interval:
     names = kinds.select("item").unique().sort("item").with_row_index("kind")
     kinds = kinds.join(names, on="item", how="left")
     return estimators.bootstrap_interval(
-        sets["runs"].to_numpy().astype(np.int64), kinds["group"].to_numpy().astype(np.int64), kinds["kind"].to_numpy().astype(np.int64)
+        sets["runs"].to_numpy().astype(np.int64),
+        kinds["group"].to_numpy().astype(np.int64),
+        kinds["kind"].to_numpy().astype(np.int64),
     )

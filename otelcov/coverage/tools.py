@@ -18,11 +18,10 @@ def observe(facts: Facts) -> pl.DataFrame:
     offers = offered.select("rid", "agents", item="known_tools").explode("item").filter(pl.col("item").is_not_null())
     # Definitions are known per run: they speak of one agent only where the run has no other.
     alone = offers.filter(pl.col("agents").list.len() == 1).with_columns(agent=pl.col("agents").list.first())
-    if facts.agents:
-        whole = alone.filter(facts.mine(pl.col("agent")))
-    else:
-        whole = offers
-    offers = pl.concat([f.select("rid", "agent", "item") for f in (whole.with_columns(agent=pl.lit(None, pl.String)), alone)])
+    whole = alone.filter(facts.mine(pl.col("agent"))) if facts.agents else offers
+    offers = pl.concat(
+        [f.select("rid", "agent", "item") for f in (whole.with_columns(agent=pl.lit(None, pl.String)), alone)]
+    )
     return pl.concat([tally(facts, "tool", scoped(facts.calls)), tally(facts, "offered", offers)])
 
 
@@ -60,6 +59,15 @@ def _told_apart(seen: pl.DataFrame, known: frozenset[str] | None, offered: set[s
             status = "offered, never called" if name in offered else "never offered"
         else:
             status = "never called"
-        found.append({"item": name, "status": status, "runs": int(row.get("runs") or 0), "calls": calls, "errors": errors,
-                      "requested": requested, "example_trace": row.get("example_trace")})
+        found.append(
+            {
+                "item": name,
+                "status": status,
+                "runs": int(row.get("runs") or 0),
+                "calls": calls,
+                "errors": errors,
+                "requested": requested,
+                "example_trace": row.get("example_trace"),
+            }
+        )
     return found

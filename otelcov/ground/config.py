@@ -77,6 +77,13 @@ class Model(Section):
     context: Annotated[int, Field(gt=0)] | None = None
 
 
+class AgentAssay(Section):
+    """What the profile `agentassay` knows beyond tools and models: ranges of metadata, and where paths are cut."""
+
+    boundaries: dict[str, tuple[float, float]] = {}
+    max_path_depth: Annotated[int, Field(gt=0)] = 10
+
+
 class Coverage(Section):
     boundaries: Names | None = None
     paths: list[Names] | None = None
@@ -84,6 +91,7 @@ class Coverage(Section):
     profile: Literal["otelcov", "agentassay"] = "otelcov"
     min_runs: Annotated[int, Field(ge=1)] = 20
     state_attributes: Names = []
+    agentassay: AgentAssay = AgentAssay()
 
 
 class Thresholds(Section):

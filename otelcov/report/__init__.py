@@ -1,0 +1,69 @@
+"""Reports: one module per format, each a function from a `Report` to text.
+
+The table holds a module per name; it is imported when that format is asked for. A third party adds a format through
+the entry point group `otelcov.reports`: a function `render(report) -> str`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from otelcov.ground.errors import UsageError, did_you_mean
+
+BUILT_IN = {
+    "text": "otelcov.report.text",
+    "json": "otelcov.report.json",
+    "markdown": "otelcov.report.markdown",
+    "html": "otelcov.report.html",
+    "junit": "otelcov.report.junit",
+    "csv": "otelcov.report.csv",
+    "svg": "otelcov.report.svg",
+    "prometheus": "otelcov.report.prometheus",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report tells: a snapshot, and beside it the groups, gaps and verdicts that were asked for."""
+
+    snapshot: dict[str, Any]
+    by: str | None = None
+    groups: list[dict[str, Any]] = field(default_factory=list)
+    gaps: dict[str, Any] | None = None
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The snapshot, with what stands beside it."""
+        body = dict(self.snapshot)
+        if self.by is not None:
+            body["by"] = {"field": self.by, "groups": self.groups}
+        if self.verdicts:
+            body["verdicts"] = self.verdicts
+        return body
+
+
+def formats() -> list[str]:
+    return [*BUILT_IN, *sorted(p.name for p in entry_points(group="otelcov.reports") if p.name not in BUILT_IN)]
+
+
+def render(report: Report, format: str, **options: Any) -> str:
+    """The report in a format; `options` are that format's own (a width and colours for text)."""
+    return _renderer(format)(report, **options)
+
+
+def _renderer(format: str) -> Callable[..., str]:
+    if format in BUILT_IN:
+        found: Callable[..., str] = import_module(BUILT_IN[format]).render
+        return found
+    points: Iterable[Any] = entry_points(group="otelcov.reports", name=format)
+    for point in points:
+        loaded: Callable[..., str] = point.load()
+        return loaded
+    known = formats()
+    raise UsageError(
+        f'There is no report format "{format}": known are {", ".join(known)}.{did_you_mean(format, known)}'
+    )

@@ -53,9 +53,18 @@ def run(*calls: str, **given: Any) -> dict[str, Any]:
         "known_tools_source": None,
         "tool_calls": rows,
         "llm_calls": [
-            {"agent": agents[0] if agents else None, "request_model": m, "response_model": m, "input_tokens": tokens[0],
-             "output_tokens": tokens[1], "status": "ok", "finish_reason": "stop", "start_unix_nano": start,
-             "end_unix_nano": end} for m in models
+            {
+                "agent": agents[0] if agents else None,
+                "request_model": m,
+                "response_model": m,
+                "input_tokens": tokens[0],
+                "output_tokens": tokens[1],
+                "status": "ok",
+                "finish_reason": "stop",
+                "start_unix_nano": start,
+                "end_unix_nano": end,
+            }
+            for m in models
         ],
         "delegations": delegates,
         "boundaries": ["tool_failure"] if any(r["status"] == "error" for r in rows) else [],
@@ -93,9 +102,21 @@ def _call(text: str, at: int) -> dict[str, Any]:
     status = {"!": "error", "?": "requested"}.get(text[-1], "ok")
     name = text.rstrip("!?")
     agent, _, tool = name.rpartition("/")
-    return {"name": tool, "agent": agent or None, "status": status, "error_kind": "hard" if status == "error" else None,
-            "error_type": None, "arguments": "{}", "arguments_text": None, "result": json.dumps("done"), "call_id": None,
-            "turn": None, "evidence": ["span"], "start_unix_nano": at, "end_unix_nano": at + 1}
+    return {
+        "name": tool,
+        "agent": agent or None,
+        "status": status,
+        "error_kind": "hard" if status == "error" else None,
+        "error_type": None,
+        "arguments": "{}",
+        "arguments_text": None,
+        "result": json.dumps("done"),
+        "call_id": None,
+        "turn": None,
+        "evidence": ["span"],
+        "start_unix_nano": at,
+        "end_unix_nano": at + 1,
+    }
 
 
 def _delegation(text: str) -> dict[str, Any]:
@@ -105,7 +126,11 @@ def _delegation(text: str) -> dict[str, Any]:
 
 
 def _path(rows: list[dict[str, Any]], delegates: list[dict[str, Any]]) -> list[list[str]]:
-    steps = [f"{r['agent'] or '?'}/{r['name']}{'!' if r['status'] == 'error' else ''}" for r in rows if r["status"] != "requested"]
+    steps = [
+        f"{r['agent'] or '?'}/{r['name']}{'!' if r['status'] == 'error' else ''}"
+        for r in rows
+        if r["status"] != "requested"
+    ]
     steps = [f"{d['from']}->{d['to']}" for d in delegates] + steps
     found: list[list[str]] = []
     for step in steps:

@@ -1,0 +1,52 @@
+"""`otelcov report --profile agentassay`: AgentAssay's own numbers of the spans of a window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from otelcov.cli.measuring import Question
+
+
+def report(question: Question, format: str, fail_under: float | None) -> int:
+    from dataclasses import asdict
+
+    import polars as pl
+
+    from otelcov.cli.measuring import out, terminal
+    from otelcov.coverage import agentassay
+    from otelcov.coverage.observations import EMPTY
+    from otelcov.coverage.snapshot import band, snapshot
+    from otelcov.ground import errors
+    from otelcov.report import Report, render
+    from otelcov.store import scan
+    from otelcov.verdicts import thresholds
+
+    config, window = question.config, question.window
+    spans = scan.spans(question.store, window, config.runs.max_run_ns).collect()
+    # A trace belongs to the window of its root's start.
+    roots = spans.filter(pl.col("parent_span_id").is_null())
+    inside = roots.filter(
+        pl.col("start_time_unix_nano").map_elements(lambda at: (at or None) in window, return_dtype=pl.Boolean)
+    )
+    for column in ("service", "environment", "release"):
+        if wanted := getattr(question.selection, column):
+            inside = inside.filter(pl.col(column).is_in(sorted(wanted)))
+    if question.selection.side:
+        from otelcov.coverage.selection import side_of
+
+        inside = inside.filter(side_of(inside, config).is_in(sorted(question.selection.side)))
+    spans = spans.join(inside.select("trace_id").unique(), on="trace_id", how="semi")
+    result = agentassay.measure(spans, config)
+    empty = snapshot(EMPTY, config, window, question.selection)
+    shot = agentassay.as_snapshot(result, empty)
+    for d in shot["coverage"]["dimensions"]:
+        d["band"] = band(d["score"])
+    shot["coverage"]["band"] = band(shot["coverage"]["overall"])
+    verdicts = thresholds.judge(shot, config.thresholds, (), fail_under)
+    told = Report(shot, verdicts=[asdict(v) for v in verdicts])
+    out(render(told, format, **(terminal() if format == "text" else {})))
+    codes = [thresholds.exit_code(verdicts)]
+    if not result.traces:
+        codes.append(errors.NO_DATA)
+    return errors.worst(codes)

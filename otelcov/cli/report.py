@@ -1,0 +1,132 @@
+"""`otelcov report`: what the agents of a window exercised, and what not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from otelcov.cli import options
+from otelcov.cli.options import STORE, ConfigFile, Now, Since, Store, Until
+
+_FORMATS = "text, json, markdown, html, junit, csv, svg or prometheus"
+
+
+def report(
+    store: Store = STORE,
+    config: ConfigFile = None,
+    since: Since = None,
+    until: Until = None,
+    now: Now = None,
+    service: options.Service = None,
+    environment: options.Environment = None,
+    release: options.Release = None,
+    agent: options.Agent = None,
+    side: options.Side = None,
+    model: options.Model = None,
+    case: options.Case = None,
+    format: Annotated[
+        str, typer.Option("--format", envvar="OTELCOV_FORMAT", metavar="FORMAT", help=f"How to print it: {_FORMATS}.")
+    ] = "text",
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-under", envvar="OTELCOV_FAIL_UNDER", metavar="PCT", help="Exit 1 if overall is below PCT percent."
+        ),
+    ] = None,
+    by: Annotated[
+        Literal["agent", "service", "release", "model", "day"] | None,
+        typer.Option("--by", envvar="OTELCOV_BY", help="Also measure each of these alone."),
+    ] = None,
+    profile: Annotated[
+        Literal["otelcov", "agentassay"] | None,
+        typer.Option("--profile", envvar="OTELCOV_PROFILE", help="Whose formulas; default as in the config."),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline",
+            envvar="OTELCOV_BASELINE",
+            metavar="FILE",
+            help="An earlier snapshot: known tools and models, and what --max-drop compares with.",
+        ),
+    ] = None,
+    max_drop: Annotated[
+        float | None,
+        typer.Option(
+            "--max-drop",
+            envvar="OTELCOV_MAX_DROP",
+            metavar="POINTS",
+            help="Exit 1 if a score fell by more than this since the baseline, beyond chance.",
+        ),
+    ] = None,
+) -> int:
+    """Say what the agents exercised, and what not."""
+    from otelcov.cli.measuring import Question, out, terminal
+    from otelcov.ground import errors
+    from otelcov.ground.errors import UsageError
+    from otelcov.report import Report, formats, render
+    from otelcov.report import _renderer as known
+    from otelcov.verdicts import drops, thresholds
+
+    if format not in formats():
+        known(format)
+    if fail_under is not None and 0 < fail_under < 1:
+        raise UsageError(
+            f"--fail-under takes a percent, and {fail_under:g} is below one. Did you mean {fail_under * 100:g}?"
+        )
+    if fail_under is not None and not 0 <= fail_under <= 100:
+        raise UsageError(f"--fail-under takes a percent from 0 to 100, got {fail_under:g}.")
+    if max_drop is not None and baseline is None:
+        raise UsageError("--max-drop needs --baseline FILE, a snapshot to compare with.")
+    question = Question.of(
+        store,
+        config,
+        since,
+        until,
+        now,
+        service=service,
+        environment=environment,
+        release=release,
+        agent=agent,
+        side=side,
+        model=model,
+        case=case,
+    )
+    settings = question.config
+    if (profile or settings.coverage.profile) == "agentassay":
+        from otelcov.cli import agentassay
+
+        return agentassay.report(question, format, fail_under)
+
+    from otelcov.coverage import compare
+    from otelcov.coverage.exchange import read, universes
+    from otelcov.coverage.snapshot import grouped, snapshot
+
+    earlier = None if baseline is None else read(baseline)
+    frozen = universes(earlier) if earlier is not None else {}
+    observations, quality = question.observed()
+    shot = snapshot(observations, settings, question.window, question.selection, quality, frozen)
+
+    def groups_by(field: str) -> list[dict[str, object]]:
+        return grouped(observations, settings, field, question.window, question.selection, frozen)
+
+    groups = groups_by(by) if by else []
+    agents = groups if by == "agent" else groups_by("agent") if settings.thresholds.agents else []
+    verdicts = thresholds.judge(shot, settings.thresholds, agents, fail_under)
+    if earlier is not None and max_drop is not None:
+        verdicts += drops.judge(earlier, observations, settings, question.selection, max_drop)
+    gaps = None
+    if format in ("text", "markdown", "html") and shot["runs"]["test"] < shot["runs"]["total"]:
+        others = ("staging", "production", "unspecified")
+        gaps = (
+            compare.gaps(observations, settings, ("test",), others, question.window) if shot["runs"]["test"] else None
+        )
+    told = Report(shot, by, groups, gaps, [asdict(v) for v in verdicts])
+    out(render(told, format, **(terminal() if format == "text" else {})))
+    codes = [thresholds.exit_code(verdicts)]
+    if not shot["runs"]["total"]:
+        codes.append(errors.NO_DATA)
+    return errors.worst(codes)

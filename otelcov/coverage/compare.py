@@ -1,0 +1,186 @@
+"""Gaps and differences: what one side does that another never exercised, and what changed between two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from otelcov.coverage import metrics, statistics
+from otelcov.coverage.facts import MASS
+from otelcov.coverage.observations import Observations
+from otelcov.coverage.selection import side_of
+from otelcov.ground.config import Config
+from otelcov.ground.windows import Window, iso
+
+FORMAT = 1
+FALSE_DISCOVERIES = 0.05
+
+# Dimension -> the item of the rows `run` that counts the runs which could show it.
+_COMPARED = {
+    "tool": "tool",
+    "path": "path",
+    "state": "state",
+    "boundary": "settled",
+    "model": "model",
+    "edge": "tool",
+    "delegation": "delegation",
+}
+_BY_AGENT = ("edge", "delegation")  # their agent is a part of the item
+_EXAMPLES = 3
+
+
+def gaps(
+    observations: Observations,
+    config: Config,
+    side: Iterable[str] = ("test",),
+    against: Iterable[str] = ("production",),
+    window: Window | None = None,
+    selection: dict[str, list[str]] | None = None,
+) -> dict[str, Any]:
+    """The share of what `against` does that `side` exercised, and the rest by its mass, with example traces."""
+    sides, others = sorted(side), sorted(against)
+    rows = observations.texts()
+    rows = rows.with_columns(side_of(rows, config))
+    mine, theirs = rows.filter(pl.col("side").is_in(sides)), rows.filter(pl.col("side").is_in(others))
+    found = []
+    for dimension, able in _COMPARED.items():
+        tested, seen = _items(mine, dimension), _items(theirs, dimension)
+        shown = _shown(theirs, able)
+        total = int(seen["mass"].sum())
+        covered = seen.join(tested.select("item"), on="item", how="semi")
+        missing = seen.join(tested.select("item"), on="item", how="anti").sort(
+            ["mass", "item"], descending=[True, False]
+        )
+        found.append(
+            {
+                "dimension": dimension,
+                "share": int(covered["mass"].sum()) / total if total else None,
+                "share_by_count": covered.height / seen.height if seen.height else None,
+                "exercised": covered.height,
+                "known": seen.height,
+                "runs": _count(theirs, able),
+                "uncovered": [
+                    {
+                        "item": row["item"],
+                        "runs": row["runs"],
+                        "calls": row["calls"],
+                        "share": row["mass"] / shown if shown else None,
+                        "example_traces": sorted(row["traces"])[:_EXAMPLES],
+                    }
+                    for row in missing.to_dicts()
+                ],
+            }
+        )
+    return {
+        "format": FORMAT,
+        "window": _window(window),
+        "selection": selection or {},
+        "side": sides,
+        "against": others,
+        "runs": {"side": _count(mine, "all"), "against": _count(theirs, "all")},
+        "dimensions": found,
+    }
+
+
+def diff(a: Observations, b: Observations) -> dict[str, Any]:
+    """New, lost and shifted behaviour from A to B, under a false discovery rate of 5 %.
+
+    Items are tested on runs with and without them (Fisher's exact test), latency and tokens by Mann-Whitney; all
+    p-values of the call are adjusted together (Benjamini-Hochberg).
+    """
+    left, right = a.texts(), b.texts()
+    tests: list[dict[str, Any]] = []
+    for dimension, able in _COMPARED.items():
+        n, m = _count(left, able), _count(right, able)
+        if not n or not m:
+            continue
+        both = _items(left, dimension).join(_items(right, dimension), on="item", how="full", coalesce=True, suffix="_b")
+        for row in both.sort("item").to_dicts():
+            with_a, with_b = min(row["runs"] or 0, n), min(row["runs_b"] or 0, m)
+            traces = (row["traces_b"] or row["traces"]) if with_b else row["traces"]
+            tests.append(
+                {
+                    "kind": "new" if not with_a else "lost" if not with_b else "shifted",
+                    "dimension": dimension,
+                    "item": row["item"],
+                    "a": {"with": with_a, "runs": n, "share": with_a / n},
+                    "b": {"with": with_b, "runs": m, "share": with_b / m},
+                    "p": statistics.fisher(with_a, n - with_a, with_b, m - with_b),
+                    "example_traces": sorted(traces or [])[:_EXAMPLES],
+                }
+            )
+    figures = []
+    for name in ("latency", "input_tokens", "output_tokens"):
+        values = [metrics.histogram(_plain(side, name)) for side in (left, right)]
+        p = statistics.mann_whitney(*values)
+        if p is not None:
+            figures.append({"metric": name, "a": _median(values[0]), "b": _median(values[1]), "p": p})
+    adjusted = statistics.benjamini_hochberg([t["p"] for t in (*tests, *figures)])
+    for test, q in zip((*tests, *figures), adjusted, strict=True):
+        test["q"] = q
+        test["significant"] = q <= FALSE_DISCOVERIES
+    order = sorted(tests, key=lambda t: (t["p"], t["dimension"], t["item"]))
+    return {
+        "format": FORMAT,
+        "runs": {"a": _count(left, "all"), "b": _count(right, "all")},
+        "tested": len(adjusted),
+        "false_discovery_rate": FALSE_DISCOVERIES,
+        "findings": [t for t in order if t["significant"]],
+        "metrics": figures,
+        "unproven": {kind: sum(t["kind"] == kind and not t["significant"] for t in tests) for kind in ("new", "lost")},
+    }
+
+
+def _items(rows: pl.DataFrame, dimension: str) -> pl.DataFrame:
+    """item, runs, mass, calls, traces of what was done (not only asked for)."""
+    rows = rows.filter((pl.col("dimension") == dimension) & (pl.col("calls") > 0))
+    if dimension in _BY_AGENT:
+        joint = " -> " if dimension == "delegation" else "/"
+        rows = rows.with_columns(item=pl.col("agent").fill_null("(unknown)") + joint + pl.col("item"))
+    else:
+        rows = rows.filter(pl.col("agent").is_null())
+    return (
+        rows.group_by("item")
+        .agg(
+            pl.col("runs", "mass", "calls").sum(),
+            traces=pl.col("example_trace").drop_nulls().unique().sort().head(_EXAMPLES),
+        )
+        .sort("item")
+    )
+
+
+def _plain(rows: pl.DataFrame, dimension: str) -> pl.DataFrame:
+    rows = rows.filter((pl.col("dimension") == dimension) & pl.col("agent").is_null())
+    return rows.group_by("item").agg(pl.col("runs").sum())
+
+
+def _count(rows: pl.DataFrame, item: str) -> int:
+    return int(_run_rows(rows, item)["runs"].sum())
+
+
+def _shown(rows: pl.DataFrame, item: str) -> int:
+    """Adjusted runs, in millionths as the masses are."""
+    return int(_run_rows(rows, item)["mass"].sum())
+
+
+def _run_rows(rows: pl.DataFrame, item: str) -> pl.DataFrame:
+    return rows.filter((pl.col("dimension") == "run") & (pl.col("item") == item))
+
+
+def _median(values: list[tuple[float, int]]) -> float | None:
+    half = sum(c for _, c in values) / 2
+    for value, count in values:
+        half -= count
+        if half <= 0:
+            return value
+    return None
+
+
+def _window(window: Window | None) -> dict[str, str | None]:
+    since, until = (window.since_ns, window.until_ns) if window else (None, None)
+    return {"since": None if since is None else iso(since), "until": None if until is None else iso(until)}
+
+
+__all__ = ["MASS", "diff", "gaps"]

@@ -1,0 +1,288 @@
+"""The report for a terminal: sensible at 80 columns, without colours and without a terminal too."""
+
+from __future__ import annotations
+
+import os
+from io import StringIO
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from otelcov.report import Report, words
+
+LISTED = 8  # names per list; the rest is counted
+_BANDS = {"strong": "green", "moderate": "yellow", "weak": "red", None: "dim"}
+_RESULTS = {"pass": "green", "fail": "bold red", "no_data": "yellow"}
+
+
+def render(report: Report, width: int | None = None, color: bool | None = None) -> str:
+    """`color` None: as NO_COLOR and FORCE_COLOR say, else none (the caller knows whether a terminal listens)."""
+    return printed(Group(*_parts(report, width or 80)), width, color)
+
+
+def printed(what: RenderableType, width: int | None = None, color: bool | None = None) -> str:
+    colored = bool(os.environ.get("FORCE_COLOR")) if color is None else color
+    if os.environ.get("NO_COLOR"):
+        colored = False
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width or 80,
+        force_terminal=colored,
+        color_system="standard" if colored else None,
+        no_color=not colored,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    console.print(what)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _parts(report: Report, width: int) -> list[RenderableType]:
+    snapshot = report.snapshot
+    parts: list[RenderableType] = [_head(snapshot, width)]
+    if not snapshot["runs"]["total"]:
+        parts.append(Text("No agent runs in this window. Is the collector receiving spans? Try --since all.", "yellow"))
+    else:
+        parts += [_dimensions(snapshot, width), *_lists(report, width), *_edges(snapshot, width)]
+        parts += _groups(report, width) + _gaps(report, width) + _figures(snapshot)
+    parts += _quality(snapshot)
+    parts += _verdicts(report)
+    return parts
+
+
+def _head(snapshot: dict[str, Any], width: int) -> RenderableType:
+    coverage = snapshot["coverage"]
+    text = Text()
+    text.append("Coverage ", "bold")
+    text.append(words.percent(coverage["overall"]), f"bold {_BANDS[coverage['band']]}")
+    if coverage["band"]:
+        text.append(f"  {coverage['band']}", _BANDS[coverage["band"]])
+        text.append(f", weakest in {coverage['weakest']}", "dim")
+    text.append(f"\n{words.runs(snapshot)}, {words.window(snapshot)}")
+    if snapshot["selection"]:
+        text.append(f"\nonly {words.selection(snapshot)}")
+    bars = [b["runs"] for b in snapshot["buckets"]]
+    if len(bars) > 1:
+        text.append(f"\n{words.spark(bars)}", "cyan")
+        text.append(f"  runs, {snapshot['buckets'][0]['start'][:16].replace('T', ' ')} on", "dim")
+    return text
+
+
+def _dimensions(snapshot: dict[str, Any], width: int) -> RenderableType:
+    table = Table(box=box.SIMPLE, padding=(0, 1), width=min(width, 120), show_edge=False)
+    table.add_column("")
+    table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("counts")
+    table.add_column("basis")
+    for d in snapshot["coverage"]["dimensions"]:
+        style = _BANDS[d["band"]]
+        table.add_row(
+            d["dimension"],
+            Text(words.score(d), style),
+            Text(_bar(d["score"]), style),
+            words.counts(d),
+            Text(words.basis(d), "dim" if d["score"] is None else ""),
+        )
+    return table
+
+
+def _bar(score: float | None, cells: int = 10) -> str:
+    """A bar that is full only at 1 and empty only at 0."""
+    if score is None:
+        return "?" + " " * (cells - 1)
+    full = cells if score >= 1 else 0 if score <= 0 else min(cells - 1, max(1, round(score * cells)))
+    return "█" * full + "░" * (cells - full)
+
+
+def _lists(report: Report, width: int) -> list[RenderableType]:
+    snapshot = report.snapshot
+    parts: list[RenderableType] = []
+    for d in snapshot["coverage"]["dimensions"]:
+        lines = []
+        told_below = report.gaps and d["method"] == "relative_mass"
+        if d["missing"] and not told_below:
+            lines.append(
+                _names(f"{d['dimension']} never exercised", d["missing"], (d["known"] or 0) - d["covered"], width)
+            )
+        if d["undeclared"]:
+            lines.append(_names(f"{d['dimension']} undeclared", d["undeclared"], len(d["undeclared"]), width))
+        parts += lines
+    path = next(d for d in snapshot["coverage"]["dimensions"] if d["dimension"] == "path")
+    if path["runs"] and path["method"] in ("good_turing", "chao_jost", "none"):
+        parts.append(_richness(path))
+    return parts
+
+
+def _richness(path: dict[str, Any]) -> Text:
+    chao1 = path["views"]["chao1"]
+    text = Text(style="dim")
+    text.append(
+        f"{path['distinct']:,} distinct paths in {path['runs']:,} runs, {path['singletons']:,} of them seen once"
+    )
+    if chao1 and chao1 >= path["distinct"] + 1:
+        at_most = words.percent(path["distinct"] / chao1)
+        text.append(f"; at least {int(chao1):,} paths exist, so at most {at_most} of them were seen")
+    if path["runs_until_5_pct"]:
+        text.append(f"; {path['runs_until_5_pct']} more runs until a new path is rarer than 5%")
+    return text
+
+
+def _names(title: str, names: list[str], total: int, width: int) -> Text:
+    """One name a line for long ones, else one paragraph."""
+    shown = [words.item(n) for n in names[:LISTED]]
+    more = max(total, len(names)) - len(shown)
+    text = Text()
+    text.append(f"{title}: ", "bold")
+    if all(len(n) <= 30 for n in shown):
+        text.append(", ".join(shown))
+    else:
+        text.append("".join(f"\n  {words.short(n, max(20, width - 4))}" for n in shown))
+    if more > 0:
+        text.append(f"{', ' if all(len(n) <= 30 for n in shown) else chr(10) + '  '}and {more:,} more", "dim")
+    return text
+
+
+def _edges(snapshot: dict[str, Any], width: int) -> list[RenderableType]:
+    edges = snapshot["edges"]
+    if not any(edges[k] for k in ("allowed", "restricted", "delegations", "undeclared")):
+        return []
+    text = Text()
+    text.append("\nEdges\n", "bold")
+    rows: list[tuple[str, str, str]] = []
+    for name, pct, listed in (("allowed", "allowed_pct", "allowed"), ("delegations", "delegation_pct", "delegations")):
+        if edges[listed]:
+            share = None if edges[pct] is None else edges[pct] / 100
+            done = sum(bool(e["calls"]) for e in edges[listed])
+            rows.append((name, f"{words.percent(share)} ({done} of {len(edges[listed])})", ""))
+    if edges["restricted"]:
+        rows.append(("restricted", *_restricted(edges)))
+    for name, value, style in rows:
+        text.append(f"  {name:<12} ")
+        text.append(f"{value}\n", style)
+    missing = [words.edge(e) for e in (*edges["allowed"], *edges["delegations"]) if not e["calls"]]
+    for title, names in (
+        ("never taken", missing),
+        ("undeclared", [words.edge(e) for e in edges["undeclared"]]),
+        (
+            "violated",
+            [f"{words.edge(e)} {e['calls']}x, trace {e['example_trace']}" for e in edges["restricted"] if e["calls"]],
+        ),
+    ):
+        if names:
+            style = "bold red" if title == "violated" else ""
+            text.append(f"  {title:<12} ", style)
+            if sum(len(n) + 2 for n in names[:LISTED]) <= width - 15:
+                text.append(", ".join(names[:LISTED]), style)
+            else:
+                joint = "\n" + " " * 15
+                text.append(joint.join(words.short(n, max(20, width - 15)) for n in names[:LISTED]), style)
+            if len(names) > LISTED:
+                text.append(f"\n{' ' * 15}and {len(names) - LISTED:,} more", "dim")
+            text.append("\n")
+    text.rstrip()
+    return [text]
+
+
+def _restricted(edges: dict[str, Any]) -> tuple[str, str]:
+    counts = {s: sum(e["status"] == s for e in edges["restricted"]) for s in ("violated", "resisted", "never_probed")}
+    detail = f"{counts['violated']} violated, {counts['resisted']} resisted, {counts['never_probed']} never probed"
+    if edges["restricted_attempts"] is None:
+        return "no run can show it", "yellow"
+    if edges["restricted_attempts"]:
+        return f"{edges['restricted_attempts']} attempts ({detail})", "bold red"
+    bound = edges["restricted_bound"]
+    if bound and bound["upper"] is not None:
+        detail += f"; 0 in {bound['runs']:,} runs: below {words.percent(bound['upper'])} of runs, 95% sure"
+    return f"0 attempts ({detail})", "green"
+
+
+def _groups(report: Report, width: int) -> list[RenderableType]:
+    if not report.by:
+        return []
+    table = Table(
+        box=box.SIMPLE,
+        padding=(0, 1),
+        show_edge=False,
+        title=f"By {report.by}",
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column(report.by, overflow="fold", max_width=max(12, width - 62))
+    for name in ("runs", "overall", "tool", "path", "state", "boundary", "model"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for group in report.groups:
+        scores = {d["dimension"]: d for d in group["coverage"]["dimensions"]}
+        cells = [
+            Text(words.score(scores[n]) if scores[n]["score"] is not None else "-", _BANDS[scores[n]["band"]])
+            for n in ("tool", "path", "state", "boundary", "model")
+        ]
+        total = group["coverage"]["overall"]
+        table.add_row(words.plain(group["group"]), f"{group['runs']['total']:,}", words.percent(total, "-"), *cells)
+    return [Text(""), table]
+
+
+def _gaps(report: Report, width: int) -> list[RenderableType]:
+    if not report.gaps:
+        return []
+    rows = [(d["dimension"], u) for d in report.gaps["dimensions"] for u in d["uncovered"]]
+    rows.sort(key=lambda r: (-r[1]["share"], r[0], r[1]["item"]))
+    if not rows:
+        return []
+    text = Text()
+    text.append("\nSeen elsewhere and never tested\n", "bold")
+    for dimension, row in rows[:LISTED]:
+        text.append(
+            f"  {words.percent(row['share']):>6}  {dimension:<9} "
+            f"{words.short(words.item(row['item']), max(20, width - 20))}\n"
+        )
+    if len(rows) > LISTED:
+        text.append(f"  and {len(rows) - LISTED:,} more: otelcov gaps\n", "dim")
+    text.rstrip()
+    return [text]
+
+
+def _figures(snapshot: dict[str, Any]) -> list[RenderableType]:
+    m = snapshot["metrics"]
+    latency, tokens = m["latency_ms"], m["input_tokens"]
+    text = Text("\n")
+    text.append(f"latency p50 {words.milliseconds(latency['p50'])}, p95 {words.milliseconds(latency['p95'])}", "dim")
+    text.append(f"; tokens in {words.number(tokens['sum'])}, out {words.number(m['output_tokens']['sum'])}", "dim")
+    text.append(f"; errors: model {words.number(m['llm_errors'])}, tool {words.number(m['tool_errors'])}", "dim")
+    return [text]
+
+
+def _quality(snapshot: dict[str, Any]) -> list[RenderableType]:
+    said = words.quality(snapshot)
+    if not said:
+        return []
+    text = Text()
+    text.append("\nQuality\n", "bold")
+    text.append("\n".join(f"  {line}" for line in said[:LISTED]), "yellow")
+    if len(said) > LISTED:
+        text.append(f"\n  and {len(said) - LISTED} more", "dim")
+    return [text]
+
+
+def _verdicts(report: Report) -> list[RenderableType]:
+    if not report.verdicts:
+        return []
+    text = Text("\n")
+    for v in report.verdicts:
+        style = _RESULTS[v["result"]]
+        label = {"pass": "PASS", "fail": "FAIL", "no_data": "NOT ENOUGH DATA"}[v["result"]]
+        text.append(f"{label} ", style)
+        value = words.percent(None if v["value"] is None else v["value"] / 100)
+        text.append(f"{words.plain(v['target'])} {value}, at least {v['minimum']:g}%")
+        if v["reason"]:
+            text.append(f" ({words.plain(v['reason'])})")
+        text.append("\n")
+    text.rstrip()
+    return [text]

@@ -1,0 +1,351 @@
+"""The gate file: what a window of runs must show, judged pass, fail or not enough data.
+
+It reads the YAML of the tool-edge gate (mcptest; Kahani & Bagherzadeh, arXiv:2605.26521) as it is. Each entry is
+judged over the union of the runs that its `select` keeps.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from otelcov.coverage import edges
+from otelcov.coverage.edges import Targets, Traffic
+from otelcov.coverage.facts import Facts, flatten
+from otelcov.coverage.graph import Edge
+from otelcov.coverage.observations import partial
+from otelcov.coverage.selection import select
+from otelcov.coverage.snapshot import snapshot
+from otelcov.ground import errors
+from otelcov.ground.config import Config
+from otelcov.ground.errors import UsageError, did_you_mean
+from otelcov.ground.selection import Selection
+from otelcov.ground.windows import ALL, Window, iso
+from otelcov.verdicts import matchers
+
+FORMAT = 1
+
+Result = Literal["pass", "fail", "no_data"]
+_EDGES = tuple(f"edges.{name}" for name in ("allowed_pct", "restricted_attempts", "delegation_pct", "gate_passed"))
+# What blindness to tool calls makes worthless: these say that nothing happened.
+_ABSENCE = ("edges.restricted_attempts", "edges.gate_passed")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Delegation(_Strict):
+    from_: str = Field(alias="from")
+    to: str
+
+
+class ToolEdges(_Strict):
+    allowed: list[str] = []
+    restricted: list[str] = []
+    delegation: list[Delegation] = []
+
+
+class Expectation(_Strict):
+    target: str
+    matcher: dict[str, Any]
+    name: str | None = None
+
+
+class Select(_Strict):
+    """Which runs an entry is about; each is one value or a list."""
+
+    service: str | list[str] = []
+    agent: str | list[str] = []
+    environment: str | list[str] = []
+    side: str | list[str] = []
+    release: str | list[str] = []
+    case: str | list[str] = []
+    conversation: str | list[str] = []
+
+
+class Entry(BaseModel):
+    """`name`, `model`, `servers` and `prompt` are shown and never filter."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    name: str = ""
+    model: Any = None
+    servers: Any = None
+    prompt: Any = None
+    tool_edges: ToolEdges = ToolEdges()
+    expect: list[Expectation] | None = None
+    select: Select = Select()
+    min_runs: int = Field(1, ge=0)
+    max_blind_pct: float = Field(0, ge=0, le=100)
+
+
+class GateFile(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    agents: list[Entry]
+
+
+DEFAULT = [Expectation(target="edges.restricted_attempts", matcher={"schema": {"maximum": 0}})]
+
+
+def read(path: Path) -> GateFile:
+    """The gate file, checked."""
+    import yaml
+
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"Couldn't read {path}: {error.strerror}.") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"Couldn't use {path}: it is not YAML: {error}.") from None
+    if not isinstance(document, dict) or not isinstance(document.get("agents"), list) or not document["agents"]:
+        raise UsageError(f"Couldn't use {path}: a gate file has a list `agents:` with at least one entry.")
+    try:
+        gates = GateFile.model_validate(document)
+    except ValidationError as error:
+        lines = [f"  {_place(p['loc'])}: {p['msg']}" for p in error.errors(include_url=False)]
+        raise UsageError(f"Couldn't use {path}:\n" + "\n".join(lines)) from None
+    for entry in gates.agents:
+        for expectation in entry.expect or []:
+            for name in expectation.matcher:
+                matchers.named(name)
+            if not expectation.matcher:
+                raise UsageError(f"Couldn't use {path}: the matcher of {expectation.target} is empty.")
+    return gates
+
+
+def unknown_keys(gates: GateFile) -> list[str]:
+    """Keys of entries that mean nothing here: kept, but worth a word."""
+    known = list(Entry.model_fields)
+    found = [(e.name, key) for e in gates.agents for key in (e.model_extra or {})]
+    return [f'{name or "an entry"}: "{key}" is not used.{did_you_mean(key, known)}' for name, key in found]
+
+
+def judge(
+    gates: GateFile,
+    runs: pl.DataFrame,
+    config: Config,
+    window: Window = ALL,
+    per_run: bool = False,
+    agents: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Every entry over these runs (of one window, already narrowed by the command's own selection)."""
+    entries = [_Judged(entry, runs, config, window, per_run, agents).as_json() for entry in gates.agents]
+    results = [e["result"] for e in entries]
+    return {
+        "format": FORMAT,
+        "window": {
+            "since": None if window.since_ns is None else iso(window.since_ns),
+            "until": None if window.until_ns is None else iso(window.until_ns),
+        },
+        "result": next((r for r in ("fail", "no_data") if r in results), "pass"),
+        "entries": entries,
+    }
+
+
+def exit_code(result: str) -> int:
+    return {"pass": errors.GOOD, "fail": errors.GATE_FAILED, "no_data": errors.NO_DATA}[result]
+
+
+@dataclass
+class _Judged:
+    """One entry on its runs."""
+
+    entry: Entry
+    runs: pl.DataFrame
+    config: Config
+    window: Window
+    per_run: bool
+    agents: tuple[str, ...]  # those of the command; the entry's own take their place
+    mine: pl.DataFrame = field(init=False)
+
+    def __post_init__(self) -> None:
+        chosen = {name: _list(getattr(self.entry.select, name)) for name in Select.model_fields}
+        conversations = chosen.pop("conversation")
+        selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
+        mine = select(self.runs, selection, self.config, sides=True)
+        if conversations:
+            mine = mine.filter(pl.col("conversation_id").is_in(conversations))
+        self.mine, self.agents = mine, selection.agent or self.agents
+
+    def as_json(self) -> dict[str, Any]:
+        entry, mine = self.entry, self.mine
+        blind = mine.filter(pl.col("tool_calls").is_null()).height
+        allowed, restricted, delegations = _declared(entry.tool_edges)
+        traffic = Traffic.of(partial(mine, self.config, self.agents).texts())
+        numbers = edges.targets(traffic, allowed, restricted, delegations)
+        unowned = _unowned(restricted, traffic)
+        expect = []
+        for expectation in DEFAULT if entry.expect is None else entry.expect:
+            expect.append(self._expect(expectation, numbers, blind, unowned))
+        results = [e["result"] for e in expect]
+        body: dict[str, Any] = {
+            "name": entry.name,
+            "model": entry.model,
+            "servers": entry.servers,
+            "prompt": entry.prompt,
+            "result": next((r for r in ("fail", "no_data") if r in results), "pass"),
+            "runs": mine.height,
+            "blind_runs": blind,
+            "targets": {f"edges.{name}": value for name, value in numbers.as_json().items()},
+            "expect": expect,
+        }
+        if self.per_run:
+            body["per_run"] = self._each(allowed, restricted, delegations)
+        return body
+
+    def _expect(self, expectation: Expectation, numbers: Targets, blind: int, unowned: int) -> dict[str, Any]:
+        target = expectation.target
+        value = self._value(target, numbers)
+        why = None if value is None else matchers.match(value, expectation.matcher)
+        result, reason = self._verdict(target, value, why, numbers, blind, unowned)
+        return {"target": target, "value": value, "matcher": expectation.matcher, "result": result, "reason": reason}
+
+    def _verdict(
+        self, target: str, value: Any, why: str | None, numbers: Targets, blind: int, unowned: int
+    ) -> tuple[Result, str | None]:
+        runs, entry = self.mine.height, self.entry
+        if why is not None and target in _ABSENCE and numbers.restricted_attempts:
+            return "fail", why  # a violation that was seen needs no minimum
+        if runs == 0:
+            return "no_data", "no run is selected"
+        if runs < entry.min_runs:
+            return "no_data", f"{runs} runs, fewer than min_runs {entry.min_runs}"
+        if value is None:
+            return "no_data", f"{target} is not known: {self._why_null(target)}"
+        if target in _ABSENCE and not numbers.restricted_attempts:
+            if 100 * blind > entry.max_blind_pct * runs:
+                return "no_data", f"{blind} of {runs} runs cannot show their tool calls"
+            if unowned:
+                return "no_data", f"{unowned} calls of a restricted tool name no agent"
+        return ("pass", None) if why is None else ("fail", why)
+
+    def _value(self, target: str, numbers: Targets) -> Any:
+        if target in _EDGES:
+            return getattr(numbers, target.removeprefix("edges."))
+        if self._snapshot is None:
+            chosen = Selection(agent=self.agents)
+            observations = partial(self.mine, self.config, self.agents)
+            self._snapshot = snapshot(observations, self.config, self.window, chosen)
+        return lookup(self._snapshot, target)
+
+    _snapshot: dict[str, Any] | None = field(default=None, init=False)
+
+    def _why_null(self, target: str) -> str:
+        words = {
+            "edges.allowed_pct": "no allowed tools are declared",
+            "edges.restricted_attempts": "no restricted tools are declared",
+            "edges.gate_passed": "no restricted tools are declared",
+            "edges.delegation_pct": "no delegations are declared",
+        }
+        return words.get(target, "these runs do not tell it")
+
+    def _each(self, allowed: list[Edge], restricted: list[Edge], delegations: list[Edge]) -> list[dict[str, Any]]:
+        facts = flatten(self.mine, self.config, self.agents)
+        traffic = _by_run(facts)
+        found = []
+        order = ["start_unix_nano", "run_id"]
+        for rid, run_id, trace_ids, calls in (
+            facts.runs.sort(order).select("rid", "run_id", "trace_ids", "tool_calls").iter_rows()
+        ):
+            numbers = edges.targets(traffic[rid], allowed, restricted, delegations)
+            if calls is None and not numbers.restricted_attempts:
+                numbers = Targets(None, None, numbers.delegation_pct)
+            found.append(
+                {"run_id": run_id, "trace_ids": trace_ids, "blind": calls is None}
+                | {f"edges.{name}": value for name, value in numbers.as_json().items()}
+            )
+        return found
+
+
+def lookup(document: dict[str, Any], target: str) -> Any:
+    """The value at a dotted path of a snapshot; a dimension is found by its name (`coverage.tool`, `tool.covered`).
+
+    A dimension's name alone is its score, `NAME_pct` the same in percent.
+    """
+    coverage = document["coverage"]
+    dimensions = {d["dimension"]: d for d in coverage["dimensions"]}
+    path = target.removeprefix("coverage.").split(".")
+    scores = {name: d["score"] for name, d in dimensions.items()} | {"overall": coverage["overall"]}
+    if len(path) == 1 and path[0].removesuffix("_pct") in scores and path[0] not in coverage.get("extra", {}):
+        score = scores[path[0].removesuffix("_pct")]
+        return score * 100 if score is not None and path[0].endswith("_pct") else score
+    if path[0] in dimensions:
+        place: Any = dimensions[path[0]]
+        path = path[1:]
+    elif target.startswith("coverage."):
+        place = coverage
+    else:
+        place = document
+    for part in path:
+        if place is None:
+            return None
+        if not isinstance(place, dict) or part not in place:
+            known = sorted(map(str, place)) if isinstance(place, dict) else []
+            raise UsageError(
+                f'There is no target "{target}": "{part}" is not known.{did_you_mean(part, known)}'
+                + (f" Known here: {', '.join(known)}." if known else "")
+            )
+        place = place[part]
+    return len(place) if isinstance(place, list) else place
+
+
+def _declared(tool_edges: ToolEdges) -> tuple[list[Edge], list[Edge], list[Edge]]:
+    def edge(text: str) -> Edge:
+        agent, slash, tool = text.partition("/")
+        return Edge(agent, tool) if slash and agent and tool else Edge(None, text)
+
+    allowed = list(dict.fromkeys(map(edge, tool_edges.allowed)))
+    restricted = list(dict.fromkeys(map(edge, tool_edges.restricted)))
+    return allowed, restricted, list(dict.fromkeys(Edge(d.from_, d.to) for d in tool_edges.delegation))
+
+
+def _unowned(restricted: list[Edge], traffic: Traffic) -> int:
+    """Calls by nobody knows whom of a tool that is restricted for some agent."""
+    rows = [traffic.attempts[key] for key in {(None, e.to) for e in restricted if e.agent} if key in traffic.attempts]
+    return sum(row["calls"] + row["requested"] for row in rows)
+
+
+def _by_run(facts: Facts) -> dict[int, Traffic]:
+    """The traffic of each run alone."""
+    found: dict[int, Traffic] = defaultdict(lambda: Traffic({}, {}, {}, {}, {}))
+
+    def add(
+        seen: dict[tuple[str | None, str], dict[str, Any]], agent: str | None, item: str, done: int, asked: int
+    ) -> None:
+        row = seen.setdefault((agent, item), {"calls": 0, "requested": 0})
+        row["calls"] += done
+        row["requested"] += asked
+
+    columns = ["rid", "agent", "item", "executed", "requested"]
+    for settled, frame in ((True, facts.calls), (False, facts.open_calls)):
+        for rid, agent, item, done, asked in frame.select(columns).iter_rows():
+            if settled:
+                add(found[rid].tools, agent, item, done, asked)
+            add(found[rid].attempts, agent, item, done, asked)
+    for settled, frame in ((True, facts.delegations), (False, facts.open_delegations)):
+        for rid, agent, item, done, asked, tool in frame.select(*columns, "tool").iter_rows():
+            if settled and item is not None:
+                add(found[rid].delegations, agent, item, done, asked)
+            if tool is not None:
+                if settled:
+                    add(found[rid].tools, agent, tool, done, asked)
+                add(found[rid].attempts, agent, tool, done, asked)
+    return found
+
+
+def _list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _place(where: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in where:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text

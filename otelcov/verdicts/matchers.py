@@ -1,0 +1,106 @@
+"""Matchers: does a value satisfy what a gate or a case expects of it? One function each, in one table.
+
+A third party adds one through the entry point group `otelcov.matchers`: (value, expected) -> None, or why not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from otelcov.ground.errors import UsageError, did_you_mean
+
+Matcher = Callable[[Any, Any], str | None]
+
+
+def schema(value: Any, expected: Any) -> str | None:
+    """JSON Schema."""
+    import jsonschema_rs
+
+    try:
+        validator = jsonschema_rs.validator_for(expected)
+    except (jsonschema_rs.ValidationError, ValueError) as error:
+        raise UsageError(f"Couldn't use a schema matcher: it is no JSON Schema: {error}.") from None
+    problem = next(iter(validator.iter_errors(value)), None)
+    return None if problem is None else str(problem.message)
+
+
+def exact(value: Any, expected: Any) -> str | None:
+    same = value == expected and isinstance(value, bool) == isinstance(expected, bool)
+    return None if same else f"{_shown(value)} is not {_shown(expected)}"
+
+
+def contains(value: Any, expected: Any) -> str | None:
+    if isinstance(value, str):
+        found = str(expected) in value
+    elif isinstance(value, (list, dict)):
+        found = expected in value
+    else:
+        found = str(expected) in _shown(value)
+    return None if found else f"{_shown(value)} does not contain {_shown(expected)}"
+
+
+def regex(value: Any, expected: Any) -> str | None:
+    try:
+        found = re.search(str(expected), value if isinstance(value, str) else _shown(value))
+    except re.error as error:
+        raise UsageError(f'Couldn\'t use the regex "{expected}": {error}.') from None
+    return None if found else f"{_shown(value)} does not match {expected}"
+
+
+def minimum(value: Any, expected: Any) -> str | None:
+    return _compare(value, expected, lambda a, b: a >= b, "below")
+
+
+def maximum(value: Any, expected: Any) -> str | None:
+    return _compare(value, expected, lambda a, b: a <= b, "above")
+
+
+MATCHERS: dict[str, Matcher] = {
+    "schema": schema,
+    "exact": exact,
+    "contains": contains,
+    "regex": regex,
+    "min": minimum,
+    "max": maximum,
+}
+
+
+@cache
+def matchers() -> dict[str, Matcher]:
+    """The built-in ones and those of installed packages."""
+    return {point.name: point.load() for point in entry_points(group="otelcov.matchers")} | MATCHERS
+
+
+def match(value: Any, matcher: dict[str, Any]) -> str | None:
+    """None if the value satisfies every part of a matcher like {"min": 80}, else why not."""
+    for name, expected in matcher.items():
+        if (why := named(name)(value, expected)) is not None:
+            return why
+    return None
+
+
+def named(name: str) -> Matcher:
+    known = matchers()
+    if name not in known:
+        raise UsageError(
+            f'There is no matcher "{name}": known are {", ".join(sorted(known))}.{did_you_mean(name, known)}'
+        )
+    return known[name]
+
+
+def _compare(value: Any, expected: Any, holds: Callable[[float, float], bool], word: str) -> str | None:
+    if isinstance(expected, bool) or not isinstance(expected, (int, float)):
+        raise UsageError(f"A min or max matcher needs a number, got {_shown(expected)}.")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return f"{_shown(value)} is no number"
+    return None if holds(value, expected) else f"{_shown(value)} is {word} {_shown(expected)}"
+
+
+def _shown(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
