@@ -15,7 +15,13 @@ NOW = time.time_ns()
 
 
 def span(id: int, trace: int = 1, start: int = NOW, end: int | None = None, **attributes: str) -> dict[str, Any]:
-    return {"id": id, "trace": trace, "start": start, "end": start + 5 if end is None else end, "attributes": attributes}
+    return {
+        "id": id,
+        "trace": trace,
+        "start": start,
+        "end": start + 5 if end is None else end,
+        "attributes": attributes,
+    }
 
 
 def trace_request(*spans: dict[str, Any], service: str = "s") -> bytes:
