@@ -31,6 +31,9 @@ OPENLLMETRY = Dialect(
     ),
 )
 
+# Current versions also stamp `invoke_agent` on the workflows and tasks that merely hold the agents.
+OPENLLMETRY_HOLDERS = Dialect(name="openllmetry-holders", kind=value("traceloop.span.kind", workflow=CHAIN, task=CHAIN))
+
 # All classifying attributes can be evicted by the SDK's limit of 128; what stays is the span's name and its scope.
 OPENLLMETRY_NAMES = Dialect(
     name="openllmetry-names",

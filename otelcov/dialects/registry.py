@@ -21,7 +21,7 @@ from otelcov.dialects.langsmith import LANGSMITH
 from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
-from otelcov.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_MCP, OPENLLMETRY_NAMES
+from otelcov.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_HOLDERS, OPENLLMETRY_MCP, OPENLLMETRY_NAMES
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI
 from otelcov.dialects.vercel import VERCEL
 
@@ -34,6 +34,7 @@ DIALECTS: tuple[Dialect, ...] = (
     VERCEL,
     LANGSMITH,
     OPENLLMETRY_MCP,
+    OPENLLMETRY_HOLDERS,
     GENAI,
     GOOGLE_ADK,
     OPENLLMETRY,

@@ -216,15 +216,17 @@ def _last_user(found: list[m.Message]) -> str | None:
     """The newest user message before the agent's first own answer of this run."""
     for x in reversed(found):
         if x.role == "user" and not x.results and x.text is not None:
-            return x.text
+            return m.own_words(x.text)
     return None
 
 
 def _input(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
+    empty = False
     for node in _front(root):
         raw = node.span.input
         if node.kind == LLM:
             continue
+        empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
         if raw:
             value = m.parse_json(raw) if raw[:1] in "[{" else None
             if isinstance(value, (list, dict)) and _has_answers(value):
@@ -243,13 +245,16 @@ def _input(root: Node, calls: list[ModelCall], limit: int | None, incomplete: se
         inputs = first.inputs
         if inputs is not None and not (limit is not None and first.truncated_input):
             text = _last_user(inputs)
+            if text is None:
+                for layer in first.layers:
+                    text = text if text is not None else _user_text(layer.span.input_messages, limit)
             if text is not None and (limit is None or len(text) < limit):
                 return text
         if first.truncated_input:
             incomplete.add("truncated values")
-        elif inputs is None:
-            incomplete.add("content off")
-    return None
+        elif inputs is None and not empty:
+            incomplete.add("input not reported")
+    return "" if empty else None
 
 
 def node_events(node: Node, calls: list[ModelCall]) -> list[tuple[str, dict[str, Any]]]:
@@ -315,20 +320,21 @@ def _output(root: Node, calls: list[ModelCall], handed: list[Delegation], limit:
         pending = True
     else:
         pending = False
-    for node in _front(root):
-        if node.kind == LLM or node.span.output is None:
-            continue
+    front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.span.definitions is None]
+    for node in front:
+        if node is root:
+            text = _assistant_text(node.span.output, limit)
+            if text is not None and not _object_repr(text):
+                return text
+    if last is not None and not pending and last.text is not None:
+        text = last.text
+        if limit is None or (len(text) < limit and not last.truncated_output):
+            return m.final_answer(text)
+    for node in front:
         text = _assistant_text(node.span.output, limit)
         if text is not None and not _object_repr(text):
             return text
-    if last is None or pending:
-        return None
-    text = last.text
-    if text is None:
-        return None
-    if limit is not None and (len(text) >= limit or last.truncated_output):
-        return None
-    return m.final_answer(text)
+    return None
 
 
 def _failed_agents(nodes: list[Node], side: Any) -> list[tuple[Node, tuple[str, str]]]:
@@ -343,7 +349,7 @@ def _status(nodes: list[Node], root: Node, calls: list[ModelCall], tools: list[T
     """error: the root, or the agent in charge, failed, or the last model call did; ok: an answer, or a clean end."""
     if failure(root, side) is not None and root.kind != TOOL:
         return "error"
-    tops = _top_agents(root)
+    tops = [n for n in _top_agents(root) if n is not root] or [root]
     if any(failure(n, side) is not None for n in tops):
         last_end = max(n.end for n in tops)
         for n in tops:
@@ -369,7 +375,7 @@ def _top_agents(root: Node) -> list[Node]:
     out, stack = [], [root]
     while stack:
         n = stack.pop()
-        if n.kind == AGENT and (n.own_agent is not None or n is root):
+        if n.kind == AGENT and n.own_agent is not None:
             out.append(n)
             if n is not root:
                 continue
@@ -434,15 +440,12 @@ def _boundaries(
         seen.add("empty_input")
     elif input_text is None:
         unknown.add("empty_input")
-    failed = [i for i, o in enumerate(outcomes) if o.status == "error"]
+    failed = [i for i, o in enumerate(outcomes) if o.status == "error" or o.error_kind]
     if failed:
         seen.add("tool_failure")
         for i in failed:
-            if any(o.status == "ok" and tools[j].name == tools[i].name for j, o in enumerate(outcomes) if j > i):
+            if any(o.status == "ok" and o.error_kind is None and tools[j].name == tools[i].name for j, o in enumerate(outcomes) if j > i):
                 seen.add("tool_recovery")
-        for i in failed:
-            if b.TIMEOUT.search(f"{outcomes[i].error_type} {outcomes[i].message}") and outcomes[i].error_kind == "hard":
-                pass
     else:
         blind = [o for t, o in zip(tools, outcomes, strict=True) if o.status == "unknown" or (o.status == "ok" and o.result is None)]
         if not visible or blind:

@@ -19,6 +19,9 @@ from otelcov.runs.messages import to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
 
+# What instrumentations write where content capture is off: there was a value, and it is not known.
+REDACTED = ["__REDACTED__", "[REDACTED]", "<REDACTED>", "REDACTED", "<redacted>", "[redacted]", "***REDACTED***", "<scrubbed>", "[Scrubbed]"]
+
 
 def key_values(lists: pl.Series) -> pl.DataFrame:
     """A list<key-value> column opened: `row` and the key-value's fields, in order."""
@@ -36,7 +39,7 @@ def columns(lists: list[pl.Series], wanted: Collection[str], height: int) -> tup
     for series in lists:
         opened = key_values(series)
         parts.append(opened.filter(pl.col("key").is_in(names.implode()) | pl.any_horizontal([pl.col("key").str.starts_with(p) for p in prefixes])))
-    pairs = pl.concat(parts) if parts else pl.DataFrame()
+    pairs = pl.concat(parts).filter(~pl.col("string_value").is_in(REDACTED).fill_null(False)) if parts else pl.DataFrame()
     families: dict[str, Pairs] = {column: {} for column in FAMILIES.values()}
     if not pairs.height:
         return pl.DataFrame({}, height=height), families

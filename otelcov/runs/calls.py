@@ -13,7 +13,7 @@ from typing import Any
 from otelcov.dialects.base import TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
-from otelcov.runs.softerrors import soft_error
+from otelcov.runs.softerrors import plain, refused, soft_error
 from otelcov.runs.spans import Side
 from otelcov.runs.tree import Node, failure, same_step
 
@@ -175,11 +175,11 @@ def _answers(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[st
         for thread in threads.values():
             inputs = thread[0].inputs
             if inputs:
-                _match_results(thread[0], inputs, [c for c in calls if c.answer is None and c.turn is not None and c.turn < thread[0].turn], by_id)
+                _match_results(thread[0], inputs, [c for c in calls if c.answer is None and c.turn is not None and c.turn < thread[0].turn], calls, by_id)
 
 
 def _read_history(mc: ModelCall, inputs: list[m.Message], thread: list[ModelCall], i: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]], blind: bool) -> None:
-    if blind:
+    if blind and not mc.gappy:
         before = len(thread[0].inputs or []) if i > 0 else len(inputs)
         answered = 0
         for message in inputs[before:]:
@@ -202,10 +202,10 @@ def _read_history(mc: ModelCall, inputs: list[m.Message], thread: list[ModelCall
                 if request.id:
                     by_id.setdefault(request.id, []).append(call)
     waiting = [c for c in calls if c.answer is None and c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
-    _match_results(mc, inputs, waiting, by_id)
+    _match_results(mc, inputs, waiting, calls, by_id)
 
 
-def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
     if not waiting:
         return
     open_calls = {id(c): c for c in waiting}
@@ -231,12 +231,14 @@ def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCal
     # Text ReAct: the observation follows the action in the prompt.
     for call in left:
         if call.answer is None and call.asked_by is not None and call.asked_by.text_react:
-            observation = _observation(call, inputs)
+            same = [c for c in calls if c.asked_by is not None and c.asked_by.text == call.asked_by.text]
+            observation = _observation(call, inputs, same.index(call))
             if observation is not None:
                 call.answer, call.result_of = m.Result(None, call.name, observation), mc
 
 
-def _observation(call: ToolCall, inputs: list[m.Message]) -> str | None:
+def _observation(call: ToolCall, inputs: list[m.Message], skip: int) -> str | None:
+    """The text after the `skip`-th repetition of the call's own words."""
     asked = call.asked_by.text if call.asked_by is not None else None
     if not asked:
         return None
@@ -244,6 +246,9 @@ def _observation(call: ToolCall, inputs: list[m.Message]) -> str | None:
     for k, message in enumerate(inputs):
         text = message.text or ""
         at = text.find(core)
+        while at >= 0 and skip:
+            skip -= 1
+            at = text.find(core, at + len(core))
         if at < 0:
             continue
         tail = text[at + len(core) :]
@@ -352,6 +357,7 @@ def outcome(call: ToolCall, side: Side, spans_shown: bool, model_calls: list[Mod
         failed = next((f for n in call.nodes if (f := failure(n, side)) is not None), None)
         if failed is not None:
             out.status, out.error_kind, out.error_type, out.message = "error", "hard", _error_type(failed, call.nodes), failed[1]
+    flagged_by = flagged
     if call.answer is not None:
         seen, seen_flag = m.result(call.answer.content)
         if value is None or (isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])):
@@ -359,18 +365,22 @@ def outcome(call: ToolCall, side: Side, spans_shown: bool, model_calls: list[Mod
         if call.answer.error is not None:
             seen_flag = call.answer.error
         if seen_flag:
-            flagged = True
+            flagged = flagged_by = True
         elif flagged is None and soft_error(seen, None, soft):
             flagged = True
-    if call.nodes and out.status == "ok" and flagged is None and any(n.span.status_code == 1 for n in call.nodes):
-        flagged = None  # OK on the span says that the wrapper ended, not that the tool did well
     if out.status == "ok" and (call.nodes or call.answer is not None) and soft_error(value, flagged, soft):
-        out.status, out.error_kind = "error", "soft"
+        told = bool(call.nodes) and flagged_by is None and plain(value)
+        out.status, out.error_kind = ("ok" if told else "error"), "soft"
         out.error_type = _text_type(value)
         out.message = value if isinstance(value, str) else ""
     out.result = value
-    if not call.nodes and call.answer is None:
-        out.status = _not_seen(call, spans_shown, model_calls)
+    if not call.nodes:
+        if call.answer is None:
+            out.status = _not_seen(call, spans_shown, model_calls)
+        elif refused(value):
+            out.status, out.error_kind, out.error_type = "requested", None, None
+        elif value is None and flagged is None:
+            out.status = "unknown"  # it came back, and what came back is not on the wire
     return out
 
 

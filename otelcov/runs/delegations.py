@@ -134,7 +134,7 @@ def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set
         elif _child_thread(call, model_calls):
             target = match.group("to")
         else:
-            target = None
+            target = _node_named(match.group("to"), call, nodes)
     if target is None:
         asked = _ASK.match(name)
         if asked is not None and not call.nodes:
@@ -185,6 +185,14 @@ def _agent_beside(call: ToolCall, nodes: list[Node]) -> Node | None:
             and id(n.parent) in roof
         ):
             return n
+    return None
+
+
+def _node_named(name: str, call: ToolCall, nodes: list[Node]) -> str | None:
+    """A transfer's target as a node of a graph that works after it, where no agent is named at all."""
+    for n in nodes:
+        if call.nodes and n.start >= call.start and n.kind == "chain" and bare(n.span.name) == bare(name) and any(x.kind == LLM for x in n.below()):
+            return n.span.name
     return None
 
 

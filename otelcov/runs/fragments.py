@@ -146,7 +146,7 @@ def _tail(call: ModelCall) -> tuple[list[str], list[m.Message]] | None:
     if last is None:
         return None
     after = inputs[last + 1 :]
-    if any(x.role == "user" and not x.results and x.text for x in after) or any(x.role == "assistant" and x.text for x in after):
+    if any(x.role in ("user", "assistant") and not x.results for x in after):
         return None
     ids = [r.id for x in after for r in x.results if r.id] or [r.id for r in inputs[last].requests if r.id]
     return ids, inputs[: last + 1]

@@ -525,6 +525,15 @@ def first_index(pairs: list[tuple[str, Value]]) -> set[int]:
     return {int(p.split(".", 1)[0]) for p, _ in pairs if p.split(".", 1)[0].isdecimal()}
 
 
+_TASK = re.compile(r"^\s*Current Task:(.*?)\n\s*\n?This is the expected criteria for your final answer:", re.S)
+
+
+def own_words(text: str | None) -> str | None:
+    """What the user said, without the prompt that a framework (CrewAI) wraps around it."""
+    hit = _TASK.match(text) if text and "Current Task:" in text else None
+    return hit.group(1).strip() if hit else text
+
+
 _ACTION = re.compile(r"^\s*\**Action\**\s*:\**\s*(?P<name>[^\n`]+?)\s*$\s*^\s*\**Action Input\**\s*:\**\s*(?P<input>.*)", re.M | re.S)
 _FINAL = re.compile(r"Final Answer\s*:\s*(.*)", re.S)
 _OBSERVATION = re.compile(r"^\s*Observation\s*:\s*", re.M)
@@ -579,6 +588,8 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
         return _unwrap(value["inputs"])
     if keys <= {"inputs", "tags", "metadata", "kwargs"} and isinstance(value.get("inputs"), dict) and len(keys) > 1:
         return _unwrap(value["inputs"])
+    if keys == {"tool_name", "arguments"} and isinstance(value["arguments"], dict):
+        return value["arguments"]
     if keys == {"args", "kwargs"} and isinstance(value["kwargs"], dict) and not value["args"]:
         return value["kwargs"]
     if keys >= {"name", "arguments"} and keys <= {"name", "arguments", "meta", "_meta", "task"} and isinstance(value["arguments"], dict):

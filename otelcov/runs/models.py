@@ -23,7 +23,7 @@ _NOTHING = ("", "null", "[]", "{}", "None")
 class ModelCall:
     """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
 
-    __slots__ = ("_inputs", "_outputs", "agent", "context", "cut", "end", "error", "finish", "input_tokens", "layers", "node", "output_tokens", "request_model", "response_model", "side", "start", "text_react", "turn")
+    __slots__ = ("_inputs", "_outputs", "agent", "context", "cut", "end", "error", "finish", "gappy", "input_tokens", "layers", "node", "output_tokens", "request_model", "response_model", "side", "start", "text_react", "turn")
 
     def __init__(self, node: Node, layers: list[Node], side: Side) -> None:
         self.node, self.layers, self.side = node, layers, side
@@ -41,6 +41,7 @@ class ModelCall:
         self.turn = -1
         self.context: Any = None
         self.text_react = False
+        self.gappy = False  # messages of the input were lost to the attribute limit
         self._outputs: list[m.Message] | None | bool = False
         self._inputs: list[m.Message] | None | bool = False
 
@@ -115,7 +116,10 @@ class ModelCall:
                 if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
                     return flat
                 whole = _parsed(span.input_messages)
-                return whole if whole is not None and len(whole) > len(flat) else flat
+                if whole is not None and len(whole) > len(flat):
+                    return whole
+                self.gappy = True
+                return flat
             events = self.side.events.get(span.row)
             if events:
                 found = _event_inputs(events)

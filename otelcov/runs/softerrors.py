@@ -3,6 +3,9 @@
 A result is a soft error if it is flagged as one (`is_error`, `isError`, `status: error`), if it is an object whose
 only news is an error, or if its text begins the way frameworks and tools begin error texts. The patterns are anchored
 at the start: a page that speaks of errors is no error. `[runs] soft_errors` adds patterns.
+
+A bare `Error: no such user` may be a tool's ordinary answer. Where a span ran the tool and says that nothing failed,
+such a call keeps the status ok and is marked soft; where the text is the only witness, it is an error.
 """
 
 from __future__ import annotations
@@ -26,6 +29,20 @@ _BEGINS = re.compile(
     )""",
     re.X,
 )
+# Results by which a framework says that it did not run the tool at all.
+_REFUSED = re.compile(
+    r"\s*(?:I tried reusing the same input, I must stop using this action input"
+    r"|The tool call was denied|Tool (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined)"
+    r"|User (?:rejected|declined|denied) (?:the )?tool)",
+    re.I,
+)
+
+
+def refused(value: Any) -> bool:
+    """Does this result say that the call was not executed?"""
+    return isinstance(value, str) and _REFUSED.match(value) is not None
+
+
 _KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
 _BESIDE = {"status", "code", "message", "type", "detail", "details", "success", "ok", "error_type", "statusCode", "status_code", "traceback", "stack", "response", "result", "data"}
 
@@ -33,6 +50,14 @@ _BESIDE = {"status", "code", "message", "type", "detail", "details", "success", 
 @lru_cache(maxsize=16)
 def _extra(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{p})" for p in patterns)) if patterns else None
+
+
+_PLAIN = re.compile(r"\s*(?:Error|ERROR|FAILED|FAILURE)\s*[:\-](?!\s*[\w.]*(?:Error|Exception)\b)(?!.*(?:fix your mistakes|execut|while running))", re.S)
+
+
+def plain(value: Any) -> bool:
+    """An error told in a tool's own words, with no trace of an exception or a framework in it."""
+    return isinstance(value, str) and _PLAIN.match(value) is not None
 
 
 def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ()) -> bool:

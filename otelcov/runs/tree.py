@@ -115,6 +115,9 @@ def placeholder(name: str | None) -> bool:
     return name is None or name.strip().lower() in PLACEHOLDERS
 
 
+_ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")
+
+
 def name_agents(trace: Trace) -> None:
     """Give every node its agent: its own where it is an agent, else what is stamped on it, else the nearest above.
 
@@ -130,6 +133,9 @@ def name_agents(trace: Trace) -> None:
             if node.kind == AGENT and stamp is not None:
                 node.own_agent = stamp
                 above, from_span = stamp, True
+            elif node.kind == CHAIN and named and (entity := _ENTITY.sub("", node.span.name)) in named and entity != above:
+                node.own_agent = above = entity  # a graph's node that bears the name of an agent of this trace
+                from_span = True
             elif stamp is not None and node.kind not in (HANDOFF, SETUP) and (not from_span or stamp in named):
                 if node.kind == CHAIN and stamp != above:
                     node.own_agent = stamp  # the first span that bears a stamp stands for its agent
@@ -137,6 +143,27 @@ def name_agents(trace: Trace) -> None:
             node.agent = above
             for child in reversed(node.children):
                 stack.append((child, above, from_span))
+    _name_graph_nodes(trace)
+
+
+_TRANSFER = re.compile(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)
+
+
+def _name_graph_nodes(trace: Trace) -> None:
+    """In a graph of agents, a node without an agent's name that transfers to a named sibling is an agent itself."""
+    for node in trace.nodes:
+        if node.kind != TOOL or node.agent is not None or not (hit := _TRANSFER.match(node.span.tool or "")):
+            continue
+        path = node.ancestors()
+        for below, above in zip(path, path[1:], strict=False):
+            others = {c.own_agent for c in above.children if c is not below and c.own_agent}
+            if hit.group(1) in others and below.kind == CHAIN:
+                name = _ENTITY.sub("", below.span.name)
+                for peer in [c for c in above.children if c.kind == CHAIN and _ENTITY.sub("", c.span.name) == name]:
+                    peer.own_agent = name
+                    for n in [peer, *peer.below()]:
+                        n.agent = n.agent or name
+                break
 
 
 def exceptions(node: Node, side: Side) -> list[tuple[str, str]]:
