@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from otelcov.cli.import_ import counted
 from otelcov.cli.options import STORE, ConfigFile, Now, Store
 from otelcov.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from otelcov.store.upkeep import Removed
 
 
 def prune(
@@ -53,21 +57,21 @@ def prune(
     traces = {_trace_id(text) for text in trace or []}
 
     from otelcov.ground import windows
-    from otelcov.store import upkeep
+    from otelcov.store import tables, upkeep
 
     if conversation:
         traces |= _of_conversations(store, inbox, conversation, config, windows.clock(now))
     if traces:
         removed = upkeep.erase(store, traces, inbox)
-        _tell(f"Erased {len(traces):,} traces: {removed.spans:,} spans, {removed.logs:,} log records.")
+        _tell(f"Erased {counted(len(traces), 'trace')}: {_rows(removed)}.")
     elif conversation:
-        upkeep.open_(store)
+        tables.open_(store)
         _tell("No trace names this conversation.")
     if older_than is not None:
         cutoff = windows.moment(older_than, windows.clock(now))
         removed = upkeep.drop_before(store, cutoff)
         hour = windows.iso(cutoff // windows.duration("1h") * windows.duration("1h"))
-        _tell(f"Removed {removed.spans:,} spans and {removed.logs:,} log records from before {hour}.")
+        _tell(f"Removed {_rows(removed)} from before {hour}.")
 
 
 def _of_conversations(store: str, inbox: Path | None, ids: list[str], config: Path | None, now_ns: int) -> set[bytes]:
@@ -92,6 +96,10 @@ def _trace_id(text: str) -> bytes:
     if len(trace) != 16:
         raise UsageError(f'Couldn\'t read "{text}" as a trace id. Give its 32 hex digits.')
     return trace
+
+
+def _rows(removed: Removed) -> str:
+    return f"{counted(removed.spans, 'span')}, {counted(removed.logs, 'log record')}"
 
 
 def _tell(text: str) -> None:

@@ -13,13 +13,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from collector import admit
+from collector.admit import Rules
+from collector.config import BadConfig, CollectorConfig, check
 from collector.inbox import Inbox, Row
+from otelcov.ground.config import Collect
+from otelcov.ground.errors import ConfigError
 from otelcov.store import files
 from otelcov.store.commit import Committer
 from otelcov.store.scan import inbox_root
 
 _GROUP_BYTES = 8 << 20  # what is made durable at once
 _BATCH_BYTES = 64 << 20
+_MOST_SPANS, _MOST_ELEMENTS = 1 << 22, 1 << 26  # of one request in a file
 
 
 @dataclass
@@ -35,19 +41,24 @@ class Outcome:
 
 
 def take_in(
-    paths: Sequence[Path], store: str, inbox: Path | None = None, each: Callable[[Path], None] = lambda _: None
+    paths: Sequence[Path],
+    store: str,
+    config: Collect,
+    inbox: Path | None = None,
+    each: Callable[[Path], None] = lambda _: None,
 ) -> Outcome:
     """Every file's spans and log records into the store; `each` hears of a file before it is read."""
     outcome = Outcome()
     with ExitStack() as stack:
         root = inbox_root(store, inbox) or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="otelcov-")))
+        rules = _rules(store, root, config)
         box = Inbox.create(root)
         try:
             committer = Committer(store, box, any_hour=True)
             group: list[Row] = []
             for path in paths:
                 each(path)
-                group += _rows(path, outcome)
+                group += _rows(path, rules, outcome)
                 if sum(len(row.body) for row in group) >= _GROUP_BYTES:
                     box.append(group)
                     group = []
@@ -60,7 +71,26 @@ def take_in(
     return outcome
 
 
-def _rows(path: Path, outcome: Outcome) -> list[Row]:
+def _rules(store: str, inbox: Path, config: Collect) -> Rules:
+    """The collector's rules, redaction included; only the limits are those of a file, which nobody sent to hurt."""
+    redaction = {"content": config.content, "drop": tuple(config.drop), "hash": tuple(config.hash)}
+    receiver = CollectorConfig(
+        store,
+        inbox,
+        hash_key_env=config.hash_key_env,
+        mask_secrets=config.mask_secrets,
+        max_request_spans=_MOST_SPANS,
+        max_request_elements=_MOST_ELEMENTS,
+        **redaction,  # type: ignore[arg-type]
+    )
+    try:
+        check(receiver)
+    except BadConfig as error:
+        raise ConfigError(f"Couldn't use [collect]: {error}.") from error
+    return admit.rules(receiver)
+
+
+def _rows(path: Path, rules: Rules, outcome: Outcome) -> list[Row]:
     rows, held = [], False
     for request in files.requests(path):
         if isinstance(request, files.NotOtlp):
@@ -70,29 +100,21 @@ def _rows(path: Path, outcome: Outcome) -> list[Row]:
             outcome.metrics += 1
             held = True
             continue
-        row = _admit(request)
-        if isinstance(row, str):
-            outcome.told.append(f"{path}: not OTLP, skipped: {row}")
+        try:
+            admitted = admit.admit(request.signal, request.body, rules, time.time_ns())
+        except admit.Refused as error:
+            outcome.told.append(f"{path}: not OTLP, skipped: {error}")
             continue
         held = True
-        rows.append(row)
-        if row.signal == "traces":
-            outcome.spans += row.spans
+        if admitted.rejected:
+            outcome.rejected += sum(admitted.rejected.values())
+            outcome.told.append(f"{path}: {admitted.message}")
+        if admitted.row is None:
+            continue
+        rows.append(admitted.row)
+        if request.signal == "traces":
+            outcome.spans += admitted.row.spans
         else:
-            outcome.logs += row.spans
+            outcome.logs += admitted.row.spans
     outcome.files += held
     return rows
-
-
-def _admit(request: files.Request) -> Row | str:
-    from collector import wire
-
-    try:
-        message = wire.parse(request.signal, request.body)
-    except wire.Undecodable as error:
-        return str(error)
-    if request.signal == "traces":
-        count = sum(len(ss.spans) for rs in message.resource_spans for ss in rs.scope_spans)
-    else:
-        count = sum(len(sl.log_records) for rl in message.resource_logs for sl in rl.scope_logs)
-    return Row(request.signal, time.time_ns(), count, 0, request.body)
