@@ -1,0 +1,111 @@
+"""`otelcov collect`: receive spans and keep them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from otelcov.cli.options import STORE, ConfigFile, Store
+
+if TYPE_CHECKING:
+    from collector.config import CollectorConfig
+    from otelcov.ground.config import Collect
+
+
+def collect(
+    store: Store = STORE,
+    config: ConfigFile = None,
+    host: Annotated[
+        str | None, typer.Option("--host", envvar="OTELCOV_HOST", help="Address to listen on. Default: 127.0.0.1.")
+    ] = None,
+    grpc_port: Annotated[
+        int | None,
+        typer.Option("--grpc-port", envvar="OTELCOV_GRPC_PORT", help="OTLP/gRPC; 0 picks a free one. Default: 4317."),
+    ] = None,
+    http_port: Annotated[
+        int | None,
+        typer.Option("--http-port", envvar="OTELCOV_HTTP_PORT", help="OTLP/HTTP; 0 picks a free one. Default: 4318."),
+    ] = None,
+    inbox: Annotated[
+        Path | None,
+        typer.Option(
+            "--inbox", envvar="OTELCOV_INBOX", metavar="DIR", help="Local folder for the inbox of a remote store."
+        ),
+    ] = None,
+    allow_unauthenticated: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-unauthenticated",
+            envvar="OTELCOV_ALLOW_UNAUTHENTICATED",
+            help="Listen beyond loopback although neither token nor client certificate is asked for.",
+        ),
+    ] = None,
+) -> None:
+    """Receive spans over OTLP and keep them.
+
+    Answers a request once it is on disk. The first line on stderr is JSON with the ports and the store. The HTTP port
+    also answers GET /readyz, /healthz and /metrics. SIGTERM and SIGINT drain. Limits, TLS, tokens and redaction are
+    set in [collect] of the config.
+    """
+    import asyncio
+
+    from collector.config import BadConfig
+    from collector.service import StoreLoop, serve
+    from otelcov.ground.config import load
+    from otelcov.ground.errors import ConfigError, UsageError
+    from otelcov.store import tables
+    from otelcov.store.background import Background
+    from otelcov.store.scan import inbox_root
+
+    settings = load(config).collect
+    given = {
+        "host": host,
+        "grpc_port": grpc_port,
+        "http_port": http_port,
+        "allow_unauthenticated": allow_unauthenticated,
+    }
+    settings = settings.model_copy(update={key: value for key, value in given.items() if value is not None})
+    root = inbox_root(store, inbox)
+    if root is None:
+        raise UsageError(f"{store} is not a local folder, and the inbox must lie in one. Give it with --inbox DIR.")
+    tables.create(store)
+    background = Background(store, root, settings.commit_interval_ns / 1e9, settings.commit_bytes)
+
+    def follow(loop: StoreLoop) -> None:
+        background.on_written = lambda written: loop.metrics.committed.inc(written.spans + written.logs)
+
+        def failed(text: str) -> None:
+            loop.metrics.commit_errors.inc()
+            print(text, file=sys.stderr, flush=True)
+
+        background.on_failure = failed
+        loop.metrics.watch("lag_seconds", "Longest wait of anything acknowledged for the store", background.lag_s)
+        background.follow(loop.inbox, loop.stop)
+
+    def ready(said: dict[str, object]) -> None:
+        print(json.dumps(said), file=sys.stderr, flush=True)
+
+    try:
+        asyncio.run(serve(_told(settings, store, root), ready, follow))
+    except BadConfig as error:
+        raise ConfigError(f"The collector does not start: {error}.") from None
+
+
+def _told(settings: Collect, store: str, inbox: Path) -> CollectorConfig:
+    """The settings in the words of the collector, which knows nothing of otelcov."""
+    from collector.config import CollectorConfig
+
+    own = ("commit_interval_ns", "commit_bytes", "drain_ns", "drop", "hash")
+    same = {name: getattr(settings, name) for name in type(settings).model_fields if name not in own}
+    return CollectorConfig(
+        store=store,
+        inbox=inbox,
+        drop=tuple(settings.drop),
+        hash=tuple(settings.hash),
+        drain_seconds=settings.drain_ns / 1e9,
+        **same,
+    )

@@ -1,0 +1,103 @@
+"""README.md is held to what the program is: every command, option and config key is in it, and its commands parse."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from otelcov.cli import COMMANDS, app
+from otelcov.ground.config import Config, load_with_origins
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
+TABLE = "\n".join(line for line in README.splitlines() if line.startswith("| `otelcov"))
+
+
+def leaves(command, name):
+    """A command's path and its own parameters, groups followed into their commands."""
+    if getattr(command, "commands", None):
+        for child in command.commands.values():
+            yield from leaves(child, f"{name} {child.name}")
+    else:
+        yield name, command
+
+
+ALL = [leaf for entry in COMMANDS for leaf in leaves(entry.load(), entry.name)]
+
+
+@pytest.mark.parametrize(("name", "command"), ALL, ids=[name for name, _ in ALL])
+def test_every_command_and_option_is_in_the_readme(name, command):
+    assert f"`otelcov {name}" in TABLE
+    options = {option for p in command.params for option in p.opts if option.startswith("--")} - {"--help"}
+    assert {o for o in options if not re.search(rf"(?<![\w-]){o}(?![\w-])", README)} == set()
+
+
+@pytest.mark.parametrize(("name", "command"), ALL, ids=[name for name, _ in ALL])
+def test_every_option_is_a_variable_without_the_commands_name(name, command):
+    wrong = {
+        p.opts[0]: p.envvar
+        for p in command.params
+        if p.param_type_name == "option" and p.name not in ("help", "origin")
+        if p.envvar != "OTELCOV_" + p.opts[0].removeprefix("--").upper().replace("-", "_")
+        and not (p.opts[0] == "--config" and p.envvar == "OTELCOV_CONFIG")
+    }
+    assert wrong == {}
+
+
+def test_the_toml_of_the_readme_is_valid_and_holds_every_key(tmp_path):
+    (text,) = [body for language, body in BLOCKS if language == "toml"]
+    (tmp_path / "otelcov.toml").write_text(text)
+    _, settings = load_with_origins(environ={}, folder=tmp_path)
+    assert {s.key for s in settings if s.origin == "default"} <= {"models.gpt-4o.context"}
+    assert set(tomllib.loads(text)) == set(Config.model_fields)
+
+
+def test_the_defaults_that_the_readme_shows_are_the_defaults(tmp_path):
+    (text,) = [body for language, body in BLOCKS if language == "toml"]
+    (tmp_path / "otelcov.toml").write_text(text)
+    shown = {s.key: s.value for s in load_with_origins(environ={}, folder=tmp_path)[1]}
+    examples = ("agents", "tools", "models", "thresholds", "coverage.boundaries", "coverage.paths", "collect.tls")
+    examples += ("collect.token", "collect.drop", "collect.hash")
+    defaults = {s.key: s.value for s in load_with_origins(environ={}, folder=tmp_path / "none")[1]}
+    differing = {k for k, v in defaults.items() if shown[k] != v and not k.startswith(examples)}
+    assert differing - {"collect.hash_key_env"} == set()
+
+
+def command_lines():
+    for language, body in BLOCKS:
+        if language == "bash":
+            for line in body.splitlines():
+                words = shlex.split(line, comments=True)
+                if "otelcov" in words[:1]:
+                    yield words[1:]
+
+
+@pytest.mark.parametrize("words", list(command_lines()), ids=" ".join)
+def test_every_command_line_of_the_readme_parses(words):
+    entry = next(c for c in COMMANDS if c.name == words[0])
+    context = entry.load().make_context(words[0], words[1:])
+    assert context.command.name == words[0]
+
+
+def test_every_link_of_the_readme_leads_somewhere():
+    links = re.findall(r"\]\((?!http)([^)#]+)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_help_of_each_command_begins_as_the_list_of_commands_says():
+    for entry in COMMANDS:
+        text = CliRunner().invoke(app, [entry.name, "--help"]).output
+        said = " ".join(text.split("\n\n")[1].split())
+        assert said.startswith(entry.help.rstrip(".")[:60]), entry.name
+
+
+def test_exit_codes_are_in_the_readme():
+    from otelcov.ground import errors
+
+    for code in (errors.GOOD, errors.GATE_FAILED, errors.USAGE, errors.NO_DATA, errors.STORE):
+        assert f"| {code} |" in README
