@@ -7,24 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from otelcov.cli import options
-from otelcov.cli.options import STORE, ConfigFile, Now, Since, Store, Until
+from otelcov.cli.measuring import Question, asking, out, terminal
 
 
+@asking
 def gate(
     file: Annotated[Path, typer.Argument(metavar="FILE.yaml", help="The gate file.", show_default=False)],
-    store: Store = STORE,
-    config: ConfigFile = None,
-    since: Since = None,
-    until: Until = None,
-    now: Now = None,
-    service: options.Service = None,
-    environment: options.Environment = None,
-    release: options.Release = None,
-    agent: options.Agent = None,
-    side: options.Side = None,
-    model: options.Model = None,
-    case: options.Case = None,
+    question: Question,
     format: Annotated[
         Literal["text", "json", "markdown", "junit"],
         typer.Option("--format", envvar="OTELCOV_FORMAT", help="How to print it."),
@@ -34,7 +23,6 @@ def gate(
     ] = False,
 ) -> int:
     """Judge a window by a gate file."""
-    from otelcov.cli.measuring import Question, out, terminal
     from otelcov.coverage.selection import select
     from otelcov.report import gates as printed
     from otelcov.verdicts import gates
@@ -42,20 +30,6 @@ def gate(
     rules = gates.read(file)
     for warning in gates.unknown_keys(rules):
         typer.echo(f"{file}: {warning}", err=True)
-    question = Question.of(
-        store,
-        config,
-        since,
-        until,
-        now,
-        service=service,
-        environment=environment,
-        release=release,
-        agent=agent,
-        side=side,
-        model=model,
-        case=case,
-    )
     runs, _ = question.runs()
     runs = select(runs, question.selection, question.config, sides=True)
     result = gates.judge(rules, runs, question.config, question.window, per_run, question.selection.agent)

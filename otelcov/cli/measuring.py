@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from otelcov.cli import options
 from otelcov.cli.options import selection_of, window_of
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
@@ -34,16 +37,20 @@ class Question:
     def of(
         cls,
         store: str,
-        config: Path | None,
-        since: str | None,
-        until: str | None,
-        now: str | None,
+        config: Path | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        now: str | None = None,
         **selected: list[str] | None,
     ) -> Question:
         from otelcov.ground import config as settings
 
         window, now_ns = window_of(since, until, now)
         return cls(store, settings.load(config), window, now_ns, selection_of(**selected))
+
+    def within(self, **changes: Any) -> Question:
+        """The same question with another window or selection."""
+        return replace(self, **changes)
 
     def runs(self) -> tuple[pl.DataFrame, dict[str, int | None]]:
         """The runs of the window that the selection keeps, whatever their side; and what only the store can count."""
@@ -59,6 +66,53 @@ class Question:
 
         frame, quality = self.runs()
         return partial(frame, self.config, self.selection.agent), quality
+
+
+_SELECTION = {
+    "service": options.Service,
+    "environment": options.Environment,
+    "release": options.Release,
+    "agent": options.Agent,
+    "side": options.Side,
+    "model": options.Model,
+    "case": options.Case,
+}
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "store": (options.Store, options.STORE),
+    "config": (options.ConfigFile, None),
+    "since": (options.Since, None),
+    "until": (options.Until, None),
+    "now": (options.Now, None),
+    **{name: (option, None) for name, option in _SELECTION.items()},
+}
+
+
+def asking(command: Callable[..., int]) -> Callable[..., int]:
+    """A command that takes `question`: here the options of store, window and selection are added to its own.
+
+    An option of the command's own takes the place of a shared one (`--side` of `gaps`).
+    """
+    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "question"]
+    given = {p.name for p in own}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [
+        inspect.Parameter(name, keyword, default=default, annotation=kind)
+        for name, (kind, default) in _SHARED.items()
+        if name not in given
+    ]
+
+    def run(**values: Any) -> int:
+        shared = {name: values.pop(name) for name in [p.name for p in added]}
+        return command(question=Question.of(**shared), **values)
+
+    own = [p.replace(kind=keyword) for p in own]
+    run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {}
+    run.__doc__, run.__name__ = command.__doc__, command.__name__
+    return run
+
+
+Format = Annotated[str, typer.Option("--format", envvar="OTELCOV_FORMAT", metavar="FORMAT", help="How to print it.")]
 
 
 def out(text: str) -> None:

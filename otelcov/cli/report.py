@@ -8,25 +8,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from otelcov.cli import options
-from otelcov.cli.options import STORE, ConfigFile, Now, Since, Store, Until
+from otelcov.cli.measuring import Question, asking, out, terminal
 
 _FORMATS = "text, json, markdown, html, junit, csv, svg or prometheus"
 
 
+@asking
 def report(
-    store: Store = STORE,
-    config: ConfigFile = None,
-    since: Since = None,
-    until: Until = None,
-    now: Now = None,
-    service: options.Service = None,
-    environment: options.Environment = None,
-    release: options.Release = None,
-    agent: options.Agent = None,
-    side: options.Side = None,
-    model: options.Model = None,
-    case: options.Case = None,
+    question: Question,
     format: Annotated[
         str, typer.Option("--format", envvar="OTELCOV_FORMAT", metavar="FORMAT", help=f"How to print it: {_FORMATS}.")
     ] = "text",
@@ -64,7 +53,6 @@ def report(
     ] = None,
 ) -> int:
     """Say what the agents exercised, and what not."""
-    from otelcov.cli.measuring import Question, out, terminal
     from otelcov.ground import errors
     from otelcov.ground.errors import UsageError
     from otelcov.report import Report, formats, render
@@ -81,20 +69,6 @@ def report(
         raise UsageError(f"--fail-under takes a percent from 0 to 100, got {fail_under:g}.")
     if max_drop is not None and baseline is None:
         raise UsageError("--max-drop needs --baseline FILE, a snapshot to compare with.")
-    question = Question.of(
-        store,
-        config,
-        since,
-        until,
-        now,
-        service=service,
-        environment=environment,
-        release=release,
-        agent=agent,
-        side=side,
-        model=model,
-        case=case,
-    )
     settings = question.config
     if (profile or settings.coverage.profile) == "agentassay":
         from otelcov.cli import agentassay

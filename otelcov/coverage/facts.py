@@ -46,6 +46,7 @@ class Facts:
     open_delegations: pl.DataFrame
     llm: pl.DataFrame  # rid, agent, item (canonical model), failed, input_tokens, output_tokens, at
     agents: frozenset[str]  # whose steps are kept; empty: everyone's
+    units: pl.DataFrame | None = None  # rid -> the run that stands for its cluster; None: each for itself
 
     def settled(self) -> pl.DataFrame:
         return self.runs.filter("settled")
@@ -55,8 +56,18 @@ class Facts:
         return agent.is_in(sorted(self.agents)) if self.agents else pl.lit(True)
 
 
-def flatten(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> Facts:
-    """The flat tables of RUNS rows; with `agents`, only their steps, but every run."""
+def flatten(
+    runs: pl.DataFrame,
+    config: Config,
+    agents: Collection[str] = (),
+    key: Collection[str] = KEY,
+    cluster: str | None = None,
+) -> Facts:
+    """The flat tables of RUNS rows; with `agents`, only their steps, but every run.
+
+    `cluster` is a column of RUNS: rows that share its value count as one run, as conversations do whose turns are no
+    independent observations.
+    """
     chosen = frozenset(agents)
     start = pl.col("start_unix_nano").cast(pl.Int64)
     table = runs.with_row_index("rid").with_columns(
@@ -73,7 +84,7 @@ def flatten(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) ->
         .agg(model=pl.col("item").unique().sort().str.join(MODELS_APART))
     )
     table = table.join(models, on="rid", how="left", maintain_order="left")
-    groups = table.group_by(*KEY, maintain_order=True).agg("rid").with_row_index("key")
+    groups = table.group_by(*key, maintain_order=True).agg("rid").with_row_index("key")
     table = table.join(groups.select("key", "rid").explode("rid"), on="rid", how="left", maintain_order="left")
     settled = table.select("rid", "settled")
 
@@ -96,6 +107,7 @@ def flatten(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) ->
         open_delegations=of(delegations, False),
         llm=of(llm, True),
         agents=chosen,
+        units=None if cluster is None else _units(table, cluster),
     )
 
 
@@ -113,6 +125,8 @@ def tally(facts: Facts, dimension: str, steps: pl.DataFrame, any_evidence: bool 
     """
     defaults = {"executed": pl.lit(1), "errors": pl.lit(0), "requested": pl.lit(0), "at": pl.lit(None)}
     steps = steps.with_columns(**{c: e.cast(pl.Int64) for c, e in defaults.items() if c not in steps.columns})
+    if facts.units is not None:
+        steps = steps.join(facts.units, on="rid").drop("rid").rename({"unit": "rid"})
     per_run = steps.group_by("rid", "agent", "item").agg(
         pl.col("executed", "errors", "requested").cast(pl.Int64).sum(),
         first=pl.col("at").min(),
@@ -134,6 +148,11 @@ def tally(facts: Facts, dimension: str, steps: pl.DataFrame, any_evidence: bool 
         )
         .select("key", "agent", pl.lit(dimension).alias("dimension"), pl.col("item").cast(pl.String), *SUMS)
     )
+
+
+def _units(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    first = pl.col("rid").min().over(column)
+    return table.select("rid", unit=pl.when(pl.col(column).is_null()).then("rid").otherwise(first))
 
 
 def _rows_of(table: pl.DataFrame, column: str) -> pl.DataFrame:

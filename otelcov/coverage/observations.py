@@ -65,16 +65,25 @@ class Observations:
 EMPTY = Observations(pl.DataFrame(schema=ROWS), pl.DataFrame(schema=ITEMS))
 
 
-def partial(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> Observations:
+def partial(
+    runs: pl.DataFrame, config: Config, agents: Collection[str] = (), cluster: str | None = None
+) -> Observations:
     """What these runs add. With `agents`, only the steps of those agents count, in every run."""
     if runs.is_empty():
         return EMPTY
-    facts = flatten(runs, config, agents)
+    facts = flatten(runs, config, agents, cluster=cluster)
     rows = pl.concat([observe(facts) for observe in OBSERVERS])
     items = _hashed(rows["item"].unique())
     rows = rows.join(facts.keys, on="key", how="left").join(items, left_on="item", right_on="text", how="left")
     rows = rows.drop("item", "key").rename({"item_right": "item"})
     return Observations(_sorted(rows), items.sort("item"))
+
+
+def per_run(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> pl.DataFrame:
+    """The same rows for each run alone, with the text of its items: run_id, dimension, agent, item and sums."""
+    facts = flatten(runs, config, agents, key=("run_id",))
+    rows = pl.concat([observe(facts) for observe in OBSERVERS])
+    return rows.join(facts.keys, on="key", how="left").drop("key")
 
 
 def merge(*parts: Observations) -> Observations:

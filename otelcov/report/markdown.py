@@ -71,7 +71,7 @@ def _edges(snapshot: dict[str, Any]) -> list[str]:
     for e in edges["restricted"]:
         if e["calls"]:
             lines.append(
-                f"- **Restricted edge used**: {cell(words.edge(e))}, {e['calls']} calls, trace {cell(e['example_trace'])}"
+                f"- **Restricted edge used**: {cell(words.edge(e))}, {e['calls']} calls, {cell(e['example_trace'])}"
             )
     if edges["restricted"] and edges["restricted_attempts"] == 0 and edges["restricted_bound"]:
         upper = words.percent(edges["restricted_bound"]["upper"])

@@ -1,0 +1,37 @@
+"""`otelcov snapshot --out FILE`: the sums of a window, to be combined or compared elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from otelcov.cli.measuring import Question, asking
+
+
+@asking
+def snapshot(
+    question: Question,
+    out: Annotated[
+        Path, typer.Option("--out", envvar="OTELCOV_OUT", metavar="FILE", help="Where to write it.", show_default=False)
+    ],
+) -> int:
+    """Write a window's sums to a file for combine, diff and --baseline."""
+    from otelcov.coverage import exchange
+    from otelcov.coverage.observations import partial
+    from otelcov.coverage.selection import select
+    from otelcov.ground import errors
+
+    runs, quality = question.runs()
+    runs = select(runs, question.selection, question.config, sides=True)
+    kept = exchange.Kept(
+        partial(runs, question.config, question.selection.agent),
+        ((question.window.since_ns, question.window.until_ns),),
+        question.selection.as_json(),
+        quality,
+        frozenset(runs["run_id"]),
+    )
+    exchange.write(out, kept)
+    typer.echo(f"Wrote {runs.height:,} runs to {out}.", err=True)
+    return errors.GOOD if runs.height else errors.NO_DATA

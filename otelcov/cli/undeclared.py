@@ -1,0 +1,31 @@
+"""`otelcov undeclared`: what was seen and never declared."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from otelcov.cli.measuring import Question, asking, out, terminal
+
+
+@asking
+def undeclared(
+    question: Question,
+    format: Annotated[
+        Literal["text", "json", "markdown"], typer.Option("--format", envvar="OTELCOV_FORMAT", help="How to print it.")
+    ] = "text",
+) -> int:
+    """List tools, edges, delegations and models that were seen and never declared."""
+    from otelcov.coverage.selection import select
+    from otelcov.coverage.undeclared import undeclared as found_in
+    from otelcov.ground import errors
+    from otelcov.report import findings
+
+    runs, _ = question.runs()
+    runs = select(runs, question.selection, question.config, sides=True)
+    if runs.is_empty():
+        return errors.GOOD
+    found = found_in(runs, question.config, question.selection.agent)
+    out(findings.undeclared(found, format, **(terminal() if format == "text" else {})))
+    return errors.GOOD

@@ -1,0 +1,193 @@
+"""Why a number is what it is: numerator, denominator, rule and the traces behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from otelcov.coverage.observations import per_run
+from otelcov.ground.config import Config
+from otelcov.ground.errors import UsageError, did_you_mean
+
+FORMAT = 1
+TRACES = 20
+
+_RULES = {
+    "ratio": "known items that were seen, divided by the known items ({universe})",
+    "relative_mass": "runs (path) or visits (state) of the other sides whose item the tests exercised, "
+    "divided by all of them",
+    "declared": "declared paths that were taken, divided by the declared paths",
+    "good_turing": "1 - f1/n: n runs, f1 paths seen in one run only (Good 1953)",
+    "chao_jost": "1 - (f1/n) (n-1) f1 / ((n-1) f1 + 2 f2): n runs, f1 and f2 paths seen in one and in two "
+    "(Chao & Jost 2012)",
+    "chao_2014": "1 - (Q1/U) (T-1) Q1 / ((T-1) Q1 + 2 Q2): T runs, U visits, Q1 and Q2 states of one and of two runs",
+    "agentassay": "AgentAssay's formula",
+    "none": "no score: {reason}",
+}
+_ITEMS = (
+    "tool",
+    "path",
+    "state",
+    "boundary",
+    "model",
+    "sequence",
+    "bigram",
+    "agent",
+    "edge",
+    "edge_tool",
+    "delegation",
+)
+_ABLE = {
+    "boundary": "settled",
+    "sequence": "tool",
+    "bigram": "tool",
+    "agent": "settled",
+    "edge": "tool",
+    "edge_tool": "tool",
+}
+
+
+def why(
+    item: str, snapshot: dict[str, Any], runs: pl.DataFrame, config: Config, agents: tuple[str, ...]
+) -> dict[str, Any]:
+    """Everything that `item` names: a dimension, the overall score, an edge number, or an item of any dimension.
+
+    `kind:name` narrows an item to one dimension, like `tool:search`.
+    """
+    found = [e for e in (_score(item, snapshot), _edge_number(item, snapshot)) if e]
+    kind, colon, name = item.partition(":")
+    chosen, text = ((kind,), name) if colon and kind in _ITEMS else (_ITEMS, item)
+    found += _behaviour(chosen, text, runs, config, agents)
+    found += _missing(chosen, text, snapshot) if not any(e["kind"] in _ITEMS for e in found) else []
+    if not found:
+        known = sorted({*(d["dimension"] for d in snapshot["coverage"]["dimensions"]), "overall", *_names(snapshot)})
+        raise UsageError(
+            f'Nothing called "{item}" was declared or seen in this window.{did_you_mean(item, known)} '
+            "Name a dimension, overall, edges.allowed_pct, a tool, agent/tool, from->to or a path."
+        )
+    return {"format": FORMAT, "item": item, "window": snapshot["window"], "answers": found}
+
+
+def _score(item: str, snapshot: dict[str, Any]) -> dict[str, Any] | None:
+    coverage = snapshot["coverage"]
+    name = item.removeprefix("coverage.")
+    if name == "overall":
+        scores = {d["dimension"]: d["score"] for d in coverage["dimensions"]}
+        listed = ", ".join(f"{k} {v:.4g}" for k, v in scores.items() if v is not None)
+        return _answer(
+            "overall",
+            coverage["overall"],
+            None,
+            None,
+            f"geometric mean of the dimensions with a score: {listed or 'none'}",
+        )
+    d = next((d for d in coverage["dimensions"] if d["dimension"] == name), None)
+    if d is None:
+        return None
+    rule = _RULES[d["method"]].format(universe=d["universe"], reason=d["reason"])
+    numbers = f"n={d['runs']}, f1={d['singletons']}, f2={d['doubletons']}" if d["universe"] == "estimated" else ""
+    return _answer(
+        "dimension",
+        d["score"],
+        d["covered"],
+        d["known"],
+        f"{rule}; {numbers}" if numbers else rule,
+        missing=d["missing"],
+        undeclared=d["undeclared"],
+    )
+
+
+def _edge_number(item: str, snapshot: dict[str, Any]) -> dict[str, Any] | None:
+    edges, name = snapshot["edges"], item.removeprefix("edges.")
+    if name in ("allowed_pct", "delegation_pct"):
+        listed = edges["allowed" if name == "allowed_pct" else "delegations"]
+        done = sum(bool(e["calls"]) for e in listed)
+        return _answer(
+            "edges",
+            edges[name],
+            done,
+            len(listed),
+            "100 x declared edges exercised / declared edges; an errored call exercises, a requested one does not",
+            traces=_traces(listed),
+        )
+    if name in ("restricted_attempts", "gate_passed"):
+        hit = [e for e in edges["restricted"] if e["calls"] or e["requested"]]
+        return _answer(
+            "edges",
+            edges[name],
+            sum(e["calls"] + e["requested"] for e in hit),
+            None,
+            "calls of declared restricted edges with any status; the gate passes at 0",
+            traces=_traces(hit),
+        )
+    return None
+
+
+def _behaviour(
+    kinds: tuple[str, ...], text: str, runs: pl.DataFrame, config: Config, agents: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    if runs.is_empty():
+        return []
+    rows = per_run(runs, config, agents)
+    able = dict(rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum()).iter_rows())
+    answers = []
+    for kind in kinds:
+        part = rows.filter(pl.col("dimension") == kind)
+        if kind in ("edge", "edge_tool", "delegation"):
+            joint = "->" if kind == "delegation" else "/"
+            part = part.with_columns(item=pl.col("agent").fill_null("(unknown)") + joint + pl.col("item"))
+        else:
+            part = part.filter(pl.col("agent").is_null())
+        hits = part.filter(pl.col("item") == text)
+        if hits.is_empty():
+            continue
+        sums = {c: int(hits[c].sum()) for c in ("calls", "errors", "requested")}
+        total = able.get(_ABLE.get(kind, kind), 0)
+        ids = runs.join(hits.select("run_id"), on="run_id", how="semi").sort("start_unix_nano", "run_id")
+        answers.append(
+            _answer(
+                kind,
+                hits.height / total if total else None,
+                hits.height,
+                total,
+                "runs with it, divided by the settled runs that could show it",
+                **sums,
+                runs=ids["run_id"].head(TRACES).to_list(),
+                traces=[t for ts in ids["trace_ids"].head(TRACES).to_list() for t in ts],
+            )
+        )
+    return answers
+
+
+def _missing(kinds: tuple[str, ...], text: str, snapshot: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        _answer(
+            d["dimension"], 0.0, 0, d["runs"], f"known ({d['universe']}) and never seen in the runs that could show it"
+        )
+        for d in snapshot["coverage"]["dimensions"]
+        if d["dimension"] in kinds and text in d["missing"]
+    ]
+
+
+def _names(snapshot: dict[str, Any]) -> set[str]:
+    return {
+        n for d in snapshot["coverage"]["dimensions"] for n in (*d["covered_items"], *d["missing"], *d["undeclared"])
+    }
+
+
+def _traces(edges: list[dict[str, Any]]) -> list[str]:
+    return sorted({e["example_trace"] for e in edges if e["example_trace"]})[:TRACES]
+
+
+def _answer(
+    kind: str, value: float | None, numerator: int | None, denominator: int | None, rule: str, **more: Any
+) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "value": value,
+        "numerator": numerator,
+        "denominator": denominator,
+        "rule": rule,
+        "traces": [],
+    } | more

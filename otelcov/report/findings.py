@@ -1,0 +1,198 @@
+"""What gaps, diff, undeclared and why found, as text, JSON or Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from otelcov.report import json, markdown, text, words
+
+LISTED = 30
+_TRACES_FROM = 110  # columns of a terminal that has room for trace ids
+
+
+def gaps(found: dict[str, Any], format: str, **options: Any) -> str:
+    if format == "json":
+        return json.dump(found)
+    sides = f"{' and '.join(found['side'])} against {' and '.join(found['against'])}"
+    head = f"Gaps: {sides}, {found['runs']['side']:,} and {found['runs']['against']:,} runs"
+    shares = [
+        (
+            d["dimension"],
+            words.percent(d["share"]),
+            words.percent(d["share_by_count"]),
+            f"{d['exercised']} of {d['known']}",
+        )
+        for d in found["dimensions"]
+    ]
+    rows = [(d["dimension"], u) for d in found["dimensions"] for u in d["uncovered"]]
+    rows.sort(key=lambda r: (-(r[1]["share"] or 0), r[0], r[1]["item"]))
+    listed = [
+        (words.percent(u["share"]), name, words.item(u["item"]), (u["example_traces"] or [""])[0])
+        for name, u in rows[:LISTED]
+    ]
+    parts = [
+        _Part("", ("dimension", "of its runs exercised", "of its items", "items"), shares),
+        _Part("Never exercised", ("share", "dimension", "item", "example trace"), listed, len(rows)),
+    ]
+    return _printed(head, parts, format, options)
+
+
+def diff(found: dict[str, Any], format: str, **options: Any) -> str:
+    if format == "json":
+        return json.dump(found)
+    head = (
+        f"{words.plain(found['a'])} ({found['runs']['a']:,} runs) against "
+        f"{words.plain(found['b'])} ({found['runs']['b']:,} runs)"
+    )
+    rows = [
+        (f["kind"], f["dimension"], words.item(f["item"]), _share(f["a"]), _share(f["b"]), f"{f['q']:.2g}")
+        for f in found["findings"]
+    ]
+    figures = [
+        (
+            m["metric"],
+            _figure(m["metric"], m["a"]),
+            _figure(m["metric"], m["b"]),
+            f"{m['q']:.2g}",
+            "shifted" if m["significant"] else "",
+        )
+        for m in found["metrics"]
+    ]
+    parts = [
+        _Part(
+            f"{len(rows)} differences beyond chance (false discovery rate 5%, {found['tested']:,} tests)",
+            ("", "dimension", "item", "A", "B", "q"),
+            rows[:LISTED],
+            len(rows),
+        ),
+        _Part("Medians", ("metric", "A", "B", "q", ""), figures),
+    ]
+    left = found["unproven"]
+    note = f"{left['new']} more items only in B and {left['lost']} only in A: too few runs to tell them from chance."
+    return _printed(head, parts, format, options, note if left["new"] or left["lost"] else None)
+
+
+def undeclared(found: dict[str, Any], format: str, **options: Any) -> str:
+    if format == "json":
+        return json.dump(found)
+    titles = {
+        "hallucinated": "Tool names that nobody offered",
+        "tools": "Tools",
+        "edges": "Edges",
+        "delegations": "Delegations",
+        "models": "Models",
+    }
+    parts = [
+        _Part(
+            title,
+            ("name", "runs", "calls", "errors", "requested", "example trace"),
+            [
+                (
+                    words.edge(row) if "agent" in row else words.item(row["item"]),
+                    *(f"{row[c]:,}" for c in ("runs", "calls", "errors", "requested")),
+                    row["example_trace"] or "",
+                )
+                for row in found[kind]
+            ],
+        )
+        for kind, title in titles.items()
+        if found[kind]
+    ]
+    head = "Seen and never declared" if parts else "Everything that was seen is declared."
+    return _printed(head, parts, format, options)
+
+
+def why(found: dict[str, Any], format: str, **options: Any) -> str:
+    if format == "json":
+        return json.dump(found)
+    shown = Text()
+    for answer in found["answers"]:
+        shown.append(f"{words.plain(found['item'])} ", "bold")
+        shown.append(f"({answer['kind']}) ", "dim")
+        value, over = answer["value"], answer["denominator"]
+        shown.append(words.number(value) if answer["kind"] == "edges" else words.percent(value), "bold")
+        if answer["numerator"] is not None:
+            shown.append(f" = {answer['numerator']:,}" + (f" of {over:,}" if over is not None else ""))
+        shown.append(f"\n  {words.plain(answer['rule'])}\n")
+        for name in ("calls", "errors", "requested"):
+            if answer.get(name):
+                shown.append(f"  {name} {answer[name]:,}\n")
+        for name in ("missing", "undeclared"):
+            if answer.get(name):
+                shown.append(f"  {name}: {', '.join(words.item(n) for n in answer[name][:LISTED])}\n")
+        if answer["traces"]:
+            shown.append("  traces " + "\n         ".join(map(words.plain, answer["traces"])) + "\n")
+    return text.printed(shown, **options)
+
+
+class _Part:
+    def __init__(
+        self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], total: int | None = None
+    ) -> None:
+        self.title, self.columns, self.rows = title, columns, rows
+        self.more = 0 if total is None else total - len(rows)
+
+
+def _printed(head: str, parts: Sequence[_Part], format: str, options: dict[str, Any], note: str | None = None) -> str:
+    return (
+        _markdown(head, parts, note)
+        if format == "markdown"
+        else text.printed(_text(head, parts, note, options.get("width") or 80), **options)
+    )
+
+
+def _text(head: str, parts: Sequence[_Part], note: str | None, width: int) -> RenderableType:
+    shown: list[RenderableType] = [Text(head, "bold")]
+    for part in parts:
+        if part.title:
+            shown.append(Text(part.title, "bold"))
+        if part.rows:
+            table = Table(box=box.SIMPLE, padding=(0, 1), show_edge=False)
+            shown_columns = [i for i, c in enumerate(part.columns) if width >= _TRACES_FROM or "trace" not in c]
+            for i in shown_columns:
+                column = part.columns[i]
+                numeric = all(cell[:1].isdigit() or cell[:1] in "<>u" for cell in (row[i] for row in part.rows))
+                table.add_column(
+                    column, justify="right" if numeric and "trace" not in column else "left", overflow="fold"
+                )
+            for row in part.rows:
+                table.add_row(*(Text(row[i]) for i in shown_columns))
+            shown.append(table)
+        if part.more > 0:
+            shown.append(Text(f" and {part.more:,} more", "dim"))
+    if note:
+        shown.append(Text(note, "dim"))
+    return Group(*shown)
+
+
+def _markdown(head: str, parts: Sequence[_Part], note: str | None) -> str:
+    cell = markdown.cell
+    lines = [f"### {cell(head)}", ""]
+    for part in parts:
+        if part.title:
+            lines += [f"**{cell(part.title)}**", ""]
+        if part.rows:
+            lines += [f"| {' | '.join(part.columns)} |", f"|{' --- |' * len(part.columns)}"]
+            lines += [f"| {' | '.join(map(cell, row))} |" for row in part.rows]
+            lines.append("")
+        if part.more > 0:
+            lines += [f"and {part.more:,} more", ""]
+    return "\n".join([*lines, *([cell(note)] if note else [])]).rstrip() + "\n"
+
+
+def _share(side: dict[str, Any]) -> str:
+    return f"{words.percent(side['share'])} ({side['with']:,})"
+
+
+def _figure(metric: str, value: float | None) -> str:
+    return (
+        words.milliseconds(None if value is None else value / 1e6)
+        if metric == "latency"
+        else words.number(value and round(value))
+    )
