@@ -32,6 +32,7 @@ class Dialect:
     response_model: pl.Expr | None = None
     input_tokens: pl.Expr | None = None
     output_tokens: pl.Expr | None = None
+    response_id: pl.Expr | None = None  # the provider's id of a model's answer: equal ids are one call
     finish: pl.Expr | None = None
     input_messages: pl.Expr | None = None  # of a model span: JSON text, or plain text
     output_messages: pl.Expr | None = None

@@ -53,6 +53,7 @@ GENAI = Dialect(
     response_model=first("gen_ai.response.model"),
     input_tokens=first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
     output_tokens=first("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+    response_id=first("gen_ai.response.id"),
     finish=first("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
     input_messages=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.request.messages", "gen_ai.input"),
     output_messages=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.response.messages", "gen_ai.output"),

@@ -32,7 +32,10 @@ OPENLLMETRY = Dialect(
 )
 
 # Current versions also stamp `invoke_agent` on the workflows and tasks that merely hold the agents.
-OPENLLMETRY_HOLDERS = Dialect(name="openllmetry-holders", kind=value("traceloop.span.kind", workflow=CHAIN, task=CHAIN))
+OPENLLMETRY_HOLDERS = Dialect(
+    name="openllmetry-holders",
+    kind=pl.when(pl.col("gen_ai.operation.name").fill_null("invoke_agent").is_in(["invoke_agent", "create_agent", "execute_task"])).then(value("traceloop.span.kind", workflow=CHAIN, task=CHAIN)),
+)
 
 # All classifying attributes can be evicted by the SDK's limit of 128; what stays is the span's name and its scope.
 OPENLLMETRY_NAMES = Dialect(

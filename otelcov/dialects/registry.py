@@ -18,6 +18,8 @@ from otelcov.dialects.genai import GENAI, GENAI_NAMES
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH
+from otelcov.dialects.llama_index import LLAMA_INDEX
+from otelcov.dialects.logfire import LOGFIRE
 from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
@@ -30,13 +32,15 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENAI_AGENTS,
     OPENAI_AGENTS_TOOLS,
     CREWAI,
+    LLAMA_INDEX,
+    LOGFIRE,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH,
     OPENLLMETRY_MCP,
     OPENLLMETRY_HOLDERS,
-    GENAI,
     GOOGLE_ADK,
+    GENAI,
     OPENLLMETRY,
     PYDANTIC_AI,
     LANGFUSE,

@@ -24,6 +24,7 @@ VERCEL = Dialect(
     response_model=first("ai.response.model"),
     input_tokens=first("ai.usage.inputTokens", "ai.usage.promptTokens"),
     output_tokens=first("ai.usage.outputTokens", "ai.usage.completionTokens"),
+    response_id=first("ai.response.id"),
     finish=first("ai.response.finishReason", "ai.finishReason"),
     input_messages=first("ai.prompt.messages", "ai.prompt"),
     input=first("ai.prompt"),

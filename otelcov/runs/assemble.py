@@ -23,7 +23,6 @@ Row = dict[str, Any]
 
 def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     """The row of one run. `group` holds its fragments, earliest first."""
-    side = group[0].side
     nodes = [n for f in group for n in f.nodes]
     root = _root(group)
     calls = sorted((c for f in group for c in f.calls), key=lambda c: (c.start, c.end, c.node.span.span_id))
@@ -33,13 +32,13 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     for call in calls:
         call.agent = call.layers[-1].agent or call.node.agent
     executions = tool_spans(nodes)
-    tools = merge(calls, executions, side)
+    tools = merge(calls, executions)
     handed = delegations(nodes, tools, calls)
     tools = [t for t in tools if t.delegates_to is None]
     limit = _value_limit(nodes)
     spans_shown = bool(executions)
     soft = tuple(config.runs.soft_errors)
-    outcomes = [outcome(t, side, spans_shown, calls, soft) for t in tools]
+    outcomes = [outcome(t, spans_shown, calls, soft) for t in tools]
     incomplete: set[str] = set()
     visible = _tools_visible(calls, executions, incomplete)
     reasons_in_spans(nodes, limit, incomplete)
@@ -47,12 +46,15 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     end = max((n.end for n in nodes), default=0)
     input_text = _input(root, calls, limit, incomplete)
     output_text = _output(root, calls, handed, limit, incomplete)
-    seen, unknown = _boundaries(nodes, calls, tools, outcomes, input_text, output_text, side, visible)
-    status = _status(nodes, root, calls, tools, outcomes, output_text, side)
+    seen, unknown = _boundaries(root, nodes, calls, tools, outcomes, input_text, output_text, visible)
+    status = _status(nodes, root, calls, tools, outcomes)
     if "error" in seen and status == "ok":
         status = "error" if _ends_in_error(calls) else status
+    hidden = any(f.hidden for f in group)
+    if hidden:
+        incomplete.add("model calls share a span")
     agents = sorted({a for a in [*(n.own_agent for n in nodes), *(c.agent for c in calls), *(t.agent for t in tools), *(d.target for d in handed)] if a} - _containers(nodes, calls, tools, handed))
-    known, source = _known(nodes, side, handed, config)
+    known, source = _known(nodes, handed, config)
     trace_ids = sorted({f.trace_id.hex() for f in group})
     if not agents and (calls or tools):
         incomplete.add("no agent name")
@@ -67,7 +69,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "run_id": hashlib.sha256("".join(trace_ids).encode() + root.span.span_id).digest()[:16].hex(),
         "trace_ids": trace_ids,
         "conversation_id": _conversation(root, nodes),
-        "case": root.span.case or side.resource_case.get(root.span.row) or next((n.span.case for n in nodes if n.span.case), None),
+        "case": root.span.case or root.side.resource_case.get(root.span.row) or next((n.span.case for n in nodes if n.span.case), None),
         "service": root.span.service,
         "environment": root.span.environment,
         "release": root.span.release,
@@ -81,7 +83,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "known_tools": known,
         "known_tools_source": source,
         "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible or tools else None,
-        "llm_calls": [_llm_row(c) for c in calls] if calls else None,
+        "llm_calls": [_llm_row(c) for c in calls] if calls and not hidden else None,
         "delegations": [_delegation_row(d) for d in handed] if handed or agents else None,
         "boundaries": seen,
         "boundaries_unknown": unknown,
@@ -235,7 +237,7 @@ def _input(root: Node, calls: list[ModelCall], limit: int | None, incomplete: se
                 text = _user_text(raw, limit)
             if text is not None and not _object_repr(text):
                 return text
-        for name, attributes in node_events(node, calls):
+        for name, attributes in node.side.events.get(node.span.row, ()):
             if name == "gen_ai.user.message":
                 said = m.messages([{"role": "user", "content": _opened(attributes.get("content"))}])
                 if said and said[0].text is not None:
@@ -257,18 +259,13 @@ def _input(root: Node, calls: list[ModelCall], limit: int | None, incomplete: se
     return "" if empty else None
 
 
-def node_events(node: Node, calls: list[ModelCall]) -> list[tuple[str, dict[str, Any]]]:
-    side = calls[0].side if calls else None
-    return side.events.get(node.span.row, []) if side is not None else []
-
-
 def _opened(value: Any) -> Any:
     parsed = m.parse_json(value) if isinstance(value, str) and value[:1] in "[{" else None
     return value if parsed is None else parsed
 
 
 def _object_repr(text: str) -> bool:
-    return re.match(r"^<[\w.]+ (?:object|generator)[^>]* at 0x", text) is not None
+    return re.match(r"^<[\w.]+ (?:object|generator)[^>]* at 0x|^[A-Z]\w*\(\w+=.*\)$", text, re.S) is not None
 
 
 def _has_answers(value: Any) -> bool:
@@ -337,25 +334,21 @@ def _output(root: Node, calls: list[ModelCall], handed: list[Delegation], limit:
     return None
 
 
-def _failed_agents(nodes: list[Node], side: Any) -> list[tuple[Node, tuple[str, str]]]:
-    return [(n, f) for n in nodes if n.kind in (AGENT, CHAIN) and (f := failure(n, side)) is not None]
-
-
 def _ends_in_error(calls: list[ModelCall]) -> bool:
     return bool(calls) and calls[-1].error is not None
 
 
-def _status(nodes: list[Node], root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome], output: str | None, side: Any) -> str:
+def _status(nodes: list[Node], root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> str:
     """error: the root, or the agent in charge, failed, or the last model call did; ok: an answer, or a clean end."""
-    if failure(root, side) is not None and root.kind != TOOL:
+    if failure(root) is not None and root.kind != TOOL:
         return "error"
     tops = [n for n in _top_agents(root) if n is not root] or [root]
-    if any(failure(n, side) is not None for n in tops):
+    if any(failure(n) is not None for n in tops):
         last_end = max(n.end for n in tops)
         for n in tops:
-            if failure(n, side) is not None and n.end >= last_end:
+            if failure(n) is not None and n.end >= last_end:
                 return "error"
-    if _ends_in_error(calls):
+    if _ends_in_error(calls) or _died_in_a_tool(calls, tools, outcomes):
         return "error"
     if root.orphan and not (calls and calls[-1].outputs is not None and not calls[-1].requests):
         return "unknown"
@@ -368,6 +361,13 @@ def _status(nodes: list[Node], root: Node, calls: list[ModelCall], tools: list[T
     if not root.span.end and not calls:
         return "unknown"
     return "ok"
+
+
+def _died_in_a_tool(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> bool:
+    """The newest answer asked for tools, one of them failed with an exception, and no model was asked again."""
+    if not calls or not calls[-1].requests:
+        return False
+    return any(o.error_kind == "hard" and t.asked_by is calls[-1] for t, o in zip(tools, outcomes, strict=True))
 
 
 def _top_agents(root: Node) -> list[Node]:
@@ -386,7 +386,7 @@ def _top_agents(root: Node) -> list[Node]:
 
 
 def _boundaries(
-    nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome], input_text: str | None, output_text: str | None, side: Any, visible: bool
+    root: Node, nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome], input_text: str | None, output_text: str | None, visible: bool
 ) -> tuple[list[str], list[str]]:
     seen: set[str] = set()
     unknown: set[str] = set()
@@ -394,7 +394,7 @@ def _boundaries(
     for n in nodes:
         if n.kind in (TOOL, OTHER, SETUP) or n.kind is None and n.parent is not None:
             continue
-        told = failure(n, side)
+        told = failure(n)
         if told is not None:
             texts.append((n, f"{told[0]}: {told[1]}"))
     stopped = set()
@@ -419,22 +419,24 @@ def _boundaries(
     seen |= stopped
     if not stopped:
         for n, text in texts:
-            if n.kind == LLM or control_flow(n, side):
+            if n.kind == LLM or control_flow(n):
                 continue
-            if n.parent is None or n.kind == AGENT or any(t for t, _ in exceptions(n, side)):
-                handled = n.parent is not None and n.kind != AGENT and not _escapes(n, side)
+            if n.parent is None or n.kind == AGENT or any(t for t, _ in exceptions(n)):
+                handled = n.parent is not None and n.kind != AGENT and not _escapes(n)
                 if not handled and not _is_tools_failure(n, outcomes, text):
                     seen.add("error")
                     if b.TIMEOUT.search(text) and _ends_in_error(calls):
                         seen.add("timeout")
                 elif not handled:
                     seen.add("error")
+    if not stopped and _died_in_a_tool(calls, tools, outcomes):
+        seen.add("error")
     last = calls[-1] if calls else None
     if last is not None and any(x.text and b.FORCED.search(x.text) for x in (last.inputs or [])[-3:]):
         seen.add("max_steps")
     if any(t is not None and b.GAVE_UP.search(t) for t in (output_text, last.text if last is not None and last.outputs else None)):
         seen.add("max_steps")
-    if _pending(calls, tools, outcomes, seen):
+    if _pending(root, calls, tools, outcomes, seen):
         seen.add("max_steps")
     if input_text is not None and not input_text.strip():
         seen.add("empty_input")
@@ -468,11 +470,11 @@ def _boundaries(
     return sorted(seen, key=b.NAMES.index), sorted(unknown - seen, key=b.NAMES.index)
 
 
-def _escapes(node: Node, side: Any) -> bool:
+def _escapes(node: Node) -> bool:
     """Did a failure reach the top of its tree?"""
     parent = node.parent
     while parent is not None:
-        if parent.kind in (AGENT, CHAIN) and failure(parent, side) is not None:
+        if parent.kind in (AGENT, CHAIN) and failure(parent) is not None:
             parent = parent.parent
             continue
         return parent.kind not in (AGENT, CHAIN)
@@ -483,12 +485,12 @@ def _is_tools_failure(node: Node, outcomes: list[Outcome], text: str) -> bool:
     return False
 
 
-def _pending(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome], seen: set[str]) -> bool:
+def _pending(root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome], seen: set[str]) -> bool:
     """The run ended on a request for tools: nothing failed, and no answer came after."""
     if not calls or "error" in seen or "cost_limit" in seen or "max_steps" in seen:
         return False
     last = calls[-1]
-    if last.error is not None or not last.requests:
+    if last.error is not None or not last.requests or (root.orphan and not last.node.span.kind == LLM) or (root.orphan and root.kind != LLM):
         return False
     asked = [o for t, o in zip(tools, outcomes, strict=True) if t.asked_by is last]
     return bool(asked) and all(o.status != "error" for o in asked)
@@ -503,11 +505,11 @@ def _conversation(root: Node, nodes: list[Node]) -> str | None:
     return next((n.span.conversation for n in nodes if n.span.conversation), None)
 
 
-def _known(nodes: list[Node], side: Any, handed: list[Delegation], config: Config) -> tuple[list[str] | None, str | None]:
+def _known(nodes: list[Node], handed: list[Delegation], config: Config) -> tuple[list[str] | None, str | None]:
     declared = sorted({t for a in config.agents.values() for t in a.tools} | set(config.tools))
     if declared:
         return declared, "declared"
-    found = offered(nodes, side)
+    found = offered(nodes)
     if found is None:
         return None, None
     return sorted(found - {d.tool for d in handed if d.tool}), "offered"

@@ -42,7 +42,7 @@ def columns(lists: list[pl.Series], wanted: Collection[str], height: int) -> tup
     pairs = pl.concat(parts).filter(~pl.col("string_value").is_in(REDACTED).fill_null(False)) if parts else pl.DataFrame()
     families: dict[str, Pairs] = {column: {} for column in FAMILIES.values()}
     if not pairs.height:
-        return pl.DataFrame({}, height=height), families
+        return pl.select(_row=pl.int_range(height)), families
     text = as_text(pairs)
     frame = pairs.select("key", "row").with_columns(text=text)
     out: dict[str, pl.Series] = {}
@@ -61,7 +61,7 @@ def columns(lists: list[pl.Series], wanted: Collection[str], height: int) -> tup
         else:
             picks = pl.Series(where)
             out[str(key)] = group["text"].gather(picks.set(picks < 0, None))
-    return pl.DataFrame(out, height=height), families
+    return pl.select(_row=pl.int_range(height)).with_columns(**out), families
 
 
 def as_text(pairs: pl.DataFrame) -> pl.Series:

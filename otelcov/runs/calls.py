@@ -14,7 +14,6 @@ from otelcov.dialects.base import TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
 from otelcov.runs.softerrors import plain, refused, soft_error
-from otelcov.runs.spans import Side
 from otelcov.runs.tree import Node, failure, same_step
 
 
@@ -80,7 +79,7 @@ def span_name(nodes: list[Node]) -> str | None:
     return name.strip() if isinstance(name, str) else None
 
 
-def span_call_id(nodes: list[Node], side: Side) -> str | None:
+def span_call_id(nodes: list[Node]) -> str | None:
     found = span_fact(nodes, "call_id")
     if found:
         return str(found)
@@ -88,13 +87,13 @@ def span_call_id(nodes: list[Node], side: Side) -> str | None:
         hidden = m.result_call_id(n.span.result) or m.result_call_id(n.span.arguments)
         if hidden:
             return hidden
-        for name, attributes in side.events.get(n.span.row, ()):
+        for name, attributes in n.side.events.get(n.span.row, ()):
             if name in ("gen_ai.tool.message", "gen_ai.choice") and isinstance(attributes.get("id"), str):
                 return str(attributes["id"])
     return None
 
 
-def merge(model_calls: list[ModelCall], executions: list[list[Node]], side: Side) -> list[ToolCall]:
+def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[ToolCall]:
     """All tool calls of one run in canonical order. `model_calls` are sorted and know their turns."""
     calls = _asked(model_calls)
     by_id: dict[str, list[ToolCall]] = {}
@@ -104,8 +103,9 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]], side: Side
     _answers(model_calls, calls, by_id)
     spanless: dict[int, ToolCall] = {id(c): c for c in calls}
     rest = []
-    for nodes in executions:
-        call_id = span_call_id(nodes, side)
+    ids = [span_call_id(nodes) for nodes in executions]
+    strangers = not any(i in by_id for i in ids if i)  # the spans' ids are another namespace than the messages'
+    for nodes, call_id in zip(executions, ids, strict=True):
         hit = next((c for c in by_id.get(call_id, ()) if id(c) in spanless), None) if call_id else None
         if hit is None:
             rest.append((nodes, call_id))
@@ -113,7 +113,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]], side: Side
             del spanless[id(hit)]
             _attach(hit, nodes)
     for nodes, call_id in rest:
-        hit = _match(nodes, call_id, spanless)
+        hit = _match(nodes, None if strangers else call_id, spanless)
         if hit is not None:
             del spanless[id(hit)]
             _attach(hit, nodes)
@@ -143,7 +143,7 @@ def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
             call.asked_by, call.turn, call.position = mc, mc.turn, position
             call.agent = mc.agent
             call.start = call.end = mc.end
-            call.evidence.add("event" if mc.side.events.get(mc.node.span.row) else "message")
+            call.evidence.add("event" if mc.node.side.events.get(mc.node.span.row) else "message")
             out.append(call)
     return out
 
@@ -217,7 +217,7 @@ def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCal
                 if hit is not None:
                     del open_calls[id(hit)]
                     hit.answer, hit.result_of = result, mc
-                    hit.evidence.add("event" if mc.side.events.get(mc.node.span.row) else "message")
+                    hit.evidence.add("event" if mc.node.side.events.get(mc.node.span.row) else "message")
             else:
                 unkeyed.append(result)
     # Results without ids come in the order of the requests; the newest belong to the newest.
@@ -339,7 +339,7 @@ class Outcome:
         self.result: Any = None
 
 
-def outcome(call: ToolCall, side: Side, spans_shown: bool, model_calls: list[ModelCall], soft: tuple[str, ...]) -> Outcome:
+def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], soft: tuple[str, ...]) -> Outcome:
     """Status by the contract: executed calls are ok or error; asked for and not run is `requested`; and where nothing
     could have shown whether it ran, `unknown`."""
     out = Outcome()
@@ -349,12 +349,12 @@ def outcome(call: ToolCall, side: Side, spans_shown: bool, model_calls: list[Mod
     if call.nodes:
         raw = span_fact(call.nodes, "result")
         if raw is None:
-            raw = _event_result(call.nodes, side)
+            raw = _event_result(call.nodes)
         if raw is not None:
             value, flagged = m.result(raw)
         if flagged is None and span_fact(call.nodes, "tool_error") is not None and str(span_fact(call.nodes, "tool_error")).lower() in ("true", "1"):
             flagged = True
-        failed = next((f for n in call.nodes if (f := failure(n, side)) is not None), None)
+        failed = next((f for n in call.nodes if (f := failure(n)) is not None), None)
         if failed is not None:
             out.status, out.error_kind, out.error_type, out.message = "error", "hard", _error_type(failed, call.nodes), failed[1]
     flagged_by = flagged
@@ -413,9 +413,9 @@ def _schema(value: dict[str, Any]) -> bool:
     return isinstance(value.get("properties"), dict) and value.get("type") in ("object", None)
 
 
-def _event_result(nodes: list[Node], side: Side) -> Any:
+def _event_result(nodes: list[Node]) -> Any:
     for node in nodes:
-        for name, attributes in side.events.get(node.span.row, ()):
+        for name, attributes in node.side.events.get(node.span.row, ()):
             if name == "gen_ai.choice":
                 raw = attributes.get("message", attributes.get("content"))
                 if raw is not None:

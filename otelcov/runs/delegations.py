@@ -19,10 +19,10 @@ from otelcov.runs.calls import ToolCall, span_fact
 from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node, placeholder
 
-_TO = re.compile(r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$", re.I)
-_ASK = re.compile(r"^(?:ask|call|consult|invoke|run|query|use|talk_to|contact|dispatch|task)_(?P<to>\w+)$", re.I)
+TO = re.compile(r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$", re.I)
+ASK = re.compile(r"^(?:ask|call|consult|invoke|run|query|use|talk_to|contact|dispatch|task)_(?P<to>\w+)$", re.I)
 _BY_ARGUMENT = frozenset({"transfertoagent", "handofftoagent", "delegateworktocoworker", "askquestiontocoworker", "delegatetoagent", "handoff", "transferagent", "delegatetask", "sendmessagetoagent", "sendtask"})
-_TARGETS = ("agent_name", "coworker", "agent", "target_agent", "to_agent", "recipient", "target", "name", "agentName")
+_TARGETS = ("to_agent", "agent_name", "coworker", "agent", "target_agent", "recipient", "target", "name", "agentName")
 
 
 @dataclass(slots=True)
@@ -98,7 +98,7 @@ def _is_workflow(node: Node) -> bool:
 
 def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set[int], model_calls: list[ModelCall]) -> Delegation | None:
     name = call.name or ""
-    match = _TO.match(name.replace("-", "_").replace(" ", "_"))
+    match = TO.match(name.replace("-", "_").replace(" ", "_"))
     if match is not None and match.group("back"):
         target = known.get(bare(match.group("to")))
         if target is not None or not call.nodes:
@@ -121,9 +121,16 @@ def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set
     if target is None and squeezed in _BY_ARGUMENT:
         raw = call.arguments if call.arguments is not None else (span_fact(call.nodes, "arguments") if call.nodes else None)
         said = _argument_target(raw)
-        if said is not None and (bare(said) in known or squeezed in ("delegateworktocoworker", "askquestiontocoworker", "transfertoagent", "handofftoagent")):
+        explicit = squeezed in ("delegateworktocoworker", "askquestiontocoworker", "transfertoagent", "handofftoagent") or (squeezed == "handoff" and not known)
+        if said is not None and (bare(said) in known or explicit):
             target = known.get(bare(said), said)
-            form = "handoff" if squeezed in ("transfertoagent", "handofftoagent") else "tool"
+            form = "handoff" if squeezed in ("transfertoagent", "handofftoagent", "handoff") else "tool"
+        elif said is None and squeezed in ("transfertoagent", "handofftoagent"):
+            following = next((n for n in nodes if n.own_agent and n.own_agent != call.agent and n.start >= call.start), None)
+            if following is not None:
+                used.add(id(following))
+            call.delegates_to = following.own_agent if following is not None and following.own_agent else ""
+            return Delegation(call.agent, call.delegates_to or None, "handoff", name, _status(call), call.start, call, following)
         elif said is None and squeezed in ("delegateworktocoworker", "askquestiontocoworker"):
             call.delegates_to = ""
             return Delegation(call.agent, None, "tool", name, _status(call), call.start, call)
@@ -136,19 +143,30 @@ def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set
         else:
             target = _node_named(match.group("to"), call, nodes)
     if target is None:
-        asked = _ASK.match(name)
+        asked = ASK.match(name)
         if asked is not None and not call.nodes:
             candidate = known.get(bare(asked.group("to")))
             if candidate is not None and candidate != call.agent and _works_after(candidate, call, model_calls):
                 target = candidate
             elif candidate is None and _child_thread(call, model_calls) and call.agent is None and not known:
                 target = asked.group("to")
+    if target is None and call.nodes and _loop_below(call.nodes[0], match is not None or ASK.match(name) is not None):
+        named = match or ASK.match(name)
+        target = named.group("to") if named is not None else None
+        call.delegates_to = target or ""
+        return Delegation(call.agent, target, "tool", name, _status(call), call.start, call)
     if target is None or (target == call.agent and found is None):
         return None
     call.delegates_to = target
     if form == "tool" and match is not None and found is None and call.nodes:
         form = "handoff"
     return Delegation(call.agent, target, form, name, _status(call), call.start, call, found)
+
+
+def _loop_below(node: Node, says_so: bool) -> bool:
+    """A model and tools at work inside a tool's span: an agent, though nobody named it."""
+    kinds = {n.kind for n in node.below() if n.own_agent is None}
+    return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
 
 
 def _status(call: ToolCall) -> str:
@@ -224,7 +242,7 @@ def _handoffs(nodes: list[Node], calls: list[ToolCall], found: list[Delegation],
         if same is not None and same.call is not None:
             same.node = node
             continue
-        asked = next((c for c in calls if c.delegates_to is None and c.agent == source and not c.nodes and (x := _TO.match((c.name or "").replace("-", "_").replace(" ", "_"))) is not None and (target is None or bare(x.group("to")) == bare(target) or bare(x.group("to")).startswith(bare(target)))), None)
+        asked = next((c for c in calls if c.delegates_to is None and c.agent == source and not c.nodes and (x := TO.match((c.name or "").replace("-", "_").replace(" ", "_"))) is not None and (target is None or bare(x.group("to")) == bare(target) or bare(x.group("to")).startswith(bare(target)))), None)
         if asked is not None:
             asked.delegates_to = target or ""
         if taken is not None:

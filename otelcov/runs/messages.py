@@ -530,6 +530,8 @@ _TASK = re.compile(r"^\s*Current Task:(.*?)\n\s*\n?This is the expected criteria
 
 def own_words(text: str | None) -> str | None:
     """What the user said, without the prompt that a framework (CrewAI) wraps around it."""
+    if text == "Handle the requests as specified in the System Instruction.":
+        return ""  # what Google's ADK sends to a model where the user said nothing
     hit = _TASK.match(text) if text and "Current Task:" in text else None
     return hit.group(1).strip() if hit else text
 
@@ -590,6 +592,8 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
         return _unwrap(value["inputs"])
     if keys == {"tool_name", "arguments"} and isinstance(value["arguments"], dict):
         return value["arguments"]
+    if keys == {"kwargs"} and isinstance(value["kwargs"], dict):
+        return {k: v for k, v in value["kwargs"].items() if k != "ctx"}
     if keys == {"args", "kwargs"} and isinstance(value["kwargs"], dict) and not value["args"]:
         return value["kwargs"]
     if keys >= {"name", "arguments"} and keys <= {"name", "arguments", "meta", "_meta", "task"} and isinstance(value["arguments"], dict):
@@ -629,6 +633,12 @@ def result(raw: Value) -> tuple[Value, bool | None]:
             value = value["data"]
         elif "tool_call_id" in value and "content" in value:
             value = value["content"]
+        elif "tool_output" in value and "tool_name" in value:
+            value = value["tool_output"]
+        elif set(value) == {"id", "name", "response"}:
+            value = value["response"]
+        elif isinstance(value.get("blocks"), list):
+            value = _plain(value["blocks"])
         elif set(value) <= {"output", "kwargs", "outputs"} and "output" in value:
             value = value["output"]
         elif isinstance(value.get("content"), list) and ("isError" in value or "is_error" in value or "structuredContent" in value or set(value) <= {"content", "meta", "_meta"}):

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from otelcov.dialects.base import AGENT, LLM
+from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs import messages as m
-from otelcov.runs.spans import Side, Span
+from otelcov.runs.boundaries import limits
+from otelcov.runs.spans import Span
 from otelcov.runs.tree import Node, failure, same_step
 
 _INPUT_ROLES = {"gen_ai.user.message", "gen_ai.system.message", "gen_ai.assistant.message", "gen_ai.tool.message"}
@@ -20,13 +21,17 @@ _DETAILS = "gen_ai.client.inference.operation.details"
 _NOTHING = ("", "null", "[]", "{}", "None")
 
 
+OVERWRITTEN = "overwritten"
+"""Kind of a model span that stands for several calls, each of which wrote over the one before (ADK under OpenInference)."""
+
+
 class ModelCall:
     """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
 
-    __slots__ = ("_inputs", "_outputs", "agent", "context", "cut", "end", "error", "finish", "gappy", "input_tokens", "layers", "node", "output_tokens", "request_model", "response_model", "side", "start", "text_react", "turn")
+    __slots__ = ("_inputs", "_outputs", "agent", "context", "cut", "end", "error", "finish", "gappy", "input_tokens", "layers", "node", "output_tokens", "request_model", "response_model", "start", "text_react", "turn")
 
-    def __init__(self, node: Node, layers: list[Node], side: Side) -> None:
-        self.node, self.layers, self.side = node, layers, side
+    def __init__(self, node: Node, layers: list[Node]) -> None:
+        self.node, self.layers = node, layers
         spans = [n.span for n in layers]
         outermost = layers[-1]
         self.agent = outermost.agent or node.agent
@@ -35,7 +40,7 @@ class ModelCall:
         self.response_model = _first(spans, "response_model")
         self.input_tokens: int | None = _first(spans, "input_tokens")
         self.output_tokens: int | None = _first(spans, "output_tokens")
-        self.error = failure(node, side) or next((f for n in layers[1:] if (f := failure(n, side)) is not None), None)
+        self.error = next((f for n in layers if (f := failure(n)) is not None), None)
         self.finish = next((f for s in spans if (f := _finish(s.finish)) is not None), None)
         self.cut = any(s.dropped for s in spans)
         self.turn = -1
@@ -76,10 +81,10 @@ class ModelCall:
         for node in self.layers:
             span = node.span
             candidates = []
-            pairs = self.side.families["flat_output"].get(span.row)
+            pairs = node.side.families["flat_output"].get(span.row)
             if pairs:
                 candidates.append(m.flattened_messages(pairs, "assistant"))
-            events = self.side.events.get(span.row)
+            events = node.side.events.get(span.row)
             if events:
                 candidates.append(_event_outputs(events))
             if span.output_messages and span.output_messages not in _NOTHING:
@@ -103,13 +108,13 @@ class ModelCall:
     def _is_react(self) -> bool:
         """Text actions count only where no structured tools were offered."""
         return all(n.span.definitions is None or n.span.definitions in _NOTHING for n in self.layers) and not any(
-            n.span.row in self.side.families["flat_tools"] for n in self.layers
+            n.span.row in n.side.families["flat_tools"] for n in self.layers
         )
 
     def _read_inputs(self) -> list[m.Message] | None:
         for node in self.layers:
             span = node.span
-            pairs = self.side.families["flat_input"].get(span.row)
+            pairs = node.side.families["flat_input"].get(span.row)
             if pairs:
                 flat = m.flattened_messages(pairs, "user")
                 numbers = m.first_index(pairs)
@@ -120,7 +125,7 @@ class ModelCall:
                     return whole
                 self.gappy = True
                 return flat
-            events = self.side.events.get(span.row)
+            events = node.side.events.get(span.row)
             if events:
                 found = _event_inputs(events)
                 if found:
@@ -251,9 +256,9 @@ def _as_text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else m.to_json(value)
 
 
-def model_calls(nodes: list[Node], side: Side) -> list[ModelCall]:
+def model_calls(nodes: list[Node]) -> list[ModelCall]:
     """The model calls among the nodes of one trace, by start."""
-    spans = [n for n in nodes if n.kind == LLM]
+    spans = [n for n in nodes if n.kind == LLM and not _never_sent(n)]
     if not spans:
         return []
     outer: dict[int, Node] = {}
@@ -264,20 +269,85 @@ def model_calls(nodes: list[Node], side: Side) -> list[ModelCall]:
             outer[id(n)] = above
             inner.setdefault(id(above), []).append(n)
     calls = []
+    beside = _beside([n for n in spans if id(n) not in inner])
     for n in spans:
-        if id(n) in inner:
+        if id(n) in inner or id(n) in beside:
             continue
         layers = [n]
         above = outer.get(id(n))
         while above is not None and len(inner[id(above)]) == 1:
             layers.append(above)
             above = outer.get(id(above))
-        calls.append(ModelCall(n, layers, side))
+        if len(layers) == 1 and _overwritten(n):
+            n.kind = OVERWRITTEN
+            continue
+        layers.extend(twin for twin, first in beside.values() if first is n)
+        calls.append(ModelCall(n, layers))
     for n in spans:  # an enclosing span of several calls is no call: what was asked within it is
         if len(inner.get(id(n), ())) > 1:
             n.kind = "chain"
     _aggregates(calls, nodes)
     return calls
+
+
+def _overwritten(node: Node) -> bool:
+    """More tools ran inside the span than its (last) answer asks for: there were earlier answers."""
+    ran = [x for x in node.children if x.kind == TOOL]
+    if not ran:
+        return False
+    call = ModelCall(node, [node])
+    return call.outputs is not None and len(call.requests) < len(ran)
+
+
+def _beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
+    """Spans that tell of a call another span beside them tells of: the answer has the same id, or one lies inside the
+    other's time under the same parent and comes from another instrumentation. {id(span): (span, the one that stays)}"""
+    out: dict[int, tuple[Node, Node]] = {}
+    answers: dict[str, Node] = {}
+    for n in leaves:
+        answer = n.span.response_id
+        if answer:
+            first = answers.setdefault(answer, n)
+            if first is not n and first.span.scope != n.span.scope:
+                out[id(n)] = (n, first)
+    families: dict[int, list[Node]] = {}
+    for n in leaves:
+        if id(n) not in out:
+            families.setdefault(id(n.parent), []).append(n)
+    for family in families.values():
+        if len({n.span.scope for n in family}) < 2:
+            continue
+        taken: set[int] = {id(first) for _, first in out.values()}
+        for n in family:
+            for other in family:
+                if (
+                    other is not n
+                    and id(other) not in out
+                    and id(n) not in out
+                    and id(other) not in taken
+                    and id(n) not in taken
+                    and other.span.scope != n.span.scope
+                    and not (other.span.response_id and n.span.response_id)
+                    and other.start <= n.start
+                    and n.end <= other.end
+                    and n.end > n.start
+                ):
+                    out[id(n)] = (n, other)
+                    taken.add(id(other))
+                    break
+    return out
+
+
+def _never_sent(node: Node) -> bool:
+    """A span of a call that the framework's own limit stopped before it was made."""
+    span = node.span
+    if span.input_tokens is not None or span.response_model is not None or span.output_messages:
+        return False
+    failed = failure(node)
+    if failed is None or span.request_model is not None or not limits(f"{failed[0]}: {failed[1]}"):
+        return False
+    node.kind = "chain"
+    return True
 
 
 def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:

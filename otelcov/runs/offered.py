@@ -6,13 +6,12 @@ import re
 from typing import Any
 
 from otelcov.runs import messages as m
-from otelcov.runs.spans import Side
 from otelcov.runs.tree import Node
 
 _cache: dict[str, frozenset[str]] = {}
 
 
-def offered(nodes: list[Node], side: Side) -> set[str] | None:
+def offered(nodes: list[Node]) -> set[str] | None:
     """Names of all tools that any step of the run was offered; None where no span says."""
     found: set[str] = set()
     told = False
@@ -23,7 +22,7 @@ def offered(nodes: list[Node], side: Side) -> set[str] | None:
             if names is not None:
                 found |= names
                 told = told or bool(names)
-        pairs = side.families["flat_tools"].get(node.span.row)
+        pairs = node.side.families["flat_tools"].get(node.span.row)
         if pairs:
             for path, value in pairs:
                 if path.endswith("json_schema") and isinstance(value, str):

@@ -10,7 +10,8 @@ import polars as pl
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS
 from otelcov.runs.assemble import assemble
-from otelcov.runs.fragments import Fragment, fragments, join
+from otelcov.runs.fragments import Fragment, fragments
+from otelcov.runs.joining import join, joints, waits
 from otelcov.runs.spans import read, traces
 from otelcov.runs.tree import Trace, name_agents
 
@@ -26,6 +27,7 @@ def reconstruct(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.Data
     rows: list[dict[str, Any]] = []
     waiting: list[Fragment] = []
     frames: list[pl.DataFrame] = []
+    where = joints(frame)
     for part in _batches(frame):
         mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
         found, side = read(part, mine)
@@ -33,14 +35,14 @@ def reconstruct(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.Data
             trace = Trace(trace_spans, side)
             name_agents(trace)
             for fragment in fragments(trace):
-                if fragment.loose or side.links:
+                if waits(fragment, where):
                     waiting.append(fragment)
                 else:
                     rows.append(assemble([fragment], config, now_ns))
         if len(rows) > 20_000:
             frames.append(_frame(rows))
             rows = []
-    for group in join(waiting):
+    for group in join(waiting, where):
         rows.append(assemble(group, config, now_ns))
     frames.append(_frame(rows))
     return pl.concat(frames).sort("start_unix_nano", "run_id", nulls_last=True)

@@ -49,6 +49,7 @@ class Span(NamedTuple):
     response_model: str | None
     input_tokens: int | None
     output_tokens: int | None
+    response_id: str | None
     finish: str | None
     input_messages: str | None
     output_messages: str | None

@@ -19,10 +19,11 @@ CONTROL_FLOW = re.compile(
 class Node:
     """A span in its tree. `kind` and `agent` start as the dialects' answer and end as what the tree says."""
 
-    __slots__ = ("agent", "children", "end", "kind", "orphan", "own_agent", "parent", "span", "start")
+    __slots__ = ("agent", "children", "end", "kind", "orphan", "own_agent", "parent", "side", "span", "start")
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: Span, side: Side) -> None:
         self.span = span
+        self.side = side
         self.kind = span.kind
         self.parent: Node | None = None
         self.children: list[Node] = []
@@ -50,12 +51,11 @@ class Node:
 class Trace:
     """One trace's nodes by (start, span id); `roots` have no parent here."""
 
-    __slots__ = ("nodes", "roots", "side", "trace_id")
+    __slots__ = ("nodes", "roots", "trace_id")
 
     def __init__(self, spans: list[Span], side: Side) -> None:
         self.trace_id = spans[0].trace_id
-        self.side = side
-        self.nodes = [Node(s) for s in spans]
+        self.nodes = [Node(s, side) for s in spans]
         by_id = {n.span.span_id: n for n in self.nodes}
         for node in self.nodes:
             parent_id = node.span.parent_span_id
@@ -166,33 +166,33 @@ def _name_graph_nodes(trace: Trace) -> None:
                 break
 
 
-def exceptions(node: Node, side: Side) -> list[tuple[str, str]]:
+def exceptions(node: Node) -> list[tuple[str, str]]:
     """Real exceptions of a span: control flow left out."""
-    found = side.exceptions.get(node.span.row)
+    found = node.side.exceptions.get(node.span.row)
     if not found:
         return []
     return [(t, m) for t, m in found if not CONTROL_FLOW.search(t) and not CONTROL_FLOW.match(m)]
 
 
-def control_flow(node: Node, side: Side) -> bool:
+def control_flow(node: Node) -> bool:
     """Is the span's ERROR status only a framework's way to move on?"""
     span = node.span
     if span.error_type and CONTROL_FLOW.search(span.error_type):
         return True
-    if any(CONTROL_FLOW.search(t) or CONTROL_FLOW.match(m) for t, m in side.exceptions.get(span.row, ())):
+    if any(CONTROL_FLOW.search(t) or CONTROL_FLOW.match(m) for t, m in node.side.exceptions.get(span.row, ())):
         return True
     return bool(span.status_message and CONTROL_FLOW.search(span.status_message[:200]))
 
 
-def failure(node: Node, side: Side) -> tuple[str, str] | None:
+def failure(node: Node) -> tuple[str, str] | None:
     """(error type, message) if the span says that it failed."""
     span = node.span
-    thrown = exceptions(node, side)
-    if span.status_code == 2 and not control_flow(node, side):
+    thrown = exceptions(node)
+    if span.status_code == 2 and not control_flow(node):
         if thrown:
             return (span.error_type or thrown[-1][0], "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]))
         return (span.error_type or "", span.status_message or "")
-    if thrown and not control_flow(node, side):
+    if thrown and not control_flow(node):
         return thrown[-1][0], "\n".join(f"{t}: {m}" for t, m in thrown)
     return None
 

@@ -1,0 +1,17 @@
+"""LlamaIndex under OpenInference and OpenLLMetry: preparation that looks like a model call, tools that look like tasks."""
+
+import polars as pl
+
+from otelcov.dialects.base import OTHER, TOOL, Dialect, first, json_text
+
+_TASK = pl.col("traceloop.span.kind").str.to_lowercase() == "task"
+_TOOL = _TASK & pl.col("tool.name").is_not_null()
+
+LLAMA_INDEX = Dialect(
+    name="llama-index",
+    kind=pl.when(pl.col("span.name").str.contains(r"\._prepare_") & (pl.col("openinference.span.kind").str.to_uppercase() == "LLM")).then(pl.lit(OTHER))
+    .when(_TOOL).then(pl.lit(TOOL)),
+    arguments=pl.when(_TOOL).then(first("tool.arguments")),
+    result=pl.when(_TOOL).then(first("traceloop.entity.output")),
+    call_id=pl.when(_TOOL).then(json_text("traceloop.entity.output", "tool_id")),
+)

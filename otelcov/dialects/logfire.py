@@ -1,0 +1,30 @@
+"""Logfire's own instrumentations: span names are templates, facts stand in plain attributes."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, OTHER, TOOL, Dialect, first, scope
+
+_AGENTS = scope(r"^logfire\.openai_agents$")
+_TEMPLATE = pl.col("logfire.msg_template")
+_TOOL = _AGENTS & _TEMPLATE.str.starts_with("Function: ")
+_AGENT = _AGENTS & _TEMPLATE.str.starts_with("Agent run: ")
+
+LOGFIRE = Dialect(
+    name="logfire",
+    # A pending span is an early copy of one that is still open; the finished one follows under another id.
+    kind=pl.when(pl.col("logfire.span_type") == "pending_span").then(pl.lit(OTHER))
+    .when((pl.col("logfire.span_type") == "log") & pl.col("logfire.msg").str.contains("^streaming response from")).then(pl.lit(OTHER))
+    .when(_AGENT).then(pl.lit(AGENT))
+    .when(_TOOL).then(pl.lit(TOOL))
+    .when(_AGENTS & _TEMPLATE.str.starts_with("Handoff: ")).then(pl.lit(HANDOFF))
+    .when(_AGENTS & _TEMPLATE.str.contains("^(OpenAI Agents trace|Task|Turn)")).then(pl.lit(CHAIN)),
+    agent=pl.when(_AGENT).then(first("name")),
+    tool=pl.when(_TOOL).then(first("name")),
+    arguments=pl.when(_TOOL).then(first("input")),
+    result=pl.when(_TOOL).then(first("output")),
+    input_messages=pl.when(_AGENTS).then(first("events")),
+    definitions=pl.when(_AGENT).then(first("tools")),
+    conversation=pl.when(_AGENTS & (first("group_id") != "null")).then(first("group_id")),
+    from_agent=pl.when(_AGENTS).then(first("from_agent")),
+    to_agent=pl.when(_AGENTS).then(first("to_agent")),
+)

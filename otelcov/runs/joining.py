@@ -1,0 +1,290 @@
+"""Stage two: the parts of runs that lie in several traces, put together.
+
+Whole traces never come here. What does: model calls without anything above them (an instrumentation that opens a trace
+for each), traces joined by span links, and an agent called as a tool whose span started a trace of its own. Parts are
+joined by what the spans themselves say - a call that brings results for tools another call asked for continues it -
+and never by closeness in time alone.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs import messages as m
+from otelcov.runs.calls import span_call_id
+from otelcov.runs.delegations import ASK, TO, bare
+from otelcov.runs.fragments import Fragment
+from otelcov.runs.models import ModelCall
+from otelcov.runs.tree import Node
+
+SLACK_NS = 5_000_000_000  # how long after a run's last span a link may still carry it on
+_JITTER_NS = 1_000_000
+
+Unite = Callable[[Fragment, Fragment], None]
+
+
+@dataclass(slots=True)
+class Joints:
+    """What a batch of traces shows, before any tree is built, of where parts may meet."""
+
+    edges: list[tuple[int, bytes, bytes, bytes]] = field(default_factory=list)  # (start, trace, linked trace, linked span)
+    ends: dict[bytes, int] = field(default_factory=dict)
+    linked: set[bytes] = field(default_factory=set)
+    hosted: set[str] = field(default_factory=set)  # bare names that a tool call seems to call an agent by
+
+
+_HOST = re.compile(r"(?:ask|consult|call|invoke|run|query|use|talk_to|contact|(?:delegate|transfer|handoff|hand_off|send|route)(?:_\w+?)??_to)_(\w+)", re.I)
+
+
+def joints(frame: pl.DataFrame) -> Joints:
+    """One look over all spans (SPANS columns)."""
+    out = Joints()
+    for name in frame["name"].unique().to_list():
+        hit = _HOST.search(name or "")
+        if hit is not None:
+            out.hosted.add(bare(hit.group(1)))
+    links = (
+        frame.lazy()
+        .filter(pl.col("links").list.len() > 0)
+        .select("trace_id", "start_time_unix_nano", target=pl.col("links").list.eval(pl.element().struct.field("trace_id")), span=pl.col("links").list.eval(pl.element().struct.field("span_id")))
+        .filter(pl.col("target").list.n_unique() == 1)  # a span that links many traces gathers them, it continues none
+        .select("trace_id", "start_time_unix_nano", target=pl.col("target").list.first(), span=pl.col("span").list.first())
+        .filter((pl.col("target") != pl.col("trace_id")) & pl.col("target").is_not_null())
+        .unique()
+        .collect()
+    )
+    if links.height:
+        known = pl.concat([links["trace_id"], links["target"]]).unique()
+        times = frame.lazy().filter(pl.col("trace_id").is_in(known.implode())).group_by("trace_id").agg(pl.max_horizontal("end_time_unix_nano", "start_time_unix_nano").max().alias("end")).collect()
+        out.ends = dict(times.iter_rows())
+        out.edges = sorted((start or 0, trace, target, span) for trace, start, target, span in links.iter_rows() if target in out.ends)
+        out.linked = {t for _, trace, target, _ in out.edges for t in (trace, target)}
+    return out
+
+
+def waits(part: Fragment, where: Joints) -> bool:
+    """May this fragment be a part of a larger run?"""
+    return part.loose or part.trace_id in where.linked or _guest(part, where) is not None or bool(_hosts(part, where))
+
+
+def _guest(part: Fragment, where: Joints) -> str | None:
+    root = part.root
+    if not where.hosted or root.kind != AGENT or root.orphan or root.own_agent is None:
+        return None
+    return bare(root.own_agent) if bare(root.own_agent) in where.hosted else None
+
+
+def _hosts(part: Fragment, where: Joints) -> list[tuple[str, Node]]:
+    """Tool spans that seem to call an agent and show nothing of its work."""
+    if not where.hosted:
+        return []
+    out = []
+    for n in part.nodes:
+        if n.kind == TOOL and not any(c.kind in (AGENT, LLM) for c in n.below()):
+            hit = _HOST.search(n.span.tool or n.span.name)
+            if hit is not None:
+                out.append((bare(hit.group(1)), n))
+    return out
+
+
+def join(parts: list[Fragment], where: Joints) -> list[list[Fragment]]:
+    """Groups of fragments, one a run, each group earliest first."""
+    group = {id(p): [p] for p in parts}
+
+    def unite(a: Fragment, b: Fragment) -> None:
+        one, two = group[id(a)], group[id(b)]
+        if one is not two:
+            one.extend(two)
+            for p in two:
+                group[id(p)] = one
+
+    parts.sort(key=lambda p: (p.start, p.trace_id, p.root.span.span_id))
+    _links(parts, where, unite)
+    _agents_as_tools(parts, where, unite)
+    loose = [p for p in parts if p.loose]
+    if len(loose) > 1:
+        _twins(loose, unite)
+        loose = [p for p in loose if p.calls or p.root.kind == TOOL]
+        _children(loose, _continued(loose, unite), unite)
+    seen: set[int] = set()
+    out = []
+    for p in parts:
+        g = group[id(p)]
+        if id(g) not in seen:
+            seen.add(id(g))
+            g.sort(key=lambda f: (f.start, f.trace_id, f.root.span.span_id))
+            out.append(g)
+    return out
+
+
+def _links(parts: list[Fragment], where: Joints, unite: Unite) -> None:
+    """Traces connected by links are one run, also through traces that hold no step (a message bus)."""
+    if not where.edges:
+        return
+    leader = {t: t for t in where.linked}
+    end = dict(where.ends)
+
+    def find(t: bytes) -> bytes:
+        while leader[t] != t:
+            leader[t] = t = leader[leader[t]]
+        return t
+
+    for start, trace, target, _ in where.edges:
+        a, b = find(target), find(trace)
+        if a != b and start <= end[a] + SLACK_NS:
+            leader[b] = a
+            end[a] = max(end[a], end[b])
+    nodes = {(p.trace_id, n.span.span_id): n for p in parts if p.trace_id in where.linked for n in p.nodes}
+    first: dict[bytes, Fragment] = {}
+    for p in parts:
+        if p.trace_id in where.linked:
+            head = first.setdefault(find(p.trace_id), p)
+            unite(head, p)
+    for _, trace, target, span in where.edges:
+        node = nodes.get((target, span))
+        if node is None or find(trace) != find(target):
+            continue
+        for p in parts:
+            if p.trace_id == trace and p.root.parent is None and p.root.span.row in p.root.side.links:
+                p.root.parent = node  # for agents and delegations, what was linked lies below
+
+
+def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None:
+    """An agent that ran in a trace of its own within the time of a tool call that bears its name."""
+    guests = [(name, p) for p in parts if (name := _guest(p, where)) is not None]
+    if not guests:
+        return
+    hosts: dict[str, list[tuple[Node, Fragment]]] = {}
+    for p in parts:
+        for name, node in _hosts(p, where):
+            hosts.setdefault(name, []).append((node, p))
+    for name, guest in guests:
+        fitting = [(n, p) for n, p in hosts.get(name, ()) if p is not guest and n.start <= guest.start + _JITTER_NS and guest.end <= n.end + _JITTER_NS and n.span.service == guest.root.span.service]
+        if not fitting:
+            continue
+        node, host = max(fitting, key=lambda x: (_said_to(x[0], guest), x[0].start))
+        if len(fitting) > 1 and not _said_to(node, guest):
+            continue  # several calls could have made it, and nothing tells which
+        unite(host, guest)
+        guest.root.parent = node
+        node.children.append(guest.root)
+
+
+def _said_to(node: Node, guest: Fragment) -> bool:
+    words = next((x.text for c in guest.calls[:1] for x in c.inputs or [] if x.role == "user" and x.text), None)
+    raw = node.span.arguments
+    if raw is None:
+        raw = next((str(a.get("content")) for e, a in node.side.events.get(node.span.row, ()) if e == "gen_ai.tool.message"), None)
+    return bool(words and raw and words.strip() in raw)
+
+
+def _twins(loose: list[Fragment], unite: Unite) -> None:
+    """Two instrumentations of one client, each with a trace of its own: the answer's id is the same, or - where a call
+    failed before there was one - one lies within the other's time."""
+    answers: dict[str, Fragment] = {}
+    last: dict[str | None, list[Fragment]] = {}
+    for p in loose:
+        if not p.calls:
+            continue
+        answer = p.root.span.response_id
+        twin = None
+        if answer:
+            twin = answers.setdefault(answer, p)
+        else:
+            recent = last.setdefault(p.root.span.service, [])
+            fitting = [q for q in recent if q.end >= p.end and q.root.span.scope != p.root.span.scope and q.calls and not q.root.span.response_id]
+            twin = fitting[0] if len(fitting) == 1 else p
+            last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
+        if twin is p or twin is None or twin.root.span.scope == p.root.span.scope:
+            continue
+        keep, drop = (p, twin) if twin.calls and p.calls[0].outputs and not twin.calls[0].outputs else (twin, p)
+        if keep.calls and drop.calls:
+            keep.calls = [ModelCall(keep.calls[0].node, [*keep.calls[0].layers, *drop.calls[0].layers])]
+            drop.calls = []
+            if answer:
+                answers[answer] = keep
+            unite(keep, drop)
+
+
+def _tail(call: ModelCall) -> tuple[list[str], list[m.Message]] | None:
+    """Ids of the results that this call's input ends with, or None where it ends with a new user message."""
+    inputs = call.inputs
+    if not inputs:
+        return None
+    last = next((i for i in range(len(inputs) - 1, -1, -1) if inputs[i].role == "assistant" and inputs[i].requests), None)
+    if last is None:
+        return None
+    after = inputs[last + 1 :]
+    if any(x.role in ("user", "assistant") and not x.results for x in after):
+        return None
+    ids = [r.id for x in after for r in x.results if r.id] or [r.id for r in inputs[last].requests if r.id]
+    return ids, inputs[: last + 1]
+
+
+def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
+    """Join by results brought for tools asked. Returns the follower of each fragment."""
+    asked: dict[str, Fragment] = {}
+    openings: dict[str, Fragment] = {}
+    followers: dict[int, Fragment] = {}
+    for p in loose:
+        for call in p.calls:
+            ending = _tail(call)
+            if ending is not None:
+                ids, history = ending
+                before = next((asked[i] for i in ids if i in asked), None)
+                if before is None and not ids:
+                    before = openings.get(_print_of(history))
+                if before is not None and before is not p and before.root.span.service == p.root.span.service:
+                    followers[id(before)] = p
+                    unite(before, p)
+        for call in p.calls:
+            for r in call.requests:
+                if r.id:
+                    asked[r.id] = p
+            if call.requests and not any(r.id for r in call.requests):
+                openings[_print_of([*(call.inputs or []), *(call.outputs or [])])] = p
+        if p.root.kind == TOOL:
+            call_id = span_call_id([p.root])
+            if call_id and call_id in asked:
+                unite(asked[call_id], p)
+    return followers
+
+
+def _print_of(history: list[m.Message]) -> str:
+    return m.to_json([(x.role, x.text or "", [(r.name, r.arguments) for r in x.requests]) for x in history])
+
+
+def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:
+    """Model calls made by a delegation: they fall between a request and the call that brings its result, and their
+    user's words are the request's arguments - or cannot be seen, and the tool's name says that it delegates."""
+    starts = [p.start for p in loose]
+    continued = {id(p) for p in followers.values()}
+    for p in loose:
+        after = followers.get(id(p))
+        if after is None or not p.calls:
+            continue
+        requests = p.calls[-1].requests
+        lo, hi = bisect_left(starts, p.end), bisect_right(starts, after.start)
+        for child in loose[lo:hi]:
+            if child is after or child is p or id(child) in continued or not child.calls or child.end > after.start + _JITTER_NS:
+                continue
+            if child.root.span.service == p.root.span.service and any(_calls_for(r, child) for r in requests):
+                unite(p, child)
+
+
+def _calls_for(request: m.Request, child: Fragment) -> bool:
+    name = (request.name or "").replace("-", "_").replace(" ", "_")
+    inputs = child.calls[0].inputs
+    words = next((x.text for x in inputs or [] if x.role == "user" and x.text), None)
+    if words is not None:
+        arguments, text = m.arguments(request.arguments)
+        said = " ".join(v for v in (arguments or {}).values() if isinstance(v, str)) or (text or "")
+        if said.strip():
+            return said.strip() in words or words.strip() in said
+    return (TO.match(name) or ASK.match(name)) is not None
