@@ -21,7 +21,8 @@ from otelcov.ground.schemas import LOGS
 from otelcov.runs import messages as m
 from otelcov.runs.assemble import _root
 from otelcov.runs.delegations import coworker_agents
-from otelcov.runs.fragments import Fragment, fragments, join
+from otelcov.runs.fragments import Fragment, fragments
+from otelcov.runs.joining import join, joints, waits
 from otelcov.runs.models import ModelCall
 from otelcov.runs.reconstruct import _batches
 from otelcov.runs.spans import read, traces
@@ -83,6 +84,7 @@ def dialogues(
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
     found: dict[str, Dialogue] = {}
     waiting: list[Fragment] = []
+    where = joints(frame)
     for part in _batches(frame):
         mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
         rows, side = read(part, mine)
@@ -90,11 +92,11 @@ def dialogues(
             trace = Trace(trace_spans, side)
             name_agents(trace)
             for fragment in fragments(trace):
-                if fragment.loose or side.links:
+                if waits(fragment, where):
                     waiting.append(fragment)
                 else:
                     _add(found, [fragment], config)
-    for group in join(waiting):
+    for group in join(waiting, where):
         _add(found, group, config)
     return found
 
