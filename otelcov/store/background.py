@@ -6,6 +6,7 @@ tried again. A store of a newer format or a bug does stop it, and with it the co
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -78,7 +79,7 @@ class Background:
         """One batch; False if it failed and is to be tried again."""
         try:
             written = committer.step(self.batch_bytes)
-        except (StoreError, OSError) as error:
+        except (StoreError, OSError, sqlite3.Error) as error:
             self.on_failure(str(error))
             return False
         except BaseException as error:

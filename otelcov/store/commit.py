@@ -12,25 +12,28 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collector.inbox import DAMAGED, Batch, Inbox
+from collector.wire import Undecodable
 from otelcov.ground.errors import StoreError
 from otelcov.store import layout, partitions
 from otelcov.store.tables import PARTITION, Table, Tables, arrow_schema, create, stored
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from deltalake.transaction import AddAction, RemoveAction
 
-    from collector.inbox import Inbox
     from collector.segment import Row
 
 NEW = "new-"  # how the files begin that no upkeep has rewritten
 _TRIES = 8
+_GROUP_ROWS = 32_768
 _WRITE = {"compression": "zstd", "compression_level": 1, "store_schema": False}
 
 
@@ -57,13 +60,17 @@ class Committer:
         self.tables = create(store)
         self.box = box
         self.any_hour = any_hour
+        self.set_aside = 0  # requests that could not be decoded, kept as files
 
     def step(self, max_bytes: int = 64 << 20) -> Written | None:
         """Commit the next batch; None if nothing waits. A batch that fails stays in the inbox and comes again."""
         batch = self.box.next_batch(max_bytes)
         if batch is None:
             return None
-        written = commit(self.tables, batch.app_id, batch.number, batch.rows, self.any_hour)
+        try:
+            written = self._commit(batch.number, batch.rows)
+        except Undecodable:
+            written = self._commit(batch.number, self._without_undecodable(batch))
         self.box.done(batch)
         return written
 
@@ -74,6 +81,24 @@ class Committer:
             total = Written(total.spans + written.spans, total.logs + written.logs)
         return total
 
+    def _commit(self, number: int, rows: Sequence[Row]) -> Written:
+        return commit(self.tables, self.box.app_id, number, rows, self.any_hour)
+
+    def _without_undecodable(self, batch: Batch) -> list[Row]:
+        """Admission lets nothing in that cannot be decoded; if it did, one request must not hold up all others."""
+        kept = []
+        for i, row in enumerate(batch.rows):
+            try:
+                layout.table("spans" if row.signal == "traces" else "logs", [row])
+            except Undecodable:
+                aside = self.box.folder.parent / DAMAGED
+                aside.mkdir(exist_ok=True)
+                (aside / f"{batch.app_id}-{batch.number}-{i}.{row.signal}.pb").write_bytes(row.body)
+                self.set_aside += 1
+            else:
+                kept.append(row)
+        return kept
+
 
 def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_hour: bool) -> int:
     from deltalake import CommitProperties, PostCommitHookProperties, Transaction
@@ -81,17 +106,17 @@ def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_h
 
     if not requests:
         return 0
-    actions, count = None, 0
+    actions: list[AddAction | RemoveAction] = []
+    count = 0
     for attempt in range(_TRIES):
         table.refresh()
         if number <= table.committed(app_id):
-            return count if actions else 0
-        if actions is None:
-            laid_out = layout.table(table.name, requests)
-            count = int(laid_out.num_rows)
-            if not count:
+            return count
+        if not actions:
+            count, actions = _write(table, requests, any_hour)
+            if not actions:
                 return 0
-            actions = [_write(table, *part) for part in _parts(table, laid_out, any_hour)]
+        before = table.delta.version()
         try:
             table.delta.create_write_transaction(
                 actions,
@@ -105,58 +130,98 @@ def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_h
             failure: Exception = error
             time.sleep(0.02 * 2**attempt)
             continue
-        _sync_log(table)
+        _sync_log(table, before)
         return count
     raise StoreError(f"Couldn't commit to {table.url}: {failure}. The inbox keeps the rows; they are tried again.")
 
 
-def _parts(table: Table, rows: pa.Table, any_hour: bool) -> Iterator[tuple[str, str, pa.Table]]:
-    """The rows of each partition."""
-    import pyarrow as pa
+def _write(table: Table, requests: Sequence[Row], any_hour: bool) -> tuple[int, list[AddAction | RemoveAction]]:
+    """The rows of these requests in files, one a partition; they count from the commit that names them."""
+    files: dict[int, _File] = {}
+    count = 0
+    for rows in layout.pieces(table.name, requests):
+        hours = partitions.hours(table.name, rows, any_hour, files.keys())
+        different = np.unique(hours)
+        for hour in different.tolist():
+            part = rows if len(different) == 1 else rows.filter(hours == hour)
+            if hour not in files:
+                files[hour] = _File(table, *partitions.names(hour))
+            files[hour].add(stored(part))
+        count += rows.num_rows
+    return count, [file.close() for file in files.values()]
 
-    hour = partitions.hours(table.name, rows, any_hour)
-    different = np.unique(hour)
-    for each in different:
-        part = rows if len(different) == 1 else rows.filter(pa.array(hour == each))
-        yield (*partitions.names(int(each)), part)
 
+class _File:
+    """One Parquet file that is being written, a row group at a time while its rows are still in the caches."""
 
-def _write(table: Table, day: str, hour: str, rows: pa.Table) -> Any:
-    """A file of the table; it counts from the commit that names it."""
-    import pyarrow.parquet as pq
-    from deltalake.transaction import AddAction
-
-    path = f"day={day}/hour={hour}/{NEW}{uuid.uuid4().hex}.parquet"
-    rows = stored(rows)
-    if table.local is not None:
-        file = table.local / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(rows, file, **_WRITE)
-        _sync(file)
-        _sync(file.parent)
-        size = file.stat().st_size
-    else:
+    def __init__(self, table: Table, day: str, hour: str) -> None:
         import pyarrow as pa
+
+        self.partition = {"day": day, "hour": hour}
+        self.path = f"day={day}/hour={hour}/{NEW}{uuid.uuid4().hex}.parquet"
+        self.table = table
+        self.rows = 0
+        self.waiting: list[pa.Table] = []
+        self.waiting_rows = 0
+        self.local = table.local and table.local / self.path
+        if self.local:
+            self.local.parent.mkdir(parents=True, exist_ok=True)
+        self.sink: Any = self.local or pa.BufferOutputStream()
+        self.writer: Any = None
+
+    def add(self, rows: pa.Table) -> None:
+        self.waiting.append(rows)
+        self.waiting_rows += rows.num_rows
+        if self.waiting_rows >= _GROUP_ROWS:
+            self._write_group()
+
+    def close(self) -> AddAction:
+        from deltalake.transaction import AddAction
+
+        self._write_group()
+        self.writer.close()
+        if self.local:
+            _sync(self.local)
+            _sync(self.local.parent)
+            size = self.local.stat().st_size
+        else:
+            size = self._send()
+        stats = json.dumps({"numRecords": self.rows})
+        return AddAction(self.path, size, self.partition, time.time_ns() // 1_000_000, True, stats)
+
+    def _write_group(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if not self.waiting:
+            return
+        rows = pa.concat_tables(self.waiting).unify_dictionaries()
+        if self.writer is None:
+            times = list(partitions.TIMES[self.table.name])
+            self.writer = pq.ParquetWriter(self.sink, rows.schema, write_statistics=times, **_WRITE)
+        self.writer.write_table(rows)
+        self.rows += rows.num_rows
+        self.waiting, self.waiting_rows = [], 0
+
+    def _send(self) -> int:
+        import pyarrow.fs
         from deltalake.fs import DeltaStorageHandler
 
-        pages = pa.BufferOutputStream()
-        pq.write_table(rows, pages, **_WRITE)
-        buffer = pages.getvalue()
-        with pa.fs.PyFileSystem(DeltaStorageHandler(table.url)).open_output_stream(path) as out:
-            out.write(buffer)
-        size = buffer.size
-    stats = json.dumps({"numRecords": rows.num_rows})
-    return AddAction(path, size, {"day": day, "hour": hour}, time.time_ns() // 1_000_000, True, stats)
+        pages = self.sink.getvalue()
+        with pyarrow.fs.PyFileSystem(DeltaStorageHandler(self.table.url)).open_output_stream(self.path) as out:
+            out.write(pages)
+        return int(pages.size)
 
 
-def _sync_log(table: Table) -> None:
+def _sync_log(table: Table, before: int) -> None:
     """The inbox forgets what was committed, so the commit itself must survive a loss of power, not only the files."""
     if table.local is not None:
         table.refresh()
         log = table.local / "_delta_log"
-        entry = log / f"{table.delta.version():020}.json"
-        if entry.exists():  # of another writer's commit since, perhaps: then ours lies before it in the same folder
-            _sync(entry)
+        for version in range(before + 1, table.delta.version() + 1):  # ours is among them
+            entry = log / f"{version:020}.json"
+            if entry.exists():
+                _sync(entry)
         _sync(log)
 
 

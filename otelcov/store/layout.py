@@ -34,7 +34,7 @@ _EMPTY_IS_NULL = (
     *("trace_id", "span_id", "parent_span_id", "trace_state", "status_message", "severity_text", "event_name"),
     *("resource_schema_url", "scope_schema_url"),
 )
-_CALL_REQUESTS, _CALL_BYTES = 16, 16 << 20  # the decoder is fastest so, and holds the GIL no longer than that takes
+_CALL_REQUESTS, _CALL_BYTES = 16, 4 << 20  # the decoder is fastest so, and holds the GIL no longer than that takes
 _FRAME_BYTES = 512 << 20  # Arrow's offsets end at 2 GiB
 _SERVICE = ("service.name",)
 _ENVIRONMENT = ("deployment.environment.name", "deployment.environment")  # the older name where the newer is missing
@@ -53,17 +53,20 @@ def from_requests(
 
 
 def table(name: str, requests: Sequence[Row]) -> pa.Table:
-    """The spans or the logs of admitted requests of that signal, in a few calls of the decoder."""
+    """The spans or the logs of admitted requests of that signal, in one table."""
     import pyarrow as pa
 
+    tables = list(pieces(name, requests))
+    return pa.concat_tables(tables).unify_dictionaries() if len(tables) > 1 else tables[0]
+
+
+def pieces(name: str, requests: Sequence[Row]) -> Iterator[pa.Table]:
+    """The same, a call of the decoder at a time."""
     from collector import wire
 
     decode, schema = (wire.decode_traces, SPANS) if name == "spans" else (wire.decode_logs, LOGS)
-    tables = []
     for some in _chunks(requests):
-        decoded = decode([request.body for request in some])
-        tables.append(_columns(decoded, schema, some))
-    return pa.concat_tables(tables).unify_dictionaries() if len(tables) > 1 else tables[0]
+        yield _columns(decode([request.body for request in some]), schema, some)
 
 
 def frame(table: pa.Table, schema: pl.Schema) -> pl.DataFrame:

@@ -7,6 +7,7 @@ at most 1,000 of them a batch. All else lies in one partition, `out-of-range`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,8 +34,11 @@ def moment(table: str) -> pl.Expr:
     return pl.when(pl.col(first) > 0).then(first).otherwise(second)
 
 
-def hours(table: str, rows: Any, any_hour: bool) -> Array:
-    """The hour of each row since the epoch, -1 for out of range; `rows` is a laid-out table."""
+def hours(table: str, rows: Any, any_hour: bool, open_: Collection[int] = ()) -> Array:
+    """The hour of each row since the epoch, -1 for out of range; `rows` is a laid-out table.
+
+    `open_` are the hours that the batch has met so far: they count for how many it may have.
+    """
     first, second = (rows.column(name).to_numpy() for name in TIMES[table])
     at = np.where(first > 0, first, second)
     if any_hour:
@@ -44,10 +48,10 @@ def hours(table: str, rows: Any, any_hour: bool) -> Array:
         inside = (at + np.uint64(_PAST_NS) >= received) & (at <= received + np.uint64(_FUTURE_NS)) & (at < _LATEST_NS)
     found = np.where(inside, at // np.uint64(HOUR_NS), 0).astype(np.int64)
     found[~inside] = -1
-    different, counts = np.unique(found[inside], return_counts=True)
-    if len(different) > _MOST_HOURS:
-        keep = different[np.argsort(-counts, kind="stable")[:_MOST_HOURS]]
-        found[~np.isin(found, keep)] = -1
+    new, counts = np.unique(found[~np.isin(found, [-1, *open_])], return_counts=True)
+    room = max(0, _MOST_HOURS - len(open_))
+    if len(new) > room:
+        found[np.isin(found, new[np.argsort(-counts, kind="stable")[room:]])] = -1
     return found
 
 

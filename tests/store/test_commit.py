@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.inbox import Inbox, orphans
+from collector.inbox import Inbox, Row, orphans
 from otelcov.ground.errors import StoreError
 from otelcov.ground.windows import Window
 from otelcov.store import commit, partitions, scan, tables, upkeep
@@ -96,6 +96,17 @@ def test_an_inbox_drained_and_refilled_goes_on_counting(tmp_path: Path) -> None:
         box.close()
     assert ids(tmp_path) == [0, 1, 2, 3]
     assert len(list((tmp_path / "inbox").iterdir())) == 1  # one inbox, taken over each time
+
+
+def test_a_request_that_cannot_be_decoded_holds_up_no_other(tmp_path: Path) -> None:
+    box = Inbox.create(tmp_path / "inbox")
+    box.append([traces(span(1)), Row("traces", NOW, 1, 0, b"\xff\xff"), Row("logs", NOW, 1, 0, b"\xff"), logs("a")])
+    committer = Committer(tmp_path, box)
+    assert committer.drain() == Written(1, 1)
+    assert committer.set_aside == 2
+    assert sorted(file.read_bytes() for file in (tmp_path / "inbox" / ".damaged").iterdir()) == [b"\xff", b"\xff\xff"]
+    assert ids(tmp_path) == [1]
+    box.close()
 
 
 def test_a_window_is_what_starts_in_it(tmp_path: Path) -> None:
