@@ -147,6 +147,37 @@ class Collect(Section):
     commit_bytes: Bytes = 64 * 2**20
 
 
+class Judge(Section):
+    """Who judges, what that may cost, and what must hold. Without a model only the rules judge."""
+
+    model: str | None = None  # "openai:gpt-4o-mini", "anthropic:…"; without a prefix it is an OpenAI-compatible server's
+    base_url: str | None = None
+    api_key_env: str | None = None  # name of the variable that holds the key
+    output: Literal["prompted", "tool", "native"] = "prompted"  # how a typed answer is asked for
+    temperature: Annotated[float, Field(ge=0)] | None = 0.0
+    metrics: Names | None = None  # None: all
+    custom: Names = []  # module:name or path/to/file.py[:name]
+    concurrency: Annotated[int, Field(ge=1)] = 8
+    timeout_ns: Duration = Field(60 * windows.SECOND, alias="timeout")  # of one call
+    attempts: Annotated[int, Field(ge=1)] = 4
+    backoff_ns: Duration = Field(windows.SECOND, alias="backoff")  # before the second attempt; doubles
+    repeats: Annotated[int, Field(ge=1)] = 1
+    max_calls: Annotated[int, Field(ge=0)] | None = None
+    max_tokens: Annotated[int, Field(ge=0)] | None = None
+    price_input: Annotated[float, Field(ge=0)] | None = None  # of a million tokens, in any currency
+    price_output: Annotated[float, Field(ge=0)] | None = None
+    max_text: Annotated[int, Field(ge=100)] = 8000  # characters of one text that a judge is shown
+    min_turns: Annotated[int, Field(ge=1)] = 1  # fewer scores are not enough data
+    min_judged_pct: Percent = 50  # of the turns that a metric applies to
+    fail_on_error_severity: Literal["low", "medium", "high", "critical"] = "critical"
+    group: bool = False  # let the judge group errors by cause, too
+    otlp_endpoint: str | None = None  # gets results as events, and the judge's own traces
+    goals: dict[str, str] = {}  # by test case or conversation id
+    knowledge: list[str] = []  # facts that answers must not contradict
+    knowledge_files: list[Path] = []
+    thresholds: dict[str, float] = {}  # by metric, on the metric's own scale
+
+
 class Config(Section):
     sides: Sides = Sides()
     agents: dict[str, Agent] = {}
@@ -156,6 +187,7 @@ class Config(Section):
     thresholds: AllThresholds = AllThresholds()
     runs: Runs = Runs()
     collect: Collect = Collect()
+    judge: Judge = Judge()
 
     def side(self, environment: str | None) -> Side:
         """The side of a `deployment.environment.name`."""
