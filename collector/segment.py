@@ -15,12 +15,13 @@ import struct
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 import zstandard
 
-from collector.wire import Signal
+if TYPE_CHECKING:  # a reader of the inbox need not load the decoder
+    from collector.wire import Signal
 
 FORMAT = 1
 _SIGNALS: tuple[Signal, ...] = ("traces", "logs")

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from otelcov.store.tables import OUT_OF_RANGE
+
+if TYPE_CHECKING:
+    import numpy as np
 
 HOUR_NS = 3_600_000_000_000
 _PAST_NS, _FUTURE_NS = 30 * 24 * HOUR_NS, HOUR_NS
@@ -25,8 +27,6 @@ TIMES = {
     "logs": ("time_unix_nano", "observed_time_unix_nano"),
 }
 
-Array = np.ndarray[Any, Any]
-
 
 def moment(table: str) -> pl.Expr:
     """The time that decides where a row lies; 0 where it has none."""
@@ -34,11 +34,13 @@ def moment(table: str) -> pl.Expr:
     return pl.when(pl.col(first) > 0).then(first).otherwise(second)
 
 
-def hours(table: str, rows: Any, any_hour: bool, open_: Collection[int] = ()) -> Array:
+def hours(table: str, rows: Any, any_hour: bool, open_: Collection[int] = ()) -> np.ndarray[Any, Any]:
     """The hour of each row since the epoch, -1 for out of range; `rows` is a laid-out table.
 
     `open_` are the hours that the batch has met so far: they count for how many it may have.
     """
+    import numpy as np
+
     first, second = (rows.column(name).to_numpy() for name in TIMES[table])
     at = np.where(first > 0, first, second)
     if any_hour:
