@@ -43,6 +43,7 @@ class Dialect:
     conversation: pl.Expr | None = None
     case: pl.Expr | None = None
     error_type: pl.Expr | None = None
+    error_text: pl.Expr | None = None  # what went wrong, where an attribute tells it
     tool_error: pl.Expr | None = None  # "true" where an attribute says that the tool failed
     from_agent: pl.Expr | None = None  # of a handoff
     to_agent: pl.Expr | None = None

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, OTHER, TOOL, Dialect, first, scope
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, TOOL, Dialect, first, scope
 
 _AGENTS = scope(r"^logfire\.openai_agents$")
 _TEMPLATE = pl.col("logfire.msg_template")
@@ -16,15 +16,18 @@ LOGFIRE = Dialect(
     .when((pl.col("logfire.span_type") == "log") & pl.col("logfire.msg").str.contains("^streaming response from")).then(pl.lit(OTHER))
     .when(_AGENT).then(pl.lit(AGENT))
     .when(_TOOL).then(pl.lit(TOOL))
+    .when(_AGENTS & _TEMPLATE.str.contains("^(Responses API|Chat completion)")).then(pl.lit(LLM))
     .when(_AGENTS & _TEMPLATE.str.starts_with("Handoff: ")).then(pl.lit(HANDOFF))
     .when(_AGENTS & _TEMPLATE.str.contains("^(OpenAI Agents trace|Task|Turn)")).then(pl.lit(CHAIN)),
     agent=pl.when(_AGENT).then(first("name")),
     tool=pl.when(_TOOL).then(first("name")),
     arguments=pl.when(_TOOL).then(first("input")),
     result=pl.when(_TOOL).then(first("output")),
-    input_messages=pl.when(_AGENTS).then(first("events")),
+    input_messages=pl.when(_AGENTS).then(first("raw_input", "events")),
+    output_messages=pl.when(_AGENTS).then(first("response")),
     definitions=pl.when(_AGENT).then(first("tools")),
     conversation=pl.when(_AGENTS & (first("group_id") != "null")).then(first("group_id")),
+    error_text=pl.when(_AGENTS).then(first("error")),
     from_agent=pl.when(_AGENTS).then(first("from_agent")),
     to_agent=pl.when(_AGENTS).then(first("to_agent")),
 )

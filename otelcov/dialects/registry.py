@@ -16,8 +16,10 @@ from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.genai import GENAI, GENAI_NAMES
 from otelcov.dialects.google_adk import GOOGLE_ADK
+from otelcov.dialects.haystack import HAYSTACK
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH
+from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
 from otelcov.dialects.logfire import LOGFIRE
 from otelcov.dialects.mcp import MCP
@@ -33,6 +35,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENAI_AGENTS_TOOLS,
     CREWAI,
     LLAMA_INDEX,
+    LITELLM,
     LOGFIRE,
     OPENINFERENCE,
     VERCEL,
@@ -45,6 +48,7 @@ DIALECTS: tuple[Dialect, ...] = (
     PYDANTIC_AI,
     LANGFUSE,
     MLFLOW,
+    HAYSTACK,
     MCP,
     GENAI_NAMES,
     OPENLLMETRY_NAMES,

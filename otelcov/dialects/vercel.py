@@ -27,6 +27,7 @@ VERCEL = Dialect(
     response_id=first("ai.response.id"),
     finish=first("ai.response.finishReason", "ai.finishReason"),
     input_messages=first("ai.prompt.messages", "ai.prompt"),
+    output_messages=first("ai.response.toolCalls", "ai.response.text", "ai.response.object"),
     input=first("ai.prompt"),
     output=first("ai.response.text", "ai.result.text", "ai.response.object"),
     definitions=first("ai.prompt.tools"),

@@ -20,6 +20,9 @@ from otelcov.runs.tree import Node, control_flow, exceptions, failure, placehold
 
 Row = dict[str, Any]
 
+# By these a framework has the model hand in its answer; they call nothing (smolagents, BeeAI; pydantic-ai, OpenAI).
+ANSWERS = ("final_answer", "final_result")
+
 
 def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     """The row of one run. `group` holds its fragments, earliest first."""
@@ -34,11 +37,13 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     executions = tool_spans(nodes)
     tools = merge(calls, executions)
     handed = delegations(nodes, tools, calls)
-    tools = [t for t in tools if t.delegates_to is None]
+    answers = [t for t in tools if t.name in ANSWERS and (t.asked_by is None or not any(c.turn > t.asked_by.turn and c.agent == t.agent for c in calls))]
+    tools = [t for t in tools if t.delegates_to is None and t not in answers]
     limit = _value_limit(nodes)
     spans_shown = bool(executions)
     soft = tuple(config.runs.soft_errors)
     outcomes = [outcome(t, spans_shown, calls, soft) for t in tools]
+    hidden = any(f.hidden for f in group)
     incomplete: set[str] = set()
     visible = _tools_visible(calls, executions, incomplete)
     reasons_in_spans(nodes, limit, incomplete)
@@ -47,10 +52,12 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     input_text = _input(root, calls, limit, incomplete)
     output_text = _output(root, calls, handed, limit, incomplete)
     seen, unknown = _boundaries(root, nodes, calls, tools, outcomes, input_text, output_text, visible)
+    if _answered_in_one_span(calls, executions, root, output_text):
+        hidden = True
+        seen = [x for x in seen if x != "max_steps"]
     status = _status(nodes, root, calls, tools, outcomes)
     if "error" in seen and status == "ok":
         status = "error" if _ends_in_error(calls) else status
-    hidden = any(f.hidden for f in group)
     if hidden:
         incomplete.add("model calls share a span")
     agents = sorted({a for a in [*(n.own_agent for n in nodes), *(c.agent for c in calls), *(t.agent for t in tools), *(d.target for d in handed)] if a} - _containers(nodes, calls, tools, handed))
@@ -100,6 +107,13 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     }
 
 
+def _answered_in_one_span(calls: list[ModelCall], executions: list[list[Node]], root: Node, output: str | None) -> bool:
+    """The last model span holds the run's answer and asks for tools that ran inside it: it stands for several calls."""
+    if not calls or not calls[-1].requests or output is None or calls[-1].text != output or calls[-1].node is root:
+        return False
+    return any(calls[-1].node in nodes[0].ancestors() for nodes in executions)
+
+
 def _root(group: list[Fragment]) -> Node:
     """The step the run begins with: the root of its earliest fragment, one with an agent before loose model calls."""
     first = min(group, key=lambda f: (f.loose, f.root.orphan, f.start, f.trace_id))
@@ -128,7 +142,7 @@ def _tools_visible(calls: list[ModelCall], executions: list[list[Node]], incompl
     if not calls:
         incomplete.add("no model call visible")
         return False
-    open_ended = [c for c in blind if c.finish is None or not _final(c.finish)]
+    open_ended = [c for c in blind if c.finish is None or not _final(c.finish) or (c.google and c.finish.lower() == "stop")]
     if open_ended:
         incomplete.add("tool calls not visible")
         return len(open_ended) < len([c for c in calls if c.error is None]) and any(c.requests for c in calls)
@@ -150,7 +164,7 @@ def _value_limit(nodes: list[Node]) -> int | None:
         return None
     longest = max(lengths)
     cut = lengths[longest] > 1 and any(
-        v is not None and len(v) == longest and v[:1] in "[{" and m.parse_json(v) is None
+        v is not None and len(v) == longest and v[:1] in "[{" and m.parse_value(v) is None
         for n in nodes
         for v in (n.span.input_messages, n.span.output_messages, n.span.input, n.span.output, n.span.arguments, n.span.result, n.span.definitions)
     )
@@ -313,10 +327,7 @@ def _output(root: Node, calls: list[ModelCall], handed: list[Delegation], limit:
     last = calls[-1] if calls else None
     if last is not None and last.error is not None:
         return None
-    if last is not None and last.requests:
-        pending = True
-    else:
-        pending = False
+    pending = last is not None and any(r.name not in ANSWERS for r in last.requests)
     front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.span.definitions is None]
     for node in front:
         if node is root:
@@ -350,9 +361,9 @@ def _status(nodes: list[Node], root: Node, calls: list[ModelCall], tools: list[T
                 return "error"
     if _ends_in_error(calls) or _died_in_a_tool(calls, tools, outcomes):
         return "error"
-    if root.orphan and not (calls and calls[-1].outputs is not None and not calls[-1].requests):
+    if root.orphan and not (calls and calls[-1].text is not None and not calls[-1].requests and not _asks(calls[-1].finish)):
         return "unknown"
-    if calls and calls[-1].requests and root.kind == LLM:
+    if calls and root.kind == LLM and any(r.name not in ANSWERS for r in calls[-1].requests):
         return "unknown"
     if calls and calls[-1].outputs is None and root.kind == LLM and not (calls[-1].finish and _final(calls[-1].finish)):
         return "unknown"
@@ -361,6 +372,10 @@ def _status(nodes: list[Node], root: Node, calls: list[ModelCall], tools: list[T
     if not root.span.end and not calls:
         return "unknown"
     return "ok"
+
+
+def _asks(finish: str | None) -> bool:
+    return finish is not None and finish.lower().replace("-", "_") in ("tool_call", "tool_calls", "tool_use", "function_call")
 
 
 def _died_in_a_tool(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> bool:
@@ -461,6 +476,8 @@ def _boundaries(
         unknown |= {"length", "content_filter"} - seen
     if not calls:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"} - seen
+    if root.orphan and root.kind != LLM:
+        unknown |= {"max_steps", "cost_limit", "error", "timeout"}
     if "max_steps" not in seen and "cost_limit" not in seen:
         framed = any(n.kind in (AGENT, CHAIN) for n in nodes)
         if not framed or not calls or (calls[-1].outputs is None and calls[-1].error is None) or calls[-1].inputs is None:
@@ -490,7 +507,7 @@ def _pending(root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes
     if not calls or "error" in seen or "cost_limit" in seen or "max_steps" in seen:
         return False
     last = calls[-1]
-    if last.error is not None or not last.requests or (root.orphan and not last.node.span.kind == LLM) or (root.orphan and root.kind != LLM):
+    if last.error is not None or not [r for r in last.requests if r.name not in ANSWERS] or (root.orphan and not last.node.span.kind == LLM) or (root.orphan and root.kind != LLM):
         return False
     asked = [o for t, o in zip(tools, outcomes, strict=True) if t.asked_by is last]
     return bool(asked) and all(o.status != "error" for o in asked)

@@ -61,6 +61,17 @@ def parse_json(text: str | None) -> Value:
         return None
 
 
+def parse_value(text: str | None) -> Value:
+    """JSON, or the Python literal that some instrumentations write instead."""
+    value = parse_json(text)
+    if value is None and text and text.lstrip("[( ")[:2] in ("{'", "{}") and text[-1] in "]})":
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return None
+    return value
+
+
 def to_json(value: Value) -> str:
     """Canonical JSON text: keys sorted, no spaces."""
     return msgspec.json.encode(value, order="sorted").decode()
@@ -130,6 +141,7 @@ _WRAPPERS = (
     "update",
     "response",
     "prompts",
+    "replies",
 )
 _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruction", "system_prompt")
 
@@ -192,6 +204,9 @@ def _walk(value: Value, role: str, out: list[Message], depth: int) -> None:
     if _is_message(value):
         out.append(_message(value, role))
         return
+    if "toolName" in value or ("toolCallId" in value and ("args" in value or "input" in value)):
+        out.append(_message({"role": "assistant", "tool_calls": [value]}, role))
+        return
     if value.get("type") in _CALL_TYPES or value.get("type") in _RESULT_TYPES:
         out.append(_message({"role": "assistant" if value["type"] in _CALL_TYPES else "tool", "content": [value]}, role))
         return
@@ -207,7 +222,7 @@ def _walk(value: Value, role: str, out: list[Message], depth: int) -> None:
         inner = value.get(key)
         if inner is None:
             continue
-        if key in ("output", "outputs", "choices", "candidates", "generations", "response"):
+        if key in ("output", "outputs", "choices", "candidates", "generations", "response", "replies"):
             _walk(inner, "assistant", out, depth + 1)
         elif isinstance(inner, (dict, list, str)):
             _walk(inner, role, out, depth + 1)
@@ -303,7 +318,7 @@ def _content(content: Value, m: Message, depth: int) -> None:
         _add_text(m, content)
         return
     if isinstance(content, list):
-        if not content and m.text is None and m.role in ("user", "assistant"):
+        if not content and m.text is None and m.role == "user":
             m.text = ""
         for part in content:
             _content(part, m, depth + 1)
@@ -321,6 +336,12 @@ def _content(content: Value, m: Message, depth: int) -> None:
         if isinstance(content.get(key), dict):
             m.results.append(_result(content[key]))
             return
+    if isinstance(content.get("tool_call_result"), dict):  # Haystack
+        told = content["tool_call_result"]
+        origin = told.get("origin") if isinstance(told.get("origin"), dict) else {}
+        error = told.get("error")
+        m.results.append(Result(_str(origin.get("id")), _str(origin.get("tool_name")), _plain(told.get("result")), error if isinstance(error, bool) else None))
+        return
     if kind in _CALL_TYPES:
         request = _request(content)
         if request is not None:

@@ -65,6 +65,11 @@ class ModelCall:
         return self._inputs  # type: ignore[return-value]
 
     @property
+    def google(self) -> bool:
+        """Gemini says STOP for every answer, tool calls or not."""
+        return any(re.search("google|gemini|vertex", f"{n.span.scope} {n.span.request_model} {n.span.response_model}", re.I) for n in self.layers)
+
+    @property
     def text(self) -> str | None:
         """The answer's text, None where it is not known; '' for an answer of tool calls alone is None too."""
         for o in reversed(self.outputs or []):
@@ -89,6 +94,8 @@ class ModelCall:
                 candidates.append(_event_outputs(events))
             if span.output_messages and span.output_messages not in _NOTHING:
                 candidates.append(_answers(span.output_messages))
+            if span.output and span.output != span.output_messages and span.output[:1] in "[{":
+                candidates.append(_answers(span.output))
             both = span.input_messages
             if not candidates and both and '"gen_ai.choice"' in both:
                 candidates.append(_choices(m.parse_json(both)))
@@ -180,7 +187,7 @@ def _parsed(raw: str | None) -> list[m.Message] | None:
     if not raw:
         return None
     if raw[:1] in "[{\"":
-        value = m.parse_json(raw)
+        value = m.parse_value(raw)
         if value is None and raw[:1] != '"':
             return None if not raw.startswith("[[agent") else [m.Message("user", raw)]
         if value is not None:
@@ -191,7 +198,7 @@ def _parsed(raw: str | None) -> list[m.Message] | None:
 
 def _answers(raw: str) -> list[m.Message]:
     if raw[:1] in "[{\"":
-        value = m.parse_json(raw)
+        value = m.parse_value(raw)
         if value is None:
             return []
         found = m.messages(value, "assistant")

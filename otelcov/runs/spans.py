@@ -60,6 +60,7 @@ class Span(NamedTuple):
     conversation: str | None
     case: str | None
     error_type: str | None
+    error_text: str | None
     tool_error: str | None
     from_agent: str | None
     to_agent: str | None

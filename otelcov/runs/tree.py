@@ -133,6 +133,9 @@ def name_agents(trace: Trace) -> None:
             if node.kind == AGENT and stamp is not None:
                 node.own_agent = stamp
                 above, from_span = stamp, True
+            elif node.kind == CHAIN and node.parent is not None and node.parent.kind == TOOL and _called_by_name(node):
+                node.own_agent = above = node.span.name  # a graph that a tool named after it runs
+                from_span = True
             elif node.kind == CHAIN and named and (entity := _ENTITY.sub("", node.span.name)) in named and entity != above:
                 node.own_agent = above = entity  # a graph's node that bears the name of an agent of this trace
                 from_span = True
@@ -147,6 +150,14 @@ def name_agents(trace: Trace) -> None:
 
 
 _TRANSFER = re.compile(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)
+
+
+_CALLS = re.compile(r"^(?:ask|consult|call|invoke|run|query|use|delegate|(?:delegate|transfer|handoff|send|route)_to)_(?:the_)?(\w+)$", re.I)
+
+
+def _called_by_name(node: Node) -> bool:
+    hit = _CALLS.match((node.parent.span.tool if node.parent is not None else None) or "")
+    return hit is not None and hit.group(1).lower() == node.span.name.lower() and any(n.kind == LLM for n in node.below())
 
 
 def _name_graph_nodes(trace: Trace) -> None:
@@ -191,7 +202,7 @@ def failure(node: Node) -> tuple[str, str] | None:
     if span.status_code == 2 and not control_flow(node):
         if thrown:
             return (span.error_type or thrown[-1][0], "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]))
-        return (span.error_type or "", span.status_message or "")
+        return (span.error_type or "", "\n".join(t for t in (span.status_message, span.error_text) if t))
     if thrown and not control_flow(node):
         return thrown[-1][0], "\n".join(f"{t}: {m}" for t, m in thrown)
     return None

@@ -1,0 +1,33 @@
+"""LiteLLM's `otel` callback: one `raw_gen_ai_request` per call, its facts as Python literals under the provider's name.
+
+The callback also writes GenAI attributes onto whatever span is current, the last call over the ones before; the raw
+span is the one that can be believed.
+"""
+
+import polars as pl
+
+from otelcov.dialects.base import LLM, Dialect, first
+
+_RAW = pl.col("span.name") == "raw_gen_ai_request"
+_PROVIDERS = ("openai", "azure", "anthropic", "gemini", "vertex_ai", "bedrock", "groq", "ollama", "mistral", "openai_like", "hosted_vllm")
+
+
+def _keys(*names: str) -> pl.Expr:
+    return first(*(f"llm.{p}.{n}" for n in names for p in _PROVIDERS))
+
+
+def _number(name: str) -> pl.Expr:
+    return _keys("usage").str.extract(rf"['\"]{name}['\"]:\s*(\d+)")
+
+
+LITELLM = Dialect(
+    name="litellm",
+    kind=pl.when(_RAW).then(pl.lit(LLM)),
+    response_model=pl.when(_RAW).then(_keys("model")),
+    response_id=pl.when(_RAW).then(_keys("id")),
+    input_tokens=pl.when(_RAW).then(pl.coalesce(_number("prompt_tokens"), _number("input_tokens"))),
+    output_tokens=pl.when(_RAW).then(pl.coalesce(_number("completion_tokens"), _number("output_tokens"))),
+    input_messages=pl.when(_RAW).then(_keys("messages", "contents")),
+    output_messages=pl.when(_RAW).then(_keys("choices", "content", "candidates")),
+    definitions=pl.when(_RAW).then(_keys("tools")),
+)
