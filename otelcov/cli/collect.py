@@ -24,11 +24,23 @@ def collect(
     ] = None,
     grpc_port: Annotated[
         int | None,
-        typer.Option("--grpc-port", envvar="OTELCOV_GRPC_PORT", help="OTLP/gRPC; 0 picks a free one. Default: 4317."),
+        typer.Option(
+            "--grpc-port",
+            envvar="OTELCOV_GRPC_PORT",
+            min=0,
+            max=65535,
+            help="OTLP/gRPC; 0 picks a free one. Default: 4317.",
+        ),
     ] = None,
     http_port: Annotated[
         int | None,
-        typer.Option("--http-port", envvar="OTELCOV_HTTP_PORT", help="OTLP/HTTP; 0 picks a free one. Default: 4318."),
+        typer.Option(
+            "--http-port",
+            envvar="OTELCOV_HTTP_PORT",
+            min=0,
+            max=65535,
+            help="OTLP/HTTP; 0 picks a free one. Default: 4318.",
+        ),
     ] = None,
     inbox: Annotated[
         Path | None,
@@ -52,7 +64,9 @@ def collect(
     set in [collect] of the config.
     """
     import asyncio
+    import os
 
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # before it is imported: its remarks would be our first line
     from collector.config import BadConfig
     from collector.service import StoreLoop, serve
     from otelcov.ground.config import load

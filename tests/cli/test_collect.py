@@ -131,7 +131,7 @@ def test_two_collectors_and_an_orphaned_inbox_on_one_store(tmp_path):
     ("options", "code", "said"),
     [
         (["--host", "0.0.0.0"], 2, "without authentication"),
-        (["--grpc-port", "70000"], 2, "grpc_port"),
+        (["--grpc-port", "70000"], 2, "--grpc-port"),
         (["--config", "none.toml"], 2, "No such file"),
         (["--store", "s3://bucket/store"], 2, "--inbox"),
         (["--store", "/dev/null/store"], 4, "Couldn't create a store"),
