@@ -17,7 +17,7 @@ parent (no encoder writes that) is merged by the official parser; in the columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cache
 from typing import Any, Literal, cast
 
@@ -98,6 +98,28 @@ _MESSAGES: dict[str, list[tuple[str, int, str]]] = {
     "resource_logs": [("resource", 1, "BYTES"), ("scopes", 2, "*scope_logs"), ("schema_url", 3, "STRING")],
     "logs": [("resources", 1, "*resource_logs")],
 }
+# The same shapes with nothing kept, cut off below some level: there an element is a bit, so that millions of empty ones
+# can be counted.
+_LEVELS: list[dict[str, list[tuple[str, int, str]]]] = [
+    {"traces": [("resources", 1, "*resource")], "logs": [("resources", 1, "*resource")]},
+    {"resource": [("scopes", 2, "*scope")]},
+    {"scope": [("items", 2, "*item")]},
+    {
+        "item": [
+            ("attributes", 9, "*leaf"),
+            ("log_attributes", 6, "*leaf"),
+            ("events", 11, "*event"),
+            ("links", 13, "*link"),
+        ]
+    },
+    {"event": [("attributes", 3, "*leaf")], "link": [("attributes", 4, "*leaf")]},
+]
+_ITEMS = 3  # the level of spans and log records
+_LEAF = [("nothing", 536870911, "BOOL")]
+
+
+class TooMany(ValueError):
+    """More parts in one request than are taken."""
 
 
 class Undecodable(ValueError):
@@ -114,6 +136,24 @@ def parse(signal: Signal, body: bytes) -> Message:
         return cast(Message, request_class(signal).FromString(body))
     except DecodeError as error:
         raise Undecodable(f"the body is not an OTLP {signal} request: {error}") from error
+
+
+def weigh(signal: Signal, body: bytes, max_items: int, max_elements: int) -> None:
+    """Refuse by count, before anything is built for each: 7 KiB of gzip can hold 4 million empty spans, and a parsed
+    one takes 100 bytes and more. Items are spans or log records; elements are what else repeats on one level."""
+    for level in range(1, len(_LEVELS) + 1):
+        count = _leaves(_record_batch(_handler(signal, level), signal, [body]).column(0))
+        if level == _ITEMS and count > max_items:
+            raise TooMany(f"{count} spans or log records in one request; at most {max_items} are taken")
+        if count > max_elements:
+            raise TooMany(f"{count} attributes, events and links in one request; at most {max_elements} are taken")
+
+
+def _leaves(lists: pa.ListArray) -> int:
+    rows = lists.flatten()
+    if rows.type[0].name == "nothing":
+        return len(rows)
+    return sum(_leaves(rows.field(index)) for index in range(rows.type.num_fields))
 
 
 def decode_traces(requests: Sequence[bytes]) -> pa.Table:
@@ -211,28 +251,30 @@ def _spread(values: pa.Array, owners: np.ndarray[Any, np.dtype[np.int64]]) -> pa
 
 def _batch(signal: Signal, requests: list[bytes]) -> pa.RecordBatch:
     try:
-        return _record_batch(signal, requests)
+        return _record_batch(_handler(signal), signal, requests)
     except Undecodable:
-        return _record_batch(signal, [_readable(signal, body, index) for index, body in enumerate(requests)])
+        return _record_batch(
+            _handler(signal), signal, [_readable(signal, body, index) for index, body in enumerate(requests)]
+        )
 
 
 def _readable(signal: Signal, body: bytes, index: int) -> bytes:
     """The request itself if ptars reads it, else as the official parser writes it anew."""
     try:
-        _record_batch(signal, [body])
+        _record_batch(_handler(signal), signal, [body])
         return body
     except Undecodable:
         try:
             canonical = bytes(parse(signal, body).SerializeToString())
-            _record_batch(signal, [canonical])
+            _record_batch(_handler(signal), signal, [canonical])
             return canonical
         except Undecodable as error:
             raise Undecodable(str(error), index) from error
 
 
-def _record_batch(signal: Signal, requests: list[bytes]) -> pa.RecordBatch:
+def _record_batch(handler: Any, signal: Signal, requests: list[bytes]) -> pa.RecordBatch:
     try:
-        return _handler(signal).list_to_record_batch(requests)
+        return handler.list_to_record_batch(requests)
     except ValueError as error:
         raise Undecodable(f"not an OTLP {signal} request: {error}") from error
     except BaseException as panic:  # a Rust panic on hostile bytes is a BaseException without a public class
@@ -242,22 +284,25 @@ def _record_batch(signal: Signal, requests: list[bytes]) -> pa.RecordBatch:
 
 
 @cache
-def _handler(message_name: str) -> Any:
+def _handler(message_name: str, level: int = 0) -> Any:
+    """Of ptars, for a message in full, or for counting down to a level."""
     import ptars  # here: who only parses need not load it
 
+    messages = _MESSAGES if level == 0 else {name: f for shape in _LEVELS[:level] for name, f in shape.items()}
     file = descriptor_pb2.FileDescriptorProto(name="otelcov_wire.proto", package="otelcov.wire", syntax="proto3")
-    for name, fields in _MESSAGES.items():
+    file.message_type.add(name="leaf").field.extend(_fields(_LEAF))
+    for name, fields in messages.items():
         message = file.message_type.add(name=name)
         if name == "any_value":
             message.oneof_decl.add(name="value")  # only members of a oneof are nullable
-        message.field.extend(_fields(fields, oneof=name == "any_value"))
+        message.field.extend(_fields(fields, messages, oneof=name == "any_value"))
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     descriptor = pool.FindMessageTypeByName(f"otelcov.wire.{message_name}")
     return ptars.HandlerPool([descriptor.file]).get_for_message(descriptor)
 
 
-def _fields(fields: Iterable[tuple[str, int, str]], oneof: bool) -> Iterable[Any]:
+def _fields(fields: Iterable[tuple[str, int, str]], known: Container[str] = (), oneof: bool = False) -> Iterable[Any]:
     for name, number, kind in fields:
         label = _Type.LABEL_REPEATED if kind.startswith("*") else _Type.LABEL_OPTIONAL
         field = _Type(name=name, number=number, label=label)
@@ -265,7 +310,8 @@ def _fields(fields: Iterable[tuple[str, int, str]], oneof: bool) -> Iterable[Any
             field.type = _Type.Type.Value(f"TYPE_{kind}")
         else:
             field.type = _Type.TYPE_MESSAGE
-            field.type_name = ".otelcov.wire." + kind.lstrip("*")
+            name = kind.lstrip("*")
+            field.type_name = f".otelcov.wire.{name if name in known else 'leaf'}"
         if oneof:
             field.oneof_index = 0
         yield field

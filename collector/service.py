@@ -1,0 +1,152 @@
+"""The collector as a whole: start, ready, drain.
+
+    await serve(config, on_ready, store=commit_loop)
+
+`on_ready` gets {"grpc": port, "http": port, "store": name}. `store`, if given, is how whoever runs the collector moves
+the inbox to its store beside it: a callable that runs in a thread of its own until the event it is given is set, and
+once more to drain what is left. The collector knows nothing of the store; without one, the inbox just fills.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from grpc_health.v1 import health_pb2
+
+from collector import admit, grpc_server, http_server
+from collector import config as configuration
+from collector.config import CollectorConfig
+from collector.export import Export
+from collector.group_commit import GroupCommit
+from collector.inbox import Inbox
+from collector.metrics import Metrics
+
+Ready = dict[str, object]
+_SERVICES = [
+    "",
+    "opentelemetry.proto.collector.trace.v1.TraceService",
+    "opentelemetry.proto.collector.logs.v1.LogsService",
+]
+
+
+@dataclass(frozen=True)
+class StoreLoop:
+    """What the store's thread is given."""
+
+    inbox: Inbox
+    metrics: Metrics
+    stop: threading.Event
+
+
+async def serve(
+    config: CollectorConfig,
+    on_ready: Callable[[Ready], None] = lambda _: None,
+    store: Callable[[StoreLoop], None] | None = None,
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Receive until SIGTERM, SIGINT or `stop`; then answer what is open, and return."""
+    configuration.check(config)
+    stop = stop or asyncio.Event()
+    rules = admit.rules(config)
+    metrics = Metrics()
+    inbox = Inbox.open(config.inbox)
+    metrics.replayed.inc(inbox.replayed)
+    metrics.set_aside.inc(inbox.set_aside)
+    if inbox.set_aside:
+        print(f"set aside {inbox.set_aside} damaged inbox files under {config.inbox / '.damaged'}", file=sys.stderr)
+    commit = GroupCommit(inbox, metrics)
+    export = Export(config, commit, rules, metrics)
+    metrics.watch("queue_bytes", "Bytes received and not yet answered", lambda: export.queue_bytes)
+    metrics.watch("inbox_backlog_bytes", "Bytes acknowledged and not yet in the store", lambda: inbox.backlog_bytes)
+
+    loop = asyncio.get_running_loop()
+    ready = False
+    loop_state = _Beside(store, StoreLoop(inbox, metrics, threading.Event()), loop, stop)
+
+    def why_not_ready() -> str | None:
+        if export.draining:
+            return "stopping"
+        return None if ready else "starting"
+
+    with _signals(loop, stop):
+        grpc_started = http_started = None
+        try:
+            grpc_started = await grpc_server.start(config, export)
+            http_started = await http_server.start(config, export, metrics, why_not_ready)
+            loop_state.start()
+            for service in _SERVICES:
+                await grpc_started[2].set(service, health_pb2.HealthCheckResponse.SERVING)
+            ready = True
+            on_ready({"grpc": grpc_started[1], "http": http_started[2], "store": config.store})
+            await stop.wait()
+        finally:
+            export.draining = True
+            if grpc_started is not None:
+                await grpc_started[2].enter_graceful_shutdown()
+                await grpc_started[0].stop(config.drain_seconds if export.open else 0.2)
+            if http_started is not None:
+                await _until(lambda: not export.open, config.drain_seconds)
+                await http_server.stop(http_started[0], http_started[1], 1.0)
+            await asyncio.to_thread(commit.close)
+            await loop_state.finish()
+            inbox.close()
+    if loop_state.error is not None:
+        raise loop_state.error
+
+
+class _Beside:
+    """The store's thread. If it fails, the collector stops rather than fill the disk unseen."""
+
+    def __init__(
+        self,
+        run: Callable[[StoreLoop], None] | None,
+        given: StoreLoop,
+        loop: asyncio.AbstractEventLoop,
+        stop: asyncio.Event,
+    ) -> None:
+        self.error: BaseException | None = None
+        self._run, self._given, self._loop, self._stop = run, given, loop, stop
+        self._thread = threading.Thread(target=self._target, name="otelcov-store", daemon=True) if run else None
+
+    def start(self) -> None:
+        if self._thread is not None:
+            self._thread.start()
+
+    async def finish(self) -> None:
+        self._given.stop.set()
+        if self._thread is not None and self._thread.ident is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def _target(self) -> None:
+        assert self._run is not None
+        try:
+            self._run(self._given)
+        except BaseException as error:  # also a Rust panic: it must not be lost with the thread
+            self.error = error
+            self._loop.call_soon_threadsafe(self._stop.set)
+
+
+@contextlib.contextmanager
+def _signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event):  # type: ignore[no-untyped-def]
+    """SIGTERM and SIGINT drain; only the main thread can listen to them."""
+    listened = (signal.SIGTERM, signal.SIGINT) if threading.current_thread() is threading.main_thread() else ()
+    for each in listened:
+        loop.add_signal_handler(each, stop.set)
+    try:
+        yield
+    finally:
+        for each in listened:
+            loop.remove_signal_handler(each)
+
+
+async def _until(condition: Callable[[], bool], seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not condition():
+                await asyncio.sleep(0.01)
