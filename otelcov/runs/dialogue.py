@@ -67,6 +67,7 @@ class Dialogue:
     run_id: str
     trace_id: str
     span_id: str  # the root step
+    agent: str | None = None  # whom the user talks to
     system: str | None = None
     before: list[tuple[str | None, str | None]] = field(default_factory=list)  # (user, agent) of earlier requests
     turns: list[Turn] = field(default_factory=list)
@@ -118,7 +119,7 @@ def _dialogue(group: list[Fragment], config: Config) -> Dialogue:
     run_id = hashlib.sha256("".join(trace_ids).encode() + root.span.span_id).digest()[:16].hex()
     out = Dialogue(run_id, root.span.trace_id.hex(), root.span.span_id.hex())
     out.span_ids = frozenset((n.span.trace_id.hex(), n.span.span_id.hex()) for n in nodes)
-    entry = _entry(root, calls, config)
+    out.agent = entry = _entry(root, calls, config)
     own = [c for c in calls if c.agent == entry]
     if own:
         out.system, out.before = _opening(own[0])
@@ -126,7 +127,7 @@ def _dialogue(group: list[Fragment], config: Config) -> Dialogue:
     for k, call in enumerate(starts):
         first = 0 if k == 0 else call.turn
         last = starts[k + 1].turn - 1 if k + 1 < len(starts) else len(calls) - 1
-        out.turns.append(_turn(call, [c for c in calls[first : last + 1]], entry, first, last, root, k == 0))
+        out.turns.append(_turn(call, calls[first : last + 1], entry, first, last, root, k == 0))
     return out
 
 
@@ -146,9 +147,7 @@ def _starts(own: list[ModelCall]) -> list[ModelCall]:
     out: list[ModelCall] = []
     before: ModelCall | None = None
     for call in own:
-        if before is None:
-            out.append(call)
-        elif before.error is None and not before.requests and before.text and _asks(call, before):
+        if before is None or (before.error is None and not before.requests and before.text and _asks(call, before)):
             out.append(call)
         before = call
     return out
