@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import requests
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
@@ -55,7 +56,7 @@ def collector(store: Path) -> Iterator[dict[str, int]]:
 
 
 def grpc_exporter(port: int) -> SpanExporter:
-    direct = (("grpc.enable_http_proxy", "0"),)
+    direct: Any = (("grpc.enable_http_proxy", 0),)  # typed as text, and ignored as text
     return GrpcExporter(f"http://127.0.0.1:{port}", insecure=True, channel_options=direct)
 
 
