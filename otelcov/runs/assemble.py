@@ -153,22 +153,17 @@ def _final(finish: str) -> bool:
     return finish.lower() in ("stop", "end_turn", "length", "max_tokens", "content_filter", "stop_sequence", "completed", "final")
 
 
+_USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
+
+
 def _value_limit(nodes: list[Node]) -> int | None:
     """The SDK's attribute length limit, where it has cut values: several values end at the same length, none is longer."""
-    lengths: Counter[int] = Counter()
-    for n in nodes:
-        for fact in (n.span.input_messages, n.span.output_messages, n.span.input, n.span.output, n.span.arguments, n.span.result, n.span.definitions):
-            if fact is not None and len(fact) >= 64:
-                lengths[len(fact)] += 1
-    if not lengths:
+    longest = max((n.span.longest for n in nodes), default=0)
+    if longest < 64:
         return None
-    longest = max(lengths)
-    cut = lengths[longest] > 1 and any(
-        v is not None and len(v) == longest and v[:1] in "[{" and m.parse_value(v) is None
-        for n in nodes
-        for v in (n.span.input_messages, n.span.output_messages, n.span.input, n.span.output, n.span.arguments, n.span.result, n.span.definitions)
-    )
-    return longest if cut or (longest in (128, 256, 512, 1024, 2048, 4096) and lengths[longest] > 1) else None
+    at_limit = sum(n.span.longest == longest for n in nodes)
+    cut = max((n.span.cut for n in nodes), default=0)
+    return longest if cut == longest or (at_limit > 1 and longest in _USUAL_LIMITS) else None
 
 
 def reasons_in_spans(nodes: list[Node], limit: int | None, incomplete: set[str]) -> None:
@@ -244,11 +239,15 @@ def _input(root: Node, calls: list[ModelCall], limit: int | None, incomplete: se
             continue
         empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
         if raw:
+            quick = m.semconv_messages(raw)
+            if quick is not None and (limit is None or len(raw) < limit):
+                text = _last_user(quick)
+                if text is not None:
+                    return text
+                continue
             value = m.parse_json(raw) if raw[:1] in "[{" else None
-            if isinstance(value, (list, dict)) and _has_answers(value):
-                text = _first_user_of_turn(value)
-            else:
-                text = _user_text(raw, limit)
+            whole = m.messages(value) if isinstance(value, (list, dict)) else []
+            text = _last_user(whole) if any(x.role == "assistant" for x in whole) else _user_text(raw, limit)
             if text is not None and not _object_repr(text):
                 return text
         for name, attributes in node.side.events.get(node.span.row, ()):
@@ -280,15 +279,6 @@ def _opened(value: Any) -> Any:
 
 def _object_repr(text: str) -> bool:
     return re.match(r"^<[\w.]+ (?:object|generator)[^>]* at 0x|^[A-Z]\w*\(\w+=.*\)$", text, re.S) is not None
-
-
-def _has_answers(value: Any) -> bool:
-    return any(x.role == "assistant" for x in m.messages(value))
-
-
-def _first_user_of_turn(value: Any) -> str | None:
-    """In a whole conversation (an agent span that keeps all its messages): the user message of the newest turn."""
-    return _last_user(m.messages(value))
 
 
 def _front(root: Node) -> list[Node]:
@@ -447,7 +437,7 @@ def _boundaries(
     if not stopped and _died_in_a_tool(calls, tools, outcomes):
         seen.add("error")
     last = calls[-1] if calls else None
-    if last is not None and any(x.text and b.FORCED.search(x.text) for x in (last.inputs or [])[-3:]):
+    if last is not None and _forced(last):
         seen.add("max_steps")
     if any(t is not None and b.GAVE_UP.search(t) for t in (output_text, last.text if last is not None and last.outputs else None)):
         seen.add("max_steps")
@@ -485,6 +475,14 @@ def _boundaries(
         if not framed and "error" not in seen:
             unknown.add("error")
     return sorted(seen, key=b.NAMES.index), sorted(unknown - seen, key=b.NAMES.index)
+
+
+def _forced(last: ModelCall) -> bool:
+    """The framework told the model to stop: its order stands at the end of the last input."""
+    flat = any(n.span.row in n.side.families["flat_input"] for n in last.layers)
+    if not flat and not any(n.span.forced for n in last.layers):
+        return False
+    return any(x.text and b.FORCED.search(x.text) for x in (last.inputs or [])[-3:])
 
 
 def _escapes(node: Node) -> bool:

@@ -100,7 +100,9 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     for c in calls:
         if c.call_id:
             by_id.setdefault(c.call_id, []).append(c)
-    _answers(model_calls, calls, by_id)
+    blind = any(mc.outputs is None and mc.error is None for mc in model_calls)
+    if blind:  # requests themselves must be found in later inputs
+        _answers(model_calls, calls, by_id)
     spanless: dict[int, ToolCall] = {id(c): c for c in calls}
     rest = []
     ids = [span_call_id(nodes) for nodes in executions]
@@ -125,8 +127,15 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         _attach(call, nodes)
         _infer_turn(call, model_calls)
         calls.append(call)
+    if not blind and any(_open(c) for c in calls):
+        _answers(model_calls, calls, by_id)
     _order(calls)
     return calls
+
+
+def _open(call: ToolCall) -> bool:
+    """Could an input still tell something about this call? A span that holds the result has told it all."""
+    return call.answer is None and call.turn is not None and (not call.nodes or span_fact(call.nodes, "result") is None)
 
 
 def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
@@ -159,7 +168,7 @@ def _answers(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[st
         own = [c for c in calls if c.agent == agent]
         for i in range(len(thread) - 1, -1, -1):
             mc = thread[i]
-            waiting = [c for c in own if c.answer is None and c.turn is not None and c.turn < mc.turn]
+            waiting = [c for c in own if _open(c) and c.turn is not None and c.turn < mc.turn]
             if not waiting and not blind and i != len(thread) - 1:
                 break
             if not waiting and not blind and not own:
@@ -171,11 +180,11 @@ def _answers(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[st
             if blind and i > 0 and not mc.truncated_input:
                 blind = []
     # A worker that took over sees what its predecessor asked for.
-    if any(c.answer is None for c in calls) and len(threads) > 1:
+    if len(threads) > 1 and any(_open(c) for c in calls):
         for thread in threads.values():
             inputs = thread[0].inputs
             if inputs:
-                _match_results(thread[0], inputs, [c for c in calls if c.answer is None and c.turn is not None and c.turn < thread[0].turn], calls, by_id)
+                _match_results(thread[0], inputs, [c for c in calls if _open(c) and c.turn is not None and c.turn < thread[0].turn], calls, by_id)
 
 
 def _read_history(mc: ModelCall, inputs: list[m.Message], thread: list[ModelCall], i: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]], blind: bool) -> None:
@@ -201,7 +210,7 @@ def _read_history(mc: ModelCall, inputs: list[m.Message], thread: list[ModelCall
                 calls.append(call)
                 if request.id:
                     by_id.setdefault(request.id, []).append(call)
-    waiting = [c for c in calls if c.answer is None and c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
+    waiting = [c for c in calls if _open(c) and c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
     _match_results(mc, inputs, waiting, calls, by_id)
 
 

@@ -51,6 +51,65 @@ class Message:
     unreadable: bool = False
 
 
+class _Part(msgspec.Struct):
+    """A part of a message as the GenAI conventions write it; the common case, read without a walk."""
+
+    type: str
+    content: str | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: Value = None
+    response: Value = None
+    result: Value = None
+
+
+class _Semconv(msgspec.Struct, forbid_unknown_fields=True):
+    role: str
+    parts: list[_Part]
+    finish_reason: str | None = None
+    name: str | None = None
+
+
+_semconv = msgspec.json.Decoder(list[_Semconv]).decode
+
+
+def semconv_messages(text: str) -> list[Message] | None:
+    """The messages of `gen_ai.input.messages` and the like; None where they are not exactly of that form."""
+    if not text.startswith('[{"'):
+        return None
+    try:
+        decoded = _semconv(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    out = []
+    for found in decoded:
+        role = _ROLES.get(found.role, found.role)
+        message = Message(role, finish_reason=found.finish_reason, name=found.name)
+        for part in found.parts:
+            kind = part.type
+            if kind == "text":
+                if part.content is None:
+                    return None
+                message.text = part.content if not message.text else f"{message.text}\n{part.content}"
+            elif kind == "tool_call":
+                if not part.name:
+                    return None
+                message.requests.append(Request(part.id or None, part.name, part.arguments))
+            elif kind == "tool_call_response":
+                content = part.result if part.result is not None else part.response
+                if isinstance(content, (list, dict)):
+                    return None
+                message.results.append(Result(part.id or None, part.name, content))
+            elif kind != "reasoning" and kind != "thinking":
+                return None
+        if not found.parts and role == "user":
+            message.text = ""
+        if role == "tool" and not message.results:
+            return None
+        out.append(_with_reprs(message) if role == "assistant" else message)
+    return out
+
+
 def parse_json(text: str | None) -> Value:
     """The JSON value of `text`, or None: cut short, not JSON, or nothing at all."""
     if not text:

@@ -186,6 +186,9 @@ def _parsed(raw: str | None) -> list[m.Message] | None:
     """Messages of an input attribute: JSON, or a plain prompt. None where it is cut short."""
     if not raw:
         return None
+    quick = m.semconv_messages(raw)
+    if quick is not None:
+        return quick or None
     if raw[:1] in "[{\"":
         value = m.parse_value(raw)
         if value is None and raw[:1] != '"':
@@ -197,6 +200,9 @@ def _parsed(raw: str | None) -> list[m.Message] | None:
 
 
 def _answers(raw: str) -> list[m.Message]:
+    quick = m.semconv_messages(raw)
+    if quick is not None and all(x.role == "assistant" for x in quick):
+        return quick
     if raw[:1] in "[{\"":
         value = m.parse_value(raw)
         if value is None:

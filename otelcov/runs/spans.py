@@ -17,6 +17,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from otelcov.dialects import base
 from otelcov.dialects.registry import facts, keys
 from otelcov.dialects.registry import dialects as all_dialects
+from otelcov.runs.boundaries import FORCED_WORDS
 from otelcov.runs.attributes import any_value, columns, struct_value
 
 
@@ -65,6 +66,9 @@ class Span(NamedTuple):
     from_agent: str | None
     to_agent: str | None
     sampling: str | None
+    longest: int  # characters of the longest content value
+    cut: int  # … of the longest one that begins as JSON and does not end as JSON
+    forced: bool  # the input holds a framework's order to stop
     row: int
 
 
@@ -122,6 +126,7 @@ def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
             ),
             found.select(base.FACTS),
             context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select("sampling"),
+            found.select(*_lengths(), forced=pl.col("input_messages").str.contains(FORCED_WORDS).fill_null(False)),
             pl.DataFrame({"row": pl.int_range(height, eager=True)}),
         ],
         how="horizontal",
@@ -134,6 +139,27 @@ def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
     _cases(spans, side)
     make = Span._make
     return [make(row) for row in frame[order].rows()], side
+
+
+_LONG = ("input_messages", "output_messages", "input", "output", "arguments", "result", "definitions")
+
+
+def _begins(column: str, *marks: str) -> pl.Expr:
+    return pl.any_horizontal([pl.col(column).str.starts_with(mark) for mark in marks])
+
+
+def _ends(column: str, *marks: str) -> pl.Expr:
+    return pl.any_horizontal([pl.col(column).str.ends_with(mark) for mark in marks])
+
+
+def _lengths() -> tuple[pl.Expr, pl.Expr]:
+    """How long the content values of a span are, and how long those are that were cut."""
+    lengths = [pl.col(c).str.len_chars().fill_null(0) for c in _LONG]
+    broken = [
+        pl.when(_begins(c, "[", "{") & ~_ends(c, "]", "}", ")", "\n")).then(pl.col(c).str.len_chars()).otherwise(0).fill_null(0)
+        for c in _LONG
+    ]
+    return pl.max_horizontal(lengths).alias("longest"), pl.max_horizontal(broken).alias("cut")
 
 
 def _scope_name(data: bytes | None) -> str:
