@@ -1,0 +1,121 @@
+"""`otelcov runs`: the runs of a window, one line each."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from otelcov.cli.measuring import Question, asking, terminal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_COLOURS = {"ok": "green", "error": "red", "unknown": "yellow"}
+
+
+def _filter(name: str, meta: str, help: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        f"--{name}", envvar=f"OTELCOV_{name.upper()}", metavar=meta, help=f"{help} Repeatable."
+    )
+    return option
+
+
+@asking
+def runs(
+    question: Question,
+    tool: Annotated[list[str] | None, _filter("tool", "NAME", "Only runs that called this tool.")] = None,
+    status: Annotated[list[str] | None, _filter("status", "STATUS", "Only runs that are ok, error or unknown.")] = None,
+    boundary: Annotated[list[str] | None, _filter("boundary", "NAME", "Only runs that met this boundary.")] = None,
+    conversation: Annotated[list[str] | None, _filter("conversation", "ID", "Only turns of this conversation.")] = None,
+    path: Annotated[
+        list[str] | None, _filter("path", "STEPS", "Only runs whose path has these steps: 'planner/search > a->b'.")
+    ] = None,
+    format: Annotated[
+        Literal["table", "jsonl"], typer.Option("--format", envvar="OTELCOV_FORMAT", help="How to print it.")
+    ] = "table",
+) -> int:
+    """List the runs of a window.
+
+    Sorted by start; `--agent` keeps only that agent's steps and drops no run. `show` tells all of one run.
+    """
+    from otelcov.runs.lines import json_lines
+
+    frame = found(question, tool=tool, status=status, boundary=boundary, conversation=conversation, path=path)
+    if format == "jsonl":
+        sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+        for lines in json_lines(frame, question.config):
+            sys.stdout.write(lines)
+    elif not frame.is_empty():
+        _table(frame)
+    return 0
+
+
+def found(question: Question, **filters: list[str] | None) -> pl.DataFrame:
+    """The runs that a question selects and the filters keep, in order."""
+    from otelcov.coverage.selection import select
+    from otelcov.ground.errors import UsageError, did_you_mean
+    from otelcov.runs.boundaries import NAMES as BOUNDARIES
+    from otelcov.runs.filters import FILTERS, of_agents
+
+    for option, known in (("status", ("ok", "error", "unknown")), ("boundary", BOUNDARIES)):
+        for word in filters.get(option) or []:
+            if word not in known:
+                raise UsageError(
+                    f'There is no {option} "{word}": it is one of {", ".join(known)}.{did_you_mean(word, known)}'
+                )
+    frame, _ = question.runs()
+    frame = select(frame, question.selection, question.config, sides=True)
+    frame = of_agents(frame, question.selection.agent)
+    for option, wanted in filters.items():
+        if wanted:
+            frame = FILTERS[option](frame, wanted)
+    return frame
+
+
+def _table(runs: pl.DataFrame) -> None:
+    """As wide as the terminal; what a run was asked takes what room is left."""
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from otelcov.cli.words import one_line
+
+    several = runs["service"].n_unique() > 1
+    columns = ["start (UTC)", "run", *(["service"] if several else []), "status", "took", "llm", "tokens", "tools"]
+    rows = [_cells(run, several) for run in runs.iter_rows(named=True)]
+    width = terminal()["width"]
+    taken = sum(max(cell_len(row[i]) for row in (columns, *rows)) + 2 for i in range(len(columns)))
+    room = max(12, width - taken)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in columns:
+        numeric = column in ("took", "llm", "tokens", "tools")
+        table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
+    table.add_column("input", no_wrap=True)
+    for run, cells in zip(runs.select("status", "input").iter_rows(named=True), rows, strict=True):
+        asked = Text(one_line(run["input"]))
+        asked.truncate(room, overflow="ellipsis")
+        texts = [Text(cell, _COLOURS[run["status"]] if i == 2 + several else "") for i, cell in enumerate(cells)]
+        table.add_row(*texts, asked)
+    Console(width=max(width, taken + room), highlight=False).print(table)
+
+
+def _cells(run: dict[str, Any], with_service: bool) -> list[str]:
+    from otelcov.cli.words import duration, number, one_line, when
+
+    llm, tools = run["llm_calls"], run["tool_calls"]
+    used = [call[f"{way}_tokens"] for call in llm or [] for way in ("input", "output")]
+    told = [tokens for tokens in used if tokens is not None]
+    executed = None if tools is None else sum(call["status"] != "requested" for call in tools)
+    return [
+        when(run["start_unix_nano"]),
+        run["run_id"][:8],
+        *([one_line(run["service"], 12)] if with_service else []),
+        run["status"] + ("" if run["settled"] else "…"),
+        duration(run["start_unix_nano"], run["end_unix_nano"]),
+        number(None if llm is None else len(llm)),
+        number(sum(told) if told else None),
+        number(executed),
+    ]
