@@ -46,6 +46,7 @@ COMMANDS = (
     Command("runs", "List the runs of a window."),
     Command("gate", "Judge a window by a gate file."),
     Command("gaps", "Show what production does and tests never exercised."),
+    Command("test", "Judge test cases on the runs of a window, without running the agent."),
     Command("diff", "Show behaviour that is new, lost or shifted."),
     Command("undeclared", "List what was seen and never declared."),
     Command("why", "Explain a number: its parts, its rule, its traces."),

@@ -72,9 +72,17 @@ class Tool(Section):
     side_effects: Literal["none", "read", "write"] | None = None
 
 
+class Price(Section):
+    """What a million tokens cost, in whatever currency all prices are."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+
+
 class Model(Section):
     aliases: Names = []
     context: Annotated[int, Field(gt=0)] | None = None
+    price: Price | None = None
 
 
 class AgentAssay(Section):

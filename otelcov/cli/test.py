@@ -1,0 +1,51 @@
+"""`otelcov test CASES`: test cases judged on the spans of a window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from otelcov.cli.measuring import Question, asking, out, terminal
+
+
+@asking
+def test(
+    cases: Annotated[list[Path], typer.Argument(metavar="CASES.yaml...", help="Case files.", show_default=False)],
+    question: Question,
+    format: Annotated[
+        Literal["text", "json", "markdown", "junit"],
+        typer.Option("--format", envvar="OTELCOV_FORMAT", help="How to print it."),
+    ] = "text",
+    keep: Annotated[
+        bool, typer.Option("--keep/--no-keep", envvar="OTELCOV_KEEP", help="Keep the results for trend and compare.")
+    ] = True,
+) -> int:
+    """Judge test cases on the runs of a window, without running the agent."""
+    from otelcov.cases import judge, read, told
+    from otelcov.coverage.selection import select
+    from otelcov.ground.errors import StoreError, UsageError
+    from otelcov.history import results
+    from otelcov.report import cases as printed
+
+    suites = {path.name: read(path) for path in cases}
+    every = [case for suite in suites.values() for case in suite]
+    twice = sorted({case.name for case in every if sum(other.name == case.name for other in every) > 1})
+    if twice:
+        raise UsageError(f'There are two cases called "{twice[0]}" in these files.')
+    runs, _ = question.runs()
+    runs = select(runs, question.selection, question.config, sides=True)
+    judgement = judge(every, runs, question.config, question.selection.agent)
+    if keep:
+        suite_of = {case.name: name for name, suite in suites.items() for case in suite}
+        try:
+            results.keep(question.store, results.rows(judgement, suite_of, question.now_ns))
+        except StoreError as error:
+            typer.echo(str(error), err=True)  # the verdict stands without it
+    result = told.as_json(judgement, question.window, question.selection)
+    out(printed.render(result, format, **(terminal() if format == "text" else {})))
+    return judgement.exit_code
+
+
+test.__test__ = False  # type: ignore[attr-defined]

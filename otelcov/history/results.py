@@ -1,0 +1,116 @@
+"""What cases showed, kept in the store: one row for each run that was held against a case.
+
+    <store>/results/   a Delta table of RESULTS; a run that is judged again is a further row, and the last one counts
+
+No content is kept: names, ids, verdicts and figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from otelcov.cases.judge import Judgement
+from otelcov.ground.errors import StoreError
+from otelcov.ground.windows import Window
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+RESULTS = pl.Schema(
+    {
+        "judged_unix_nano": pl.Int64,
+        "suite": pl.String,
+        "case": pl.String,
+        "turn": pl.Int64,  # from 1; null for a case of one turn
+        "result": pl.String,  # pass | fail | no_data | not_observed
+        "failed": pl.List(pl.String),  # the checks that did
+        "run_id": pl.String,  # null: not observed
+        "conversation_id": pl.String,
+        "start_unix_nano": pl.Int64,
+        "service": pl.String,
+        "environment": pl.String,
+        "release": pl.String,
+        "models": pl.List(pl.String),
+        "latency_ms": pl.Float64,
+        "input_tokens": pl.Int64,
+        "output_tokens": pl.Int64,
+        "tokens": pl.Int64,
+        "llm_calls": pl.Int64,
+        "tool_calls": pl.Int64,
+        "errors": pl.Int64,
+        "cost": pl.Float64,
+    }
+)
+_FROM_RUN = [name for name in RESULTS if name not in ("judged_unix_nano", "suite", "case", "turn", "result", "failed")]
+
+
+def rows(judgement: Judgement, suites: Mapping[str, str], now_ns: int) -> pl.DataFrame:
+    """A judgement as RESULTS; `suites` tells the file of each case."""
+    found = [
+        (found.case.name, turn.number, j.result, [c.name for c in j.checks if c.result == "fail"], j.row)
+        for found in judgement.cases
+        for turn in found.turns
+        for j in turn.judged
+    ]
+    unseen = [
+        (found.case.name, turn.number, turn.result, [], None)
+        for found in judgement.cases
+        for turn in found.turns
+        if not turn.judged
+    ]
+    schema = {"case": pl.String, "turn": pl.Int64, "result": pl.String, "failed": pl.List(pl.String), "row": pl.UInt32}
+    table = pl.DataFrame([*found, *unseen], schema=schema, orient="row")
+    runs = judgement.runs.select(_FROM_RUN).with_row_index("row")
+    joined = table.join(runs, on="row", how="left", maintain_order="left")
+    named = joined.with_columns(judged_unix_nano=pl.lit(now_ns), suite=pl.col("case").replace_strict(suites, default=None, return_dtype=pl.String))
+    return named.select(RESULTS.names()).cast(RESULTS)
+
+
+def keep(store: str, results: pl.DataFrame) -> None:
+    """Add results to the store."""
+    from deltalake import write_deltalake
+    from deltalake.exceptions import DeltaError
+
+    try:
+        write_deltalake(_url(store), results.to_arrow(), mode="append")
+    except (DeltaError, OSError) as error:
+        raise StoreError(f"Couldn't keep the results in {store}: {error}. Use --no-keep to go without.") from error
+
+
+def read(store: str, window: Window | None = None) -> pl.DataFrame:
+    """The last result of each run in each case, for runs that start in the window; empty where none were kept."""
+    table = _open(store)
+    if table is None:
+        return pl.DataFrame(schema=RESULTS)
+    frame = pl.DataFrame(pl.from_arrow(table.to_pyarrow_table())).select(RESULTS.names()).cast(RESULTS)
+    frame = frame.filter(pl.col("run_id").is_not_null())
+    start = pl.col("start_unix_nano")
+    if window is not None and window.since_ns is not None:
+        frame = frame.filter(start >= window.since_ns)
+    if window is not None and window.until_ns is not None:
+        frame = frame.filter(start < window.until_ns)
+    order = ["start_unix_nano", "run_id", "suite", "case", "turn", "judged_unix_nano"]
+    return frame.sort(order).unique(["suite", "case", "turn", "run_id"], keep="last", maintain_order=True)
+
+
+def _open(store: str) -> DeltaTable | None:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    if "://" not in store and not Path(store).is_dir():
+        raise StoreError(
+            f"There is no store in {store}. Is --store right? `otelcov collect`, `otelcov import` and "
+            "`otelcov demo` create one."
+        )
+    try:
+        return DeltaTable(_url(store)) if DeltaTable.is_deltatable(_url(store)) else None
+    except (DeltaError, OSError) as error:
+        raise StoreError(f"Couldn't read the results kept in {store}: {error}") from error
+
+
+def _url(store: str) -> str:
+    return f"{store.rstrip('/')}/results"
