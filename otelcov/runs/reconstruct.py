@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
 import polars as pl
 
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import LOGS, RUNS
+from otelcov.ground.schemas import LOGS
 from otelcov.runs.assemble import assemble
 from otelcov.runs.fragments import Fragment, fragments
 from otelcov.runs.joining import join, joints, waits
+from otelcov.runs.rows import Columns
 from otelcov.runs.spans import read, traces
 from otelcov.runs.tree import Trace, name_agents
 
@@ -24,7 +26,18 @@ def reconstruct(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.Data
     config = config or Config()
     frame = spans.lazy().collect()
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
-    rows: list[dict[str, Any]] = []
+    collecting = gc.isenabled()
+    gc.disable()  # millions of small objects and not one cycle: its passes would cost more than the work
+    try:
+        frames = _runs(frame, records, config, now_ns)
+    finally:
+        if collecting:
+            gc.enable()
+    return pl.concat(frames).sort("start_unix_nano", "run_id", nulls_last=True)
+
+
+def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int) -> list[pl.DataFrame]:
+    rows = Columns()
     waiting: list[Fragment] = []
     frames: list[pl.DataFrame] = []
     where = joints(frame)
@@ -34,22 +47,18 @@ def reconstruct(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.Data
         for trace_spans in traces(found):
             trace = Trace(trace_spans, side)
             name_agents(trace)
-            for fragment in fragments(trace):
-                if waits(fragment, where):
-                    waiting.append(fragment)
-                else:
-                    rows.append(assemble([fragment], config, now_ns))
-        if len(rows) > 20_000:
-            frames.append(_frame(rows))
-            rows = []
+            parts = fragments(trace)
+            if any(waits(fragment, where) for fragment in parts):
+                waiting.extend(parts)
+            else:
+                for fragment in parts:
+                    rows.add(assemble([fragment], config, now_ns))
+                trace.release()
+        frames.append(rows.frame())
     for group in join(waiting, where):
-        rows.append(assemble(group, config, now_ns))
-    frames.append(_frame(rows))
-    return pl.concat(frames).sort("start_unix_nano", "run_id", nulls_last=True)
-
-
-def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=RUNS)
+        rows.add(assemble(group, config, now_ns))
+    frames.append(rows.frame())
+    return frames
 
 
 def _batches(frame: pl.DataFrame) -> list[pl.DataFrame]:

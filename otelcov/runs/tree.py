@@ -76,6 +76,12 @@ class Trace:
             if len(node.children) > 1:
                 node.children.sort(key=lambda n: (n.start, n.span.span_id))
 
+    def release(self) -> None:
+        """Let go of parents and children, so that the tree goes without the garbage collector's help."""
+        for node in self.nodes:
+            node.parent = None
+            node.children = []
+
     def _cut_cycles(self) -> None:
         """Parent pointers that run in a circle: the earliest span of the circle becomes a root."""
         state: dict[int, int] = {}

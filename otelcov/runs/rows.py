@@ -1,0 +1,72 @@
+"""Run rows into columns: nested lists laid flat with their offsets, as Arrow keeps them.
+
+A frame made from a list of dicts looks at every value for its type; here the schema is known and values only move.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from otelcov.ground.schemas import RUNS
+
+
+class Columns:
+    """Rows of the RUNS schema, gathered column by column."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in RUNS}
+        self._appends = [(name, column.append) for name, column in self._columns.items()]
+        self.height = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        for name, append in self._appends:
+            append(row[name])
+        self.height += 1
+
+    def frame(self) -> pl.DataFrame:
+        """The gathered rows; the columns are empty afterwards."""
+        import pyarrow as pa
+
+        arrays = {name: _array(self._columns[name], dtype) for name, dtype in RUNS.items()}
+        self.__init__()  # type: ignore[misc]
+        table = pa.table(arrays)
+        return pl.DataFrame(pl.from_arrow(table)).cast(RUNS)
+
+
+def _array(values: list[Any], dtype: pl.DataType) -> Any:
+    """An Arrow array of these Python values, by the Polars type."""
+    import pyarrow as pa
+
+    if isinstance(dtype, pl.List):
+        offsets, flat, missing = [0], [], False
+        end = 0
+        for value in values:
+            if value is None:
+                missing = True
+            else:
+                flat.extend(value)
+                end += len(value)
+            offsets.append(end)
+        mask = pa.array([v is None for v in values]) if missing else None
+        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), _array(flat, dtype.inner), mask=mask)  # type: ignore[arg-type]
+    if isinstance(dtype, pl.Struct):
+        fields = [(f.name, _array([v[f.name] for v in values], f.dtype)) for f in dtype.fields]  # type: ignore[arg-type]
+        return pa.StructArray.from_arrays([a for _, a in fields], [n for n, _ in fields])
+    return pa.array(values, _plain(dtype))
+
+
+def _plain(dtype: pl.DataType) -> Any:
+    import pyarrow as pa
+
+    kinds = {
+        pl.String: pa.large_string(),
+        pl.UInt64: pa.uint64(),
+        pl.UInt32: pa.uint32(),
+        pl.Int64: pa.int64(),
+        pl.Int32: pa.int32(),
+        pl.Float64: pa.float64(),
+        pl.Boolean: pa.bool_(),
+    }
+    return next(arrow for polars, arrow in kinds.items() if dtype == polars)
