@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -88,7 +89,9 @@ def diff(a: Observations, b: Observations) -> dict[str, Any]:
     """New, lost and shifted behaviour from A to B, under a false discovery rate of 5 %.
 
     Items are tested on runs with and without them (Fisher's exact test), latency and tokens by Mann-Whitney; all
-    p-values of the call are adjusted together (Benjamini-Hochberg).
+    p-values of the call are adjusted together (Benjamini-Hochberg). Items so rare that no split of their runs could
+    be significant are no tests (Gilbert 2005). Each dimension has an equal say (weights as in Genovese, Roeder &
+    Wasserman 2006): hundreds of rare paths would else hide what happened to ten tools.
     """
     left, right = a.texts(), b.texts()
     tests: list[dict[str, Any]] = []
@@ -117,20 +120,35 @@ def diff(a: Observations, b: Observations) -> dict[str, Any]:
         p = statistics.mann_whitney(*values)
         if p is not None:
             figures.append({"metric": name, "a": _median(values[0]), "b": _median(values[1]), "p": p})
-    adjusted = statistics.benjamini_hochberg([t["p"] for t in (*tests, *figures)])
-    for test, q in zip((*tests, *figures), adjusted, strict=True):
-        test["q"] = q
-        test["significant"] = q <= FALSE_DISCOVERIES
+    tried = _adjust([*tests, *figures])
     order = sorted(tests, key=lambda t: (t["p"], t["dimension"], t["item"]))
     return {
         "format": FORMAT,
         "runs": {"a": _count(left, "all"), "b": _count(right, "all")},
-        "tested": len(adjusted),
+        "tested": tried,
         "false_discovery_rate": FALSE_DISCOVERIES,
         "findings": [t for t in order if t["significant"]],
         "metrics": figures,
         "unproven": {kind: sum(t["kind"] == kind and not t["significant"] for t in tests) for kind in ("new", "lost")},
     }
+
+
+def _adjust(tests: list[dict[str, Any]]) -> int:
+    """Sets `q` and `significant` of each test; the number of those that could be significant at all."""
+    able = [t for t in tests if "metric" in t or _possible(t)]
+    sizes = Counter(t.get("dimension", "metrics") for t in able)
+    weights = [len(able) / (len(sizes) * sizes[t.get("dimension", "metrics")]) for t in able]
+    weighted = [min(1.0, t["p"] / w) for t, w in zip(able, weights, strict=True)]
+    for test in tests:
+        test |= {"q": 1.0, "significant": False}
+    for test, q in zip(able, statistics.benjamini_hochberg(weighted), strict=True):
+        test |= {"q": q, "significant": q <= FALSE_DISCOVERIES}
+    return len(able)
+
+
+def _possible(test: dict[str, Any]) -> bool:
+    a, b = test["a"], test["b"]
+    return statistics.least_fisher(a["runs"], b["runs"], a["with"] + b["with"]) <= FALSE_DISCOVERIES
 
 
 def _items(rows: pl.DataFrame, dimension: str) -> pl.DataFrame:

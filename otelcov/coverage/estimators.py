@@ -40,10 +40,13 @@ def chao1(n: int, kinds: int, f1: int, f2: int) -> float | None:
 def esty_interval(n: int, f1: int, f2: int, score: float) -> Interval:
     """score +- 1.96 sqrt(f1 (1 - f1/n) + 2 f2) / n (Esty 1983), clipped.
 
-    Without singletons that is no interval: the lower end is then the one that a single unseen singleton would give.
+    At its ends that is no interval. Without singletons the lower end is the one that a single unseen singleton would
+    give; where every run was a path of its own, the upper end is the one that a single doubleton would give.
     """
     if f1 == 0:
         return Interval(max(0.0, 1 - (1 + Z * sqrt(1 - 1 / n + 2 * (f2 + 1))) / n), 1.0)
+    if f1 == n:
+        return Interval(0.0, min(1.0, Z * sqrt(2) / n))
     half = Z * esty_error(n, f1, f2)
     return Interval(max(0.0, score - half), min(1.0, score + half))
 

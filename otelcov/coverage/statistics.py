@@ -44,6 +44,14 @@ def fisher(a_with: int, a_without: int, b_with: int, b_without: int) -> float:
     return _fisher(a_with, a, b, hits)
 
 
+def least_fisher(n: int, m: int, hits: int) -> float:
+    """The least p-value that a table with these margins can have."""
+    if not n or not m or not hits or hits == n + m:
+        return 1.0
+    ends = {max(0, hits - m), min(n, hits)}
+    return min(fisher(k, n - k, hits - k, m - hits + k) for k in ends)
+
+
 @lru_cache(maxsize=65_536)  # thousands of rare items share a few tables
 def _fisher(a_with: int, a: int, b: int, hits: int) -> float:
     total = _log_choose(a + b, hits)

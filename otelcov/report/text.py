@@ -87,7 +87,7 @@ def _dimensions(snapshot: dict[str, Any], width: int) -> RenderableType:
         table.add_row(
             d["dimension"],
             Text(words.score(d), style),
-            Text(_bar(d["score"]), style),
+            Text(_bar(None if d["score"] is None else words.least(d)), style),
             words.counts(d),
             Text(words.basis(d), "dim" if d["score"] is None else ""),
         )
@@ -131,7 +131,9 @@ def _richness(path: dict[str, Any]) -> Text:
         at_most = words.percent(path["distinct"] / chao1)
         text.append(f"; at least {int(chao1):,} paths exist, so at most {at_most} of them were seen")
     if path["runs_until_5_pct"]:
-        text.append(f"; {path['runs_until_5_pct']} more runs until a new path is rarer than 5%")
+        more = path["runs_until_5_pct"]
+        often = f"more than {2 * path['runs']:,}" if more == "> 2n" else f"{more:,}"
+        text.append(f"; {often} more runs until a new path is rarer than 5%")
     return text
 
 

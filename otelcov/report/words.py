@@ -35,6 +35,12 @@ def score(dimension: dict[str, Any]) -> str:
     return percent(value)
 
 
+def least(dimension: dict[str, Any]) -> float:
+    """How far a bar may go: an estimate that says "all" goes as far as its lower end."""
+    value, interval = float(dimension["score"]), dimension["interval"]
+    return float(interval["low"]) if value == 1 and dimension["method"] in _ESTIMATES and interval else value
+
+
 def counts(dimension: dict[str, Any]) -> str:
     """`13 of 14 tools`, or what was seen where nobody knows of how many."""
     unit = _UNITS.get(dimension["dimension"], "items")

@@ -1,0 +1,164 @@
+"""Every format renders every sample: valid, escaped, and never 0 % or 100 % by rounding."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from importlib.resources import files
+from io import StringIO
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema_rs
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from otelcov.report import BUILT_IN, Report, render, words
+from tests.report.samples import EVIL, SAMPLES, sample
+
+GOLDEN = Path(__file__).parent / "golden"
+_SUFFIX = {"text": "txt", "markdown": "md", "junit": "xml", "prometheus": "prom"}
+every = pytest.mark.parametrize("format", BUILT_IN)
+each_sample = pytest.mark.parametrize("name", SAMPLES)
+
+
+@every
+@pytest.mark.parametrize("name", ["shop", "empty"])
+def test_a_report_is_the_golden_file(format: str, name: str, request: pytest.FixtureRequest) -> None:
+    """`OTELCOV_GOLDEN=1 pytest tests/report` writes them anew."""
+    import os
+
+    path = GOLDEN / f"{name}.{_SUFFIX.get(format, format)}"
+    shown = render(sample(name), format)
+    if os.environ.get("OTELCOV_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(shown, encoding="utf-8")
+    assert shown == path.read_text(encoding="utf-8")
+
+
+@every
+@each_sample
+def test_no_format_lets_span_text_act(format: str, name: str) -> None:
+    shown = render(sample(name), format)
+    assert shown.endswith("\n")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
+    if format in ("html", "markdown", "junit", "svg"):
+        assert "<img" not in shown.replace("<image", "")
+        assert shown.count("<script") == (format == "html")
+
+
+@each_sample
+def test_the_json_is_valid_by_its_published_schema(name: str) -> None:
+    schema = json.loads(files("otelcov.report").joinpath("snapshot.schema.json").read_text())
+    document = json.loads(render(sample(name), "json"))
+    jsonschema_rs.Draft202012Validator(schema, validate_formats=True).validate(document)
+
+
+@each_sample
+def test_junit_and_svg_are_xml(name: str) -> None:
+    suites = ElementTree.fromstring(render(sample(name), "junit"))
+    assert int(suites.get("tests", 0)) == len(suites.findall(".//testcase"))
+    assert int(suites.get("failures", 0)) == len(suites.findall(".//failure"))
+    ElementTree.fromstring(render(sample(name), "svg"))
+
+
+@each_sample
+def test_csv_cells_are_no_formulas_and_keep_their_columns(name: str) -> None:
+    rows = list(csv.reader(StringIO(render(sample(name), "csv"))))
+    assert {len(row) for row in rows} == {14}
+    assert not [cell for row in rows for cell in row if cell[:1] in ("=", "+", "-", "@")]
+
+
+@each_sample
+def test_prometheus_can_read_it(name: str) -> None:
+    families = {f.name: f for f in text_string_to_metric_families(render(sample(name), "prometheus"))}
+    snapshot = sample(name).snapshot
+    known = [d["dimension"] for d in snapshot["coverage"]["dimensions"] if d["score"] is not None]
+    found = families["otelcov_coverage_ratio"].samples if known else []
+    assert [s.labels["dimension"] for s in found] == known
+
+
+@each_sample
+def test_html_asks_nothing_of_anyone(name: str) -> None:
+    shown = render(sample(name), "html")
+
+    class Reader(HTMLParser):
+        tags: list[str]
+        links: list[tuple[str, str | None]]
+
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            self.tags.append(tag)
+            self.links += [
+                (k, v) for k, v in attrs if k in ("src", "href", "action", "srcset", "data") or k[:2] == "on"
+            ]
+
+    reader = Reader()
+    reader.tags, reader.links = [], []
+    reader.feed(shown)
+    assert not reader.links
+    assert not {"link", "img", "iframe", "object", "embed", "base"} & set(reader.tags)
+    assert "@import" not in shown and not re.search(r"url\((?!#)", shown)
+    assert "default-src &#39;none&#39;" in shown or "default-src 'none'" in shown
+
+
+def test_text_fits_its_width() -> None:
+    for width in (80, 120):
+        for name in SAMPLES:
+            lines = render(sample(name), "text", width=width).splitlines()
+            assert max(map(len, lines)) <= width, name
+
+
+def test_text_has_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[" in render(sample("shop"), "text", color=True)
+    assert "\x1b[" not in render(sample("shop"), "text")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in render(sample("shop"), "text", color=True)
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0, "0%"), (1, "100%"), (1e-9, "<0.1%"), (0.0004, "<0.1%"), (0.9996, ">99.9%"), (1 - 1e-12, ">99.9%"),
+     (0.5, "50.0%"), (0.999, "99.9%"), (None, "unknown")],
+)  # fmt: skip
+def test_percents_are_never_rounded_to_the_ends(share: float | None, shown: str) -> None:
+    assert words.percent(share) == shown
+
+
+@every
+def test_an_estimate_at_its_end_is_printed_as_a_bound(format: str) -> None:
+    path = sample("sure").snapshot["coverage"]["dimensions"][1]
+    assert path["score"] == 1.0 and path["method"] == "good_turing"
+    assert words.score(path).startswith(">= ")
+    if format in ("text", "markdown", "html"):
+        low = f"{path['interval']['low'] * 100:.1f}%"
+        assert low in render(sample("sure"), format)
+
+
+@every
+def test_an_unknown_score_is_never_a_number(format: str) -> None:
+    assert sample("blind").snapshot["coverage"]["dimensions"][0]["score"] is None
+    shown = render(sample("blind"), format)
+    if format in ("text", "markdown", "html"):
+        assert "unknown" in shown
+    if format == "json":
+        assert json.loads(shown)["edges"]["gate_passed"] is None
+
+
+def test_names_are_shown_with_what_they_hide() -> None:
+    assert words.plain("a\x1b[31mb\u202ec\nd") == "a\\x1b[31mb\\u202ec\\nd"
+    assert words.item("") == "(no step)"
+    assert "\x1b" in EVIL
+
+
+def test_equal_input_gives_equal_bytes() -> None:
+    sample.cache_clear()
+    first = {f: render(sample("shop"), f) for f in BUILT_IN}
+    sample.cache_clear()
+    assert first == {f: render(sample("shop"), f) for f in BUILT_IN}
+
+
+def test_a_report_without_groups_has_no_key_for_them() -> None:
+    assert "by" not in Report(sample("shop").snapshot).as_json()
