@@ -242,6 +242,8 @@ def _decoded(name: str, kind: Any) -> pl.Expr:
         return pl.col(name).cast(kind).fill_null(0 if kind == pl.UInt32 else False)
     if kind == pl.UInt64:
         return pl.col(name).reinterpret(signed=False)
+    if kind == _polars_stored(kind):
+        return pl.col(name)
     if kind == pl.List(EVENT):
         at = pl.field("time_unix_nano").reinterpret(signed=False)
         return pl.col(name).list.eval(pl.element().struct.with_fields(at)).cast(kind)
