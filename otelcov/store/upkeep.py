@@ -111,7 +111,7 @@ def erase(
     counts = []
     for table in open_(store):
         counts.append(_delete(table, f"trace_id IN ({listed})"))
-        _clean(table.reopened().delta, keep_hours=0)
+        _clean_at_once(table.reopened().delta)
     for remove in also:
         remove(wanted)
     return Removed(*counts)
@@ -216,11 +216,19 @@ def _delete(table: Table, predicate: str) -> int:
     raise StoreError(f"Couldn't delete from {table.url}: others kept changing it ({failure}). Try again.")
 
 
-def _clean(delta: DeltaTable, keep_hours: int = _KEEP_HOURS) -> None:
-    """Remove files that no version lists since `keep_hours`, and the log of versions that nobody reads."""
-    delta.vacuum(
-        retention_hours=keep_hours, dry_run=False, enforce_retention_duration=keep_hours >= _KEEP_HOURS, full=True
-    )
+def _clean(delta: DeltaTable) -> None:
+    """Remove the files that no version lists since an hour, and the log of versions that nobody reads."""
+    delta.vacuum(retention_hours=_KEEP_HOURS, dry_run=False, full=True)
+    _forget(delta)
+
+
+def _clean_at_once(delta: DeltaTable) -> None:
+    """Remove what was just deleted: the files that the log names so, and no others, as a commit may be writing some."""
+    delta.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False, full=False)
+    _forget(delta)
+
+
+def _forget(delta: DeltaTable) -> None:
     delta.update_incremental()
     delta.create_checkpoint()
     delta.cleanup_metadata()
