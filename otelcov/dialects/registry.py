@@ -14,7 +14,7 @@ import polars as pl
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
-from otelcov.dialects.genai import GENAI, GENAI_NAMES
+from otelcov.dialects.genai import GENAI, GENAI_NAMES, OPENLIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.haystack import HAYSTACK
 from otelcov.dialects.langfuse import LANGFUSE
@@ -22,11 +22,13 @@ from otelcov.dialects.langsmith import LANGSMITH
 from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
 from otelcov.dialects.logfire import LOGFIRE
+from otelcov.dialects.mastra import MASTRA
 from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
 from otelcov.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_HOLDERS, OPENLLMETRY_MCP, OPENLLMETRY_NAMES
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI
+from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.vercel import VERCEL
 
 # The most telling first: a framework's own mark, then the conventions, then names alone.
@@ -37,6 +39,9 @@ DIALECTS: tuple[Dialect, ...] = (
     LLAMA_INDEX,
     LITELLM,
     LOGFIRE,
+    MASTRA,
+    SMOLAGENTS,
+    DSPY,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH,
@@ -50,6 +55,7 @@ DIALECTS: tuple[Dialect, ...] = (
     MLFLOW,
     HAYSTACK,
     MCP,
+    OPENLIT,
     GENAI_NAMES,
     OPENLLMETRY_NAMES,
     COMMON,

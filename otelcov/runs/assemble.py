@@ -37,8 +37,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     executions = tool_spans(nodes)
     tools = merge(calls, executions)
     handed = delegations(nodes, tools, calls)
-    answers = [t for t in tools if t.name in ANSWERS and (t.asked_by is None or not any(c.turn > t.asked_by.turn and c.agent == t.agent for c in calls))]
-    tools = [t for t in tools if t.delegates_to is None and t not in answers]
+    tools = [t for t in tools if t.delegates_to is None and t.name not in ANSWERS]
     limit = _value_limit(nodes)
     spans_shown = bool(executions)
     soft = tuple(config.runs.soft_errors)
@@ -129,7 +128,7 @@ def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall]
 
 def _tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomplete: set[str]) -> bool:
     """Would a tool call have shown itself here?"""
-    blind = [c for c in calls if c.outputs is None and c.error is None]
+    blind = [c for c in calls if c.error is None and not c.requests and (c.outputs is None or c.text is None or _asks(c.finish))]
     for c in blind:
         if c.truncated_output:
             incomplete.add("truncated values")
@@ -351,7 +350,7 @@ def _status(nodes: list[Node], root: Node, calls: list[ModelCall], tools: list[T
                 return "error"
     if _ends_in_error(calls) or _died_in_a_tool(calls, tools, outcomes):
         return "error"
-    if root.orphan and not (calls and calls[-1].text is not None and not calls[-1].requests and not _asks(calls[-1].finish)):
+    if root.orphan and not (calls and calls[-1].text and not calls[-1].requests and not _asks(calls[-1].finish)):
         return "unknown"
     if calls and root.kind == LLM and any(r.name not in ANSWERS for r in calls[-1].requests):
         return "unknown"
@@ -505,7 +504,7 @@ def _pending(root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes
     if not calls or "error" in seen or "cost_limit" in seen or "max_steps" in seen:
         return False
     last = calls[-1]
-    if last.error is not None or not [r for r in last.requests if r.name not in ANSWERS] or (root.orphan and not last.node.span.kind == LLM) or (root.orphan and root.kind != LLM):
+    if last.error is not None or not [r for r in last.requests if r.name not in ANSWERS] or root.orphan:
         return False
     asked = [o for t, o in zip(tools, outcomes, strict=True) if t.asked_by is last]
     return bool(asked) and all(o.status != "error" for o in asked)

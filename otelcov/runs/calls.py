@@ -74,9 +74,14 @@ def span_fact(nodes: list[Node], fact: str) -> Any:
     return next((v for n in nodes if (v := getattr(n.span, fact)) is not None and v != ""), None)
 
 
+_AROUND = re.compile(r"^(?:execute_tool|tool|Tool:|Function:|running tool:?)\s+|\.(?:__call__|acall|call|run|_run|arun|forward|invoke|ainvoke|tool|execute)$")
+
+
 def span_name(nodes: list[Node]) -> str | None:
     name = span_fact(nodes, "tool")
-    return name.strip() if isinstance(name, str) else None
+    if not isinstance(name, str):
+        name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
+    return name.strip() or None
 
 
 def span_call_id(nodes: list[Node]) -> str | None:
@@ -223,6 +228,10 @@ def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCal
         for result in message.results:
             if result.id:
                 hit = next((c for c in by_id.get(result.id, ()) if id(c) in open_calls), None)
+                if hit is None and result.error is not None:  # the same answer told again, with its flag
+                    told = next((c for c in by_id.get(result.id, ()) if c.answer is not None and c.result_of is mc and c.answer.error is None), None)
+                    if told is not None and told.answer is not None:
+                        told.answer.error = result.error
                 if hit is not None:
                     del open_calls[id(hit)]
                     hit.answer, hit.result_of = result, mc

@@ -142,6 +142,10 @@ def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set
             target = match.group("to")
         else:
             target = _node_named(match.group("to"), call, nodes)
+    if target is None and not call.nodes:
+        candidate = known.get(bare(name)) if bare(name) else None
+        if candidate is not None and candidate != call.agent and _works_after(candidate, call, model_calls):
+            target = candidate  # a managed agent is called by its own name
     if target is None:
         asked = ASK.match(name)
         if asked is not None and not call.nodes:

@@ -232,7 +232,9 @@ def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
     asked: dict[str, Fragment] = {}
     openings: dict[str, Fragment] = {}
     followers: dict[int, Fragment] = {}
+    texts: dict[str | None, list[Fragment]] = {}
     for p in loose:
+        _continued_text(p, texts, followers, unite)
         for call in p.calls:
             ending = _tail(call)
             if ending is not None:
@@ -254,6 +256,24 @@ def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
             if call_id and call_id in asked:
                 unite(asked[call_id], p)
     return followers
+
+
+def _continued_text(p: Fragment, texts: dict[str | None, list[Fragment]], followers: dict[int, Fragment], unite: Unite) -> None:
+    """Prompts kept as plain text: one continues another if it begins with it and goes on with an id asked for there."""
+    raw = p.calls[0].node.span.input_messages if p.calls else None
+    if raw is None or raw[:1] in "[{":
+        return
+    open_ = texts.setdefault(p.root.span.service, [])
+    for q in reversed(open_):
+        before = q.calls[0].node.span.input_messages or ""
+        if len(raw) > len(before) and raw.startswith(before) and any(r.id and r.id in raw[len(before) :] for r in q.calls[-1].requests):
+            followers[id(q)] = p
+            unite(q, p)
+            open_.remove(q)
+            break
+    if p.calls[-1].requests:
+        open_.append(p)
+        del open_[:-64]
 
 
 def _print_of(history: list[m.Message]) -> str:

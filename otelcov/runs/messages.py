@@ -73,6 +73,24 @@ class _Semconv(msgspec.Struct, forbid_unknown_fields=True):
 _semconv = msgspec.json.Decoder(list[_Semconv]).decode
 
 
+_TURN = re.compile(r"(?:^|\n)(system|developer|user|human|assistant|ai|model|tool): ")
+
+
+def transcript(text: str) -> list[Message] | None:
+    """`role: text` lines (OpenLIT, older Langfuse) as messages; None where the text does not begin like one."""
+    if not re.match(r"(?:system|developer|user|human|assistant): ", text):
+        return None
+    pieces = _TURN.split(text)
+    out: list[Message] = []
+    for role, said in zip(pieces[1::2], pieces[2::2], strict=True):
+        inner = parse_value(said) if said[:2] in ("[{", "{'", '{"') else None
+        if isinstance(inner, (list, dict)):
+            out.extend(messages(inner, _ROLES.get(role, role)))
+        else:
+            out.append(Message(_ROLES.get(role, role), said))
+    return out
+
+
 def semconv_messages(text: str) -> list[Message] | None:
     """The messages of `gen_ai.input.messages` and the like; None where they are not exactly of that form."""
     if not text.startswith('[{"'):
@@ -201,6 +219,8 @@ _WRAPPERS = (
     "response",
     "prompts",
     "replies",
+    "body",
+    "request",
 )
 _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruction", "system_prompt")
 
@@ -262,6 +282,10 @@ def _walk(value: Value, role: str, out: list[Message], depth: int) -> None:
         return
     if _is_message(value):
         out.append(_message(value, role))
+        return
+    function = value.get("function")
+    if isinstance(function, dict) and "arguments" in function and "name" in function:  # a bare call; a definition has no arguments
+        out.append(_message({"role": "assistant", "tool_calls": [value]}, role))
         return
     if "toolName" in value or ("toolCallId" in value and ("args" in value or "input" in value)):
         out.append(_message({"role": "assistant", "tool_calls": [value]}, role))
@@ -328,6 +352,8 @@ def _message(value: dict[str, Value], default_role: str) -> Message:
     name = value.get("name")
     m.name = name if isinstance(name, str) else None
     content = value.get("content", value.get("parts", value.get("body", value.get("contents"))))
+    if content is None and isinstance(value.get("text"), str):
+        content = value["text"]
     inner = value.get("message")
     if isinstance(inner, dict):  # the event form keeps the message one level down
         content = inner.get("content", content)

@@ -103,6 +103,10 @@ class ModelCall:
                 found = [o for o in found if o.role == "assistant"]
                 if found and (best is None or _weight(found) > _weight(best)):
                     best = found
+        if best is None or not any(o.requests for o in best):
+            told = _requests_on_span(self.layers)
+            if told:
+                best = [m.Message("assistant", best[0].text if best else None, requests=told)]
         if best:
             for o in best:
                 if not o.requests:
@@ -126,7 +130,7 @@ class ModelCall:
                 flat = m.flattened_messages(pairs, "user")
                 numbers = m.first_index(pairs)
                 if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
-                    return flat
+                    return _with_error_flags(flat, span.input_messages)
                 whole = _parsed(span.input_messages)
                 if whole is not None and len(whole) > len(flat):
                     return whole
@@ -159,6 +163,34 @@ class ModelCall:
         return any(
             s.output_messages is not None and s.output_messages[:1] in "[{" and m.parse_json(s.output_messages) is None for s in (n.span for n in self.layers)
         )
+
+
+def _with_error_flags(flat: list[m.Message], raw: str | None) -> list[m.Message]:
+    """Flattened messages lose `is_error`; the raw request beside them may have it."""
+    if raw and ('"error"' in raw or "rror" in raw and "is" in raw) and any(x.results for x in flat):
+        flags = {r.id: r.error for x in _parsed(raw) or [] for r in x.results if r.id and r.error is not None}
+        for x in flat:
+            for r in x.results:
+                if r.error is None and r.id in flags:
+                    r.error = flags[r.id]
+    return flat
+
+
+def _requests_on_span(layers: list[Node]) -> list[m.Request]:
+    """Calls that a model span names by the tool keys (OpenLIT): several are joined by a comma and a blank."""
+    for node in layers:
+        span = node.span
+        if not span.tool or not span.call_id or span.tool == span.call_id:
+            continue
+        names, ids = span.tool.split(", "), span.call_id.split(", ")
+        if len(names) != len(ids):
+            continue
+        raw = span.arguments
+        arguments = m.parse_json(f"[{raw}]") if raw else None
+        if not isinstance(arguments, list) or len(arguments) != len(names):
+            arguments = [raw if len(names) == 1 else None for _ in names]
+        return [m.Request(i, n, a) for n, i, a in zip(names, ids, arguments, strict=True)]
+    return []
 
 
 def _weight(found: list[m.Message]) -> tuple[int, int, int]:
@@ -196,7 +228,7 @@ def _parsed(raw: str | None) -> list[m.Message] | None:
         if value is not None:
             found = m.messages(value)
             return found or None
-    return [m.Message("user", raw)]
+    return m.transcript(raw) or [m.Message("user", raw)]
 
 
 def _answers(raw: str) -> list[m.Message]:
@@ -213,7 +245,7 @@ def _answers(raw: str) -> list[m.Message]:
                 if message.role == "user" and not message.results:
                     message.role = "assistant"  # an output that names no role, or the wrong one
             return found
-        if isinstance(value, dict):
+        if isinstance(value, (dict, list)):
             return []
     return [m._with_reprs(m.Message("assistant", raw))]
 

@@ -1,0 +1,40 @@
+"""Mastra (`@mastra/otel-exporter`): `mastra.span.type`. A `model_generation` sums its `model_step`s; the steps are calls."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, value
+
+_TYPE = pl.col("mastra.span.type")
+_STEP = _TYPE == "model_step"
+_TOOL = _TYPE.is_in(["tool_call", "mcp_tool_call"])
+
+MASTRA = Dialect(
+    name="mastra",
+    kind=value(
+        "mastra.span.type",
+        agent_run=AGENT,
+        model_generation=CHAIN,
+        model_step=LLM,
+        model_chunk=OTHER,
+        tool_call=TOOL,
+        mcp_tool_call=TOOL,
+        workflow_run=CHAIN,
+        workflow_step=CHAIN,
+        workflow_conditional=CHAIN,
+        workflow_parallel=CHAIN,
+        workflow_loop=CHAIN,
+        processor_run=OTHER,
+    ),
+    agent=pl.when(_TYPE == "agent_run").then(first("agent.id", "gen_ai.agent.id")),
+    arguments=pl.when(_TOOL).then(first("gen_ai.tool.input", "input")),
+    result=pl.when(_TOOL).then(first("gen_ai.tool.output", "output")),
+    response_model=pl.when(_STEP).then(first("modelId")),
+    input_tokens=pl.when(_STEP).then(json_number("body", "prompt_tokens", "input_tokens")),
+    output_tokens=pl.when(_STEP).then(json_number("body", "completion_tokens", "output_tokens")),
+    finish=pl.when(_STEP).then(first("finishReason")),
+    input_messages=pl.when(_STEP).then(first("input")),
+    output_messages=pl.when(_STEP).then(first("output")),
+    input=pl.when(_TYPE.is_in(["agent_run", "workflow_run"])).then(first("input")),
+    output=pl.when(_TYPE.is_in(["agent_run", "workflow_run"])).then(first("output")),
+    conversation=pl.when(_TYPE.is_not_null()).then(first("threadId", "sessionId")),
+)

@@ -1,0 +1,20 @@
+"""smolagents and DSPy under OpenInference: the names of agents and tools stand in span names alone."""
+
+import polars as pl
+
+from otelcov.dialects.base import OTHER, Dialect, scope, span_name
+
+_AGENT = (pl.col("openinference.span.kind").str.to_uppercase() == "AGENT") & scope("smolagents|^smoltrace$")
+_CLASSES = ["ToolCallingAgent", "CodeAgent", "MultiStepAgent"]
+
+SMOLAGENTS = Dialect(
+    name="smolagents",
+    agent=pl.when(_AGENT & ~span_name(r"^(.+)\.run$").is_in(_CLASSES)).then(span_name(r"^(.+)\.run$")),
+    definitions=pl.when(_AGENT).then(pl.col("smolagents.tools_names")),
+)
+
+DSPY = Dialect(
+    name="dspy",
+    # ReAct's own way to say that it is done.
+    kind=pl.when(scope(r"\.dspy$") & (pl.col("span.name") == "finish.__call__")).then(pl.lit(OTHER)),
+)
