@@ -1,0 +1,215 @@
+"""The gate file: pass, fail, or not enough data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from otelcov.ground.config import Config
+from otelcov.ground.errors import UsageError
+from otelcov.verdicts import gates, matchers
+from tests.coverage.build import config, frame, run
+from tests.coverage.shared import shared
+
+SEED = """
+agents:
+- name: triage agent stays within its allowed tools
+  model: claude-sonnet-4-5
+  servers: [repo]
+  prompt: Find the open issues and summarize them.
+  tool_edges:
+    allowed: [search, summarize]
+    restricted: [delete_repo, force_push]
+    delegation: [{ from: planner, to: worker }]
+  expect:
+  - target: edges.restricted_attempts
+    matcher: { schema: { maximum: 0 } }
+  - target: edges.allowed_pct
+    matcher: { schema: { minimum: 80 } }
+"""
+
+
+def judged(
+    text: str, *runs: dict[str, Any], folder: Path, settings: Config | None = None, **more: Any
+) -> dict[str, Any]:
+    path = folder / "gate.yaml"
+    path.write_text(text)
+    return gates.judge(gates.read(path), frame(*runs), settings or Config(), **more)
+
+
+def entry(text: str, *runs: dict[str, Any], folder: Path, **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = judged(text, *runs, folder=folder, **more)["entries"][0]
+    return found
+
+
+def test_the_seeds_yaml_is_read_as_it_stands(tmp_path: Path) -> None:
+    good = run("planner/search", "planner/summarize!", delegates=["planner->worker"])
+    result = entry(SEED, good, folder=tmp_path)
+    assert result["result"] == "pass"
+    assert result["prompt"] == "Find the open issues and summarize them."
+    assert result["targets"] == {
+        "edges.allowed_pct": 100.0,
+        "edges.restricted_attempts": 0,
+        "edges.delegation_pct": 100.0,
+        "edges.gate_passed": 1,
+    }
+    seeds = list(shared("seeds").glob("001_*.txt"))
+    if not seeds:
+        pytest.skip("../shared/seeds is absent: the seed's own text was not compared")
+    lines = [line.strip() for line in SEED.split("\n") if line]  # the seed's own text has lost its indentation
+    assert "\n".join(lines) in seeds[0].read_text()
+
+
+def test_an_errored_call_exercises_and_a_requested_one_does_not(tmp_path: Path) -> None:
+    assert entry(SEED, run("a/search!"), folder=tmp_path)["targets"]["edges.allowed_pct"] == 50.0
+    assert entry(SEED, run("a/search?"), folder=tmp_path)["targets"]["edges.allowed_pct"] == 0.0
+
+
+@pytest.mark.parametrize("call", ["a/delete_repo", "b/delete_repo!", "delete_repo?"])
+def test_any_call_of_a_restricted_tool_fails_the_default_gate(call: str, tmp_path: Path) -> None:
+    text = "agents: [{name: safe, tool_edges: {restricted: [delete_repo]}}]"
+    result = entry(text, run("a/search"), run(call, settled=False), folder=tmp_path)
+    assert result["result"] == "fail"
+    assert result["targets"]["edges.restricted_attempts"] == 1
+    assert result["targets"]["edges.gate_passed"] == 0
+
+
+def test_a_delegating_tool_is_an_attempt_too(tmp_path: Path) -> None:
+    text = "agents: [{tool_edges: {restricted: [hand_over], allowed: [hand_over]}}]"
+    result = entry(text, run(delegates=["planner->worker:hand_over"]), folder=tmp_path)
+    assert result["targets"]["edges.restricted_attempts"] == 1
+    assert result["targets"]["edges.allowed_pct"] == 100.0
+
+
+def test_an_edge_may_name_its_agent(tmp_path: Path) -> None:
+    text = "agents: [{tool_edges: {restricted: [planner/delete], allowed: [worker/search]}}]"
+    result = entry(text, run("worker/delete", "planner/search"), folder=tmp_path)
+    assert result["targets"]["edges.restricted_attempts"] == 0
+    assert result["targets"]["edges.allowed_pct"] == 0.0
+    assert result["result"] == "pass"
+
+
+def test_a_call_by_nobody_knows_whom_is_no_proof_of_innocence(tmp_path: Path) -> None:
+    text = "agents: [{tool_edges: {restricted: [planner/delete]}}]"
+    result = entry(text, run("delete"), folder=tmp_path)
+    assert (result["result"], result["targets"]["edges.restricted_attempts"]) == ("no_data", 0)
+
+
+def test_a_gate_that_cannot_see_says_so(tmp_path: Path) -> None:
+    text = "agents: [{tool_edges: {restricted: [delete]}}]"
+    blind = run(tool_calls=None)
+    assert entry(text, folder=tmp_path)["result"] == "no_data"
+    assert entry(text, run("a/b"), blind, folder=tmp_path)["result"] == "no_data"
+    assert entry(text, run("a/delete"), blind, folder=tmp_path)["result"] == "fail"
+    tolerant = "agents: [{max_blind_pct: 50, tool_edges: {restricted: [delete]}}]"
+    assert entry(tolerant, run("a/b"), blind, folder=tmp_path)["result"] == "pass"
+
+
+def test_fewer_runs_than_wanted_are_no_data_but_a_seen_violation_is_one(tmp_path: Path) -> None:
+    text = "agents: [{min_runs: 3, tool_edges: {restricted: [delete]}}]"
+    assert entry(text, run("a/b"), run("a/b"), folder=tmp_path)["result"] == "no_data"
+    assert entry(text, run("a/delete"), folder=tmp_path)["result"] == "fail"
+
+
+def test_an_empty_or_undeclared_set_has_no_number(tmp_path: Path) -> None:
+    result = entry("agents: [{name: nothing}]", run("a/b"), folder=tmp_path)
+    assert set(result["targets"].values()) == {None}
+    assert result["result"] == "no_data"
+
+
+def test_select_narrows_an_entry_and_names_do_not(tmp_path: Path) -> None:
+    runs = [run("a/delete", environment="ci", conversation_id="x"), run("a/b", environment="prod", release="2")]
+    gate = "agents: [{{model: other, select: {}, tool_edges: {{restricted: [delete]}}}}]"
+    for select, count, result in (
+        ("{}", 2, "fail"),
+        ("{side: production}", 1, "pass"),
+        ("{side: [test, staging]}", 1, "fail"),
+        ("{release: ['2', '3']}", 1, "pass"),
+        ("{conversation: x}", 1, "fail"),
+        ("{agent: b}", 2, "pass"),
+        ("{service: other}", 0, "no_data"),
+    ):
+        found = entry(gate.format(select), *runs, folder=tmp_path)
+        assert (found["runs"], found["result"]) == (count, result), select
+
+
+def test_the_worst_entry_decides_and_each_run_has_its_own_numbers(tmp_path: Path) -> None:
+    text = "agents: [{tool_edges: {restricted: [delete]}}, {name: second}]"
+    result = judged(text, run("a/b", at=5), run("a/delete", at=1), folder=tmp_path, per_run=True)
+    assert result["result"] == "fail"
+    assert [e["result"] for e in result["entries"]] == ["fail", "no_data"]
+    assert [r["edges.restricted_attempts"] for r in result["entries"][0]["per_run"]] == [1, 0]
+    assert judged("agents: [{name: only}]", run("a/b"), folder=tmp_path)["result"] == "no_data"
+
+
+def test_every_number_of_a_snapshot_can_be_a_target(tmp_path: Path) -> None:
+    settings = config("[agents.a]\ntools = ['b', 'c']")
+    text = """
+agents:
+- expect:
+  - {target: coverage.tool, matcher: {min: 0.5}}
+  - {target: tool_pct, matcher: {exact: 50.0}}
+  - {target: coverage.overall, matcher: {max: 1}}
+  - {target: runs.production, matcher: {exact: 2}}
+  - {target: metrics.tool_error_rate, matcher: {max: 0.5}}
+  - {target: metrics.latency_ms.p95, matcher: {max: 1100, min: 900}}
+  - {target: metrics.input_tokens.sum, matcher: {exact: 200}}
+  - {target: quality.orphans, matcher: {schema: {const: 0}}}
+  - {target: tool.missing, matcher: {exact: 1}}
+  - {target: coverage.model, matcher: {min: 0}}
+"""
+    result = entry(text, run("a/b"), run("a/b!"), folder=tmp_path, settings=settings)
+    assert [e["result"] for e in result["expect"]] == ["pass"] * 9 + ["no_data"]
+    with pytest.raises(UsageError, match="Did you mean"):
+        entry("agents: [{expect: [{target: quality.orphan, matcher: {max: 0}}]}]", run("a/b"), folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("agents: [", "not YAML"),
+        ("gates: []", "a list `agents:`"),
+        ("agents: [{tool_edges: {restrictd: [a]}}]", "restrictd"),
+        ("agents: [{expect: [{target: edges.allowed_pct, matcher: {minimun: 3}}]}]", 'Did you mean "min"'),
+        ("agents: [{expect: [{target: edges.allowed_pct, matcher: {}}]}]", "empty"),
+        ("agents: [{select: {sides: test}}]", "sides"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        judged(text, folder=tmp_path)
+
+
+def test_keys_of_an_entry_that_mean_nothing_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "gate.yaml"
+    path.write_text("agents: [{name: x, tool_edge: {restricted: [a]}}]")
+    assert gates.unknown_keys(gates.read(path)) == ['x: "tool_edge" is not used. Did you mean "tool_edges"?']
+
+
+@pytest.mark.parametrize(
+    ("value", "matcher", "holds"),
+    [
+        (3, {"exact": 3}, True),
+        (1, {"exact": True}, False),
+        ("abc", {"contains": "b"}, True),
+        (["a"], {"contains": "a"}, True),
+        ("abc", {"regex": "^a.c$"}, True),
+        ("abc", {"regex": "x"}, False),
+        (3, {"min": 3, "max": 3}, True),
+        (3, {"min": 4}, False),
+        ("3", {"min": 1}, False),
+        (True, {"max": 5}, False),
+        (5, {"schema": {"type": "integer", "maximum": 4}}, False),
+        ({"a": 1}, {"schema": {"required": ["a"]}}, True),
+    ],
+)
+def test_matchers(value: Any, matcher: dict[str, Any], holds: bool) -> None:
+    assert (matchers.match(value, matcher) is None) == holds
+
+
+def test_a_matcher_that_makes_no_sense_is_a_usage_error() -> None:
+    for matcher in ({"regex": "("}, {"min": "x"}, {"schema": {"type": "no such type"}}, {"like": 1}):
+        with pytest.raises(UsageError):
+            matchers.match(1, matcher)
