@@ -19,7 +19,12 @@ def declare(
     ] = None,
     mcp: Annotated[
         list[str] | None,
-        typer.Option("--mcp", metavar="COMMAND", help="An MCP server on stdio, by its command line. Repeatable."),
+        typer.Option(
+            "--mcp",
+            envvar="OTELCOV_MCP",
+            metavar="COMMAND",
+            help="An MCP server on stdio, by its command line. Repeatable.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,

@@ -17,8 +17,12 @@ def learn(
         Path | None,
         typer.Option("--out", envvar="OTELCOV_OUT", metavar="FILE", help="Write it here instead of stdout."),
     ] = None,
-    min_runs: Annotated[int, typer.Option("--min-runs", min=1, help="Leave out what fewer runs did.")] = 1,
-    paths: Annotated[bool, typer.Option("--paths", help="Declare the observed paths too.")] = False,
+    min_runs: Annotated[
+        int, typer.Option("--min-runs", envvar="OTELCOV_MIN_RUNS", min=1, help="Leave out what fewer runs did.")
+    ] = 1,
+    paths: Annotated[
+        bool, typer.Option("--paths", envvar="OTELCOV_PATHS", help="Declare the observed paths too.")
+    ] = False,
 ) -> int:
     """Write otelcov.toml as the agents behaved, to freeze and to edit."""
     from otelcov.cli import measuring

@@ -16,7 +16,7 @@ def undeclared(
         Literal["text", "json", "markdown"], typer.Option("--format", envvar="OTELCOV_FORMAT", help="How to print it.")
     ] = "text",
 ) -> int:
-    """List tools, edges, delegations and models that were seen and never declared."""
+    """List what was seen and never declared: tools, edges, delegations and models."""
     from otelcov.coverage.selection import select
     from otelcov.coverage.undeclared import undeclared as found_in
     from otelcov.ground import errors
