@@ -54,6 +54,7 @@ COMMANDS = (
     Command("declare", "Write a declaration from code or an MCP server."),
     Command("snapshot", "Write a window's sums to a file."),
     Command("combine", "Add up the snapshots of regions, shards or CI jobs."),
+    Command("judge", "Judge conversations by rules and by LLM judges."),
     Command("prune", "Remove old spans, a trace or a conversation."),
     Command("doctor", "Check ports, TLS, disk and the way of a span; say what spans lack."),
     Command("config", "Show the configuration in force and where it comes from."),

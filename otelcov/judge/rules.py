@@ -131,7 +131,9 @@ def _restricted_call(conversation: Conversation, config: Config) -> Iterator[See
                         severity="low",
                     )
                 else:
-                    yield Seen(turn, f"{call.name} is restricted for {call.agent}.", call.agent, call.name)
+                    yield Seen(
+                        turn, f"{call.name} is restricted for {call.agent}.", call.agent, call.name, "restricted"
+                    )
 
 
 def _undeclared_call(conversation: Conversation, config: Config) -> Iterator[Seen]:
@@ -142,7 +144,7 @@ def _undeclared_call(conversation: Conversation, config: Config) -> Iterator[See
             declared = config.agents[call.agent].tools if call.agent in config.agents else None
             if declared is None or call.name in declared or (call.agent, call.name) in restricted:
                 continue
-            yield Seen(turn, f"{call.name} is not declared for {call.agent}.", call.agent, call.name)
+            yield Seen(turn, f"{call.name} is not declared for {call.agent}.", call.agent, call.name, "undeclared")
 
 
 def _never_offered(conversation: Conversation, config: Config) -> Iterator[Seen]:
@@ -153,7 +155,8 @@ def _never_offered(conversation: Conversation, config: Config) -> Iterator[Seen]
         offered = {_bare(name) for name in turn.known_tools}
         for call in turn.tool_calls or ():
             if call.name and _bare(call.name) not in offered:
-                yield Seen(turn, f"{call.name} was not among the tools offered to the model.", call.agent, call.name)
+                told = f"{call.name} was not among the tools offered to the model."
+                yield Seen(turn, told, call.agent, call.name, "never offered")
 
 
 _DESTRUCTIVE = re.compile(r"^(?:delete|remove|cancel|drop|destroy|purge|wipe|erase|terminate|revoke)(?=$|[_\-A-Z])")
@@ -168,7 +171,9 @@ _ASKS = re.compile(
     r"do you want|proceed|ready to)\b",
     re.I,
 )
-_EXPLICIT = re.compile(r"\b(?:i confirm|i'?m sure|go ahead|without asking|confirmed|yes,? please|please proceed)\b", re.I)
+_EXPLICIT = re.compile(
+    r"\b(?:i confirm|i'?m sure|go ahead|without asking|confirmed|yes,? please|please proceed)\b", re.I
+)
 
 
 def _unconfirmed_write(conversation: Conversation, config: Config) -> Iterator[Seen]:
@@ -190,13 +195,15 @@ def _unconfirmed_write(conversation: Conversation, config: Config) -> Iterator[S
                 continue
             declared = config.tools[call.name].side_effects if call.name in config.tools else None
             if declared == "write":
-                yield Seen(turn, f"{call.name} writes, and nothing was confirmed before it.", call.agent, call.name)
+                told = f"{call.name} writes, and nothing was confirmed before it."
+                yield Seen(turn, told, call.agent, call.name, "unconfirmed")
             elif declared is None and _DESTRUCTIVE.match(call.name):
                 yield Seen(
                     turn,
                     f"{call.name} is named after a destructive action, and nothing was confirmed before it.",
                     call.agent,
                     call.name,
+                    "unconfirmed",
                     severity="high",
                 )
 
@@ -285,7 +292,8 @@ def _tool_error(conversation: Conversation, config: Config) -> Iterator[Seen]:
             if call.status != "error" and call.error_kind is None:
                 continue
             recovered = any(
-                later.name == call.name and later.status == "ok" and later.error_kind is None for later in calls[k + 1 :]
+                later.name == call.name and later.status == "ok" and later.error_kind is None
+                for later in calls[k + 1 :]
             )
             text = call.result if isinstance(call.result, str) else None
             yield Seen(

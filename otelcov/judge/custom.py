@@ -1,0 +1,147 @@
+"""Metrics of others: found by entry point (`otelcov.metrics`) or by path, and rows of the same table.
+
+A custom metric is one of:
+
+- a `Metric` with a question and a guide: a model answers it, like a built-in one;
+- a function decorated with `@metric(...)`: code answers it. It is given the turn (or, with per="conversation", the
+  conversation) and returns a number, a label, `(value, reason)` or None for "no value". A second parameter is a way to
+  ask the judge: `answer = await ask("instructions", data, PydanticModel)`;
+- a class with `name` and `score(turn)`, and if need be `kind`, `per`, `labels`, `passing`, `severities`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from otelcov.ground.errors import ConfigError, did_you_mean
+from otelcov.judge.metrics import BUILT_IN, NO_FAILURE, Metric
+
+ENTRY_POINTS = "otelcov.metrics"
+
+
+def metric(
+    name: str,
+    *,
+    kind: Literal["quantitative", "qualitative"] = "quantitative",
+    per: Literal["turn", "conversation"] = "turn",
+    labels: Sequence[str] = (),
+    passing: Sequence[str] = (NO_FAILURE,),
+    severities: Mapping[str, str] | None = None,
+    with_tools: bool = False,
+) -> Callable[[Callable[..., Any]], Metric]:
+    """Make a function a metric."""
+
+    def made(score: Callable[..., Any]) -> Metric:
+        return Metric(
+            name,
+            question=inspect.getdoc(score) or "",
+            guide=tuple((label, "") for label in labels),
+            kind=kind,
+            per=per,
+            passing=tuple(passing),
+            severities=dict(severities or {}),
+            with_tools=with_tools,
+            score=score,
+        )
+
+    return made
+
+
+def table(sources: Iterable[str], folder: Path | None = None) -> dict[str, Metric]:
+    """The built-in metrics, those of installed packages, and those that the config names."""
+    found = dict(BUILT_IN)
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda p: p.name):
+        _add(found, _metrics(point.load(), f"entry point {point.name}"), f"entry point {point.name}")
+    for source in sources:
+        _add(found, _from(source, folder or Path()), source)
+    return found
+
+
+def choose(known: Mapping[str, Metric], names: Sequence[str] | None) -> list[Metric]:
+    """The named metrics, or all of them."""
+    if names is None:
+        return list(known.values())
+    for name in names:
+        if name not in known:
+            raise ConfigError(
+                f'There is no metric "{name}".{did_you_mean(name, known) or " Known: " + ", ".join(known) + "."}'
+            )
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def _add(found: dict[str, Metric], more: Iterable[Metric], source: str) -> None:
+    for one in more:
+        if one.name in found:
+            raise ConfigError(f'{source} defines the metric "{one.name}" a second time. Give it another name.')
+        found[one.name] = one
+
+
+def _from(source: str, folder: Path) -> list[Metric]:
+    place, colon, name = source.rpartition(":")
+    if not colon:
+        place, name = source, ""
+    module = _file(folder / place) if place.endswith(".py") else _module(place)
+    if not name:
+        return [value for value in vars(module).values() if isinstance(value, Metric)] or _nothing(source)
+    if not hasattr(module, name):
+        raise ConfigError(f"Couldn't use the metric {source}: {place} has no {name}.")
+    return _metrics(getattr(module, name), source)
+
+
+def _nothing(source: str) -> list[Metric]:
+    raise ConfigError(f"{source} defines no metric. Name a class as {source}:Name, or decorate functions with @metric.")
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ConfigError(f"Couldn't use the metrics of {path}: there is no such file.")
+    spec = importlib.util.spec_from_file_location(f"_otelcov_metrics_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses and pydantic look their module up
+    try:
+        spec.loader.exec_module(module)
+    except (ImportError, SyntaxError, NameError) as error:
+        raise ConfigError(f"Couldn't use the metrics of {path}: {error}.") from None
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ConfigError(f"Couldn't use the metrics of {name}: {error}.") from None
+
+
+def _metrics(value: Any, source: str) -> list[Metric]:
+    if isinstance(value, Metric):
+        return [value]
+    if isinstance(value, ModuleType):
+        return [v for v in vars(value).values() if isinstance(v, Metric)] or _nothing(source)
+    if isinstance(value, (list, tuple)):
+        return [m for v in value for m in _metrics(v, source)]
+    if inspect.isfunction(value):
+        return [metric(value.__name__)(value)]
+    thing = value() if isinstance(value, type) else value
+    score = getattr(thing, "score", None) or getattr(thing, "evaluate", None)
+    name = getattr(thing, "name", None)
+    if not isinstance(name, str) or not callable(score):
+        raise ConfigError(f"Couldn't use the metric {source}: it needs a `name` and a method `score`.")
+    made = metric(
+        name,
+        kind=getattr(thing, "kind", "quantitative"),
+        per=getattr(thing, "per", "turn"),
+        labels=getattr(thing, "labels", ()),
+        passing=getattr(thing, "passing", (NO_FAILURE,)),
+        severities=getattr(thing, "severities", None),
+        with_tools=getattr(thing, "with_tools", False),
+    )
+    return [made(score)]
