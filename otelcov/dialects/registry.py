@@ -15,6 +15,7 @@ from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.genai import GENAI, GENAI_NAMES, OPENLIT
+from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.haystack import HAYSTACK
 from otelcov.dialects.langfuse import LANGFUSE
@@ -54,6 +55,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LANGFUSE,
     MLFLOW,
     HAYSTACK,
+    GENKIT,
     MCP,
     OPENLIT,
     GENAI_NAMES,

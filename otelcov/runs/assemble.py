@@ -317,7 +317,7 @@ def _output(root: Node, calls: list[ModelCall], handed: list[Delegation], limit:
     if last is not None and last.error is not None:
         return None
     pending = last is not None and any(r.name not in ANSWERS for r in last.requests)
-    front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.span.definitions is None]
+    front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.span.definitions != n.span.output]
     for node in front:
         if node is root:
             text = _assistant_text(node.span.output, limit)
@@ -504,7 +504,7 @@ def _pending(root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes
     if not calls or "error" in seen or "cost_limit" in seen or "max_steps" in seen:
         return False
     last = calls[-1]
-    if last.error is not None or not [r for r in last.requests if r.name not in ANSWERS] or root.orphan:
+    if last.error is not None or not [r for r in last.requests if r.name not in ANSWERS] or root.orphan or root.kind == LLM:
         return False
     asked = [o for t, o in zip(tools, outcomes, strict=True) if t.asked_by is last]
     return bool(asked) and all(o.status != "error" for o in asked)
@@ -520,7 +520,7 @@ def _conversation(root: Node, nodes: list[Node]) -> str | None:
 
 
 def _known(nodes: list[Node], handed: list[Delegation], config: Config) -> tuple[list[str] | None, str | None]:
-    declared = sorted({t for a in config.agents.values() for t in a.tools} | set(config.tools))
+    declared = sorted({t for a in config.agents.values() for t in a.tools or ()} | set(config.tools))
     if declared:
         return declared, "declared"
     found = offered(nodes)

@@ -411,13 +411,13 @@ def _content(content: Value, m: Message, depth: int) -> None:
     if not isinstance(content, dict):
         return
     kind = content.get("type") or content.get("part_kind") or content.get("kind")
-    for key in ("toolUse", "function_call", "functionCall", "tool_call"):
+    for key in ("toolUse", "function_call", "functionCall", "tool_call", "toolRequest"):
         if isinstance(content.get(key), dict):
             request = _request(content[key])
             if request is not None:
                 m.requests.append(request)
             return
-    for key in ("toolResult", "function_response", "functionResponse"):
+    for key in ("toolResult", "function_response", "functionResponse", "toolResponse"):
         if isinstance(content.get(key), dict):
             m.results.append(_result(content[key]))
             return
@@ -473,6 +473,7 @@ def _request(call: Value) -> Request | None:
         or call.get("toolCallId")
         or call.get("toolUseId")
         or call.get("id")
+        or call.get("ref")
         or inner.get("id")
     )
     return Request(_str(call_id), name, arguments)
@@ -486,6 +487,7 @@ def _result(part: dict[str, Value]) -> Result:
         or part.get("tool_use_id")
         or part.get("toolUseId")
         or part.get("id")
+        or part.get("ref")
     )
     content: Value = None
     for key in ("result", "response", "output", "content"):

@@ -19,7 +19,7 @@ CONTROL_FLOW = re.compile(
 class Node:
     """A span in its tree. `kind` and `agent` start as the dialects' answer and end as what the tree says."""
 
-    __slots__ = ("agent", "children", "end", "kind", "orphan", "own_agent", "parent", "side", "span", "start")
+    __slots__ = ("agent", "children", "end", "inherited", "kind", "orphan", "own_agent", "parent", "side", "span", "start")
 
     def __init__(self, span: Span, side: Side) -> None:
         self.span = span
@@ -30,6 +30,7 @@ class Node:
         self.agent: str | None = None  # the agent this span's work belongs to
         self.own_agent: str | None = None  # set where the span *is* an agent's
         self.orphan = False
+        self.inherited = False  # its ERROR repeats that of an earlier span
         self.start = span.start or span.end
         self.end = max(span.end, self.start)
 
@@ -153,6 +154,8 @@ def name_agents(trace: Trace) -> None:
             for child in reversed(node.children):
                 stack.append((child, above, from_span))
     _name_graph_nodes(trace)
+    if any(n.span.status_code == 2 for n in trace.nodes):
+        _inherited_errors(trace)
 
 
 _TRANSFER = re.compile(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)
@@ -183,6 +186,20 @@ def _name_graph_nodes(trace: Trace) -> None:
                 break
 
 
+def _inherited_errors(trace: Trace) -> None:
+    """Some processors put a trace's first error on every later span: an ERROR with a result of its own, no exception,
+    and the words of an earlier span's exception is not this span's."""
+    said: set[str] = set()
+    for node in trace.nodes:
+        span = node.span
+        if span.status_code != 2 or not span.status_message:
+            continue
+        if node.span.row in node.side.exceptions:
+            said.add(span.status_message)
+        elif span.status_message in said and (span.result or span.output_messages or span.output):
+            node.inherited = True
+
+
 def exceptions(node: Node) -> list[tuple[str, str]]:
     """Real exceptions of a span: control flow left out."""
     found = node.side.exceptions.get(node.span.row)
@@ -205,7 +222,7 @@ def failure(node: Node) -> tuple[str, str] | None:
     """(error type, message) if the span says that it failed."""
     span = node.span
     thrown = exceptions(node)
-    if span.status_code == 2 and not control_flow(node):
+    if span.status_code == 2 and not node.inherited and not control_flow(node):
         if thrown:
             return (span.error_type or thrown[-1][0], "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]))
         return (span.error_type or "", "\n".join(t for t in (span.status_message, span.error_text) if t))

@@ -8,49 +8,53 @@ from __future__ import annotations
 
 import polars as pl
 
-_EXECUTED = pl.element().struct.field("status") != "requested"
+_CALLS = {
+    "arguments not reported": pl.all_horizontal(
+        pl.col("arguments", "arguments_text").is_null(), pl.col("status") != "requested"
+    ),
+    "arguments not parsable": pl.col("arguments").is_null() & pl.col("arguments_text").is_not_null(),
+    "results not reported": pl.col("result").is_null() & (pl.col("status") == "ok"),
+    "tool status not reported": pl.col("status") == "unknown",
+    "no agent name": pl.col("agent").is_null(),
+}
+_MODELS = {
+    "model not reported": pl.all_horizontal(pl.col("request_model", "response_model").is_null()),
+    "tokens not reported": pl.any_horizontal(pl.col("input_tokens", "output_tokens").is_null())
+    & (pl.col("status") == "ok"),
+    "no agent name": pl.col("agent").is_null(),
+}
+_DELEGATIONS = {"delegation without an agent's name": pl.any_horizontal(pl.col("from", "to").is_null())}
+_WHOLE = {
+    "tool calls not visible": pl.col("tool_calls").is_null(),
+    "model calls not visible": pl.col("llm_calls").is_null(),
+    "delegations not visible": pl.col("delegations").is_null(),
+    "input not reported": pl.col("input").is_null(),
+    "output not reported": pl.col("output").is_null() & (pl.col("status") != "error"),
+    "outcome not visible": pl.col("status") == "unknown",
+}
 
 
 def told(runs: pl.DataFrame) -> pl.DataFrame:
     """RUNS rows whose `incomplete` names what is null in them."""
-    reasons = [
-        pl.when(unknown.fill_null(False)).then(pl.lit(reason)) for reason, unknown in _reasons().items()
+    numbered = runs.with_row_index("run")
+    parts = [
+        _found(numbered.select("run", *{name for e in _WHOLE.values() for name in e.meta.root_names()}), _WHOLE),
+        _found(_items(numbered, "tool_calls"), _CALLS),
+        _found(_items(numbered, "llm_calls"), _MODELS),
+        _found(_items(numbered, "delegations"), _DELEGATIONS),
+        numbered.select("run", reason="incomplete").explode("reason").drop_nulls(),
     ]
-    every = pl.concat_list("incomplete", *reasons).list.drop_nulls().list.unique().list.sort()
-    return runs.with_columns(incomplete=every)
+    reasons = pl.concat(parts).unique().sort("run", "reason").group_by("run", maintain_order=True).agg("reason")
+    joined = numbered.join(reasons, on="run", how="left", maintain_order="left")
+    return joined.with_columns(incomplete=pl.col("reason").fill_null([])).select(runs.columns)
 
 
-def _reasons() -> dict[str, pl.Expr]:
-    succeeded = pl.element().struct.field("status") == "ok"
-    return {
-        "arguments not reported": _any_call(_null("arguments") & _null("arguments_text") & _EXECUTED),
-        "arguments not parsable": _any_call(_null("arguments") & _null("arguments_text").not_()),
-        "results not reported": _any_call(_null("result") & succeeded),
-        "tool status not reported": _any_call(pl.element().struct.field("status") == "unknown"),
-        "no agent name": _any_call(_null("agent")) | _any_model(_null("agent")),
-        "model not reported": _any_model(_null("request_model") & _null("response_model")),
-        "tokens not reported": _any_model((_null("input_tokens") | _null("output_tokens")) & succeeded),
-        "delegation without an agent's name": _any("delegations", _null("from") | _null("to")),
-        "delegations not visible": pl.col("delegations").is_null(),
-        "tool calls not visible": pl.col("tool_calls").is_null(),
-        "model calls not visible": pl.col("llm_calls").is_null(),
-        "input not reported": pl.col("input").is_null(),
-        "output not reported": pl.col("output").is_null() & (pl.col("status") != "error"),
-        "outcome not visible": pl.col("status") == "unknown",
-    }
+def _items(numbered: pl.DataFrame, column: str) -> pl.DataFrame:
+    return numbered.select("run", column).explode(column).drop_nulls(column).unnest(column)
 
 
-def _null(field: str) -> pl.Expr:
-    return pl.element().struct.field(field).is_null()
-
-
-def _any_call(unknown: pl.Expr) -> pl.Expr:
-    return _any("tool_calls", unknown)
-
-
-def _any_model(unknown: pl.Expr) -> pl.Expr:
-    return _any("llm_calls", unknown)
-
-
-def _any(column: str, unknown: pl.Expr) -> pl.Expr:
-    return pl.col(column).list.eval(unknown).list.any()
+def _found(rows: pl.DataFrame, reasons: dict[str, pl.Expr]) -> pl.DataFrame:
+    """run, reason: one row for each that holds."""
+    which = [pl.when(unknown).then(pl.lit(reason)) for reason, unknown in reasons.items()]
+    some = rows.filter(pl.any_horizontal(*reasons.values()))
+    return some.select("run", reason=pl.concat_list(which)).explode("reason").drop_nulls().unique()
