@@ -31,7 +31,7 @@ def declare(
         typer.Option("--out", envvar="OTELCOV_OUT", metavar="FILE", help="Write it here instead of stdout."),
     ] = None,
 ) -> None:
-    """Write otelcov.toml from agents in code or from an MCP server's tools."""
+    """Write a declaration (otelcov.toml) from agents in code or from an MCP server's tools."""
     from otelcov.cli import measuring
     from otelcov.coverage import introspect
     from otelcov.coverage.declaration import Declaration, toml

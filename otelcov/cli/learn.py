@@ -24,7 +24,7 @@ def learn(
         bool, typer.Option("--paths", envvar="OTELCOV_PATHS", help="Declare the observed paths too.")
     ] = False,
 ) -> int:
-    """Write otelcov.toml as the agents behaved, to freeze and to edit."""
+    """Write a declaration (otelcov.toml) as the agents behaved, to freeze and to edit."""
     from otelcov.cli import measuring
     from otelcov.coverage import declaration
     from otelcov.coverage.observations import partial
