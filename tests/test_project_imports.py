@@ -22,7 +22,7 @@ ORDER = (
     {"history"},
     {"engine"},
     {"report"},
-    {"cli"},
+    {"cli", "pytest_plugin"},
 )
 RANK = {package: rank for rank, row in enumerate(ORDER) for package in row}
 
