@@ -45,13 +45,13 @@ def from_agents(things: Iterable[Any]) -> Declaration:
     found = Declaration()
     for thing in things:
         for fits, read in _READERS:
-            if fits(thing):
+            if not isinstance(thing, type) and fits(thing):
                 read(thing, found)
                 break
         else:
             kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
             raise UsageError(
-                f"Couldn't read a declaration from a {kind}: known are agents of the OpenAI Agents SDK and of "
+                f"Couldn't read a declaration from an object of {kind}: known are agents of the OpenAI Agents SDK and of "
                 "pydantic-ai, and graphs of LangGraph."
             )
     reached = {to for agent in found.agents.values() for to in agent.delegates_to}

@@ -30,7 +30,9 @@ def judge(
 ) -> list[Verdict]:
     """One verdict per dimension that both snapshots know, and one for the overall score."""
     frozen = universes(baseline)
-    before = snapshot(baseline.observations, config, selection=baseline.chosen, baseline=frozen)
+    # Like with like: a baseline of production alone has no tests that its paths could be held against.
+    observations = _of_sides(observations, config, baseline.chosen)
+    before = snapshot(baseline.observations, config, selection=selection, baseline=frozen)
     after = snapshot(observations, config, selection=selection, baseline=frozen)
     old = {d["dimension"]: d for d in before["coverage"]["dimensions"]}
     new = {d["dimension"]: d for d in after["coverage"]["dimensions"]}
@@ -89,6 +91,13 @@ def _significant(
     seen = _runs_with(before, name, config, selection)
     p_values = [statistics.fisher(min(seen.get(item, 0), n), n - min(seen.get(item, 0), n), 0, m) for item in lost]
     return min(statistics.benjamini_hochberg(p_values)) <= ALPHA
+
+
+def _of_sides(observations: Observations, config: Config, chosen: Selection) -> Observations:
+    if not chosen.side:
+        return observations
+    rows = observations.rows
+    return Observations(rows.filter(side_of(rows, config).is_in(sorted(chosen.side))), observations.items)
 
 
 def _runs_with(observations: Observations, dimension: str, config: Config, selection: Selection) -> dict[str, int]:

@@ -1,0 +1,270 @@
+"""The commands, from files of spans to output and exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from otelcov.cli import app
+from tests.coverage import otlp
+
+CONFIG = """
+[agents.planner]
+tools = ["search", "book", "mail"]
+restricted = ["delete"]
+[models.gpt-4o]
+[models.claude]
+"""
+GATE = "agents: [{name: safe, tool_edges: {allowed: [search, mail], restricted: [delete]}}]"
+NOW = ["--now", "2025-08-01T00:00:00Z"]
+
+
+class Result:
+    def __init__(self, *args: str) -> None:
+        found = CliRunner().invoke(app, list(args), env={"NO_COLOR": "1", "COLUMNS": "100"})
+        if found.exception and not isinstance(found.exception, SystemExit):
+            raise found.exception
+        self.code, self.out, self.err = found.exit_code, found.stdout, found.stderr
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of 40 production and 10 test runs, a config and a gate file."""
+    place = tmp_path_factory.mktemp("shop")
+    production = [("prod", 60.0 * i, ["search", "book!"] if i % 4 else ["search", "pay"]) for i in range(40)]
+    tests = [("ci", 30.0 + 60 * i, ["search", "book"]) for i in range(10)]
+    otlp.write(place / "spans", *production, *tests)
+    (place / "otelcov.toml").write_text(CONFIG)
+    (place / "gate.yaml").write_text(GATE)
+    assert Result("import", str(place / "spans"), "--store", str(place / "store")).code == 0
+    return place
+
+
+@pytest.fixture(autouse=True)
+def _in_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def ask(*args: str, window: tuple[str, ...] = ("--since", "all")) -> Result:
+    return Result(*args, "--store", "store", *window, *NOW)
+
+
+def test_report_says_what_was_exercised() -> None:
+    result = ask("report")
+    assert result.code == 0
+    assert "50 runs (10 test, 40 production), all runs" in result.out
+    assert "2 of 3 tools" in result.out and "tool never exercised: mail" in result.out
+    shot = ask("report", "--format", "json").json
+    assert shot["coverage"]["dimensions"][0]["undeclared"] == ["pay"]
+    assert shot["quality"]["duplicates"] == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["--fail-under", "1"], 1),  # a boundary that was never reached makes the mean 0
+        (["--fail-under", "0"], 0),
+        (["--fail-under", "0.7"], 2),
+        (["--fail-under", "101"], 2),
+        (["--format", "nothing"], 2),
+        (["--side", "nowhere"], 2),
+        (["--max-drop", "3"], 2),
+        (["--service", "other"], 3),
+        (["--service", "other", "--fail-under", "50"], 3),
+    ],
+)
+def test_the_exit_code_of_a_report(args: list[str], code: int) -> None:
+    boundaries = Path("otelcov.toml").read_text() + "[coverage]\nboundaries = ['max_steps']\n"
+    Path("strict.toml").write_text(boundaries)
+    assert ask("report", "--config", "strict.toml", *args).code == code
+
+
+def test_fail_under_names_the_percent() -> None:
+    assert "Did you mean 70?" in ask("report", "--fail-under", "0.7").err
+
+
+def test_an_empty_window_prints_valid_nulls_and_exits_3() -> None:
+    empty = ("--since", "2020-01-01", "--until", "2020-01-02")
+    result = ask("report", "--format", "json", window=empty)
+    assert (result.code, result.json["coverage"]["overall"], result.json["runs"]["total"]) == (3, None, 0)
+    for command in (["gate", "gate.yaml"], ["gaps"], ["diff", "side=test", "side=production"]):
+        found = ask(*command, "--format", "json", window=empty)
+        assert found.code == 3 and found.json
+    quiet = ask("undeclared", "--format", "json", window=empty)
+    assert (quiet.code, quiet.out) == (0, "")
+
+
+def test_a_store_that_does_not_exist_is_4() -> None:
+    for command in (["report"], ["gate", "gate.yaml"], ["gaps"], ["undeclared"], ["learn"], ["why", "tool"]):
+        assert Result(*command, "--store", "nowhere", "--since", "all").code == 4
+    assert not Path("nowhere").exists()
+
+
+def test_report_by_agent_and_by_day() -> None:
+    groups = ask("report", "--format", "json", "--by", "agent").json["by"]
+    assert [g["group"] for g in groups["groups"]] == ["planner"]
+    assert [g["runs"]["total"] for g in ask("report", "--format", "json", "--by", "day").json["by"]["groups"]] == [50]
+
+
+def test_a_gate_passes_fails_and_says_what_it_found() -> None:
+    result = ask("gate", "gate.yaml", "--format", "json", "--per-run")
+    assert (result.code, result.json["result"]) == (0, "pass")
+    assert result.json["entries"][0]["targets"]["edges.allowed_pct"] == 50.0
+    assert len(result.json["entries"][0]["per_run"]) == 50
+    Path("strict.yaml").write_text("agents: [{tool_edges: {restricted: [pay]}}]")
+    assert ask("gate", "strict.yaml").code == 1
+    assert "FAIL edges.restricted_attempts = 10" in ask("gate", "strict.yaml").out
+    assert ask("gate", "absent.yaml").code == 2
+    for format in ("markdown", "junit"):
+        assert "edges.restricted" in ask("gate", "gate.yaml", "--format", format).out.replace("\\", "")
+
+
+def test_gaps_are_the_uncovered_behaviours_by_their_mass() -> None:
+    found = ask("gaps", "--format", "json").json
+    tool = next(d for d in found["dimensions"] if d["dimension"] == "tool")
+    assert tool["share"] == 70 / 80
+    assert [(u["item"], u["share"]) for u in tool["uncovered"]] == [("pay", 0.25)]
+    assert len(tool["uncovered"][0]["example_traces"][0]) == 32
+    assert "pay" in ask("gaps").out and "pay" in ask("gaps", "--format", "markdown").out
+
+
+def test_diff_of_sides_windows_and_files() -> None:
+    found = ask("diff", "side=test", "side=production", "--format", "json").json
+    assert {(f["kind"], f["item"]) for f in found["findings"]} >= {("new", "tool_failure")}
+    quiet = ask(
+        "diff",
+        "2025-07-31T22:13:20..2025-07-31T22:33:20",
+        "2025-07-31T22:33:20..2025-07-31T22:53:20",
+        "--side",
+        "production",
+    )
+    assert quiet.code == 0 and "0 differences" in quiet.out
+    assert ask("diff", "side=test", "sidee=x").code == 2
+    assert ask("diff", "neither", "side=test").code == 2
+
+
+def test_snapshots_add_up_to_the_whole_and_overlaps_are_refused() -> None:
+    middle = "2025-07-31T22:33:20"
+    for out, window in (
+        ("a.json", ("--since", "all", "--until", middle)),
+        ("b.json", ("--since", middle, "--until", "all")),
+    ):
+        assert ask("snapshot", "--out", out, window=window).code == 0
+    whole = ask("report", "--format", "json").json
+    assert Result("combine", "b.json", "a.json", "--format", "json").json == whole
+    assert Result("combine", "a.json", "b.json", "--out", "c.json").code == 0
+    assert Result("combine", "c.json", "--format", "json").json == whole
+    refused = Result("combine", "c.json", "a.json")
+    assert refused.code == 2 and "both counted the same runs" in refused.err
+    Path("broken.json").write_text("{}")
+    assert Result("combine", "broken.json").code == 2
+    assert Result("combine", "absent.json").code == 4
+
+
+def test_a_baseline_is_a_universe_and_a_measure_of_drops() -> None:
+    assert ask("snapshot", "--out", "base.json", "--side", "production").code == 0
+    Path("none.toml").write_text("")
+    shot = ask("report", "--side", "test", "--format", "json", "--baseline", "base.json", "--config", "none.toml").json
+    tool = shot["coverage"]["dimensions"][0]
+    assert (tool["universe"], tool["missing"], tool["score"]) == ("baseline", ["pay"], 2 / 3)
+    assert ask("report", "--side", "production", "--baseline", "base.json", "--max-drop", "1").code == 0
+
+
+def test_undeclared_lists_what_nobody_declared() -> None:
+    found = ask("undeclared", "--format", "json").json
+    assert [t["item"] for t in found["tools"]] == ["pay"]
+    assert [(e["agent"], e["tool"]) for e in found["edges"]] == [("planner", "pay")]
+    assert found["models"] == [] and found["hallucinated"] == []
+    assert "planner/pay" in ask("undeclared").out
+
+
+@pytest.mark.parametrize(
+    ("item", "numerator", "denominator"),
+    [("tool", 2, 3), ("pay", 10, 50), ("planner/pay", 10, 50), ("tool:search", 50, 50), ("edges.allowed_pct", 2, 3)],
+)
+def test_why_gives_the_parts_of_a_number(item: str, numerator: int, denominator: int) -> None:
+    answer = ask("why", item, "--format", "json").json["answers"][0]
+    assert (answer["numerator"], answer["denominator"]) == (numerator, denominator)
+    assert answer["rule"]
+    assert ask("why", item).out
+
+
+def test_why_knows_what_is_missing_and_what_nobody_said() -> None:
+    assert ask("why", "mail", "--format", "json").json["answers"][0]["value"] == 0
+    unknown = ask("why", "serch")
+    assert unknown.code == 2 and 'Did you mean "search"?' in unknown.err
+
+
+def test_what_was_learned_is_a_config_under_which_everything_is_declared() -> None:
+    assert ask("learn", "--out", "learned.toml", "--paths").code == 0
+    from otelcov.ground import config
+
+    learned = config.load("learned.toml")
+    assert learned.agents["planner"].tools == ["book", "pay", "search"]
+    assert learned.agents["planner"].entry
+    assert learned.coverage.paths == [["planner/search", "planner/book"], ["planner/search", "planner/book!"],
+                                      ["planner/search", "planner/pay"]]  # fmt: skip
+    found = ask("undeclared", "--config", "learned.toml", "--format", "json").json
+    assert not any(found[k] for k in ("tools", "edges", "delegations", "models"))
+
+
+MCP = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m: continue
+    if m["method"] == "initialize":
+        r = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}}
+    elif "cursor" not in m.get("params", {}):
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {}}))
+        r = {"tools": [{"name": "read", "annotations": {"readOnlyHint": True}}], "nextCursor": "2"}
+    else:
+        r = {"tools": [{"name": "wipe", "annotations": {"readOnlyHint": False}}, {"name": "odd name"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"""
+
+
+def test_an_mcp_server_declares_its_tools(tmp_path: Path) -> None:
+    server = tmp_path / "server.py"
+    server.write_text(MCP)
+    result = Result("declare", "--mcp", f"{sys.executable} {server}", "--out", "mcp.toml")
+    assert result.code == 0
+    from otelcov.ground import config
+
+    tools = config.load("mcp.toml").tools
+    assert {n: t.side_effects for n, t in tools.items()} == {"odd name": None, "read": "read", "wipe": "write"}
+    assert Result("declare", "--mcp", f"{sys.executable} -c pass").code == 2
+    assert Result("declare").code == 2
+
+
+def test_a_pydantic_ai_agent_declares_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pydantic_ai")
+    (folder / "my_agents.py").write_text(
+        "from pydantic_ai import Agent\n"
+        "agent = Agent('test', name='planner')\n"
+        "@agent.tool_plain\n"
+        "def search(city: str) -> str:\n    return city\n"
+    )
+    result = Result("declare", "my_agents:agent")
+    assert result.code == 0
+    assert "[agents.planner]" in result.out and 'tools = ["search"]' in result.out
+    assert Result("declare", "my_agents:missing").code == 2
+    assert Result("declare", "my_agents:Agent").code == 2
+    assert Result("declare", "no_such_module:x").code == 2
+
+
+def test_agentassay_numbers_come_from_the_same_command() -> None:
+    Path("assay.toml").write_text("[tools.search]\n")
+    result = ask("report", "--profile", "agentassay", "--config", "assay.toml", "--format", "json")
+    assert result.code == 0  # plain invoke_agent roots are traces without steps
+    assert result.json["coverage"]["profile"] == "agentassay"
+    assert ask("report", "--profile", "agentassay", "--config", "none.toml").code == 2
