@@ -261,7 +261,7 @@ def _input(root: Node, calls: list[ModelCall], limit: int | None, incomplete: se
             text = _last_user(inputs)
             if text is None:
                 for layer in first.layers:
-                    text = text if text is not None else _user_text(layer.span.input_messages, limit)
+                    text = text if text is not None else _user_text(layer.input_messages, limit)
             if text is not None and (limit is None or len(text) < limit):
                 return text
         if first.truncated_input:
@@ -317,7 +317,7 @@ def _output(root: Node, calls: list[ModelCall], handed: list[Delegation], limit:
     if last is not None and last.error is not None:
         return None
     pending = last is not None and any(r.name not in ANSWERS for r in last.requests)
-    front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.span.definitions != n.span.output]
+    front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.definitions != n.span.output]
     for node in front:
         if node is root:
             text = _assistant_text(node.span.output, limit)

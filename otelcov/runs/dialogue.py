@@ -178,7 +178,7 @@ def _opening(call: ModelCall) -> tuple[str | None, list[tuple[str | None, str | 
     inputs = call.inputs or []
     system = next((x.text for x in inputs if x.role in ("system", "developer") and x.text), None)
     if system is None:
-        raw = next((n.span.system for n in call.layers if n.span.system), None)
+        raw = next((n.system for n in call.layers if n.system), None)
         opened = m.parse_json(raw) if raw and raw[:1] in "[{" else None
         parts = m.messages(opened, "system") if opened is not None else []
         system = "\n".join(x.text for x in parts if x.text) or raw

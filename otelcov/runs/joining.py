@@ -260,12 +260,12 @@ def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
 
 def _continued_text(p: Fragment, texts: dict[str | None, list[Fragment]], followers: dict[int, Fragment], unite: Unite) -> None:
     """Prompts kept as plain text: one continues another if it begins with it and goes on with an id asked for there."""
-    raw = p.calls[0].node.span.input_messages if p.calls else None
+    raw = p.calls[0].node.input_messages if p.calls else None
     if raw is None or raw[:1] in "[{":
         return
     open_ = texts.setdefault(p.root.span.service, [])
     for q in reversed(open_):
-        before = q.calls[0].node.span.input_messages or ""
+        before = q.calls[0].node.input_messages or ""
         if len(raw) > len(before) and raw.startswith(before) and any(r.id and r.id in raw[len(before) :] for r in q.calls[-1].requests):
             followers[id(q)] = p
             unite(q, p)

@@ -96,7 +96,7 @@ class ModelCall:
                 candidates.append(_answers(span.output_messages))
             if span.output and span.output != span.output_messages and span.output[:1] in "[{":
                 candidates.append(_answers(span.output))
-            both = span.input_messages
+            both = node.input_messages
             if not candidates and both and '"gen_ai.choice"' in both:
                 candidates.append(_choices(m.parse_json(both)))
             for found in candidates:
@@ -118,7 +118,7 @@ class ModelCall:
 
     def _is_react(self) -> bool:
         """Text actions count only where no structured tools were offered."""
-        return all(n.span.definitions is None or n.span.definitions in _NOTHING for n in self.layers) and not any(
+        return all(n.definitions is None or n.definitions in _NOTHING for n in self.layers) and not any(
             n.span.row in n.side.families["flat_tools"] for n in self.layers
         )
 
@@ -130,8 +130,8 @@ class ModelCall:
                 flat = m.flattened_messages(pairs, "user")
                 numbers = m.first_index(pairs)
                 if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
-                    return _with_error_flags(flat, span.input_messages)
-                whole = _parsed(span.input_messages)
+                    return _with_error_flags(flat, node.input_messages)
+                whole = _parsed(node.input_messages)
                 if whole is not None and len(whole) > len(flat):
                     return whole
                 self.gappy = True
@@ -141,7 +141,7 @@ class ModelCall:
                 found = _event_inputs(events)
                 if found:
                     return found
-            raw = span.input_messages
+            raw = node.input_messages
             if raw and raw not in _NOTHING:
                 if '"gen_ai.choice"' in raw:
                     value = m.parse_json(raw)
@@ -155,7 +155,7 @@ class ModelCall:
     @property
     def truncated_input(self) -> bool:
         return any(
-            s.input_messages is not None and s.input_messages[:1] in "[{" and m.parse_json(s.input_messages) is None for s in (n.span for n in self.layers)
+            raw is not None and raw[:1] in "[{" and m.parse_json(raw) is None for raw in (n.input_messages for n in self.layers)
         )
 
     @property

@@ -16,7 +16,7 @@ def offered(nodes: list[Node]) -> set[str] | None:
     found: set[str] = set()
     told = False
     for node in nodes:
-        raw = node.span.definitions
+        raw = node.definitions
         if raw:
             names = _names(raw)
             if names is not None:

@@ -52,12 +52,10 @@ class Span(NamedTuple):
     output_tokens: int | None
     response_id: str | None
     finish: str | None
-    input_messages: str | None
     output_messages: str | None
-    system: str | None
     input: str | None
     output: str | None
-    definitions: str | None
+    definitions: int | None  # place in `Side.definitions`
     conversation: str | None
     case: str | None
     error_type: str | None
@@ -84,6 +82,8 @@ class Side:
     links: dict[int, list[tuple[bytes, bytes]]] = field(default_factory=dict)
     families: dict[str, dict[int, list[tuple[str, Any]]]] = field(default_factory=dict)
     resource_case: dict[int, str] = field(default_factory=dict)
+    definitions: list[str] = field(default_factory=list)  # each distinct text once
+    texts: dict[str, pl.Series] = field(default_factory=dict)  # long texts that few spans are asked for, by fact
 
 
 _EVENT_PREFIXES = ("gen_ai.", "ai.")
@@ -103,6 +103,8 @@ def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
         spans["scope"].replace_strict(scopes, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
     )
     found = facts(context, table)
+    side = Side(families=families)
+    offered = found["definitions"]
     sampling = [pl.col(k) for k in _SAMPLING if k in wide.columns]
     frame = pl.concat(
         [
@@ -124,21 +126,36 @@ def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
                 pl.col("masked").fill_null(0),
                 "trace_state",
             ),
-            found.select(base.FACTS),
+            found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
+                input=pl.when(pl.col("kind") != base.LLM).then("input"),
+                output=pl.when((pl.col("kind") != base.LLM) | found["output_messages"].is_null() | (pl.col("output") != found["output_messages"])).then("output"),
+                definitions=_codes(offered, side),
+            ),
             context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select("sampling"),
             found.select(*_lengths(), forced=pl.col("input_messages").str.contains(FORCED_WORDS).fill_null(False)),
             pl.DataFrame({"row": pl.int_range(height, eager=True)}),
         ],
         how="horizontal",
     )
+    for fact in _KEPT:
+        side.texts[fact] = found[fact]
     order = frame.select(pl.arg_sort_by("trace_id", "start", "span_id")).to_series()
-    side = Side(families=families)
     _events(spans, side)
     _links(spans, side)
     _logs(spans, logs, side)
     _cases(spans, side)
     make = Span._make
     return [make(row) for row in frame[order].rows()], side
+
+
+_KEPT = ("input_messages", "system")
+
+
+def _codes(texts: pl.Series, side: Side) -> pl.Series:
+    """Texts that many spans repeat as their place in a list of distinct ones."""
+    side.definitions = texts.unique(maintain_order=True).drop_nulls().to_list()
+    places = pl.DataFrame({"text": pl.Series(side.definitions, dtype=pl.String)}).with_row_index("place")
+    return texts.rename("text").to_frame().join(places, on="text", how="left", maintain_order="left")["place"].cast(pl.Int64)
 
 
 _LONG = ("input_messages", "output_messages", "input", "output", "arguments", "result", "definitions")

@@ -34,6 +34,21 @@ class Node:
         self.start = span.start or span.end
         self.end = max(span.end, self.start)
 
+    @property
+    def input_messages(self) -> str | None:
+        found: str | None = self.side.texts["input_messages"][self.span.row]
+        return found
+
+    @property
+    def system(self) -> str | None:
+        found: str | None = self.side.texts["system"][self.span.row]
+        return found
+
+    @property
+    def definitions(self) -> str | None:
+        place = self.span.definitions
+        return None if place is None else self.side.definitions[place]
+
     def ancestors(self) -> list[Node]:
         out, node = [], self.parent
         while node is not None:
