@@ -106,10 +106,10 @@ def shown(call: Asked | Made) -> str:
         rules = [f"{name} ~ {_text(rule)}" for name, rule in call.match.items()]
         rules += [f"matching {_text(call.schema)}"] if call.schema is not None else []
         ignored = call.arguments == "ignore" or (values is None and not rules)
-        inside = "…" if ignored else ", ".join([f"{k}={_text(v)}" for k, v in (values or {}).items()] + rules)
+        inside = "…" if ignored else ", ".join([f"{k}={_text(v)}" for k, v in sorted((values or {}).items())] + rules)
         ends = {"ok": "", "error": " -> error", "any": ""}[call.outcome]
         return f"{call.agent + '/' if call.agent else ''}{call.name}({inside}){ends}"
-    inside = "?" if values is None else ", ".join(f"{k}={_text(v)}" for k, v in values.items())
+    inside = "?" if values is None else ", ".join(f"{k}={_text(v)}" for k, v in sorted(values.items()))
     ends = "" if call.status == "ok" and not call.soft else f" -> {'soft error' if call.soft else call.status}"
     return f"{call.name}({inside}){ends}"
 

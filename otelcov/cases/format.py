@@ -257,6 +257,8 @@ class Case(Turn):
             raise ValueError(f"at least {rule.at_least} of {rule.of} can never be")
         if self.turns is not None and (self.expected_tool_calls is not None or self.expected_tool_name):
             raise ValueError("a case with turns says in each turn what it expects")
+        if not any(part.asks() for part in self.parts()):
+            raise ValueError("it expects nothing of its runs")
         return self
 
     def parts(self) -> list[Turn]:

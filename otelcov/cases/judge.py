@@ -39,6 +39,7 @@ class TurnResult:
     result: Verdict
     reason: str | None
     judged: list[Judged]
+    counts: bool = True  # a turn that expects nothing only carries the conversation on
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,10 @@ def _case(case: Case, rows: _Rows) -> CaseResult:
                 for part, row in zip(parts, unit, strict=True)
             ]
         )
-    turns = [_turn(case, None if case.turns is None else k + 1, [unit[k] for unit in held]) for k in range(len(parts))]
+    turns = [
+        _turn(case, None if case.turns is None else k + 1, part.asks(), [unit[k] for unit in held])
+        for k, part in enumerate(parts)
+    ]
     whole = [checks.worst(["no_data" if j is None else j.result for j in unit]) for unit in held]
     result, reason = _ruled(case, whole)
     if result != "pass":
@@ -130,10 +134,10 @@ def _held(part: Any, row: int, run: dict[str, Any], recipe: bool) -> Judged:
     return Judged(row, checks.worst([c.result for c in found]), found)
 
 
-def _turn(case: Case, number: int | None, held: list[Judged | None]) -> TurnResult:
+def _turn(case: Case, number: int | None, asks: bool, held: list[Judged | None]) -> TurnResult:
     judged = [j for j in held if j is not None]
     if not judged:
-        return TurnResult(number, "not_observed", "not observed", [])
+        return TurnResult(number, "not_observed", "not observed", [], asks)
     result, reason = _ruled(case, ["no_data" if j is None else j.result for j in held])
     if result != "pass":
         first = next((c for j in judged for c in j.checks if c.result == result), None)
@@ -141,7 +145,7 @@ def _turn(case: Case, number: int | None, held: list[Judged | None]) -> TurnResu
             reason = f"{first.reason}" if len(held) == 1 else f"{reason}; {first.reason}"
         elif len(judged) < len(held):
             reason = "not observed in every conversation"
-    return TurnResult(number, result, reason, judged)
+    return TurnResult(number, result, reason, judged, asks)
 
 
 def _ruled(case: Case, results: Sequence[checks.Result]) -> tuple[Verdict, str | None]:

@@ -61,17 +61,18 @@ def rate(passed: int, total: int) -> dict[str, Any]:
 
 def spread(values: pl.Series) -> dict[str, float | None]:
     """Mean, p50 and p95 (nearest rank) of what is known."""
-    known = values.drop_nulls()
+    known = values.drop_nulls().sort()
     if known.is_empty():
         return {"mean": None, "p50": None, "p95": None}
-    numbers = {"mean": known.mean(), "p50": known.quantile(0.5, "higher"), "p95": known.quantile(0.95, "higher")}
-    return {name: round(float(value), 3) for name, value in numbers.items()}  # type: ignore[arg-type]
+    ranked = {f"p{q}": float(known[-(-q * len(known) // 100) - 1]) for q in (50, 95)}
+    return {"mean": round(float(known.sum()) / len(known), 3)} | {q: round(v, 3) for q, v in ranked.items()}
 
 
 def _of(cases: Sequence[CaseResult], runs: pl.DataFrame) -> dict[str, Any]:
-    results = [turn.result for case in cases for turn in case.turns]
-    judged = [j for case in cases for turn in case.turns for j in turn.judged]
-    seen = runs[sorted({j.row for j in judged})]
+    counted = [turn for case in cases for turn in case.turns if turn.counts]
+    results = [turn.result for turn in counted]
+    judged = [j for turn in counted for j in turn.judged]
+    seen = runs[sorted({j.row for case in cases for turn in case.turns for j in turn.judged})]
     known = [j.result for j in judged if j.result != "no_data"]
     return {
         **rate(results.count("pass"), sum(r in ("pass", "fail") for r in results)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -33,16 +34,34 @@ def gaps(
     format: Annotated[
         Literal["text", "json", "markdown"], typer.Option("--format", envvar="OTELCOV_FORMAT", help="How to print it.")
     ] = "text",
+    write_cases: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-cases",
+            envvar="OTELCOV_WRITE_CASES",
+            metavar="FILE",
+            help="Write test cases from the runs that cover most of it.",
+        ),
+    ] = None,
+    max_cases: Annotated[
+        int, typer.Option("--max-cases", envvar="OTELCOV_MAX_CASES", metavar="N", min=1, help="At most so many cases.")
+    ] = 20,
 ) -> int:
     """Show what production does and tests never exercised, by its share."""
     from otelcov.coverage import compare
+    from otelcov.coverage.observations import partial
     from otelcov.ground import errors
     from otelcov.ground.selection import Selection
     from otelcov.report import findings
 
     sides, others = tuple(side or ["test"]), tuple(against or ["production"])
     Selection(side=(*sides, *others))  # refuses a side that there is not
-    observations, _ = question.observed()
+    runs, _ = question.runs()
+    if write_cases is not None:
+        from otelcov.cli.cases_file import write
+
+        write(write_cases, runs, question.config, sides, others, max_cases)
+    observations = partial(runs, question.config, question.selection.agent)
     found = compare.gaps(observations, question.config, sides, others, question.window, question.selection.as_json())
     out(findings.gaps(found, format, **(terminal() if format == "text" else {})))
     return errors.GOOD if found["runs"]["side"] and found["runs"]["against"] else errors.NO_DATA

@@ -8,13 +8,15 @@ one more model here and one more field of `Config`.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, model_validator
 
 from otelcov.ground import windows
 from otelcov.ground.errors import ConfigError, UsageError, did_you_mean
@@ -186,6 +188,61 @@ class Judge(Section):
     thresholds: dict[str, float] = {}  # by metric, on the metric's own scale
 
 
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"is no regex: {error}") from None
+    return value
+
+
+class Cases(Section):
+    """Test cases that are written from traces."""
+
+    redact: list[Annotated[str, AfterValidator(_pattern)]] = []  # what no written case may hold, beside the known forms
+
+
+class Alert(Section):
+    """One rule: a number of the latest `window`, and from where on it is wrong. Shares and coverage are in percent."""
+
+    name: Annotated[str, Field(min_length=1)]
+    metric: Annotated[str, Field(min_length=1)] | None = None
+    below: float | None = None
+    above: float | None = None
+    drop: Annotated[float, Field(gt=0)] | None = None  # points lost against the window before
+    clear: float | None = None  # where it is well again; default: where it is not wrong
+    for_: Annotated[int, Field(ge=1)] = Field(1, alias="for")  # checks in a row before it fires, and before it ends
+    window_ns: Duration = Field(24 * 3600 * windows.SECOND, alias="window")
+    min_runs: Annotated[int, Field(ge=1)] = 1
+    edge: Annotated[str, Field(pattern="^.+/.+$")] | None = None  # agent/tool that must be exercised
+    unused_for_ns: Duration | None = Field(None, alias="unused_for")
+    service: Names = []
+    environment: Names = []
+    side: Names = []
+    release: Names = []
+    model: Names = []
+
+    @model_validator(mode="after")
+    def _whole(self) -> Alert:
+        if self.edge is not None:
+            if self.unused_for_ns is None or self.metric is not None:
+                raise ValueError('a rule on an edge has unused_for, like "7d", and no metric')
+        elif self.metric is None:
+            raise ValueError("a rule has a metric or an edge")
+        elif sum(x is not None for x in (self.below, self.above, self.drop)) != 1:
+            raise ValueError("a rule on a metric has exactly one of below, above and drop")
+        return self
+
+
+class Alerts(Section):
+    """Rules that `otelcov alerts check` looks at, and where it tells of changes."""
+
+    rules: list[Alert] = []
+    webhook: str | None = None
+    webhook_env: str | None = None  # name of the variable that holds the address, where that is a secret
+    timeout_ns: Duration = Field(5 * windows.SECOND, alias="timeout")
+
+
 class Config(Section):
     sides: Sides = Sides()
     agents: dict[str, Agent] = {}
@@ -196,6 +253,8 @@ class Config(Section):
     runs: Runs = Runs()
     collect: Collect = Collect()
     judge: Judge = Judge()
+    cases: Cases = Cases()
+    alerts: Alerts = Alerts()
 
     def side(self, environment: str | None) -> Side:
         """The side of a `deployment.environment.name`."""
@@ -325,7 +384,9 @@ def _known_keys(parents: list[str]) -> list[str]:
     for part in parents:
         if isinstance(model, type) and issubclass(model, BaseModel):
             annotation: Any = _keys(model).get(part)
+            if isinstance(annotation, UnionType):  # a table that may be absent
+                annotation = next(kind for kind in annotation.__args__ if kind is not type(None))
             model = annotation
-        else:  # dict[str, Model]: any name, then the model
-            model = model.__args__[1]
+        else:  # dict[str, Model] or list[Model]: any name or number, then the model
+            model = model.__args__[-1]
     return sorted(_keys(model))
