@@ -6,10 +6,13 @@ more attributes, then the greater bytes. A log record has no id: records are cop
 Two columns keep count, so that it is the same before and after upkeep has dropped copies: `copies`, the further copies
 that a row stands for, and `differed`, whether any of them was another.
 
-Most rows have no copies. They are told apart by a cheap hash first, and only the rest is compared.
+Most rows have no copies, so a cheap hash tells them apart first. Of the others only what decides is held in memory,
+not the rows: a resent day is as large as the day.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -25,6 +28,30 @@ _ORIGIN = ["resource", "scope", "resource_schema_url", "scope_schema_url"]
 _HASHED = {"spans": _SPAN, "logs": [*_SPAN, "time_unix_nano", "observed_time_unix_nano", "event_name"]}
 
 
+_DECIDING = [
+    *(pl.col(name) for name in _SPAN),
+    pl.col("end_time_unix_nano").alias("_end"),
+    (pl.col("attributes").list.len() + pl.col("content").list.len()).alias("_attributes"),
+]
+_ROW = "_row"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Which rows of a frame are copies of another, by their number, and what the others of these stand for."""
+
+    dropped: pl.Series
+    kept: pl.DataFrame  # row, copies, differed
+
+    def of(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Each row once."""
+        left = rows.with_row_index(_ROW).filter(~pl.col(_ROW).is_in(self.dropped.implode()))
+        named = self.kept.rename({name: f"_{name}" for name in COPIES}).lazy()
+        return left.join(named, on=_ROW, how="left", maintain_order="left").with_columns(
+            pl.coalesce(f"_{name}", name).alias(name) for name in COPIES
+        )
+
+
 def new(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows that stand for themselves alone."""
     return frame.with_columns(pl.lit(0, pl.UInt32).alias("copies"), pl.lit(False).alias("differed"))
@@ -32,54 +59,47 @@ def new(frame: pl.DataFrame) -> pl.DataFrame:
 
 def unique(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Each row once; the frame has COPIES."""
-    copied = frame.select(rough(table).is_duplicated()).to_series()
-    if not copied.any():
-        return frame
-    return pl.concat([frame.filter(~copied), merge(table, frame.filter(copied))])
+    verdict = judge(table, frame.lazy())
+    return frame if verdict is None else verdict.of(frame.lazy()).select(frame.columns).collect()
 
 
-def rough(table: str) -> pl.Expr:
-    """64 bits: rows of different hash are no copies of each other."""
-    return pl.struct(_HASHED[table]).hash()
-
-
-def merge(table: str, suspects: pl.DataFrame) -> pl.DataFrame:
-    """Each row once, of rows whose rough hashes meet."""
-    schema = SPANS if table == "spans" else LOGS
-    digest = pl.struct(name for name in schema if name not in _ARRIVAL).hash()
-    told = suspects.with_columns(digest.alias("_digest"))
-    return (_best_spans(told) if table == "spans" else _equal_logs(told)).select(suspects.columns)
-
-
-def _equal_logs(told: pl.DataFrame) -> pl.DataFrame:
-    sums = told.group_by("_digest").agg((pl.col("copies").sum() + pl.len() - 1).cast(pl.UInt32))
-    kept = told.sort("_digest", *_ARRIVAL).unique("_digest", keep="first", maintain_order=True)
-    return kept.drop("copies").join(sums, on="_digest")
-
-
-def _best_spans(told: pl.DataFrame) -> pl.DataFrame:
-    sums = told.group_by(_SPAN).agg(
+def judge(table: str, rows: pl.LazyFrame) -> Verdict | None:
+    """None if no row has a copy. The rows must come in the same order whenever they are collected."""
+    schema, deciding = (SPANS, _DECIDING) if table == "spans" else (LOGS, [])
+    rough = pl.struct(_HASHED[table]).hash()
+    hashes = rows.select(rough.alias("hash")).collect()["hash"]
+    copied = hashes.filter(hashes.is_duplicated()).unique()
+    if copied.is_empty():
+        return None
+    digest = pl.struct(name for name in schema if name not in _ARRIVAL).hash().alias("_digest")
+    numbered = rows.with_row_index(_ROW)
+    suspects = numbered.filter(rough.is_in(copied.implode())).select(_ROW, *deciding, digest, *_ARRIVAL, *COPIES)
+    told = suspects.collect().sort(*_ARRIVAL)
+    kept = _best(told, numbered) if table == "spans" else told.unique("_digest", keep="first", maintain_order=True)
+    by = _SPAN if table == "spans" else ["_digest"]
+    sums = told.group_by(by).agg(
         (pl.col("copies").sum() + pl.len() - 1).cast(pl.UInt32),
         pl.col("differed").any() | (pl.col("_digest").n_unique() > 1),
     )
-    attributes = pl.col("attributes").list.len() + pl.col("content").list.len()
+    kept = kept.select(_ROW, *by).join(sums, on=by, nulls_equal=True).select(_ROW, *COPIES)
+    return Verdict(told[_ROW].filter(~told[_ROW].is_in(kept[_ROW].implode())), kept)
+
+
+def _best(told: pl.DataFrame, numbered: pl.LazyFrame) -> pl.DataFrame:
+    """The copy that counts of each span; those of equal bytes are told apart by when they came."""
     best = (
-        told.sort(*_ARRIVAL)
-        .unique([*_SPAN, "_digest"], keep="first", maintain_order=True)
-        .with_columns(attributes.alias("_attributes"))
-        .filter(pl.col("end_time_unix_nano") == pl.col("end_time_unix_nano").max().over(_SPAN))  # 0: not ended
+        told.filter(pl.col("_end") == pl.col("_end").max().over(_SPAN))  # 0: not ended
         .filter(pl.col("_attributes") == pl.col("_attributes").max().over(_SPAN))
+        .unique([*_SPAN, "_digest"], keep="first", maintain_order=True)
     )
     tied = best.select(pl.struct(_SPAN).is_duplicated()).to_series()
-    if tied.any():
-        best = pl.concat([best.filter(~tied), _greater_bytes(best.filter(tied))])
-    return best.drop(COPIES.names()).join(sums, on=_SPAN, nulls_equal=True)
-
-
-def _greater_bytes(tied: pl.DataFrame) -> pl.DataFrame:
-    return (
-        tied.with_columns(span_bytes(tied).alias("_bytes"))
+    if not tied.any():
+        return best
+    rows = best.filter(tied)
+    whole = numbered.filter(pl.col(_ROW).is_in(rows[_ROW].implode())).collect()
+    greatest = (
+        whole.with_columns(span_bytes(whole).alias("_bytes"))
         .sort(*_SPAN, "_bytes", *_ORIGIN, descending=[False] * 2 + [True] * 5)  # equal bytes: of two origins
         .unique(_SPAN, keep="first", maintain_order=True)
-        .drop("_bytes")
     )
+    return pl.concat([best.filter(~tied), rows.filter(pl.col(_ROW).is_in(greatest[_ROW].implode()))])

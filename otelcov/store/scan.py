@@ -170,15 +170,9 @@ def _held(table: Table, box: Waiting) -> pl.LazyFrame | None:
 
 
 def _unique(name: str, every: pl.LazyFrame) -> pl.LazyFrame:
-    """Each row once. The hashes are read now; the rows themselves when the frame is collected."""
-    rough = duplicates.rough(name)
-    hashes = every.select(rough.alias("rough")).collect()["rough"]
-    copied = hashes.filter(hashes.is_duplicated()).unique()
-    if copied.is_empty():
-        return every
-    has_copies = rough.is_in(copied.implode())
-    merged = duplicates.merge(name, every.filter(has_copies).collect())
-    return pl.concat([every.filter(~has_copies), merged.lazy()])
+    """Each row once. Which they are is decided now; the rows are read when the frame is collected."""
+    verdict = duplicates.judge(name, every)
+    return every if verdict is None else verdict.of(every)
 
 
 def _reach(window: Window, max_run_ns: int) -> tuple[int | None, int | None]:
