@@ -85,7 +85,7 @@ class Inbox:
         self._live: tuple[int, sqlite3.Connection] | None = None
         self._live_spans = self._live_bytes = 0
         self._given: tuple[int, list[tuple[int, int, int]], int] | None = None  # number, parts, raw bytes
-        self._compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
+        self._compressor = zstandard.ZstdCompressor(level=-5, write_checksum=True)  # read once, soon: speed before size
 
     @classmethod
     def open(cls, root: Path) -> Inbox:

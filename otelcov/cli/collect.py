@@ -63,12 +63,11 @@ def collect(
     also answers GET /readyz, /healthz and /metrics. SIGTERM and SIGINT drain. Limits, TLS, tokens and redaction are
     set in [collect] of the config.
     """
-    import asyncio
     import os
 
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # before it is imported: its remarks would be our first line
     from collector.config import BadConfig
-    from collector.service import StoreLoop, serve
+    from collector.service import StoreLoop, run
     from otelcov.ground.config import load
     from otelcov.ground.errors import ConfigError, UsageError
     from otelcov.store import tables
@@ -104,7 +103,7 @@ def collect(
         print(json.dumps(said), file=sys.stderr, flush=True)
 
     try:
-        asyncio.run(serve(_told(settings, store, root), ready, follow))
+        run(_told(settings, store, root), ready, follow)
     except BadConfig as error:
         raise ConfigError(f"The collector does not start: {error}.") from None
 
