@@ -1,7 +1,10 @@
 import os
+import re
+import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 
 def otelcov(*arguments, **more):
@@ -11,12 +14,17 @@ def otelcov(*arguments, **more):
 
 
 def test_the_demo_shows_the_whole_loop_in_20_seconds(tmp_path):
-    began = time.monotonic()
+    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     result = otelcov("demo", "--keep", str(tmp_path / "kept"))
+    took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     assert result.returncode == 0, result.stderr
-    assert time.monotonic() - began < 20
-    for told in ("5 test, 30 production", "charge_card", "planner/cancel_booking", "gemini-2.5-pro"):
-        assert told in result.stdout
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
+    assert took < 20 or os.getloadavg()[0] > os.cpu_count()  # others at work: then the processor's time must do
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    shown = next(block for block in re.findall(r"```\n(.*?)```", readme, re.DOTALL) if block.startswith("Coverage"))
+    printed = {line.strip() for line in result.stdout.splitlines()}
+    lines = {line.strip() for line in shown.splitlines() if " trace " not in line}
+    assert lines - printed == set(), "the README shows what the demo does not print"
     kept = otelcov("runs", "--format", "jsonl", "--store", str(tmp_path / "kept" / ".otelcov"))
     assert len(kept.stdout.splitlines()) == 35
 
