@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,16 +55,10 @@ def take_in(
         box = Inbox.create(root)
         try:
             committer = Committer(store, box, any_hour=True)
-            group: list[Row] = []
-            for path in paths:
-                each(path)
-                group += _rows(path, rules, outcome)
-                if sum(len(row.body) for row in group) >= _GROUP_BYTES:
-                    box.append(group)
-                    group = []
+            for group in _groups(row for path in paths for row in _rows(path, rules, outcome, each)):
+                box.append(group)
                 if box.backlog_bytes >= _BATCH_BYTES:
                     committer.drain()
-            box.append(group)
             committer.drain()
         finally:
             box.retire()
@@ -90,8 +84,23 @@ def _rules(store: str, inbox: Path, config: Collect) -> Rules:
     return admit.rules(receiver)
 
 
-def _rows(path: Path, rules: Rules, outcome: Outcome) -> list[Row]:
-    rows, held = [], False
+def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    size = 0
+    for row in rows:
+        group.append(row)
+        size += len(row.body)
+        if size >= _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _rows(path: Path, rules: Rules, outcome: Outcome, each: Callable[[Path], None]) -> Iterator[Row]:
+    """The admitted requests of a file; what it held else goes to the outcome."""
+    each(path)
+    held = False
     for request in files.requests(path):
         if isinstance(request, files.NotOtlp):
             outcome.told.append(f"{path}: not OTLP, skipped: {request}")
@@ -111,10 +120,9 @@ def _rows(path: Path, rules: Rules, outcome: Outcome) -> list[Row]:
             outcome.told.append(f"{path}: {admitted.message}")
         if admitted.row is None:
             continue
-        rows.append(admitted.row)
         if request.signal == "traces":
             outcome.spans += admitted.row.spans
         else:
             outcome.logs += admitted.row.spans
+        yield admitted.row
     outcome.files += held
-    return rows

@@ -113,6 +113,8 @@ def create(store: str | Path) -> Tables:
                 raise_if_key_not_exists=False,
             )
         except (DeltaError, OSError) as error:
+            if DeltaTable.is_deltatable(url):
+                continue  # another process was quicker
             raise StoreError(f"Couldn't create a store in {store}: {error}. Is the folder writable?") from error
     tables = open_(store)
     for table in tables:

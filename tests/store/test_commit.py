@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,34 @@ def test_what_was_acknowledged_is_visible_before_and_after_the_commit(tmp_path: 
     box.close()
     seen.append((ids(tmp_path), scan.logs(tmp_path).collect().height))
     assert seen == [([1, 2], 1)] * 5
+
+
+def test_a_batch_committed_while_a_reader_looks_is_seen_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Inbox.create(tmp_path / "inbox")
+    committer = Committer(tmp_path, box)
+    box.append([traces(span(1)), logs("a")])
+    open_tables, opened = scan.open_, []
+
+    def commit_first(store: str | Path) -> tables.Tables:
+        committer.drain()  # after the look into the inbox, before the look at the tables
+        opened.append(store)
+        return open_tables(store)
+
+    monkeypatch.setattr(scan, "open_", commit_first)
+    assert scan.quality(tmp_path) == Quality(1, 0, 0, 0, 0)
+    assert len(opened) == 2  # it looked again
+    box.append([traces(span(2))])
+    assert box.next_batch() is not None  # fixed before the look: its number tells
+    opened.clear()
+    assert scan.quality(tmp_path) == Quality(2, 0, 0, 0, 0)
+    assert len(opened) == 1
+    box.close()
+
+
+def test_two_may_create_one_store_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        for n in range(5):
+            list(pool.map(tables.create, [tmp_path / str(n)] * 4))
 
 
 def test_a_batch_that_comes_again_is_skipped(tmp_path: Path) -> None:
