@@ -51,7 +51,7 @@ def from_agents(things: Iterable[Any]) -> Declaration:
         else:
             kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
             raise UsageError(
-                f"Couldn't read a declaration from an object of {kind}: known are agents of the OpenAI Agents SDK and of "
+                f"Couldn't read a declaration from {kind}: known are agents of the OpenAI Agents SDK and of "
                 "pydantic-ai, and graphs of LangGraph."
             )
     reached = {to for agent in found.agents.values() for to in agent.delegates_to}

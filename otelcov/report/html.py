@@ -38,7 +38,7 @@ def render(report: Report) -> str:
         matrix=_matrix(snapshot["edges"]),
         delegation_map=Markup(_delegations(snapshot["edges"])),
         follows_map=Markup(_follows(snapshot)),
-        trend=Markup(drawing.bars([(b["start"], b["runs"]) for b in snapshot["buckets"]], "runs over time")),
+        trend=Markup(_trend(snapshot["buckets"])),
         style=Markup(style),
         script=Markup(script),
         style_hash=_hash(style),
@@ -88,6 +88,10 @@ def _matrix(edges: dict[str, Any]) -> dict[str, Any]:
 
 def _key(edge: dict[str, Any]) -> tuple[str, str]:
     return edge["agent"] if edge["agent"] is not None else "(unknown agent)", edge["tool"]
+
+
+def _trend(buckets: list[dict[str, Any]]) -> str:
+    return drawing.bars([(b["start"], b["runs"]) for b in buckets], "runs over time") if len(buckets) > 1 else ""
 
 
 def _delegations(edges: dict[str, Any]) -> str:

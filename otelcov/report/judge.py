@@ -84,7 +84,7 @@ def notes(row: dict[str, Any]) -> str:
     """What is behind a value: labels, what is missing, how repeats agree."""
     parts = [f"{n} {label}" for label, n in row["labels"].items() if label != "no failure"]
     if row["rule_failures"]:
-        parts.append(f"{row['rule_failures']} turns failed by rule")
+        parts.append(f"{row['rule_failures']} by rule")
     if row["missing"]:
         parts.append("missing: " + ", ".join(f"{n} {why.replace('_', ' ')}" for why, n in row["missing"].items()))
     if row["agreement"]:

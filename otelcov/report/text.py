@@ -50,7 +50,8 @@ def _parts(report: Report, width: int) -> list[RenderableType]:
     if not snapshot["runs"]["total"]:
         parts.append(Text("No agent runs in this window. Is the collector receiving spans? Try --since all.", "yellow"))
     else:
-        parts += [_dimensions(snapshot, width), *_lists(report, width), *_edges(snapshot, width)]
+        lists = _lists(report, width)
+        parts += [_dimensions(snapshot), *([Text("")] if lists else []), *lists, *_edges(snapshot, width)]
         parts += _groups(report, width) + _gaps(report, width) + _figures(snapshot)
     parts += _quality(snapshot)
     parts += _verdicts(report)
@@ -75,8 +76,8 @@ def _head(snapshot: dict[str, Any], width: int) -> RenderableType:
     return text
 
 
-def _dimensions(snapshot: dict[str, Any], width: int) -> RenderableType:
-    table = Table(box=box.SIMPLE, padding=(0, 1), width=min(width, 120), show_edge=False)
+def _dimensions(snapshot: dict[str, Any]) -> RenderableType:
+    table = Table(box=box.SIMPLE, padding=(0, 1), show_edge=False)
     table.add_column("")
     table.add_column("score", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)

@@ -55,7 +55,7 @@ def basis(dimension: dict[str, Any]) -> str:
     if dimension["score"] is None:
         return dimension["reason"] or "not known"
     if method == "relative_mass":
-        text = "of the other sides' runs" if dimension["dimension"] == "path" else "of the other sides' visits"
+        text = "of runs outside tests" if dimension["dimension"] == "path" else "of visits outside tests"
     elif method in _ESTIMATES:
         text = "chance that the next is known"
     elif dimension["dimension"] == "boundary" and universe == "declared":
