@@ -48,11 +48,11 @@ def shape(metric: Metric) -> type[BaseModel]:
         return create_model("Judgement", __base__=_Lenient, reason=reason, label=(one, Field()), tool=tool)
     either = AliasChoices("score", "value")
     if metric.binary:
-        binary = Annotated[int, BeforeValidator(_whole), Field(ge=0, le=1)]
+        binary = Annotated[int, Field(ge=0, le=1), BeforeValidator(_whole)]
         return create_model(
             "Judgement", __base__=_Lenient, reason=reason, score=(binary, Field(validation_alias=either))
         )
-    scale = Annotated[float, BeforeValidator(_number), Field(ge=metric.low, le=metric.high, allow_inf_nan=False)]
+    scale = Annotated[float, Field(ge=metric.low, le=metric.high, allow_inf_nan=False), BeforeValidator(_number)]
     return create_model("Judgement", __base__=_Lenient, reason=reason, score=(scale, Field(validation_alias=either)))
 
 
