@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from otelcov.cli.checks import Finding
+from otelcov.cli.instrumented import instrumented
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,6 +45,7 @@ def stored(store: str, config: Config, window: Window, now_ns: int) -> Iterator[
         yield Finding("spans", "warning", f"{store} holds no agent runs {when}", advice)
         return
     yield from carried(frame)
+    yield from instrumented(store, window, config.runs.max_run_ns)
 
 
 def carried(runs: pl.DataFrame) -> Iterator[Finding]:
