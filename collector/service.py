@@ -59,8 +59,6 @@ async def serve(
     inbox = Inbox.open(config.inbox)
     metrics.replayed.inc(inbox.replayed)
     metrics.set_aside.inc(inbox.set_aside)
-    if inbox.set_aside:
-        print(f"set aside {inbox.set_aside} damaged inbox files under {config.inbox / '.damaged'}", file=sys.stderr)
     commit = GroupCommit(inbox, metrics)
     export = Export(config, commit, rules, metrics)
     metrics.watch("queue_bytes", "Bytes received and not yet answered", lambda: export.queue_bytes)
@@ -86,6 +84,9 @@ async def serve(
                 await grpc_started[2].set(service, health_pb2.HealthCheckResponse.SERVING)
             ready = True
             on_ready({"grpc": grpc_started[1], "http": http_started[2], "store": config.store})
+            if inbox.set_aside:  # after the first line, which is for programs
+                aside = config.inbox / ".damaged"
+                print(f"set aside {inbox.set_aside} damaged inbox files under {aside}", file=sys.stderr, flush=True)
             await stop.wait()
         finally:
             export.draining = True

@@ -154,3 +154,19 @@ def test_a_taken_port_is_said_and_ends_with_4(tmp_path):
             assert result.returncode == 4, result.stderr
             assert str(port) in result.stderr
             assert "Traceback" not in result.stderr
+
+
+def test_a_damaged_inbox_file_is_set_aside_and_said_after_the_first_line(tmp_path):
+    store = tmp_path / "s"
+    with collecting(store, OTELCOV_COMMIT_INTERVAL="1h") as (process, said):
+        for request in requests(Traffic(300, request_spans=100, since_ns=time.time_ns(), length_ns=10**9)):
+            post(said["http"], request.body)
+        process.kill()
+        process.wait()
+    for file in (store / "inbox").glob("*/seg-*"):
+        file.write_bytes(b"no database")
+    with collecting(store) as (process, said):  # the first line is JSON
+        assert get(said["http"], "/readyz")
+        assert "set aside" in process.stderr.readline().decode()
+        assert "otelcov_collector_inbox_damaged_files_total 1.0" in get(said["http"], "/metrics")
+    assert list((store / "inbox" / ".damaged").iterdir())
