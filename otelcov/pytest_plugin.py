@@ -68,8 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def otelcov_runs(request: pytest.FixtureRequest) -> Iterator[Runs]:
     """The agent runs of this test so far: `otelcov_runs()` gives a list of run JSON, in order of time."""
     recorder = _recorder(request.config)
-    recorder.attach(own=False)
     alone = not request.config.getoption("otelcov")  # nobody else tells the recorder which test this is
+    recorder.attach(own=alone)
     if alone:
         recorder.enter(_name(request.node))
     try:
@@ -92,7 +92,9 @@ class Runs:
         config = self.recorder.settings()
         frame = self.recorder.current(config)
         sides = {name: config.side(name) for name in frame["environment"].unique().to_list() if name}
-        return [run_json(row, {name.lower(): side for name, side in sides.items()}) for row in frame.iter_rows(named=True)]
+        return [
+            run_json(row, {name.lower(): side for name, side in sides.items()}) for row in frame.iter_rows(named=True)
+        ]
 
     def frame(self) -> pl.DataFrame:
         """The same as a frame, for `otelcov.cases.judge`."""
@@ -390,7 +392,9 @@ def _handler(recorder: Recorder) -> type[BaseHTTPRequestHandler]:
                 recorder.received(signal, otlp_json.to_protobuf(signal, body) if is_json else body)
             except (BadEncoding, TooLarge, KeyError, ValueError):
                 return self._answer(400)
-            return self._answer(200, "application/json" if is_json else "application/x-protobuf", b"{}" if is_json else b"")
+            return self._answer(
+                200, "application/json" if is_json else "application/x-protobuf", b"{}" if is_json else b""
+            )
 
         def _answer(self, status: int, kind: str = "text/plain", body: bytes = b"") -> None:
             self.send_response(status)

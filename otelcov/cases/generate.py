@@ -54,7 +54,12 @@ def obligations(
     rows = rows.filter(edges | pl.col("agent").is_null()).select(
         "run_id",
         "mass",
-        name=pl.concat_str("dimension", pl.when(edges).then(pl.col("agent").fill_null("")).otherwise(pl.lit("")), "item", separator="\x1f"),
+        name=pl.concat_str(
+            "dimension",
+            pl.when(edges).then(pl.col("agent").fill_null("")).otherwise(pl.lit("")),
+            "item",
+            separator="\x1f",
+        ),
     )
     sides = runs.select("run_id").with_columns(side_of(runs, config)).unique("run_id")
     rows = rows.join(sides, on="run_id")
@@ -63,7 +68,9 @@ def obligations(
     left = met.join(done, on="name", how="anti")
     masses = left.group_by("name").agg(pl.col("mass").sum()).sort("mass", "name", descending=[True, False])
     masses = masses.with_row_index("number")
-    numbered = left.join(masses.select("name", "number"), on="name").group_by("run_id").agg(pl.col("number").unique().sort())
+    numbered = (
+        left.join(masses.select("name", "number"), on="name").group_by("run_id").agg(pl.col("number").unique().sort())
+    )
     by_run = {run: numbers for run, numbers in numbered.sort("run_id").iter_rows()}
     return by_run, [mass / MASS for mass in masses["mass"].to_list()]
 
@@ -74,7 +81,8 @@ def choose(by_run: dict[str, list[int]], masses: list[float], most: int, usable:
     covered: set[int] = set()
     heap = [(-sum(masses[i] for i in by_run[name]), name) for name in names]
     heapq.heapify(heap)
-    run_ids, gains = [], []
+    run_ids: list[str] = []
+    gains: list[float] = []
     while heap and len(run_ids) < most:
         _, name = heapq.heappop(heap)
         gain = sum(masses[i] for i in by_run[name] if i not in covered)
@@ -98,7 +106,9 @@ def cases(runs: pl.DataFrame, chosen: Chosen, config: Config) -> list[dict[str, 
     rows = {row["run_id"]: row for row in wanted.iter_rows(named=True)}
     names = wanted["conversation_id"].drop_nulls().unique()
     talks: dict[str, list[dict[str, Any]]] = {}
-    for row in ordered.filter(pl.col("conversation_id").is_in(names.implode())).drop("tool_calls").iter_rows(named=True):
+    for row in (
+        ordered.filter(pl.col("conversation_id").is_in(names.implode())).drop("tool_calls").iter_rows(named=True)
+    ):
         talks.setdefault(row["conversation_id"], []).append(row)
     found = []
     for run_id, gain in zip(chosen.run_ids, chosen.gains, strict=True):
@@ -129,7 +139,9 @@ def usable(runs: pl.DataFrame) -> list[str]:
     return runs.filter(pl.col("settled").fill_null(True) & pl.col("tool_calls").is_not_null())["run_id"].to_list()
 
 
-def _case(run: dict[str, Any], before: list[dict[str, Any]], gain: float, chosen: Chosen, redactor: Redactor) -> dict[str, Any]:
+def _case(
+    run: dict[str, Any], before: list[dict[str, Any]], gain: float, chosen: Chosen, redactor: Redactor
+) -> dict[str, Any]:
     calls = [_call(c, redactor) for c in run["tool_calls"]]
     names = list(dict.fromkeys(c["tool_name"] for c in calls))
     title = " > ".join(names[:4]) + (" > …" if len(names) > 4 else "") if names else "no tool"
@@ -162,7 +174,8 @@ def _call(call: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
     found: dict[str, Any] = {"tool_name": call["name"]}
     values = None if call["arguments"] is None else json.loads(call["arguments"])
     if isinstance(values, dict):
-        plain, match = {}, {}
+        plain: dict[str, Any] = {}
+        match: dict[str, Any] = {}
         for name, value in values.items():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
             if len(text) > LONG:

@@ -64,8 +64,9 @@ def spread(values: pl.Series) -> dict[str, float | None]:
     known = values.drop_nulls().sort()
     if known.is_empty():
         return {"mean": None, "p50": None, "p95": None}
-    ranked = {f"p{q}": float(known[-(-q * len(known) // 100) - 1]) for q in (50, 95)}
-    return {"mean": round(float(known.sum()) / len(known), 3)} | {q: round(v, 3) for q, v in ranked.items()}
+    found = {"mean": float(known.sum()) / len(known)}
+    found |= {f"p{q}": float(known[-(-q * len(known) // 100) - 1]) for q in (50, 95)}
+    return {name: round(number, 3) for name, number in found.items()}
 
 
 def _of(cases: Sequence[CaseResult], runs: pl.DataFrame) -> dict[str, Any]:

@@ -35,9 +35,8 @@ def as_json(judgement: Judgement, window: Window = ALL, selection: Selection | N
 
 def _case(found: CaseResult, judgement: Judgement) -> dict[str, Any]:
     case = found.case
-    rule = case.pass_
-    if isinstance(rule, Rule):
-        rule = f"{rule.at_least} of {rule.of}" if rule.of else f"at least {rule.at_least}"
+    given = case.pass_
+    rule = given if isinstance(given, str) else _worded(given)
     return {
         "name": case.name,
         "description": case.description,
@@ -51,6 +50,10 @@ def _case(found: CaseResult, judgement: Judgement) -> dict[str, Any]:
         "failed": found.units.count("fail"),
         "turns": [_turn(turn, found, judgement) for turn in found.turns],
     }
+
+
+def _worded(rule: Rule) -> str:
+    return f"{rule.at_least} of {rule.of}" if rule.of else f"at least {rule.at_least}"
 
 
 def _turn(turn: TurnResult, found: CaseResult, judgement: Judgement) -> dict[str, Any]:

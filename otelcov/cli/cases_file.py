@@ -22,7 +22,10 @@ def write(
     by_run, masses = generate.obligations(runs, config, sides, others)
     chosen = generate.choose(by_run, masses, most, generate.usable(runs))
     if not chosen.run_ids:
-        typer.echo(f"Nothing to write to {path}: no run of {' or '.join(others)} did what {' or '.join(sides)} never did.", err=True)
+        typer.echo(
+            f"Nothing to write to {path}: no run of {' or '.join(others)} did what {' or '.join(sides)} never did.",
+            err=True,
+        )
         return
     text = generate.dump(generate.cases(runs, chosen, config), chosen)
     path.write_text(text, encoding="utf-8")

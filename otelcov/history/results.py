@@ -9,42 +9,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from otelcov.cases.judge import Judgement
+from otelcov.ground.config import Config
 from otelcov.ground.errors import StoreError
+from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-RESULTS = pl.Schema(
-    {
-        "judged_unix_nano": pl.Int64,
-        "suite": pl.String,
-        "case": pl.String,
-        "turn": pl.Int64,  # from 1; null for a case of one turn
-        "result": pl.String,  # pass | fail | no_data | not_observed
-        "failed": pl.List(pl.String),  # the checks that did
-        "run_id": pl.String,  # null: not observed
-        "conversation_id": pl.String,
-        "start_unix_nano": pl.Int64,
-        "service": pl.String,
-        "environment": pl.String,
-        "release": pl.String,
-        "models": pl.List(pl.String),
-        "latency_ms": pl.Float64,
-        "input_tokens": pl.Int64,
-        "output_tokens": pl.Int64,
-        "tokens": pl.Int64,
-        "llm_calls": pl.Int64,
-        "tool_calls": pl.Int64,
-        "errors": pl.Int64,
-        "cost": pl.Float64,
-    }
-)
+_COLUMNS: dict[str, Any] = {
+    "judged_unix_nano": pl.Int64,
+    "suite": pl.String,
+    "case": pl.String,
+    "turn": pl.Int64,  # from 1; null for a case of one turn
+    "result": pl.String,  # pass | fail | no_data | not_observed
+    "failed": pl.List(pl.String),  # the checks that did
+    "run_id": pl.String,  # null: not observed
+    "conversation_id": pl.String,
+    "start_unix_nano": pl.Int64,
+    "service": pl.String,
+    "environment": pl.String,
+    "release": pl.String,
+    "models": pl.List(pl.String),
+    "latency_ms": pl.Float64,
+    "input_tokens": pl.Int64,
+    "output_tokens": pl.Int64,
+    "tokens": pl.Int64,
+    "llm_calls": pl.Int64,
+    "tool_calls": pl.Int64,
+    "errors": pl.Int64,
+    "cost": pl.Float64,
+}
+RESULTS = pl.Schema(_COLUMNS)
 _FROM_RUN = [name for name in RESULTS if name not in ("judged_unix_nano", "suite", "case", "turn", "result", "failed")]
 
 
@@ -56,17 +57,26 @@ def rows(judgement: Judgement, suites: Mapping[str, str], now_ns: int) -> pl.Dat
         for turn in found.turns
         for j in turn.judged
     ]
-    unseen = [
+    unseen: list[tuple[Any, ...]] = [
         (found.case.name, turn.number, turn.result, [], None)
         for found in judgement.cases
         for turn in found.turns
         if not turn.judged
     ]
-    schema = {"case": pl.String, "turn": pl.Int64, "result": pl.String, "failed": pl.List(pl.String), "row": pl.UInt32}
+    schema: dict[str, Any] = {
+        "case": pl.String,
+        "turn": pl.Int64,
+        "result": pl.String,
+        "failed": pl.List(pl.String),
+        "row": pl.UInt32,
+    }
     table = pl.DataFrame([*found, *unseen], schema=schema, orient="row")
     runs = judgement.runs.select(_FROM_RUN).with_row_index("row")
     joined = table.join(runs, on="row", how="left", maintain_order="left")
-    named = joined.with_columns(judged_unix_nano=pl.lit(now_ns), suite=pl.col("case").replace_strict(suites, default=None, return_dtype=pl.String))
+    named = joined.with_columns(
+        judged_unix_nano=pl.lit(now_ns),
+        suite=pl.col("case").replace_strict(suites, default=None, return_dtype=pl.String),
+    )
     return named.select(RESULTS.names()).cast(RESULTS)
 
 
@@ -76,17 +86,17 @@ def keep(store: str, results: pl.DataFrame) -> None:
     from deltalake.exceptions import DeltaError
 
     try:
-        write_deltalake(_url(store), results.to_arrow(), mode="append")
+        write_deltalake(f"{store.rstrip('/')}/results", results.to_arrow(), mode="append")
     except (DeltaError, OSError) as error:
         raise StoreError(f"Couldn't keep the results in {store}: {error}. Use --no-keep to go without.") from error
 
 
 def read(store: str, window: Window | None = None) -> pl.DataFrame:
     """The last result of each run in each case, for runs that start in the window; empty where none were kept."""
-    table = _open(store)
-    if table is None:
+    found = table(store, "results")
+    if found is None:
         return pl.DataFrame(schema=RESULTS)
-    frame = pl.DataFrame(pl.from_arrow(table.to_pyarrow_table())).select(RESULTS.names()).cast(RESULTS)
+    frame = pl.DataFrame(pl.from_arrow(found.to_pyarrow_table())).select(RESULTS.names()).cast(RESULTS)
     frame = frame.filter(pl.col("run_id").is_not_null())
     start = pl.col("start_unix_nano")
     if window is not None and window.since_ns is not None:
@@ -97,7 +107,23 @@ def read(store: str, window: Window | None = None) -> pl.DataFrame:
     return frame.sort(order).unique(["suite", "case", "turn", "run_id"], keep="last", maintain_order=True)
 
 
-def _open(store: str) -> DeltaTable | None:
+def chosen(results: pl.DataFrame, selection: Selection, config: Config) -> pl.DataFrame:
+    """The results whose runs a selection keeps."""
+    for column in ("service", "environment", "release", "case"):
+        if wanted := getattr(selection, column):
+            results = results.filter(pl.col(column).is_in(wanted))
+    if selection.side:
+        names = results["environment"].unique().to_list()
+        kept = [name for name in names if config.side(name) in selection.side]
+        results = results.filter(pl.col("environment").is_in(kept, nulls_equal=True))
+    if selection.model:
+        models = pl.col("models").list.eval(pl.element().is_in(selection.model))
+        results = results.filter(models.list.any().fill_null(False))
+    return results
+
+
+def table(store: str, name: str) -> DeltaTable | None:
+    """A table of this package, None if nothing was kept in it yet; a store there must be."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
@@ -106,11 +132,8 @@ def _open(store: str) -> DeltaTable | None:
             f"There is no store in {store}. Is --store right? `otelcov collect`, `otelcov import` and "
             "`otelcov demo` create one."
         )
+    url = f"{store.rstrip('/')}/{name}"
     try:
-        return DeltaTable(_url(store)) if DeltaTable.is_deltatable(_url(store)) else None
+        return DeltaTable(url) if DeltaTable.is_deltatable(url) else None
     except (DeltaError, OSError) as error:
-        raise StoreError(f"Couldn't read the results kept in {store}: {error}") from error
-
-
-def _url(store: str) -> str:
-    return f"{store.rstrip('/')}/results"
+        raise StoreError(f"Couldn't read the {name} kept in {store}: {error}") from error

@@ -12,7 +12,11 @@ from otelcov.report import json, junit, markdown, text, words
 
 LABELS = {"pass": "PASS", "fail": "FAIL", "no_data": "NOT ENOUGH DATA", "not_observed": "NOT OBSERVED"}
 _STYLES = {"pass": "green", "fail": "bold red", "no_data": "yellow", "not_observed": "yellow"}
-_TITLES = {"single_turn": "SINGLE-TURN TEST SUMMARY", "multi_turn": "MULTI-TURN TEST SUMMARY", "overall": "OVERALL TEST SUMMARY"}
+_TITLES = {
+    "single_turn": "SINGLE-TURN TEST SUMMARY",
+    "multi_turn": "MULTI-TURN TEST SUMMARY",
+    "overall": "OVERALL TEST SUMMARY",
+}
 _PASSED = {"single_turn": "Tests Passed", "multi_turn": "Turns Passed", "overall": "Total Passed"}
 _RATE = {"single_turn": "Pass Rate", "multi_turn": "Pass Rate", "overall": "Overall Pass Rate"}
 EXAMPLES = 3  # runs whose difference is printed for each turn that failed
@@ -48,7 +52,9 @@ def _case(case: dict[str, Any]) -> list[RenderableType]:
     if case["reason"] and case["result"] == "not_observed":
         head.append(f"\n  {words.plain(case['reason'])}")
     for turn in case["turns"]:
-        line = Text(f"  Turn {turn['turn']}: ", "dim").append(words.short(words.plain(turn["input"] or "…"), 50), "default")
+        line = Text(f"  Turn {turn['turn']}: ", "dim").append(
+            words.short(words.plain(turn["input"] or "…"), 50), "default"
+        )
         line.append("  ").append_text(_label(turn["result"]))
         if turn["reason"] and turn["result"] != "pass":
             line.append(f"\n    {words.plain(turn['reason'])}")
@@ -85,7 +91,11 @@ def _side_by_side(rows: list[dict[str, Any]]) -> Table:
     for n, row in enumerate(rows):
         style = "" if row["mark"] in "= " else "red" if n == first else "yellow"
         mark = f"  > {row['mark']}" if n == first else f"    {row['mark']}"
-        table.add_row(mark, *(Text("" if row[side] is None else words.plain(row[side])) for side in ("expected", "actual")), style=style)
+        table.add_row(
+            mark,
+            *(Text("" if row[side] is None else words.plain(row[side])) for side in ("expected", "actual")),
+            style=style,
+        )
     return table
 
 
@@ -104,7 +114,9 @@ def _summary(result: dict[str, Any]) -> list[RenderableType]:
         shown.append(f"\n{_RATE[kind]}: {pass_rate(part['pass_rate'])}{_interval(part['interval'])}\n")
         runs = part["runs"]
         if runs["total"] != part["total"]:
-            shown.append(f"Runs Passed: {runs['passed']}/{runs['total']}, {pass_rate(runs['pass_rate'])}{_interval(runs['interval'])}\n")
+            shown.append(
+                f"Runs Passed: {runs['passed']}/{runs['total']}, {pass_rate(runs['pass_rate'])}{_interval(runs['interval'])}\n"
+            )
         shown.append("".join(f"{line}\n" for line in _figures(part)))
     recorded = result["recorded"]
     if recorded:
@@ -141,7 +153,11 @@ def _figures(part: dict[str, Any]) -> list[str]:
 
 
 def _interval(interval: dict[str, float] | None) -> str:
-    return "" if interval is None else f" (95 % interval {words.percent(interval['low'])} to {words.percent(interval['high'])})"
+    return (
+        ""
+        if interval is None
+        else f" (95 % interval {words.percent(interval['low'])} to {words.percent(interval['high'])})"
+    )
 
 
 def _label(result: str) -> Text:

@@ -42,7 +42,9 @@ def test_written_cases_pass_on_their_sources_and_cover_more_than_random_runs(
         source = case.case.source["run"]
         passed = {found.runs["run_id"][j.row] for turn in case.turns[-1:] for j in turn.judged if j.result == "pass"}
         assert source in passed
-    print(f"{name} {dialect}: {len(cases)} cases cover {chosen.covered / chosen.total:.3f}, random {chosen.random / chosen.total:.3f}")
+    print(
+        f"{name} {dialect}: {len(cases)} cases cover {chosen.covered / chosen.total:.3f}, random {chosen.random / chosen.total:.3f}"
+    )
     assert chosen.covered >= chosen.random
 
 

@@ -29,7 +29,7 @@ def act(*tools, agent="planner"):
                 call.set_attributes({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool})
                 call.set_attribute("gen_ai.tool.call.arguments", json.dumps({"q": tool}))
 '''
-TESTS = '''
+TESTS = """
 import pytest
 from agent import act
 
@@ -42,7 +42,7 @@ def test_book():
 @pytest.mark.parametrize("n", range(4))
 def test_again(n):
     act("search")
-'''
+"""
 
 
 def session(folder: Path, *options: str, tests: str = TESTS, **more: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +52,9 @@ def session(folder: Path, *options: str, tests: str = TESTS, **more: str) -> sub
     (folder / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("OTELCOV_", "OTEL_", "PYTEST"))}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=clean | more, check=False, timeout=120)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env=clean | more, check=False, timeout=120
+    )
 
 
 def test_the_summary_shows_coverage_and_what_is_missing(tmp_path: Path) -> None:
@@ -88,7 +90,8 @@ def test_with_xdist_the_workers_add_up_to_the_same(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert "6 runs of agents in 6 tests" in done.stdout
         shots.append(json.loads(path.read_text()))
-    alone, together = (shot["coverage"]["dimensions"] for shot in shots)
+    told = ("dimension", "score", "covered_items", "missing", "runs", "singletons", "doubletons")
+    alone, together = ([[d[key] for key in told] for d in shot["coverage"]["dimensions"]] for shot in shots)
     assert alone == together
     assert shots[0]["runs"] == shots[1]["runs"]
     assert shots[0]["runs"]["test"] == 6
@@ -107,7 +110,7 @@ def test_a_share_in_place_of_a_percent_is_an_error(tmp_path: Path) -> None:
     assert "Did you mean 90?" in done.stderr
 
 
-FIXTURE = '''
+FIXTURE = """
 from agent import act
 from otelcov.cases import judge, parse
 
@@ -126,7 +129,7 @@ def test_of_others_it_sees_none(otelcov_runs):
     case = {"name": "c", "select": {"case": "test_agent.py::test_of_others_it_sees_none"},
             "expected_tool_calls": [{"tool_name": "search"}]}
     assert judge(parse([case]), otelcov_runs.frame()).result == "pass"
-'''
+"""
 
 
 @pytest.mark.parametrize("options", [[], ["--otelcov"], ["--otelcov", "-n", "2"]])
