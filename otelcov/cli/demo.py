@@ -13,13 +13,13 @@ import typer
 
 
 def demo(
-    keep: Annotated[
+    into: Annotated[
         Path | None,
         typer.Option(
-            "--keep",
-            envvar="OTELCOV_KEEP",
+            "--into",
+            envvar="OTELCOV_INTO",
             metavar="DIR",
-            help="Leave the store and otelcov.toml of the demo here, for more commands to try.",
+            help="Leave the store and otelcov.toml of the demo in this folder, for more commands to try.",
         ),
     ] = None,
 ) -> int:
@@ -32,7 +32,7 @@ def demo(
     from otelcov.cli import loopback, scripted
 
     with tempfile.TemporaryDirectory(prefix="otelcov-demo-") as temporary:
-        folder = keep or Path(temporary)
+        folder = into or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         store, config = folder / ".otelcov", folder / "otelcov.toml"
         config.write_text(scripted.CONFIG, encoding="utf-8")
@@ -53,8 +53,8 @@ def demo(
             command = ["report", "--store", str(store), "--config", str(config), "--since", "1h"]
             _tell(f"otelcov {' '.join(command)}\n")
             code = subprocess.run([*loopback.OTELCOV, *command], env=loopback.environment(), check=False).returncode
-    if keep:
-        _tell(f"\nGo on with: cd {keep} && otelcov report --side test; otelcov runs")
+    if into:
+        _tell(f"\nGo on with: cd {into} && otelcov report --side test; otelcov runs")
     return code
 
 

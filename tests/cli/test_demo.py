@@ -15,7 +15,7 @@ def otelcov(*arguments, **more):
 
 def test_the_demo_shows_the_whole_loop_in_20_seconds(tmp_path):
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    result = otelcov("demo", "--keep", str(tmp_path / "kept"))
+    result = otelcov("demo", "--into", str(tmp_path / "kept"))
     took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     assert result.returncode == 0, result.stderr
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 15
