@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 
-from collector import otlp_json, wire
+from collector import otlp_json, weigh, wire
 from collector.config import CollectorConfig
 from collector.inbox import Row
 from collector.redaction import Redaction
 from collector.wire import Signal
 
 MESSAGE_BYTES = 1024  # of an answer
-BIG = 2 * 2**20  # from here on a request is counted before it is parsed; below, it cannot hold more than is allowed
+BIG = weigh.SMALL  # from here on a request is counted before it is parsed
 
 _ZERO_TRACE, _ZERO_SPAN = bytes(16), bytes(8)
 
@@ -53,11 +53,12 @@ def admit(signal: Signal, body: bytes, rules: Rules, received_unix_nano: int) ->
     """Judge one protobuf request."""
     try:
         if len(body) >= BIG:
-            wire.weigh(signal, body, rules.max_items, rules.max_elements)
+            weigh.weigh(signal, body, rules.max_items, rules.max_elements)
         request: Any = wire.parse(signal, body)
-    except wire.TooMany as error:
+    except weigh.TooMany as error:
         raise Refused("too_large", str(error)) from error
     except wire.Undecodable as error:
+        _refuse_the_other_signal(signal, body)
         raise Refused("malformed", str(error)) from error
 
     changed = _move_legacy(signal, request)
@@ -69,7 +70,7 @@ def admit(signal: Signal, body: bytes, rules: Rules, received_unix_nano: int) ->
     if rejected:
         changed = True
         if sum(rejected.values()) == items:
-            _refuse_the_other_signal(signal, body, request)
+            _refuse_the_other_signal(signal, body)
     masked = 0
     if rules.redaction.concerns(body):
         masked = rules.redaction.apply(request)
@@ -207,10 +208,12 @@ def _explain(rejected: dict[str, int], example: str, kept: int) -> str:
     return f"rejected {total} of {total + kept}: {reasons}; for example {example}"[:MESSAGE_BYTES]
 
 
-def _refuse_the_other_signal(signal: Signal, body: bytes, request: Any) -> None:
+def _refuse_the_other_signal(signal: Signal, body: bytes) -> None:
     """ResourceLogs share their field numbers with ResourceSpans, so logs that are posted to /v1/traces decode as spans
-    without ids (and spans posted to /v1/logs as records with an odd trace id)."""
+    without ids, if at all (and spans posted to /v1/logs as records with an odd trace id)."""
     other: Signal = "logs" if signal == "traces" else "traces"
+    if len(body) >= BIG:
+        return
     try:
         look: Any = wire.parse(other, body)
     except wire.Undecodable:

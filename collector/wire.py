@@ -17,7 +17,7 @@ parent (no encoder writes that) is merged by the official parser; in the columns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Literal, cast
 
@@ -33,7 +33,10 @@ Signal = Literal["traces", "logs"]
 _Type = descriptor_pb2.FieldDescriptorProto
 
 # (name, number, type): a type in lower case is another message of the table, `*` means repeated.
-_ANY_VALUE = [
+Fields = list[tuple[str, int, str]]
+Shapes = dict[str, Fields]
+
+_ANY_VALUE: Fields = [
     ("string_value", 1, "STRING"),
     ("bool_value", 2, "BOOL"),
     ("int_value", 3, "INT64"),
@@ -42,7 +45,7 @@ _ANY_VALUE = [
     ("kvlist_value", 6, "BYTES"),
     ("bytes_value", 7, "BYTES"),
 ]
-_MESSAGES: dict[str, list[tuple[str, int, str]]] = {
+_MESSAGES: Shapes = {
     "any_value": _ANY_VALUE,
     "key_value": [("key", 1, "STRING"), ("value", 2, "any_value")],
     "event": [
@@ -98,28 +101,6 @@ _MESSAGES: dict[str, list[tuple[str, int, str]]] = {
     "resource_logs": [("resource", 1, "BYTES"), ("scopes", 2, "*scope_logs"), ("schema_url", 3, "STRING")],
     "logs": [("resources", 1, "*resource_logs")],
 }
-# The same shapes with nothing kept, cut off below some level: there an element is a bit, so that millions of empty ones
-# can be counted.
-_LEVELS: list[dict[str, list[tuple[str, int, str]]]] = [
-    {"traces": [("resources", 1, "*resource")], "logs": [("resources", 1, "*resource")]},
-    {"resource": [("scopes", 2, "*scope")]},
-    {"scope": [("items", 2, "*item")]},
-    {
-        "item": [
-            ("attributes", 9, "*leaf"),
-            ("log_attributes", 6, "*leaf"),
-            ("events", 11, "*event"),
-            ("links", 13, "*link"),
-        ]
-    },
-    {"event": [("attributes", 3, "*leaf")], "link": [("attributes", 4, "*leaf")]},
-]
-_ITEMS = 3  # the level of spans and log records
-_LEAF = [("nothing", 536870911, "BOOL")]
-
-
-class TooMany(ValueError):
-    """More parts in one request than are taken."""
 
 
 class Undecodable(ValueError):
@@ -138,22 +119,11 @@ def parse(signal: Signal, body: bytes) -> Message:
         raise Undecodable(f"the body is not an OTLP {signal} request: {error}") from error
 
 
-def weigh(signal: Signal, body: bytes, max_items: int, max_elements: int) -> None:
-    """Refuse by count, before anything is built for each: 7 KiB of gzip can hold 4 million empty spans, and a parsed
-    one takes 100 bytes and more. Items are spans or log records; elements are what else repeats on one level."""
-    for level in range(1, len(_LEVELS) + 1):
-        count = _leaves(_record_batch(_handler(signal, level), signal, [body]).column(0))
-        if level == _ITEMS and count > max_items:
-            raise TooMany(f"{count} spans or log records in one request; at most {max_items} are taken")
-        if count > max_elements:
-            raise TooMany(f"{count} attributes, events and links in one request; at most {max_elements} are taken")
-
-
-def _leaves(lists: pa.ListArray) -> int:
-    rows = lists.flatten()
-    if rows.type[0].name == "nothing":
-        return len(rows)
-    return sum(_leaves(rows.field(index)) for index in range(rows.type.num_fields))
+def decode_shapes(signal: Signal, name: object, shapes: Shapes, body: bytes) -> pa.ListArray:
+    """The resources of one request as other shapes show them; `name` tells shapes of a signal apart."""
+    if (signal, name) not in _other_shapes:
+        _other_shapes[signal, name] = _make_handler(shapes, signal)
+    return _record_batch(_other_shapes[signal, name], signal, [body]).column(0)
 
 
 def decode_traces(requests: Sequence[bytes]) -> pa.Table:
@@ -284,25 +254,29 @@ def _record_batch(handler: Any, signal: Signal, requests: list[bytes]) -> pa.Rec
 
 
 @cache
-def _handler(message_name: str, level: int = 0) -> Any:
-    """Of ptars, for a message in full, or for counting down to a level."""
+def _handler(message_name: str) -> Any:
+    return _make_handler(_MESSAGES, message_name)
+
+
+_other_shapes: dict[tuple[str, object], Any] = {}
+
+
+def _make_handler(shapes: Shapes, message_name: str) -> Any:
     import ptars  # here: who only parses need not load it
 
-    messages = _MESSAGES if level == 0 else {name: f for shape in _LEVELS[:level] for name, f in shape.items()}
     file = descriptor_pb2.FileDescriptorProto(name="otelcov_wire.proto", package="otelcov.wire", syntax="proto3")
-    file.message_type.add(name="leaf").field.extend(_fields(_LEAF))
-    for name, fields in messages.items():
+    for name, fields in shapes.items():
         message = file.message_type.add(name=name)
         if name == "any_value":
             message.oneof_decl.add(name="value")  # only members of a oneof are nullable
-        message.field.extend(_fields(fields, messages, oneof=name == "any_value"))
+        message.field.extend(_fields(fields, oneof=name == "any_value"))
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     descriptor = pool.FindMessageTypeByName(f"otelcov.wire.{message_name}")
     return ptars.HandlerPool([descriptor.file]).get_for_message(descriptor)
 
 
-def _fields(fields: Iterable[tuple[str, int, str]], known: Container[str] = (), oneof: bool = False) -> Iterable[Any]:
+def _fields(fields: Fields, oneof: bool) -> Iterable[Any]:
     for name, number, kind in fields:
         label = _Type.LABEL_REPEATED if kind.startswith("*") else _Type.LABEL_OPTIONAL
         field = _Type(name=name, number=number, label=label)
@@ -310,8 +284,7 @@ def _fields(fields: Iterable[tuple[str, int, str]], known: Container[str] = (), 
             field.type = _Type.Type.Value(f"TYPE_{kind}")
         else:
             field.type = _Type.TYPE_MESSAGE
-            name = kind.lstrip("*")
-            field.type_name = f".otelcov.wire.{name if name in known else 'leaf'}"
+            field.type_name = ".otelcov.wire." + kind.lstrip("*")
         if oneof:
             field.oneof_index = 0
         yield field
