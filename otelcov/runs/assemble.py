@@ -16,7 +16,7 @@ from otelcov.runs.delegations import Delegation, coworker_agents, delegations
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.models import ModelCall
 from otelcov.runs.offered import offered
-from otelcov.runs.tree import Node, control_flow, exceptions, failure, placeholder
+from otelcov.runs.tree import USUAL_LIMITS, Node, control_flow, exceptions, failure, placeholder
 
 Row = dict[str, Any]
 
@@ -152,9 +152,6 @@ def _final(finish: str) -> bool:
     return finish.lower() in ("stop", "end_turn", "length", "max_tokens", "content_filter", "stop_sequence", "completed", "final")
 
 
-_USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
-
-
 def _value_limit(nodes: list[Node]) -> int | None:
     """The SDK's attribute length limit, where it has cut values: several values end at the same length, none is longer."""
     longest = max((n.span.longest for n in nodes), default=0)
@@ -162,7 +159,7 @@ def _value_limit(nodes: list[Node]) -> int | None:
         return None
     at_limit = sum(n.span.longest == longest for n in nodes)
     cut = max((n.span.cut for n in nodes), default=0)
-    return longest if cut == longest or (at_limit > 1 and longest in _USUAL_LIMITS) else None
+    return longest if cut == longest or (at_limit > 1 and longest in USUAL_LIMITS) else None
 
 
 def reasons_in_spans(nodes: list[Node], limit: int | None, incomplete: set[str]) -> None:

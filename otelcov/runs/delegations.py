@@ -21,7 +21,7 @@ from otelcov.runs.tree import Node, placeholder
 
 TO = re.compile(r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$", re.I)
 ASK = re.compile(r"^(?:ask|call|consult|invoke|run|query|use|talk_to|contact|dispatch|task)_(?P<to>\w+)$", re.I)
-_BY_ARGUMENT = frozenset({"transfertoagent", "handofftoagent", "delegateworktocoworker", "askquestiontocoworker", "delegatetoagent", "handoff", "transferagent", "delegatetask", "sendmessagetoagent", "sendtask"})
+BY_ARGUMENT = frozenset({"transfertoagent", "handofftoagent", "delegateworktocoworker", "askquestiontocoworker", "delegatetoagent", "handoff", "transferagent", "delegatetask", "sendmessagetoagent", "sendtask"})
 _TARGETS = ("to_agent", "agent_name", "coworker", "agent", "target_agent", "recipient", "target", "name", "agentName")
 
 
@@ -47,7 +47,7 @@ def coworker_agents(nodes: list[Node]) -> None:
     for node in nodes:
         if node.kind != TOOL or node.span.tool is None:
             continue
-        if re.sub(r"[^a-z0-9]", "", node.span.tool.lower()) not in _BY_ARGUMENT:
+        if re.sub(r"[^a-z0-9]", "", node.span.tool.lower()) not in BY_ARGUMENT:
             continue
         target = _argument_target(node.span.arguments)
         if target is None or placeholder(target):
@@ -118,7 +118,7 @@ def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set
         if told and not placeholder(str(told)):
             target = str(told)
     squeezed = re.sub(r"[^a-z0-9]", "", name.lower())
-    if target is None and squeezed in _BY_ARGUMENT:
+    if target is None and squeezed in BY_ARGUMENT:
         raw = call.arguments if call.arguments is not None else (span_fact(call.nodes, "arguments") if call.nodes else None)
         said = _argument_target(raw)
         explicit = squeezed in ("delegateworktocoworker", "askquestiontocoworker", "transfertoagent", "handofftoagent") or (squeezed == "handoff" and not known)

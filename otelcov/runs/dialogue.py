@@ -25,7 +25,8 @@ from otelcov.runs.fragments import Fragment, fragments
 from otelcov.runs.joining import join, joints, waits
 from otelcov.runs.models import ModelCall
 from otelcov.runs.reconstruct import _batches
-from otelcov.runs.spans import read, traces
+from otelcov.runs.spans import rows as spans_of
+from otelcov.runs.spans import table, traces
 from otelcov.runs.tree import Node, Trace, name_agents
 
 EVALUATION = "gen_ai.evaluation.result"
@@ -88,8 +89,8 @@ def dialogues(
     where = joints(frame)
     for part in _batches(frame):
         mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
-        rows, side = read(part, mine)
-        for trace_spans in traces(rows):
+        columns, side = table(part, mine)
+        for trace_spans in traces(spans_of(columns)):
             trace = Trace(trace_spans, side)
             name_agents(trace)
             for fragment in fragments(trace):

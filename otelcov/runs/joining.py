@@ -80,6 +80,11 @@ def _guest(part: Fragment, where: Joints) -> str | None:
     return bare(root.own_agent) if bare(root.own_agent) in where.hosted else None
 
 
+def called_by_name(agent: str | None, where: Joints) -> bool:
+    """Does some tool call of the batch bear this agent's name?"""
+    return agent is not None and bare(agent) in where.hosted
+
+
 def _hosts(part: Fragment, where: Joints) -> list[tuple[str, Node]]:
     """Tool spans that seem to call an agent and show nothing of its work."""
     if not where.hosted:

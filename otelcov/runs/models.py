@@ -8,6 +8,7 @@ where none of its calls carries any (DIALECTS traps 4 to 6).
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
@@ -41,7 +42,7 @@ class ModelCall:
         self.input_tokens: int | None = _first(spans, "input_tokens")
         self.output_tokens: int | None = _first(spans, "output_tokens")
         self.error = next((f for n in layers if (f := failure(n)) is not None), None)
-        self.finish = next((f for s in spans if (f := _finish(s.finish)) is not None), None)
+        self.finish = next((f for s in spans if (f := finish_reason(s.finish)) is not None), None)
         self.cut = any(s.dropped for s in spans)
         self.turn = -1
         self.context: Any = None
@@ -205,7 +206,9 @@ def _first(spans: list[Span], fact: str) -> Any:
     return next((v for s in spans if (v := getattr(s, fact)) is not None and v != ""), None)
 
 
-def _finish(raw: str | None) -> str | None:
+@lru_cache(maxsize=1024)
+def finish_reason(raw: str | None) -> str | None:
+    """The first of the finish reasons that an attribute holds."""
     if not raw:
         return None
     value = m.parse_json(raw) if raw[:1] in "[\"" else raw

@@ -36,6 +36,12 @@ def offered(nodes: list[Node]) -> set[str] | None:
     return found if told else None
 
 
+def names_of(texts: list[str]) -> set[str] | None:
+    """Names in these definitions; None where there are none."""
+    found = {n for raw in texts for n in (_names(raw) or ())}
+    return found or None
+
+
 def _names(raw: str) -> frozenset[str] | None:
     known = _cache.get(raw)
     if known is None:

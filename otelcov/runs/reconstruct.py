@@ -14,10 +14,12 @@ from otelcov.runs.assemble import assemble
 from otelcov.runs.fragments import Fragment, fragments
 from otelcov.runs.joining import join, joints, waits
 from otelcov.runs.rows import Columns
-from otelcov.runs.spans import read, traces
+from otelcov.runs.regular import regular
+from otelcov.runs.spans import rows as spans_of
+from otelcov.runs.spans import table, traces
 from otelcov.runs.tree import Trace, name_agents
 
-BATCH = 50_000  # spans of whole traces that are Python objects at one time
+BATCH = 20_000  # spans of whole traces that are Python objects at one time
 
 
 def reconstruct(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.DataFrame | None = None, config: Config | None = None, now_ns: int = 0) -> pl.DataFrame:
@@ -43,8 +45,11 @@ def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: in
     where = joints(frame)
     for part in _batches(frame):
         mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
-        found, side = read(part, mine)
-        for trace_spans in traces(found):
+        frame_, side = table(part, mine)
+        done, rest = regular(frame_, side, config, where)
+        for row in done:
+            rows.add(row)
+        for trace_spans in traces(spans_of(frame_.filter(pl.Series(rest)))):
             trace = Trace(trace_spans, side)
             name_agents(trace)
             parts = fragments(trace)

@@ -90,11 +90,24 @@ _EVENT_PREFIXES = ("gen_ai.", "ai.")
 _SAMPLING = ("sampling.priority", "SampleRate", "sampling.rate")
 
 
+def rows(frame: pl.DataFrame) -> list[Span]:
+    """The spans of a table as Python values."""
+    make = Span._make
+    return [make(row) for row in frame.rows()]
+
+
 def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
-    """The spans of a batch of whole traces, sorted by trace, and their side facts. `logs` are those traces' records."""
-    table = all_dialects()
+    """`table` and `rows` at once."""
+    frame, side = table(spans, logs)
+    return rows(frame), side
+
+
+def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
+    """The spans of a batch of whole traces - a column per field of `Span`, sorted by (trace, start, span id) - and
+    their side facts. `logs` are those traces' records."""
+    every = all_dialects()
     height = spans.height
-    wanted = set(keys(table)) | set(_SAMPLING)
+    wanted = set(keys(every)) | set(_SAMPLING)
     wide, families = columns([spans["attributes"], spans["content"]], wanted, height)
     scopes = {b: _scope_name(b) for b in spans["scope"].unique().to_list()}
     context = wide.with_columns(
@@ -102,7 +115,7 @@ def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
         spans["kind"].alias("span.kind"),
         spans["scope"].replace_strict(scopes, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
     )
-    found = facts(context, table)
+    found = facts(context, every)
     side = Side(families=families)
     offered = found["definitions"]
     sampling = [pl.col(k) for k in _SAMPLING if k in wide.columns]
@@ -144,8 +157,7 @@ def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
     _links(spans, side)
     _logs(spans, logs, side)
     _cases(spans, side)
-    make = Span._make
-    return [make(row) for row in frame[order].rows()], side
+    return frame[order], side
 
 
 _KEPT = ("input_messages", "system")

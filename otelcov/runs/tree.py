@@ -10,6 +10,9 @@ from otelcov.runs.spans import Side, Span
 # Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI).
 PLACEHOLDERS = frozenset({"openai agent", "agent", "unknown", "unknown agent", "unnamed", "unnamed_agent", "none", "null", "", "langgraph", "agent workflow", "default", "runnablesequence"})
 
+USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
+"""Attribute value lengths that people set: several values of exactly such a length were cut."""
+
 # Exceptions by which frameworks move control and nothing failed.
 CONTROL_FLOW = re.compile(
     r"(ParentCommand|GraphInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution)"
