@@ -101,6 +101,7 @@ class Client:
         self._room = asyncio.Semaphore(settings.concurrency)
         self._under_way: dict[str, asyncio.Future[Answer]] = {}
         self._unreachable = 0
+        self._agents: dict[tuple[str, type[BaseModel], bool], Any] = {}
         self._tracer = _tracing(tracing).get_tracer("otelcov.judge")
         self._capabilities = [_instrumentation(tracing)] if tracing is not None else []
 
@@ -159,7 +160,7 @@ class Client:
     ) -> tuple[Answer, float | None]:
         """One call: the answer, and how long to wait before the next attempt (None: no further attempt)."""
         import openai
-        from pydantic_ai import Agent, exceptions
+        from pydantic_ai import exceptions
         from pydantic_ai.usage import RunUsage
 
         usage = RunUsage()
@@ -170,14 +171,7 @@ class Client:
             context = span.get_span_context()
             try:
                 async with asyncio.timeout(self.settings.timeout_ns / 1e9):
-                    agent: Agent[object, Any] = Agent(
-                        self._model,
-                        name="otelcov-judge",
-                        output_type=_typed(shape, self.settings),
-                        instructions=instructions,
-                        retries={"output": 1 if again else 0},
-                        capabilities=self._capabilities,
-                    )
+                    agent = self._agent(instructions, shape, again)
                     result = await agent.run(data, model_settings=_options(self.settings), usage=usage)
                 value = result.output.model_dump(mode="json")
             except (TimeoutError, exceptions.ModelTimeoutError):
@@ -219,6 +213,22 @@ class Client:
             ),
             wait if value is None else None,
         )
+
+    def _agent(self, instructions: str, shape: type[BaseModel], again: bool) -> Any:
+        """An agent a metric, made once. `again`: it may ask a second time where an answer does not fit."""
+        from pydantic_ai import Agent
+
+        key = (instructions, shape, again)
+        if key not in self._agents:
+            self._agents[key] = Agent(
+                self._model,
+                name="otelcov-judge",
+                output_type=_typed(shape, self.settings),
+                instructions=instructions,
+                retries={"output": 1 if again else 0},
+                capabilities=self._capabilities,
+            )
+        return self._agents[key]
 
     def _stop(self, word: str, error: Exception) -> str:
         self.stopped = word

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -80,7 +80,8 @@ def questions(found: Sequence[Conversation], metrics: Sequence[Metric], settings
 
 async def answered(asked: Sequence[Question], client: Client | None, settings: Settings) -> list[Result]:
     """The results, in the order of the questions. Without a client only code answers."""
-    answers_ = await asyncio.gather(*(_answer(q, client, settings) for q in asked), return_exceptions=True)
+    forms = _forms(q.metric for q in asked)
+    answers_ = await asyncio.gather(*(_answer(q, client, settings, forms) for q in asked), return_exceptions=True)
     out = []
     for q, found in zip(asked, answers_, strict=True):
         if isinstance(found, Result):
@@ -109,6 +110,7 @@ class Plan:
 
 def plan(asked: Sequence[Question], ledger: Ledger | None, settings: Settings) -> list[Plan]:
     rows: dict[str, Plan] = {}
+    forms = {name: (told, _shape(shape, settings)) for name, (told, shape) in _forms(q.metric for q in asked).items()}
     new: set[str] = set()
     for q in asked:
         row = rows.setdefault(q.metric.name, Plan(q.metric.name))
@@ -118,8 +120,7 @@ def plan(asked: Sequence[Question], ledger: Ledger | None, settings: Settings) -
         if q.data is None:
             row.not_recorded += 1
             continue
-        instructions = prompts.system(q.metric)
-        form = _shape(answers.shape(q.metric), settings)
+        instructions, form = forms[q.metric.name]
         for repeat in range(settings.repeats):
             key = question(str(settings.model), instructions, q.data, form, repeat)
             if key in new or (ledger is not None and ledger.get(key) is not None):
@@ -131,14 +132,23 @@ def plan(asked: Sequence[Question], ledger: Ledger | None, settings: Settings) -
     return list(rows.values())
 
 
-async def _answer(q: Question, client: Client | None, settings: Settings) -> Result:
+Forms = dict[str, tuple[str, type[BaseModel]]]
+
+
+def _forms(metrics: Iterable[Metric]) -> Forms:
+    """Instructions and answer form of each metric, made once."""
+    found = {metric.name: metric for metric in metrics if metric.score is None}
+    return {name: (prompts.system(metric), answers.shape(metric)) for name, metric in found.items()}
+
+
+async def _answer(q: Question, client: Client | None, settings: Settings, forms: Forms) -> Result:
     if q.metric.score is not None:
         return await _by_code(q, client)
     if client is None:
         return _result(q, missing="not_run")
     if q.data is None:
         return _result(q, missing=NOT_RECORDED)
-    shape, instructions = answers.shape(q.metric), prompts.system(q.metric)
+    instructions, shape = forms[q.metric.name]
     told = await asyncio.gather(
         *(
             client.ask(q.metric.name, instructions, q.data, shape, q.turn.trace_id, repeat)
@@ -230,6 +240,3 @@ def _result(q: Question, **said: Any) -> Result:
         subject.span_id,
         **said,
     )
-
-
-Score = Callable[..., Any]
