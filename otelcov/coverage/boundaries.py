@@ -18,7 +18,7 @@ def observe(facts: Facts) -> pl.DataFrame:
     found = []
     for dimension, column in (("boundary", "boundaries"), ("boundary_unknown", "boundaries_unknown")):
         steps = runs.select("rid", "agent", item=column).explode("item").filter(pl.col("item").is_not_null())
-        found.append(tally(facts, dimension, steps.unique()))
+        found.append(tally(facts, dimension, steps.unique(), once=True))
     return pl.concat(found)
 
 

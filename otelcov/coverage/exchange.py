@@ -50,8 +50,9 @@ class Kept:
 def write(path: Path, kept: Kept) -> None:
     import msgspec
 
-    rows = kept.observations.rows.with_columns(pl.col("item").bin.encode("hex"))
-    items = kept.observations.items.with_columns(pl.col("item").bin.encode("hex"))
+    observations = kept.observations.sorted()
+    rows = observations.rows.with_columns(pl.col("item").bin.encode("hex"))
+    items = observations.items.with_columns(pl.col("item").bin.encode("hex"))
     document = {
         "format": FORMAT,
         "kind": KIND,
@@ -125,7 +126,7 @@ def _kept(document: dict[str, Any]) -> Kept:
     hashed = pl.col("item").str.decode("hex")
     observations = Observations(
         rows.with_columns(hashed).select(ROWS.names()).cast(ROWS),
-        items.with_columns(hashed).cast(ITEMS).sort("item"),
+        items.with_columns(hashed).cast(ITEMS),
     )
     return Kept(
         merge(observations),

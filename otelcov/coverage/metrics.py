@@ -111,15 +111,15 @@ def _runs(facts: Facts) -> pl.DataFrame:
         **{f"status:{s}": settled & (pl.col("status") == s).fill_null(False) for s in ("ok", "error", "unknown")},
         **{f"sampled:{s}": (pl.col("sampled") == s).fill_null(False) for s in ("known", "unknown")},
     }
-    marks = pl.concat_list([pl.when(flag).then(pl.lit(name)) for name, flag in flags.items()])
-    steps = facts.runs.select("rid", item=marks).explode("item").filter(pl.col("item").is_not_null())
-    return tally(facts, "run", steps.with_columns(agent=pl.lit(None, pl.String)))
+    nobody = pl.lit(None, pl.String)
+    parts = [facts.runs.filter(flag).select("rid", agent=nobody, item=pl.lit(name)) for name, flag in flags.items()]
+    return tally(facts, "run", pl.concat(parts), once=True)
 
 
 def _latency(facts: Facts) -> pl.DataFrame:
     took = pl.col("end_unix_nano").cast(pl.Int64) - pl.col("start")
     timed = facts.settled().select("rid", agent=pl.lit(None, pl.String), value=took).filter(pl.col("value") >= 0)
-    return tally(facts, "latency", timed.select("rid", "agent", item=_bucket(pl.col("value"))))
+    return tally(facts, "latency", timed.select("rid", "agent", item=_bucket(pl.col("value"))), once=True)
 
 
 def _tokens(facts: Facts) -> list[pl.DataFrame]:
@@ -127,8 +127,8 @@ def _tokens(facts: Facts) -> list[pl.DataFrame]:
     found = [tally(facts, "llm", calls.select("rid", "agent", "errors", "at", item=pl.lit("calls")))]
     for name in ("input_tokens", "output_tokens"):
         spent = calls.filter(pl.col(name).is_not_null()).group_by("rid", "agent").agg(value=pl.col(name).sum())
-        found.append(tally(facts, name, spent.select("rid", "agent", item=_bucket(pl.col("value")))))
-        found.append(tally(facts, "sum", spent.select("rid", "agent", item=pl.lit(name), executed="value")))
+        found.append(tally(facts, name, spent.select("rid", "agent", item=_bucket(pl.col("value"))), once=True))
+        found.append(tally(facts, "sum", spent.select("rid", "agent", item=pl.lit(name), executed="value"), once=True))
     return found
 
 

@@ -57,6 +57,10 @@ class Observations:
     rows: pl.DataFrame
     items: pl.DataFrame
 
+    def sorted(self) -> Observations:
+        """The same in one order, for files; measuring asks for none."""
+        return Observations(self.rows.sort(_ID), self.items.sort("item"))
+
     def texts(self) -> pl.DataFrame:
         """The rows with the text of each item in the place of its hash."""
         return self.rows.join(self.items, on="item", how="left").drop("item").rename({"text": "item"})
@@ -76,7 +80,7 @@ def partial(
     items = _hashed(rows["item"].unique())
     rows = rows.join(facts.keys, on="key", how="left").join(items, left_on="item", right_on="text", how="left")
     rows = rows.drop("item", "key").rename({"item_right": "item"})
-    return Observations(_sorted(rows), items.sort("item"))
+    return Observations(_typed(rows), items)
 
 
 def per_run(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> pl.DataFrame:
@@ -93,11 +97,11 @@ def merge(*parts: Observations) -> Observations:
     rows = pl.concat([p.rows for p in parts])
     summed = rows.group_by(_ID).agg(_HOW.get(c, pl.Expr.sum)(pl.col(c)) for c in SUMS)
     items = pl.concat([p.items for p in parts]).unique("item")
-    return Observations(_sorted(summed), items.sort("item"))
+    return Observations(_typed(summed), items)
 
 
-def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select(ROWS.names()).cast(ROWS).sort(_ID)
+def _typed(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select(ROWS.names()).cast(ROWS)
 
 
 def _hashed(texts: pl.Series) -> pl.DataFrame:

@@ -27,8 +27,8 @@ def observe(facts: Facts) -> pl.DataFrame:
     sequences = _sequences(facts, able)
     return pl.concat(
         [
-            tally(facts, "path", _paths(facts, runs.filter(pl.col("path").is_not_null()))),
-            tally(facts, "sequence", sequences.select("rid", "agent", item=pl.col("names").list.join(THEN))),
+            tally(facts, "path", _paths(facts, runs.filter(pl.col("path").is_not_null())), once=True),
+            tally(facts, "sequence", sequences.select("rid", "agent", item=pl.col("names").list.join(THEN)), once=True),
             tally(facts, "bigram", _bigrams(sequences)),
         ]
     )
@@ -178,23 +178,29 @@ def _paths(facts: Facts, runs: pl.DataFrame) -> pl.DataFrame:
         item=pl.col("path").list.eval(pl.element().list.join(TOGETHER)).list.join(THEN),
     )
     steps = _steps(runs)
-    parts = _rejoined(steps.filter(facts.mine(pl.col("agent"))), ["rid", "agent"])
+    agents = steps.group_by("rid").agg(agent=pl.col("agent").first(), many=pl.col("agent").n_unique() > 1)
+    # In most runs one agent does it all: its path is the run's.
+    single = whole.drop("agent").join(agents.filter(~pl.col("many")), on="rid").select("rid", "agent", "item")
+    single = single.filter(facts.mine(pl.col("agent")))
+    several = steps.join(agents.filter("many"), on="rid", how="semi").filter(facts.mine(pl.col("agent")))
+    parts = pl.concat([single, _rejoined(several)])
     if facts.agents:
-        chosen = steps.filter(facts.mine(pl.col("agent"))).with_columns(agent=pl.lit(None, pl.String))
-        kept = _rejoined(chosen, ["rid", "agent"])
+        chosen = _rejoined(several.with_columns(agent=pl.lit(None, pl.String)))
+        kept = pl.concat([single.with_columns(agent=pl.lit(None, pl.String)), chosen])
         whole = whole.drop("item").join(kept.select("rid", "item"), on="rid", how="left", maintain_order="left")
         whole = whole.with_columns(pl.col("item").fill_null(""))
     return pl.concat([whole, parts])
 
 
 def _steps(runs: pl.DataFrame) -> pl.DataFrame:
-    """rid, step, agent, what: one row per element of a path."""
+    """rid, step, width, agent, what: one row per element of a path; `width` elements stand in one step."""
     steps = (
         runs.select("rid", "path")
         .filter(pl.col("path").list.len() > 0)
         .explode("path")
-        .with_columns(step=pl.int_range(pl.len()).over("rid"))
-        .filter(pl.col("path").list.len() > 0)
+        .with_row_index("step")
+        .with_columns(width=pl.col("path").list.len())
+        .filter(pl.col("width") > 0)
         .explode("path")
         .rename({"path": "what"})
     )
@@ -211,20 +217,27 @@ def _agent_of(what: str, names: list[str]) -> str:
     return min(what.split("/", 1)[0], what.split("->", 1)[0], key=len)
 
 
-def _rejoined(steps: pl.DataFrame, scope: list[str]) -> pl.DataFrame:
-    """Path text of what is left of the steps; a step that now follows its like is written once with `+`."""
+def _rejoined(steps: pl.DataFrame) -> pl.DataFrame:
+    """rid, agent, item: the path text of these steps; a step that now follows its like is written once with `+`."""
+    scope = ["rid", "agent"]
+    steps = steps.with_columns(plain=pl.col("what").str.strip_suffix("+"), again=pl.col("what").str.ends_with("+"))
+    steps = steps.with_columns(repeated=pl.col("plain") + "+")
+    alone, parallel = steps.filter(pl.col("width") == 1), steps.filter(pl.col("width") > 1)
     joined = (
-        steps.with_columns(base=pl.col("what").str.strip_suffix("+"), again=pl.col("what").str.ends_with("+"))
-        .group_by(*scope, "step")
-        .agg(pl.col("base").sort(), again=pl.col("again").any())
-        .sort(*scope, "step")
-        .with_columns(key=pl.col("base").list.join(TOGETHER))
-        .with_columns(block=(pl.col("key") != pl.col("key").shift(1)).fill_null(True).cum_sum().over(scope))
-        .group_by(*scope, "block", maintain_order=True)
-        .agg(pl.col("base").first(), again=pl.col("again").any() | (pl.len() > 1))
+        parallel.sort("plain")
+        .group_by(*scope, "step", maintain_order=True)
+        .agg(pl.col("plain", "repeated").str.join(TOGETHER), pl.col("again").any())
     )
-    marked = pl.when("again").then(pl.col("base").list.eval(pl.element() + "+")).otherwise("base").list.join(TOGETHER)
-    return joined.group_by(*scope, maintain_order=True).agg(item=marked.str.join(THEN))
+    columns = [*scope, "step", "plain", "repeated", "again"]
+    steps = pl.concat([alone.select(columns), joined.select(columns)]).sort(*scope, "step")
+    fresh = pl.any_horizontal(pl.col(c).ne_missing(pl.col(c).shift(1)) for c in (*scope, "plain"))
+    merged = (
+        steps.with_columns(block=fresh.fill_null(True).cum_sum())
+        .group_by("block", maintain_order=True)
+        .agg(pl.col(*scope, "plain", "repeated").first(), again=pl.col("again").any() | (pl.len() > 1))
+    )
+    text = pl.when("again").then("repeated").otherwise("plain")
+    return merged.group_by(*scope, maintain_order=True).agg(item=text.str.join(THEN)).select(*scope, "item")
 
 
 def _sequences(facts: Facts, able: pl.DataFrame) -> pl.DataFrame:

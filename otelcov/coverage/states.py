@@ -25,11 +25,14 @@ def observe(facts: Facts) -> pl.DataFrame:
     visits = runs.select("rid", item="states").explode("item").filter(pl.col("item").is_not_null())
     visits = visits.with_columns(agent=pl.col("item").str.split("|").list.first())
     visits = visits.filter(facts.mine(pl.col("agent")))
-    alone = pl.concat([visits.with_columns(agent=pl.lit(None, pl.String)), visits]).select("rid", "agent", "item")
-    sets = alone.unique().group_by("rid", "agent").agg(item=pl.col("item").sort().str.join(APART))
+    visits = visits.select("rid", "agent", "item").unique()
+    alone = pl.concat([visits.with_columns(agent=pl.lit(None, pl.String)), visits])
+    sets = alone.sort("item").group_by("rid", "agent", maintain_order=True).agg(item=pl.col("item").str.join(APART))
     none = runs.select("rid").join(visits, on="rid", how="anti")
     empty = none.select("rid", agent=pl.lit(None, pl.String), item=pl.lit(""))
-    return pl.concat([tally(facts, "state", alone), tally(facts, "state_set", pl.concat([sets, empty]))])
+    return pl.concat(
+        [tally(facts, "state", alone, once=True), tally(facts, "state_set", pl.concat([sets, empty]), once=True)]
+    )
 
 
 def measure(view: View) -> Dimension:
