@@ -141,8 +141,8 @@ def test_a_full_disk_is_retryable_and_service_recovers(tmp_path: Path) -> None:
         try:
             acknowledged: set[bytes] = set()
             statuses: list[int] = []
-            for _ in range(60):
-                body = traces(20, text=os.urandom(10_000).hex()).SerializeToString()
+            for _ in range(120):
+                body = traces(1, text=os.urandom(100_000).hex()).SerializeToString()
                 statuses.append(_send(collector, body))
                 if statuses[-1] == 200:
                     acknowledged.update(span_ids(body))
@@ -185,11 +185,12 @@ def test_a_failing_fsync_is_retryable_and_service_recovers(tmp_path: Path) -> No
         assert 503 in statuses and statuses[-1] == 200
         assert acknowledged <= set(kept(collector))
     finally:
-        assert collector.process is not None
+        assert collector.process is not None and collector.process.stderr is not None
         children = subprocess.run(["pgrep", "-P", str(collector.process.pid)], capture_output=True, text=True)
         for child in children.stdout.split():
             os.kill(int(child), signal.SIGKILL)
         collector.process.wait(30)
+        collector.process.stderr.close()
     again = launch(tmp_path)
     try:
         assert acknowledged <= set(kept(again))

@@ -62,7 +62,8 @@ const kinds = {
 (async () => {
   for (const [kind, url] of Object.entries(kinds)) {
     const { OTLPTraceExporter } = require(`@opentelemetry/${kind}`);
-    const provider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ url }))] });
+    const processor = new BatchSpanProcessor(new OTLPTraceExporter({ url }));
+    const provider = new BasicTracerProvider({ spanProcessors: [processor] });
     const tracer = provider.getTracer("node");
     for (let n = 0; n < 20; n++) tracer.startSpan(`${kind} ${n}`, { attributes: { list: ["a"], n } }).end();
     await provider.shutdown();
