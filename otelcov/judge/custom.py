@@ -90,7 +90,7 @@ def _from(source: str, folder: Path) -> list[Metric]:
         place, name = source, ""
     module = _file(folder / place) if place.endswith(".py") else _module(place)
     if not name:
-        return [value for value in vars(module).values() if isinstance(value, Metric)] or _nothing(source)
+        return _all(module) or _nothing(source)
     if not hasattr(module, name):
         raise ConfigError(f"Couldn't use the metric {source}: {place} has no {name}.")
     return _metrics(getattr(module, name), source)
@@ -125,16 +125,18 @@ def _metrics(value: Any, source: str) -> list[Metric]:
     if isinstance(value, Metric):
         return [value]
     if isinstance(value, ModuleType):
-        return [v for v in vars(value).values() if isinstance(v, Metric)] or _nothing(source)
+        return _all(value) or _nothing(source)
     if isinstance(value, (list, tuple)):
         return [m for v in value for m in _metrics(v, source)]
     if inspect.isfunction(value):
         return [metric(value.__name__)(value)]
-    thing = value() if isinstance(value, type) else value
-    score = getattr(thing, "score", None) or getattr(thing, "evaluate", None)
-    name = getattr(thing, "name", None)
-    if not isinstance(name, str) or not callable(score):
+    if not _scores(value):
         raise ConfigError(f"Couldn't use the metric {source}: it needs a `name` and a method `score`.")
+    try:
+        thing = value() if isinstance(value, type) else value
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"Couldn't use the metric {source}: {error}.") from None
+    score, name = thing.score, thing.name
     made = metric(
         name,
         kind=getattr(thing, "kind", "quantitative"),
@@ -145,3 +147,18 @@ def _metrics(value: Any, source: str) -> list[Metric]:
         with_tools=getattr(thing, "with_tools", False),
     )
     return [made(score)]
+
+
+def _all(module: ModuleType) -> list[Metric]:
+    """The metrics of a module: what `@metric` made, and its own classes that score."""
+    found = []
+    for value in vars(module).values():
+        if isinstance(value, Metric):
+            found.append(value)
+        elif isinstance(value, type) and value.__module__ == module.__name__ and _scores(value):
+            found += _metrics(value, f"{module.__name__}:{value.__name__}")
+    return found
+
+
+def _scores(value: Any) -> bool:
+    return isinstance(getattr(value, "name", None), str) and callable(getattr(value, "score", None))
