@@ -30,11 +30,14 @@ def demo(
     Needs no network and no key.
     """
     from otelcov.cli import loopback, scripted
+    from otelcov.ground.errors import UsageError
 
     with tempfile.TemporaryDirectory(prefix="otelcov-demo-") as temporary:
         folder = into or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         store, config = folder / ".otelcov", folder / "otelcov.toml"
+        if config.exists() and config.read_text(encoding="utf-8") != scripted.CONFIG:
+            raise UsageError(f"{config} is not the demo's. Name another folder with --into.")
         config.write_text(scripted.CONFIG, encoding="utf-8")
         with loopback.collector(store) as ports:
             _tell(f"Collector: gRPC {ports['grpc']}, HTTP {ports['http']}, store {store}")
