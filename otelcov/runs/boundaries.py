@@ -21,10 +21,11 @@ RATE = re.compile(r"rate.?limit|\b429\b|too many requests|throttl", re.I)
 FILTER = re.compile(r"content.?filter|content_policy|safety|blocked by|ResponsibleAI", re.I)
 
 # Phrases that a framework itself writes when it stops a loop: in the last prompt, or as the answer.
-FORCED_WORDS = (
+FORCED_SIGNS = ["absolute best", "absolute BEST", "stop using any tools", "too many tools", "reached the maximum", "aximum iterations"]
+"""Literal signs of FORCED, fast to look for in every prompt."""
+FORCED = re.compile(
     r"(?i)must give your absolute best final answer|stop using any tools, and just return your absolute BEST Final answer|tried to use too many tools|You have reached the maximum number of (?:steps|iterations)|maximum iterations reached"
 )
-FORCED = re.compile(FORCED_WORDS)
 GAVE_UP = re.compile(r"^(?:Sorry, need more steps to process this request|Agent stopped due to (?:iteration|max)|Reached max steps|Max iterations reached|Stopping agent prematurely due to triggering stop condition)", re.I)
 
 FINISH = {

@@ -21,7 +21,7 @@ from otelcov.ground.config import Config
 from otelcov.runs import boundaries as b
 from otelcov.runs import messages as m
 from otelcov.runs.assemble import ANSWERS, shape
-from otelcov.runs.delegations import ASK, BY_ARGUMENT, TO
+from otelcov.runs.delegations import BY_ARGUMENT, TO
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.models import finish_reason
 from otelcov.runs.offered import names_of
@@ -81,7 +81,8 @@ def regular(frame: pl.DataFrame, side: Side, config: Config, where: Joints) -> t
     spoil(stamped & (agent_code != agent_code[safe]))
     children = np.bincount(above[is_agent & (above >= 0)], minlength=height)
     spoil(children > 1)
-    spoil(is_tool & frame.select(pl.col("call_id").is_null() | pl.col("result").is_null() | pl.col("tool").is_null()).to_series().to_numpy())
+    spoil(is_tool & frame.select(pl.col("call_id").is_null() | pl.col("tool").is_null()).to_series().to_numpy())
+    spoil(is_tool & ~failed & frame["result"].is_null().to_numpy())
     scopes = frame.select(pl.col("scope").cast(pl.Categorical).to_physical()).to_series().to_numpy().astype(np.int64)
     low, high = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
     np.minimum.at(low, trace[is_llm], scopes[is_llm])
@@ -163,7 +164,7 @@ def _rows(
     agent: list[str | None],
     bad: npt.NDArray[np.bool_],
 ) -> tuple[list[Row], list[int]]:
-    columns = {c: frame[c].to_list() for c in ("trace_id", "span_id", "start", "end", "tool", "call_id", "result", "output_messages", "finish", "request_model", "response_model", "input_tokens", "output_tokens", "input", "output", "definitions", "conversation", "service", "environment", "release", "scope", "status_code", "row", "name")}
+    columns = {c: frame[c].to_list() for c in ("trace_id", "span_id", "start", "end", "tool", "call_id", "result", "output_messages", "finish", "request_model", "response_model", "input_tokens", "output_tokens", "input", "output", "definitions", "conversation", "service", "environment", "release", "scope", "status_code", "row", "name", "kind")}
     start, end, tool, call_id, result = columns["start"], columns["end"], columns["tool"], columns["call_id"], columns["result"]
     outputs, finishes, codes = columns["output_messages"], columns["finish"], columns["definitions"]
     has_input = frame.select(pl.int_range(pl.len()).alias("i")).with_columns(ok=side.texts["input_messages"].gather(frame["row"]).str.starts_with('[{"').fill_null(False))["ok"].to_list()
@@ -244,7 +245,7 @@ def _row(
             child = below.get(at)
             name = request.name or ""
             if child is None:
-                if name in ANSWERS or TO.match(name) or ASK.match(name) or name.lower().replace("_", "") in BY_ARGUMENT:
+                if name in ANSWERS or TO.match(name) or name.lower().replace("_", "") in BY_ARGUMENT:
                     return None
             elif agent[child] == owner:
                 return None
@@ -290,6 +291,10 @@ def _row(
                 if found is None:
                     return None
             raw = result[at]
+            if raw is None:  # the tool failed, and what the model saw stands in a later input
+                raw = _seen(c, models, tops, agent, frame, side)
+                if raw is None:
+                    return None
             value, flagged = m.result(raw)
             status, error_kind, error_type = "ok", None, None
             if columns["status_code"][at] == 2 or columns["row"][at] in side.exceptions:
@@ -360,7 +365,7 @@ def _row(
         names = offered[group]
         known, source = (None, None) if names is None else (sorted(names - {h[3] for h in handed}), "offered")  # type: ignore[assignment]
     incomplete = ["tokens not reported"] if all(r["input_tokens"] is None for r in llm_rows) else []
-    unexplained = Counter(columns["scope"][i] for i in range(lo, hi) if kinds[i] == _NONE and frame["kind"][i] is None)
+    unexplained = Counter(columns["scope"][i] for i in range(lo, hi) if kinds[i] == _NONE and columns["kind"][i] is None)
     trace_id = columns["trace_id"][root].hex()
     blanks = None if any(f is not None for f in (r["finish_reason"] for r in llm_rows)) else ["length", "content_filter"]
     return {
@@ -396,6 +401,18 @@ def _row(
         "sampled": None,
         "weight": 1.0,
     }
+
+
+def _seen(call: _Call, models: list[int], tops: list[int], agent: list[str | None], frame: pl.DataFrame, side: Side) -> Any:
+    """What came back for a call, from the last input of the agent that asked."""
+    last = next((i for i in reversed(models) if agent[tops[i]] == call.agent), None)
+    raw = None if last is None else side.texts["input_messages"][frame["row"][last]]
+    key = frame["call_id"][call.at]
+    for message in m.semconv_messages(raw) or () if raw else ():
+        for told in message.results:
+            if told.id == key:
+                return told.content
+    return None
 
 
 def _span_arguments(frame: pl.DataFrame, at: int) -> dict[str, Any] | None:

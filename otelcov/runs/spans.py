@@ -17,7 +17,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from otelcov.dialects import base
 from otelcov.dialects.registry import facts, keys
 from otelcov.dialects.registry import dialects as all_dialects
-from otelcov.runs.boundaries import FORCED_WORDS
+from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.attributes import any_value, columns, struct_value
 
 
@@ -86,6 +86,7 @@ class Side:
     texts: dict[str, pl.Series] = field(default_factory=dict)  # long texts that few spans are asked for, by fact
 
 
+_ABOUT = ("gen_ai.evaluation.result",)  # what others think of the span is no part of what happened in it
 _EVENT_PREFIXES = ("gen_ai.", "ai.")
 _SAMPLING = ("sampling.priority", "SampleRate", "sampling.rate")
 
@@ -145,7 +146,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
                 definitions=_codes(offered, side),
             ),
             context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select("sampling"),
-            found.select(*_lengths(), forced=pl.col("input_messages").str.contains(FORCED_WORDS).fill_null(False)),
+            found.select(*_lengths(), forced=pl.col("input_messages").str.contains_any(FORCED_SIGNS).fill_null(False)),
             pl.DataFrame({"row": pl.int_range(height, eager=True)}),
         ],
         how="horizontal",
@@ -218,6 +219,8 @@ def _events(spans: pl.DataFrame, side: Side) -> None:
     telling = opened.filter((pl.col("name") == "exception") | pl.any_horizontal([pl.col("name").str.starts_with(p) for p in _EVENT_PREFIXES]))
     for row, event, name in telling.iter_rows():
         attributes = {kv["key"]: struct_value(kv) for kv in event["attributes"] or []}
+        if name in _ABOUT:
+            continue
         if name == "exception":
             side.exceptions.setdefault(row, []).append((str(attributes.get("exception.type") or ""), str(attributes.get("exception.message") or "")))
         else:
@@ -240,7 +243,7 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
     for r in joined.iter_rows(named=True):
         attributes = {kv["key"]: struct_value(kv) for kv in [*(r["attributes"] or []), *(r["content"] or [])]}
         name = r["event_name"] or attributes.get("event.name") or ""
-        if not isinstance(name, str):
+        if not isinstance(name, str) or name in _ABOUT:
             continue
         body = struct_value(r["body"])
         merged = attributes | (body if isinstance(body, dict) else {"body": body} if body is not None else {})
