@@ -1,4 +1,4 @@
-"""The function-calling agent of the agent-TDD recipe, instrumented on the plain OpenTelemetry SDK; its model is a script.
+"""The function-calling agent of the agent-TDD recipe on the plain OpenTelemetry SDK; its model is a script.
 
     OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 python agent.py [--break HOW] [--repeat N]
     otelcov test cases.yaml
@@ -60,8 +60,8 @@ def decide(question, topic, broken):
     if broken == "wrong-tool":
         return ("get_current_weather", {"location": "New York"}) if stock else ("get_stock_price", arguments), None
     if broken == "wrong-argument":
-        first = next(iter(arguments))
-        arguments = {**arguments, first: "Boston"} if name == "get_current_weather" else {**arguments, "date": "2025-01-01"}
+        wrong = {"location": "Boston"} if name == "get_current_weather" else {"date": "2025-01-01"}
+        arguments = {**arguments, **wrong}
     return (name, arguments), None
 
 
@@ -81,12 +81,18 @@ def answer(tracer, question, conversation, history, broken):
             part = {"type": "tool_call", "id": f"call_{uuid.uuid4().hex[:12]}", "name": call[0], "arguments": call[1]}
             chat(tracer, history, part)
             told = execute(tracer, *call, part["id"], broken)
-            history.append({"role": "tool", "parts": [{"type": "tool_call_response", "id": part["id"], "response": told}]})
-            subject = next((word for word in re.findall(r"[A-Z][a-z]+ [A-Z][a-z]+$|[A-Z]\w+", question.strip("?"))[::-1] if word not in MONTHS), "")
-            reply = f"Here is what I found for {subject}: {json.dumps(told)}"
+            response = {"type": "tool_call_response", "id": part["id"], "response": told}
+            history.append({"role": "tool", "parts": [response]})
+            reply = f"Here is what I found for {subject(question)}: {json.dumps(told)}"
         chat(tracer, history, {"type": "text", "content": reply})
         span.set_attribute("gen_ai.output.messages", json.dumps(history[-1:]))
     return reply
+
+
+def subject(question):
+    """The place or the ticker that a question is about."""
+    names = re.findall(r"[A-Z][a-z]+ [A-Z][a-z]+$|[A-Z]\w+", question.strip("?"))
+    return next(name for name in reversed(names) if name not in MONTHS)
 
 
 def chat(tracer, history, part):
@@ -126,7 +132,9 @@ def execute(tracer, name, arguments, call_id, broken):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--break", dest="broken", choices=["wrong-tool", "wrong-argument", "tool-error", "lost-context"])
+    parser.add_argument(
+        "--break", dest="broken", choices=["wrong-tool", "wrong-argument", "tool-error", "lost-context"]
+    )
     parser.add_argument("--repeat", type=int, default=1, metavar="N")
     options = parser.parse_args()
     os.environ.setdefault("OTEL_SERVICE_NAME", "recipe")
@@ -135,7 +143,7 @@ def main():
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     tracer = provider.get_tracer("recipe.agent")
     for _ in range(options.repeat):
-        for questions in ([[q] for q in SINGLE_TURN] + MULTI_TURN):
+        for questions in [[q] for q in SINGLE_TURN] + MULTI_TURN:
             conversation, history = str(uuid.uuid4()), []
             for question in questions:
                 print(question, "->", answer(tracer, question, conversation, history, options.broken))

@@ -115,7 +115,7 @@ def shown(call: Asked | Made) -> str:
 
 
 def equal(a: Any, b: Any, tolerance: float | None = None) -> bool:
-    """Equal as JSON is written: 1 is neither true nor 1.0. With a tolerance, if only 0, numbers are compared as such."""
+    """Equal as JSON is written: 1 is neither true nor 1.0. With a tolerance, be it 0, numbers compare as numbers."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(equal(v, b[k], tolerance) for k, v in a.items())
     if isinstance(a, list) and isinstance(b, list):

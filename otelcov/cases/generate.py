@@ -71,7 +71,7 @@ def obligations(
     numbered = (
         left.join(masses.select("name", "number"), on="name").group_by("run_id").agg(pl.col("number").unique().sort())
     )
-    by_run = {run: numbers for run, numbers in numbered.sort("run_id").iter_rows()}
+    by_run = dict(numbered.sort("run_id").iter_rows())
     return by_run, [mass / MASS for mass in masses["mass"].to_list()]
 
 
@@ -124,10 +124,11 @@ def dump(found: Sequence[dict[str, Any]], chosen: Chosen) -> str:
     """The case file."""
     import yaml
 
+    covered, drawn = _percent(chosen.share(chosen.covered)), _percent(chosen.share(chosen.random))
     head = [
-        f"# {len(found)} cases from real runs. They cover {_percent(chosen.share(chosen.covered))} of the mass that no test exercised;",
-        f"# as many random runs cover {_percent(chosen.share(chosen.random))} on average.",
-        "# Secrets, addresses and numbers of people became wildcards; names have no form: read this before you commit it.",
+        f"# {len(found)} cases from real runs. They cover {covered} of the mass that no test exercised;",
+        f"# as many random runs cover {drawn} on average.",
+        "# Secrets, addresses and phone numbers became wildcards; names have no form: read before you commit.",
         "# A case passes if any run with its input behaves so (`pass: any`); make it `all` where that must be so.",
     ]
     body = yaml.safe_dump({"cases": list(found)}, sort_keys=False, allow_unicode=True, width=120)

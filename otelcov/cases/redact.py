@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 _FORMS = (
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
@@ -60,7 +61,7 @@ def _secrets(text: str) -> list[tuple[int, int]]:
         return []
     spans, at = [], 0
     pieces = clean.decode().split(MASK)
-    for piece, following in zip(pieces, pieces[1:], strict=False):
+    for piece, following in pairwise(pieces):
         start = at + len(piece)
         end = text.index(following, start) if following else len(text)
         spans.append((start, end))

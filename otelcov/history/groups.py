@@ -1,4 +1,4 @@
-"""What runs are told apart by beyond their own columns: an attribute of any of their spans, such as a prompt's version."""
+"""What runs are told apart by beyond their own columns: an attribute of any span, such as a prompt's version."""
 
 from __future__ import annotations
 

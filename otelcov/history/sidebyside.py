@@ -29,7 +29,7 @@ _EXAMPLES = 3
 def side_by_side(
     results: pl.DataFrame, runs: pl.DataFrame, config: Config, by: str, baseline: str | None = None
 ) -> dict[str, Any]:
-    """`results` are RESULTS with a column `group`; `runs` (RUNS) are those they speak of, as far as they still exist."""
+    """`results` are RESULTS with a column `group`; `runs` (RUNS) those they speak of, as far as they still exist."""
     judged = results.filter(pl.col("result").is_in(["pass", "fail"]) & pl.col("group").is_not_null())
     names = sorted(judged["group"].unique())
     if baseline is not None:

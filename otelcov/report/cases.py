@@ -114,9 +114,8 @@ def _summary(result: dict[str, Any]) -> list[RenderableType]:
         shown.append(f"\n{_RATE[kind]}: {pass_rate(part['pass_rate'])}{_interval(part['interval'])}\n")
         runs = part["runs"]
         if runs["total"] != part["total"]:
-            shown.append(
-                f"Runs Passed: {runs['passed']}/{runs['total']}, {pass_rate(runs['pass_rate'])}{_interval(runs['interval'])}\n"
-            )
+            share = f"{pass_rate(runs['pass_rate'])}{_interval(runs['interval'])}"
+            shown.append(f"Runs Passed: {runs['passed']}/{runs['total']}, {share}\n")
         shown.append("".join(f"{line}\n" for line in _figures(part)))
     recorded = result["recorded"]
     if recorded:
@@ -171,11 +170,10 @@ def _markdown(result: dict[str, Any]) -> str:
     lines += ["| case | turn | result | runs | why |", "| --- | ---: | --- | ---: | --- |"]
     for case in result["cases"]:
         for turn in case["turns"]:
-            why = turn["reason"] if turn["result"] != "pass" else ""
-            runs = f"{turn['passed']}/{turn['observed']}"
-            lines.append(
-                f"| {cell(case['name'])} | {turn['turn'] or ''} | {LABELS[turn['result']].lower()} | {runs} | {cell(why or '')} |"
-            )
+            why = turn["reason"] if turn["result"] != "pass" else None
+            row = [case["name"], turn["turn"] or "", LABELS[turn["result"]].lower()]
+            row += [f"{turn['passed']}/{turn['observed']}", why or ""]
+            lines.append(f"| {' | '.join(cell(part) for part in row)} |")
     lines += ["", "| | passed | pass rate | interval | latency p50 | p95 | tokens in | out | errors |"]
     lines.append("| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
     for kind in _TITLES:
@@ -183,7 +181,8 @@ def _markdown(result: dict[str, Any]) -> str:
         latency = part["latency_ms"]
         lines.append(
             f"| {kind.replace('_', '-')} | {part['passed']}/{part['total']} | {pass_rate(part['pass_rate'])} "
-            f"|{_interval(part['interval'])} | {words.milliseconds(latency['p50'])} | {words.milliseconds(latency['p95'])} "
+            f"|{_interval(part['interval'])} "
+            f"| {words.milliseconds(latency['p50'])} | {words.milliseconds(latency['p95'])} "
             f"| {words.number(part['input_tokens']['sum'])} | {words.number(part['output_tokens']['sum'])} "
             f"| {words.number(part['errors'])} |"
         )

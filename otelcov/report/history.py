@@ -140,9 +140,8 @@ def _findings(result: dict[str, Any]) -> list[str]:
             if test["p"] is None:
                 continue
             verdict = "differs" if test["significant"] else "no proven difference"
-            lines.append(
-                f"{group['group']} against {result['baseline']}, {_TESTED[name]}: {verdict} (p {test['p']:.3g}, q {test['q']:.3g})"
-            )
+            what = f"{group['group']} against {result['baseline']}, {_TESTED[name]}"
+            lines.append(f"{what}: {verdict} (p {test['p']:.3g}, q {test['q']:.3g})")
     for case in result["disagreements"]:
         turn = f" turn {case['turn']}" if case["turn"] is not None else ""
         parts = [f"{name} {g['passed']}/{g['total']}" for name, g in case["groups"].items()]

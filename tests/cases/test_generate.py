@@ -42,9 +42,8 @@ def test_written_cases_pass_on_their_sources_and_cover_more_than_random_runs(
         source = case.case.source["run"]
         passed = {found.runs["run_id"][j.row] for turn in case.turns[-1:] for j in turn.judged if j.result == "pass"}
         assert source in passed
-    print(
-        f"{name} {dialect}: {len(cases)} cases cover {chosen.covered / chosen.total:.3f}, random {chosen.random / chosen.total:.3f}"
-    )
+    covered, drawn = chosen.covered / chosen.total, chosen.random / chosen.total
+    print(f"{name} {dialect}: {len(cases)} cases cover {covered:.3f}, random runs {drawn:.3f}")
     assert chosen.covered >= chosen.random
 
 
@@ -68,7 +67,8 @@ def test_what_tests_exercised_is_no_gap() -> None:
 
 
 def test_private_data_becomes_a_wildcard_that_still_finds_its_run() -> None:
-    told = "Mail ada.lovelace@example.org or call +44 20 7946 0958, card 4111 1111 1111 1111, key sk-abcdef1234567890ABCDEF12"
+    told = "Mail ada.lovelace@example.org or call +44 20 7946 0958, card 4111 1111 1111 1111,"
+    told += " key sk-abcdef1234567890ABCDEF12"
     one = run("send", environment="production", input=told, number=1)
     one["tool_calls"][0]["arguments"] = '{"to": "ada.lovelace@example.org", "n": 2.0, "copy": ["ada@example.org"]}'
     runs = frame(one)

@@ -194,7 +194,8 @@ def test_runs_that_name_the_case_come_before_those_with_its_input() -> None:
 )
 def test_selectors(select: dict[str, Any]) -> None:
     mine = run("a", conversation_id="k", case="t" if "case" in select else None)
-    other = run("b", input="bye", conversation_id="l", service="x", environment="test", release="2", models=["model-b"], at=5)
+    differing = {"service": "x", "environment": "test", "release": "2", "models": ["model-b"]}
+    other = run("b", input="bye", conversation_id="l", at=5, **differing)
     found = judge(parse([{"name": "c", "input": "hello", "select": select} | calls("a")]), frame(mine, other))
     assert found.result == "pass"
     assert [j.row for j in found.cases[0].turns[0].judged] == [0]

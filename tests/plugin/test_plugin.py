@@ -70,7 +70,7 @@ def test_without_the_option_nothing_is_measured_or_changed(tmp_path: Path) -> No
     assert "otelcov" not in done.stdout
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.full), 2])
 def test_a_threshold_that_is_not_reached_fails_the_session(tmp_path: Path, workers: int) -> None:
     extra = ["-n", str(workers)] if workers else []
     failing = session(tmp_path, "--otelcov", "--otelcov-fail-under=90", *extra)
@@ -97,6 +97,7 @@ def test_with_xdist_the_workers_add_up_to_the_same(tmp_path: Path) -> None:
     assert shots[0]["runs"]["test"] == 6
 
 
+@pytest.mark.full
 def test_no_span_is_not_enough_for_a_threshold(tmp_path: Path) -> None:
     done = session(tmp_path, "--otelcov", "--otelcov-fail-under=0", tests="def test_nothing(): pass\n")
     assert done.returncode == 1
@@ -104,6 +105,7 @@ def test_no_span_is_not_enough_for_a_threshold(tmp_path: Path) -> None:
     assert "Total agent coverage: not known" in done.stdout
 
 
+@pytest.mark.full
 def test_a_share_in_place_of_a_percent_is_an_error(tmp_path: Path) -> None:
     done = session(tmp_path, "--otelcov", "--otelcov-fail-under=0.9")
     assert done.returncode == 4
@@ -132,7 +134,9 @@ def test_of_others_it_sees_none(otelcov_runs):
 """
 
 
-@pytest.mark.parametrize("options", [[], ["--otelcov"], ["--otelcov", "-n", "2"]])
+@pytest.mark.parametrize(
+    "options", [[], *(pytest.param(o, marks=pytest.mark.full) for o in (["--otelcov"], ["--otelcov", "-n", "2"]))]
+)
 def test_the_fixture_gives_a_test_its_own_runs(tmp_path: Path, options: list[str]) -> None:
     done = session(tmp_path, *options, tests=FIXTURE)
     assert done.returncode == 0, done.stdout + done.stderr
