@@ -55,7 +55,7 @@ def _hold(shape: tuple[int, float], n: int, repeats: int) -> None:
 
 @pytest.mark.parametrize(("shape", "n"), _QUICK)
 def test_estimates_and_their_intervals_hold(shape: tuple[int, float], n: int) -> None:
-    _hold(shape, n, 400)
+    _hold(shape, n, 250)
 
 
 @pytest.mark.full
