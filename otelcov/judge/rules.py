@@ -99,12 +99,15 @@ def disputed(finding: Finding, label: str, reason: str) -> Finding:
 
 
 def _repeated_call(conversation: Conversation, config: Config) -> Iterator[Seen]:
-    """The same tool with the same arguments again, inside one turn, although the first call had worked.
+    """The same tool with the same arguments again in one run, although the first call had worked.
 
     A second try after an error is none; nor is a second look after a declared write has changed things.
     """
+    before: dict[str, Call] = {}
+    run: str | None = None
     for turn in conversation.turns:
-        before: dict[str, Call] = {}
+        if turn.run_id != run:
+            before, run = {}, turn.run_id
         for call in turn.tool_calls or ():
             if call.executed and call.same is not None:
                 first = before.get(call.same)
@@ -116,24 +119,22 @@ def _repeated_call(conversation: Conversation, config: Config) -> Iterator[Seen]
 
 
 def _restricted_call(conversation: Conversation, config: Config) -> Iterator[Seen]:
-    """A call over a restricted edge; one that was asked for and not executed was resisted."""
+    """A call over a restricted edge; one that was asked for and not executed was resisted.
+
+    Where the caller has no name, a tool counts that every declared agent is restricted from.
+    """
     edges = {(edge.agent, edge.to) for edge in graph.restricted(config)}
     for turn in conversation.turns:
         for call in turn.tool_calls or ():
-            if (call.agent, call.name) in edges or (None, call.name) in edges:
-                if call.status == "requested":
-                    yield Seen(
-                        turn,
-                        f"{call.name} is restricted for {call.agent}; it was requested and not executed.",
-                        call.agent,
-                        call.name,
-                        "requested",
-                        severity="low",
-                    )
-                else:
-                    yield Seen(
-                        turn, f"{call.name} is restricted for {call.agent}.", call.agent, call.name, "restricted"
-                    )
+            nobody = call.agent is None and all((agent, call.name) in edges for agent in config.agents)
+            if not config.agents or not (nobody or (call.agent, call.name) in edges):
+                continue
+            whom = f"for {call.agent}" if call.agent is not None else "for every agent"
+            if call.status == "requested":
+                told = f"{call.name} is restricted {whom}; it was requested and not executed."
+                yield Seen(turn, told, call.agent, call.name, "requested", severity="low")
+            else:
+                yield Seen(turn, f"{call.name} is restricted {whom}.", call.agent, call.name, "restricted")
 
 
 def _undeclared_call(conversation: Conversation, config: Config) -> Iterator[Seen]:
