@@ -28,8 +28,10 @@ from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
 from otelcov.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_HOLDERS, OPENLLMETRY_MCP, OPENLLMETRY_NAMES
+from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
+from otelcov.dialects.spring_ai import SPRING_AI
 from otelcov.dialects.vercel import VERCEL
 
 # The most telling first: a framework's own mark, then the conventions, then names alone.
@@ -41,6 +43,10 @@ DIALECTS: tuple[Dialect, ...] = (
     LITELLM,
     LOGFIRE,
     MASTRA,
+    SPRING_AI,
+    AGENTOPS,
+    LANGWATCH,
+    BRAINTRUST,
     SMOLAGENTS,
     DSPY,
     OPENINFERENCE,
@@ -56,6 +62,8 @@ DIALECTS: tuple[Dialect, ...] = (
     MLFLOW,
     HAYSTACK,
     GENKIT,
+    LAMINAR,
+    LIVEKIT,
     MCP,
     OPENLIT,
     GENAI_NAMES,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 MAX_STEPS = re.compile(
-    r"max(?:imum)?[ _-]?(?:number of )?(?:turns|steps|iterations|iters?|rounds|loops)\b|MaxTurns|MaxSteps|MaxIterations|GraphRecursionError|recursion limit|request_limit|(?:iteration|step|turn|recursion)s? limit|tool_calls_limit|UsageLimitExceeded.*(?:next request|request_limit)|would exceed the request|LlmCallsLimitExceeded|StopConditionReached|step_limit",
+    r"(?:max(?:imum)?|exceed\w*|reached)[ _-](?:the )?(?:max(?:imum)? )?(?:number of )?(?:tool[ _-]?calls?|llm[ _-]?calls?|agent|model)[ _-]?(?:turns|steps|iterations?|rounds|limit)\b|max(?:imum)?[ _-]?(?:number of )?(?:turns|steps|iterations|iters?|rounds|loops)\b|MaxTurns|MaxSteps|MaxIterations|GraphRecursionError|recursion limit|request_limit|(?:iteration|step|turn|recursion)s? limit|tool_calls_limit|UsageLimitExceeded.*(?:next request|request_limit)|would exceed the request|LlmCallsLimitExceeded|StopConditionReached|step_limit",
     re.I | re.S,
 )
 COST = re.compile(

@@ -171,9 +171,10 @@ def _answers(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[st
     for agent, thread in threads.items():
         blind = [mc for mc in thread if mc.outputs is None and mc.error is None]
         own = [c for c in calls if c.agent == agent]
+        still = [c for c in own if _open(c)]
         for i in range(len(thread) - 1, -1, -1):
             mc = thread[i]
-            waiting = [c for c in own if _open(c) and c.turn is not None and c.turn < mc.turn]
+            waiting = any(c.turn is not None and c.turn < mc.turn for c in still)
             if not waiting and not blind and i != len(thread) - 1:
                 break
             if not waiting and not blind and not own:
@@ -182,6 +183,7 @@ def _answers(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[st
             if inputs is None:
                 continue
             _read_history(mc, inputs, thread, i, calls, by_id, bool(blind))
+            still = [c for c in calls if c.agent == agent and _open(c)]
             if blind and i > 0 and not mc.truncated_input:
                 blind = []
     # A worker that took over sees what its predecessor asked for.

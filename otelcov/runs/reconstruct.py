@@ -17,6 +17,7 @@ from otelcov.runs.rows import Columns
 from otelcov.runs.regular import regular
 from otelcov.runs.spans import rows as spans_of
 from otelcov.runs.spans import table, traces
+from otelcov.runs.unknowns import told
 from otelcov.runs.tree import Trace, name_agents
 
 BATCH = 20_000  # spans of whole traces that are Python objects at one time
@@ -35,7 +36,7 @@ def reconstruct(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.Data
     finally:
         if collecting:
             gc.enable()
-    return pl.concat(frames).sort("start_unix_nano", "run_id", nulls_last=True)
+    return told(pl.concat(frames)).sort("start_unix_nano", "run_id", nulls_last=True)
 
 
 def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int) -> list[pl.DataFrame]:

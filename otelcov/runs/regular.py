@@ -171,7 +171,7 @@ def _rows(
     kinds, tops = kind.tolist(), above.tolist()
     bounds = [*first.tolist(), frame.height]
     soft = tuple(config.runs.soft_errors)
-    declared = sorted({t for a in config.agents.values() for t in a.tools} | set(config.tools))
+    declared = sorted({t for a in config.agents.values() for t in a.tools or ()} | set(config.tools))
     offered: dict[frozenset[int], set[str] | None] = {}
     out: list[Row] = []
     spoiled: list[int] = []

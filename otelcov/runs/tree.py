@@ -207,15 +207,13 @@ def _name_graph_nodes(trace: Trace) -> None:
 def _inherited_errors(trace: Trace) -> None:
     """Some processors put a trace's first error on every later span: an ERROR with a result of its own, no exception,
     and the words of an earlier span's exception is not this span's."""
-    said: set[str] = set()
-    for node in trace.nodes:
-        span = node.span
-        if span.status_code != 2 or not span.status_message:
+    failed = [n for n in trace.nodes if n.span.status_code == 2 and n.span.status_message]
+    said = {n.span.status_message: n for n in reversed(failed) if n.span.row in n.side.exceptions}
+    for node in failed:
+        first = said.get(node.span.status_message)
+        if first is None or node.span.row in node.side.exceptions or not (node.span.result or node.span.output_messages or node.span.output):
             continue
-        if node.span.row in node.side.exceptions:
-            said.add(span.status_message)
-        elif span.status_message in said and (span.result or span.output_messages or span.output):
-            node.inherited = True
+        node.inherited = node.start >= first.start or first.kind == TOOL
 
 
 def exceptions(node: Node) -> list[tuple[str, str]]:

@@ -1,0 +1,79 @@
+"""Observability platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, LiveKit. One kind key each, JSON beside it."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, json_text, span_name, value
+
+_AGENTOPS = pl.col("agentops.span.kind").str.to_lowercase()
+_AGENTOPS_NAME = pl.coalesce([pl.col("agentops.entity.name"), span_name(r"^(.+)\.(?:agent|tool|operation|task|workflow)$")])
+
+AGENTOPS = Dialect(
+    name="agentops",
+    kind=_AGENTOPS.replace_strict({"agent": AGENT, "tool": TOOL, "llm": LLM, "session": CHAIN, "workflow": CHAIN, "operation": CHAIN, "task": CHAIN, "chain": CHAIN, "guardrail": OTHER}, default=None, return_dtype=pl.String),
+    agent=pl.when(_AGENTOPS == "agent").then(_AGENTOPS_NAME),
+    tool=pl.when(_AGENTOPS == "tool").then(_AGENTOPS_NAME),
+    arguments=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.input")),
+    result=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.output")),
+    input=first("agentops.entity.input"),
+    output=first("agentops.entity.output"),
+)
+
+_LANGWATCH = pl.col("langwatch.span.type").str.to_lowercase()
+
+LANGWATCH = Dialect(
+    name="langwatch",
+    kind=value("langwatch.span.type", llm=LLM, tool=TOOL, agent=AGENT, chain=CHAIN, workflow=CHAIN, component=CHAIN, module=CHAIN, span=CHAIN, rag=OTHER, retrieval=OTHER, guardrail=OTHER, evaluation=OTHER),
+    agent=pl.when(_LANGWATCH == "agent").then(pl.col("span.name")),
+    tool=pl.when(_LANGWATCH == "tool").then(pl.col("span.name")),
+    arguments=pl.when(_LANGWATCH == "tool").then(first("langwatch.input")),
+    result=pl.when(_LANGWATCH == "tool").then(first("langwatch.output")),
+    input_tokens=json_number("langwatch.metrics", "promptTokens", "prompt_tokens"),
+    output_tokens=json_number("langwatch.metrics", "completionTokens", "completion_tokens"),
+    input_messages=first("langwatch.input"),
+    output_messages=first("langwatch.output"),
+    input=first("langwatch.input"),
+    output=first("langwatch.output"),
+    conversation=first("langwatch.thread.id", "langwatch.thread_id"),
+)
+
+_LMNR = pl.col("lmnr.span.type").str.to_uppercase()
+
+LAMINAR = Dialect(
+    name="laminar",
+    kind=value("lmnr.span.type", llm=LLM, tool=TOOL, default=CHAIN, executor=CHAIN, evaluation=OTHER, evaluator=OTHER, human_evaluator=OTHER),
+    tool=pl.when(_LMNR == "TOOL").then(pl.col("span.name")),
+    arguments=pl.when(_LMNR == "TOOL").then(first("lmnr.span.input")),
+    result=pl.when(_LMNR == "TOOL").then(first("lmnr.span.output")),
+    input_messages=first("lmnr.span.input"),
+    output_messages=first("lmnr.span.output"),
+    input=first("lmnr.span.input"),
+    output=first("lmnr.span.output"),
+    conversation=first("lmnr.association.properties.session_id"),
+)
+
+_BRAINTRUST = json_text("braintrust.span_attributes", "type").str.to_lowercase()
+
+BRAINTRUST = Dialect(
+    name="braintrust",
+    kind=_BRAINTRUST.replace_strict({"llm": LLM, "tool": TOOL, "function": CHAIN, "task": CHAIN, "eval": CHAIN, "score": OTHER}, default=None, return_dtype=pl.String),
+    tool=pl.when(_BRAINTRUST == "tool").then(pl.coalesce([json_text("braintrust.span_attributes", "name"), pl.col("span.name")])),
+    arguments=pl.when(_BRAINTRUST == "tool").then(first("braintrust.input_json", "braintrust.input")),
+    result=pl.when(_BRAINTRUST == "tool").then(first("braintrust.output_json", "braintrust.output")),
+    request_model=json_text("braintrust.metadata", "model"),
+    input_tokens=json_number("braintrust.metrics", "prompt_tokens"),
+    output_tokens=json_number("braintrust.metrics", "completion_tokens"),
+    input_messages=first("braintrust.input_json", "braintrust.input"),
+    output_messages=first("braintrust.output_json", "braintrust.output"),
+    input=first("braintrust.input_json", "braintrust.input"),
+    output=first("braintrust.output_json", "braintrust.output"),
+)
+
+LIVEKIT = Dialect(
+    name="livekit",
+    kind=pl.when(pl.col("lk.function_tool.name").is_not_null()).then(pl.lit(TOOL)).when(pl.col("span.name").is_in(["agent_session", "agent_turn", "llm_node", "user_turn"]) & pl.col("scope.name").str.contains("livekit")).then(pl.lit(CHAIN)),
+    tool=first("lk.function_tool.name"),
+    call_id=first("lk.function_tool.id"),
+    arguments=first("lk.function_tool.arguments"),
+    result=first("lk.function_tool.output"),
+    tool_error=first("lk.function_tool.is_error"),
+)
