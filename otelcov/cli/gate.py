@@ -18,20 +18,47 @@ def gate(
         Literal["text", "json", "markdown", "junit"],
         typer.Option("--format", envvar="OTELCOV_FORMAT", help="How to print it."),
     ] = "text",
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--baseline", envvar="OTELCOV_BASELINE", metavar="FILE", help="An earlier snapshot for --max-drop."
+        ),
+    ] = None,
+    max_drop: Annotated[
+        float | None,
+        typer.Option(
+            "--max-drop",
+            envvar="OTELCOV_MAX_DROP",
+            metavar="POINTS",
+            help="Fail if a score fell by more.",
+        ),
+    ] = None,
     per_run: Annotated[
         bool, typer.Option("--per-run", envvar="OTELCOV_PER_RUN", help="Also the targets of each run.")
     ] = False,
 ) -> int:
     """Judge a window by a gate file."""
     from otelcov.coverage.selection import select
+    from otelcov.ground.errors import UsageError
     from otelcov.report import gates as printed
     from otelcov.verdicts import gates
 
     rules = gates.read(file)
     for warning in gates.unknown_keys(rules):
         typer.echo(f"{file}: {warning}", err=True)
+    if (baseline is None) != (max_drop is None):
+        raise UsageError("--baseline FILE and --max-drop POINTS need each other.")
     runs, _ = question.runs()
+    everyone = runs
     runs = select(runs, question.selection, question.config, sides=True)
     result = gates.judge(rules, runs, question.config, question.window, per_run, question.selection.agent)
+    if baseline is not None and max_drop is not None:
+        from otelcov.coverage.exchange import read
+        from otelcov.coverage.observations import partial
+        from otelcov.verdicts import drops
+
+        observations = partial(everyone, question.config, question.selection.agent)
+        verdicts = drops.judge(read(baseline), observations, question.config, question.selection, max_drop)
+        result = gates.with_drops(result, verdicts, runs.height)
     out(printed.render(result, format, **(terminal() if format == "text" else {})))
     return gates.exit_code(result["result"])

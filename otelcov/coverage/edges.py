@@ -78,6 +78,15 @@ class Targets:
     restricted_attempts: int | None
     delegation_pct: float | None
 
+    def as_far_as_seen(self, tools: bool, delegations: bool) -> Targets:
+        """Null where no run could show tool calls, or delegations: a number would be an invention."""
+        seen = tools or bool(self.restricted_attempts)  # a violation that was seen stays one
+        return Targets(
+            self.allowed_pct if tools or self.allowed_pct else None,
+            self.restricted_attempts if seen else None,
+            self.delegation_pct if delegations or self.delegation_pct else None,
+        )
+
     @property
     def gate_passed(self) -> int | None:
         return None if self.restricted_attempts is None else int(self.restricted_attempts == 0)
@@ -117,9 +126,7 @@ def measure(view: View) -> dict[str, Any]:
     delegations = graph.delegations(config, view.agents)
     able = view.shown.get("tool", 0)
     numbers = targets(traffic, allowed, restricted, delegations)
-    if not able and not (numbers.restricted_attempts or 0):
-        # Nothing could be seen: a number would be an invention.
-        numbers = Targets(None, None, None)
+    numbers = numbers.as_far_as_seen(bool(able), bool(view.shown.get("delegation", 0)))
     declared_tools = set(allowed) | set(restricted)
     loose = [(Edge(*key), row, "tool") for key, row in traffic.plain.items() if Edge(*key) not in declared_tools] + [
         (Edge(*key), row, "to") for key, row in traffic.delegations.items() if Edge(*key) not in set(delegations)

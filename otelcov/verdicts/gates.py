@@ -27,6 +27,7 @@ from otelcov.ground.errors import UsageError, did_you_mean
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window, iso
 from otelcov.verdicts import matchers
+from otelcov.verdicts.thresholds import Verdict
 
 FORMAT = 1
 
@@ -144,9 +145,34 @@ def judge(
             "since": None if window.since_ns is None else iso(window.since_ns),
             "until": None if window.until_ns is None else iso(window.until_ns),
         },
-        "result": next((r for r in ("fail", "no_data") if r in results), "pass"),
+        "result": _worst(results),
         "entries": entries,
     }
+
+
+def with_drops(result: dict[str, Any], verdicts: list[Verdict], runs: int) -> dict[str, Any]:
+    """A gate's result with an entry for what fell since a baseline."""
+    expect = [
+        {"target": v.target, "value": v.value, "matcher": {"min": v.minimum}, "result": v.result, "reason": v.reason}
+        for v in verdicts
+    ]
+    entry = {
+        "name": "no drop since the baseline",
+        "model": None,
+        "servers": None,
+        "prompt": None,
+        "result": _worst([v.result for v in verdicts]),
+        "runs": runs,
+        "blind_runs": 0,
+        "targets": {v.target: v.value for v in verdicts},
+        "expect": expect,
+    }
+    entries = [*result["entries"], entry]
+    return result | {"entries": entries, "result": _worst([e["result"] for e in entries])}
+
+
+def _worst(results: list[str]) -> str:
+    return next((r for r in ("fail", "no_data") if r in results), "pass")
 
 
 def exit_code(result: str) -> int:
@@ -180,6 +206,9 @@ class _Judged:
         allowed, restricted, delegations = _declared(entry.tool_edges)
         traffic = Traffic.of(partial(mine, self.config, self.agents).texts())
         numbers = edges.targets(traffic, allowed, restricted, delegations)
+        numbers = numbers.as_far_as_seen(
+            blind < mine.height, mine.height > mine.filter(pl.col("delegations").is_null()).height
+        )
         unowned = _unowned(restricted, traffic)
         expect = []
         for expectation in DEFAULT if entry.expect is None else entry.expect:
@@ -190,7 +219,7 @@ class _Judged:
             "model": entry.model,
             "servers": entry.servers,
             "prompt": entry.prompt,
-            "result": next((r for r in ("fail", "no_data") if r in results), "pass"),
+            "result": _worst(results),
             "runs": mine.height,
             "blind_runs": blind,
             "targets": {f"edges.{name}": value for name, value in numbers.as_json().items()},
@@ -251,14 +280,12 @@ class _Judged:
         traffic = _by_run(facts)
         found = []
         order = ["start_unix_nano", "run_id"]
-        for rid, run_id, trace_ids, calls in (
-            facts.runs.sort(order).select("rid", "run_id", "trace_ids", "tool_calls").iter_rows()
-        ):
-            numbers = edges.targets(traffic[rid], allowed, restricted, delegations)
-            if calls is None and not numbers.restricted_attempts:
-                numbers = Targets(None, None, numbers.delegation_pct)
+        columns = ["rid", "run_id", "trace_ids"]
+        shows = [pl.col(c).is_not_null() for c in ("tool_calls", "delegations")]
+        for rid, run_id, trace_ids, tools, handed in facts.runs.sort(order).select(*columns, *shows).iter_rows():
+            numbers = edges.targets(traffic[rid], allowed, restricted, delegations).as_far_as_seen(tools, handed)
             found.append(
-                {"run_id": run_id, "trace_ids": trace_ids, "blind": calls is None}
+                {"run_id": run_id, "trace_ids": trace_ids, "blind": not tools}
                 | {f"edges.{name}": value for name, value in numbers.as_json().items()}
             )
         return found

@@ -177,6 +177,11 @@ def test_a_baseline_is_a_universe_and_a_measure_of_drops() -> None:
     tool = shot["coverage"]["dimensions"][0]
     assert (tool["universe"], tool["missing"], tool["score"]) == ("baseline", ["pay"], 2 / 3)
     assert ask("report", "--side", "production", "--baseline", "base.json", "--max-drop", "1").code == 0
+    gate = ask(
+        "gate", "gate.yaml", "--side", "production", "--baseline", "base.json", "--max-drop", "1", "--format", "json"
+    )
+    assert gate.json["entries"][1]["result"] == "pass"
+    assert ask("gate", "gate.yaml", "--max-drop", "1").code == 2
 
 
 def test_undeclared_lists_what_nobody_declared() -> None:

@@ -107,6 +107,16 @@ def test_a_gate_that_cannot_see_says_so(tmp_path: Path) -> None:
     assert entry(tolerant, run("a/b"), blind, folder=tmp_path)["result"] == "pass"
 
 
+def test_what_no_run_could_show_has_no_number(tmp_path: Path) -> None:
+    text = "agents: [{tool_edges: {allowed: [a], restricted: [b], delegation: [{from: x, to: y}]}}]"
+    for runs in ([], [run(tool_calls=None, delegations=None)]):
+        result = entry(text, *runs, folder=tmp_path, per_run=True)
+        assert set(result["targets"].values()) == {None}
+        assert all(row["edges.restricted_attempts"] is None for row in result["per_run"])
+    handed = run(tool_calls=None, delegates=["x->y"])
+    assert entry(text, handed, folder=tmp_path)["targets"]["edges.delegation_pct"] == 100.0
+
+
 def test_fewer_runs_than_wanted_are_no_data_but_a_seen_violation_is_one(tmp_path: Path) -> None:
     text = "agents: [{min_runs: 3, tool_edges: {restricted: [delete]}}]"
     assert entry(text, run("a/b"), run("a/b"), folder=tmp_path)["result"] == "no_data"
