@@ -1,19 +1,20 @@
 """`pytest --otelcov`: which parts of an agent's behaviour a test session exercised.
 
-Spans come in two ways, and a span that comes both ways counts once: a processor on the process's tracer provider, and
-an OTLP/HTTP receiver on loopback, to which OTEL_EXPORTER_OTLP_ENDPOINT points for the session unless it is set. Each
-test is a context: its id is the test case of the runs that began in it. With xdist each worker records for itself, and
-the controller adds up.
+Spans come in two ways, and a span that comes both ways counts once: a processor on every tracer provider of this
+process, and an OTLP/HTTP receiver on loopback for other processes, to which OTEL_EXPORTER_OTLP_ENDPOINT points for the
+session unless it is set. Each test is a context: its id is the test case of the runs that began in it. With xdist each
+worker records for itself, and the controller adds up.
 
 This module is imported by every pytest that runs where otelcov is installed: it imports nothing heavy.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -31,6 +32,7 @@ _LIMIT = 64 * 2**20
 _PATHS = {"/v1/traces": "traces", "/v1/logs": "logs"}
 _RECORDER = pytest.StashKey["Recorder"]()
 _PAYLOAD = "otelcov"
+_MINE = "OTELCOV_PYTEST_RECEIVER"  # whose address a worker of xdist inherits and must not take for the user's
 _MISSING = 10  # names that are listed for each dimension
 
 
@@ -123,6 +125,7 @@ class Recorder:
     _attached: list[Any] = field(default_factory=list)
     _server: ThreadingHTTPServer | None = None
     _environ: dict[str, str] = field(default_factory=dict)
+    _forget: Callable[[], None] = lambda: None
 
     def settings(self) -> Config:
         from otelcov.ground.config import load
@@ -133,14 +136,39 @@ class Recorder:
         """Listen, and point exporters that have no address here."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         threading.Thread(target=self._server.serve_forever, name="otelcov-receiver", daemon=True).start()
-        if not {"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} & os.environ.keys():
-            self._environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://127.0.0.1:{self._server.server_address[1]}"
+        given = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+        if given is None or given == os.environ.get(_MINE):
+            here = f"http://127.0.0.1:{self._server.server_address[1]}"
+            self._environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": here, _MINE: here}
             if "OTEL_EXPORTER_OTLP_PROTOCOL" not in os.environ:
                 self._environ["OTEL_EXPORTER_OTLP_PROTOCOL"] = "http/protobuf"
         os.environ.update(self._environ)
+        self._watch()
+
+    def _watch(self) -> None:
+        """From now on every tracer provider has our processor from its birth."""
+        from opentelemetry.sdk.trace import TracerProvider
+
+        born = TracerProvider.__init__
+
+        @functools.wraps(born)
+        def watched(provider: Any, *given: Any, **named: Any) -> None:
+            born(provider, *given, **named)
+            self._follow(provider)
+
+        def forget() -> None:
+            type.__setattr__(TracerProvider, "__init__", born)
+
+        type.__setattr__(TracerProvider, "__init__", watched)
+        self._forget = forget
+
+    def _follow(self, provider: Any) -> None:
+        if not any(provider is known for known in self._attached):
+            self._attached.append(provider)
+            provider.add_span_processor(_processor(self))
 
     def close(self) -> None:
-        self.flush()
+        self._forget()
         for name, value in self._environ.items():
             if os.environ.get(name) == value:
                 del os.environ[name]
@@ -150,7 +178,7 @@ class Recorder:
             self._server = None
 
     def attach(self, own: bool) -> None:
-        """See the spans of this process; with `own`, give it a tracer provider if it has none."""
+        """See the spans of a provider that was there before; with `own`, give the process one if it has none."""
         from opentelemetry import trace
 
         provider: Any = trace.get_tracer_provider()
@@ -162,9 +190,7 @@ class Recorder:
 
             provider = TracerProvider(resource=Resource.create({"deployment.environment.name": "test"}))
             trace.set_tracer_provider(provider)
-        if not any(provider is known for known in self._attached):
-            provider.add_span_processor(_processor(self))
-            self._attached.append(provider)
+        self._follow(provider)
 
     def enter(self, name: str) -> None:
         self.flush()
@@ -188,9 +214,7 @@ class Recorder:
             self.requests.append((signal, body))
 
     def flush(self) -> None:
-        """What is still under way in this process arrives."""
-        for provider in self._attached:
-            provider.force_flush()
+        """The spans that ended in this process join those that were sent."""
         with self._lock:
             spans, self._spans = self._spans, []
         if spans:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from otelcov.cases import trajectory
@@ -23,9 +24,57 @@ class Check:
 
     name: str  # trajectory | forbidden | response | latency | tokens | ...
     result: Result
-    reason: str | None = None
-    rows: tuple[Row, ...] = ()  # expected and actual, where calls differ
+    said: str | None = None
     soft: int = 0  # soft errors among the calls that were taken as ok
+    compare: Callable[[], tuple[str, tuple[Row, ...]]] | None = None  # costs more than the verdict: only when asked
+
+    @property
+    def reason(self) -> str | None:
+        return self._compared[0]
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Expected and actual, where calls differ."""
+        return self._compared[1]
+
+    @cached_property
+    def _compared(self) -> tuple[str | None, tuple[Row, ...]]:
+        return (self.said, ()) if self.compare is None else self.compare()
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a turn asks of its runs, made ready once for all of them."""
+
+    mode: str
+    calls: list[Asked] | None  # None: calls are not asked about
+    forbidden: list[Asked]
+    agents: frozenset[str]  # whose calls are looked at; empty: everyone's
+    contains: list[str]
+    response: Response | None
+    limits: list[tuple[str, float]]
+
+    @classmethod
+    def of(cls, turn: Turn, recipe: bool = False) -> Expected:
+        mode = turn.trajectory or ("any_call" if turn.expected_tool_name else "exact")
+        listed = turn.expected_tool_calls
+        if listed is None and turn.expected_tool_name:
+            listed = [Call(tool_name=turn.expected_tool_name)]
+        outcome = turn.outcome or ("any" if recipe or ":" in mode else "ok")
+        tolerance = 0 if turn.tolerance is None and ":" in mode else turn.tolerance  # the peers compare numbers as such
+        arguments = turn.arguments or "exact"
+        rules = turn.response
+        contains = [*turn.expected_response_contains, *(rules.contains if rules else [])]
+        limits = {n: getattr(turn.limits, n) for n in Limits.model_fields} if turn.limits is not None else {}
+        return cls(
+            mode,
+            None if listed is None else [Asked.of(call, arguments, outcome, tolerance) for call in listed],
+            [Asked.of(call, arguments, "any", turn.tolerance) for call in turn.forbidden_tools or ()],
+            frozenset(turn.agent or ()),
+            contains,
+            rules if rules is not None else Response() if contains else None,
+            [(name, most) for name, most in limits.items() if most is not None],
+        )
 
 
 def worst(results: list[Result]) -> Result:
@@ -33,49 +82,39 @@ def worst(results: list[Result]) -> Result:
     return "fail" if "fail" in results else "no_data" if "no_data" in results else "pass"
 
 
-def check(turn: Turn, run: dict[str, Any], recipe: bool = False) -> list[Check]:
+def check(expected: Expected, run: dict[str, Any]) -> list[Check]:
     """The checks of a turn on a row of `figures`."""
-    return [*_calls(turn, run, recipe), *_response(turn, run["output"]), *_limits(turn.limits, run)]
+    return [*_calls(expected, run), *_response(expected, run["output"]), *_limits(expected.limits, run)]
 
 
-def _calls(turn: Turn, run: dict[str, Any], recipe: bool) -> Iterator[Check]:
-    if turn.expected_tool_calls is None and not turn.expected_tool_name and not turn.forbidden_tools:
+def _calls(expected: Expected, run: dict[str, Any]) -> Iterator[Check]:
+    if expected.calls is None and not expected.forbidden:
         return
     listed = run["calls"]
     made = None if listed is None else [Made.of(c) for c in listed]
-    if made is not None and turn.agent:
-        made = [m for m in made if m.agent in turn.agent]
-    if turn.expected_tool_calls is not None or turn.expected_tool_name:
-        yield _trajectory(turn, made, recipe)
-    if turn.forbidden_tools:
-        yield _forbidden(turn, made, run["delegating"] or [])
+    if made is not None and expected.agents:
+        made = [m for m in made if m.agent in expected.agents]
+    if expected.calls is not None:
+        yield _trajectory(expected.mode, expected.calls, made)
+    if expected.forbidden:
+        yield _forbidden(expected.forbidden, made, run["delegating"] or [])
 
 
-def _trajectory(turn: Turn, made: list[Made] | None, recipe: bool) -> Check:
+def _trajectory(mode: str, asked: list[Asked], made: list[Made] | None) -> Check:
     if made is None:
         return Check("trajectory", "no_data", "its spans cannot show tool calls")
-    mode = turn.trajectory or ("any_call" if turn.expected_tool_name else "exact")
-    asked = expected(turn, mode, recipe)
     verdict = trajectory.matches(mode, asked, made)
     soft = sum(m.soft for m in made)
     if verdict:
-        return Check("trajectory", "pass", None, (), soft)
-    rows = tuple(trajectory.difference(mode, asked, made))
-    wrong = next((r for r in rows if r.mark not in "= "), None)
-    reason = "the order differs" if wrong is None else _told(wrong)
-    if verdict is None:
-        return Check("trajectory", "no_data", reason, rows, soft)
-    return Check("trajectory", "fail", f"{mode}: {reason}", rows, soft)
+        return Check("trajectory", "pass", None, soft)
 
+    def compare() -> tuple[str, tuple[Row, ...]]:
+        rows = tuple(trajectory.difference(mode, asked, made))
+        wrong = next((r for r in rows if r.mark not in "= "), None)
+        reason = "the order differs" if wrong is None else _told(wrong)
+        return (reason if verdict is None else f"{mode}: {reason}"), rows
 
-def expected(turn: Turn, mode: str, recipe: bool) -> list[Asked]:
-    """The expected calls of a turn with what its case says filled in."""
-    calls = turn.expected_tool_calls
-    if calls is None:
-        calls = [Call(tool_name=turn.expected_tool_name or "")]
-    outcome = turn.outcome or ("any" if recipe or ":" in mode else "ok")
-    tolerance = 0 if turn.tolerance is None and ":" in mode else turn.tolerance  # the peers compare numbers as such
-    return [Asked.of(call, turn.arguments or "exact", outcome, tolerance) for call in calls]
+    return Check("trajectory", "no_data" if verdict is None else "fail", None, soft, compare)
 
 
 def _told(row: Row) -> str:
@@ -86,12 +125,8 @@ def _told(row: Row) -> str:
     return f"{row.why}"
 
 
-def _forbidden(turn: Turn, made: list[Made] | None, delegating: list[str]) -> Check:
+def _forbidden(rules: list[Asked], made: list[Made] | None, delegating: list[str]) -> Check:
     """An attempt counts, also one that was never executed; a tool that delegates is a tool here."""
-    rules = [
-        Asked.of(call, call.arguments or turn.arguments or "exact", "any", turn.tolerance)
-        for call in turn.forbidden_tools or ()
-    ]
     doubtful = None
     for rule in rules:
         for call in made or ():
@@ -107,15 +142,13 @@ def _forbidden(turn: Turn, made: list[Made] | None, delegating: list[str]) -> Ch
     return Check("forbidden", "no_data" if doubtful else "pass", doubtful)
 
 
-def _response(turn: Turn, output: str | None) -> Iterator[Check]:
-    rules = turn.response or Response()
-    contains = [*turn.expected_response_contains, *rules.contains]
-    if not contains and not (rules.not_contains or rules.regex or rules.exact is not None or rules.schema_):
+def _response(expected: Expected, output: str | None) -> Iterator[Check]:
+    if expected.response is None:
         return
     if output is None:
         yield Check("response", "no_data", "its answer was not captured")
         return
-    reason = next(_wrong(rules, contains, output), None)
+    reason = next(_wrong(expected.response, expected.contains, output), None)
     yield Check("response", "pass" if reason is None else "fail", reason)
 
 
@@ -142,11 +175,8 @@ def _wrong(rules: Response, contains: list[str], output: str) -> Iterator[str]:
             yield f'the answer "{_short(output)}" does not fit its schema: {why}'
 
 
-def _limits(limits: Limits | None, run: dict[str, Any]) -> Iterator[Check]:
-    for name in Limits.model_fields if limits is not None else ():
-        most = getattr(limits, name)
-        if most is None:
-            continue
+def _limits(limits: list[tuple[str, float]], run: dict[str, Any]) -> Iterator[Check]:
+    for name, most in limits:
         value = run[name]
         title = name.removesuffix("_ms")
         if value is None:

@@ -6,7 +6,7 @@ pass. What was counted is in `summary`, what each run showed in `judged`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +18,8 @@ from otelcov.cases.figures import figures
 from otelcov.cases.format import Case
 from otelcov.ground import errors
 from otelcov.ground.config import Config
+
+BATCH = 20_000  # runs that are Python objects at one time
 
 Verdict = Literal["pass", "fail", "no_data", "not_observed"]
 
@@ -75,45 +77,55 @@ def judge(
     """The cases over these runs (columns RUNS). With `agents`, only their calls are looked at."""
     config = config or Config()
     index = selectors.Index(figures(runs, config), config)
-    judged = _Rows(index, tuple(agents))
-    return Judgement([_case(case, judged) for case in cases], index.frame)
+    found: list[CaseResult] = []
+    for some in _batches([(case, _units(case, index)) for case in cases]):
+        rows = _rows(index, [row for _, units in some for unit in units for row in unit if row is not None])
+        found += [_case(case, units, rows, index, agents) for case, units in some]
+    return Judgement(found, index.frame)
 
 
-class _Rows:
-    """The rows that cases look at, turned into Python values once each."""
-
-    def __init__(self, index: selectors.Index, agents: tuple[str, ...]) -> None:
-        self.index = index
-        self.agents = agents
-        self._seen: dict[int, dict[str, Any]] = {}
-
-    def take(self, rows: Sequence[int]) -> None:
-        self._seen = {}
-        wanted = sorted(set(rows))
-        part = self.index.frame[wanted] if len(wanted) < self.index.frame.height else self.index.frame
-        self._seen = dict(zip(wanted, part.iter_rows(named=True), strict=True))
-
-    def __getitem__(self, row: int) -> dict[str, Any]:
-        return self._seen[row]
+Unit = list[int | None]  # the run of each turn
+Selected = tuple[Case, list[Unit]]
 
 
-def _case(case: Case, rows: _Rows) -> CaseResult:
-    if case.turns is None:
-        units: list[list[int | None]] = [[row] for row in selectors.single(case, rows.index)]
-    else:
-        units = selectors.conversations(case, rows.index)
-    rows.take([row for unit in units for row in unit if row is not None])
+def _units(case: Case, index: selectors.Index) -> list[Unit]:
+    return (
+        [[row] for row in selectors.single(case, index)] if case.turns is None else selectors.conversations(case, index)
+    )
+
+
+def _batches(selected: list[Selected]) -> Iterator[list[Selected]]:
+    """Cases whose runs together are Python objects at one time."""
+    batch: list[Selected] = []
+    size = 0
+    for case, units in selected:
+        batch.append((case, units))
+        size += len(units)
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _rows(index: selectors.Index, wanted: list[int]) -> dict[int, dict[str, Any]]:
+    """What cases look at of these rows, as Python values."""
+    numbers = sorted(set(wanted))
+    part = index.looked_at[numbers] if len(numbers) < index.frame.height else index.looked_at
+    return dict(zip(numbers, part.iter_rows(named=True), strict=True))
+
+
+def _case(
+    case: Case, units: list[Unit], rows: dict[int, dict[str, Any]], index: selectors.Index, agents: Sequence[str]
+) -> CaseResult:
     parts = case.parts()
-    if rows.agents:
-        parts = [part if part.agent else part.model_copy(update={"agent": list(rows.agents)}) for part in parts]
-    held: list[list[Judged | None]] = []
-    for unit in units:
-        held.append(
-            [
-                None if row is None else _held(part, row, rows[row], case.recipe)
-                for part, row in zip(parts, unit, strict=True)
-            ]
-        )
+    if agents:
+        parts = [part if part.agent else part.model_copy(update={"agent": list(agents)}) for part in parts]
+    expected = [checks.Expected.of(part, case.recipe) for part in parts]
+    held = [
+        [None if row is None else _held(asked, row, rows[row]) for asked, row in zip(expected, unit, strict=True)]
+        for unit in units
+    ]
     turns = [
         _turn(case, None if case.turns is None else k + 1, part.asks(), [unit[k] for unit in held])
         for k, part in enumerate(parts)
@@ -125,12 +137,12 @@ def _case(case: Case, rows: _Rows) -> CaseResult:
         if told is not None and told.reason is not None:
             reason = told.reason if told.number is None else f"turn {told.number}: {told.reason}"
     if result == "not_observed":
-        reason = _unseen(case, rows.index)
+        reason = _unseen(case, index)
     return CaseResult(case, result, reason, turns, whole, [[r for r in unit if r is not None] for unit in units])
 
 
-def _held(part: Any, row: int, run: dict[str, Any], recipe: bool) -> Judged:
-    found = tuple(checks.check(part, run, recipe))
+def _held(expected: checks.Expected, row: int, run: dict[str, Any]) -> Judged:
+    found = tuple(checks.check(expected, run))
     return Judged(row, checks.worst([c.result for c in found]), found)
 
 

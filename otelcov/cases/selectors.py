@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from otelcov.cases.figures import FIGURES
 from otelcov.cases.format import Case, Input, Select
 from otelcov.ground.config import Config
 
@@ -25,6 +26,14 @@ class Index:
 
         ordered = figures.filter(pl.col("settled").fill_null(True)).sort("start_unix_nano", "run_id", nulls_last=True)
         self.frame = ordered.with_columns(side_of(ordered, config))
+
+    @cached_property
+    def looked_at(self) -> pl.DataFrame:
+        """What checks read."""
+        call = pl.element().struct
+        fields = [call.field(name) for name in ("name", "agent", "status", "error_kind", "arguments", "turn")]
+        calls = pl.col("calls").list.eval(pl.struct(fields))
+        return self.frame.select("output", "delegating", *FIGURES, calls=calls)
 
     @cached_property
     def by_case(self) -> dict[str, list[int]]:

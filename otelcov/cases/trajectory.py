@@ -42,18 +42,10 @@ def matches(mode: str, asked: Sequence[Asked], made: Sequence[Made]) -> bool | N
         mode, asked = "exact", [replace(call, arguments="ignore") for call in asked]
     elif ":" in mode:
         return PEERS[mode](asked, made)
-    known = (
-        {(i, j): same(a, m) for i, a in enumerate(asked) for j, m in enumerate(made)} if _small(asked, made) else None
-    )
-
-    def fits(i: int, j: int) -> bool | None:
-        return same(asked[i], made[j]) if known is None else known[i, j]
-
-    judge = MODES[mode]
-    groups = _turns(made)
-    if judge(len(asked), groups, lambda i, j: fits(i, j) is True):
+    judge, groups = MODES[mode], _turns(made)
+    if judge(len(asked), groups, lambda i, j: same(asked[i], made[j]) is True):
         return True
-    if judge(len(asked), groups, lambda i, j: fits(i, j) is not False):
+    if judge(len(asked), groups, lambda i, j: same(asked[i], made[j]) is not False):
         return None
     return False
 
@@ -87,10 +79,6 @@ def difference(mode: str, asked: Sequence[Asked], made: Sequence[Made]) -> list[
     if mode in ("within", "agentest:within", "langchain:subset"):
         rows = [replace(r, mark=" ", why="not called") if r.mark == "-" else r for r in rows]
     return rows
-
-
-def _small(asked: Sequence[Asked], made: Sequence[Made]) -> bool:
-    return len(asked) * len(made) <= 64
 
 
 def _turns(made: Sequence[Made]) -> list[list[int]]:

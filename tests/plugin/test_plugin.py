@@ -165,6 +165,18 @@ def test_once_though_it_comes_twice(otelcov_runs):
     act("search")
     assert [r["service"] for r in otelcov_runs()] == ["mine"]
 
+def test_a_provider_that_nobody_shut_down(otelcov_runs):
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    made = TracerProvider()
+    made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    with made.get_tracer("x").start_as_current_span("invoke_agent") as span:
+        span.set_attribute("gen_ai.operation.name", "invoke_agent")
+        span.set_attribute("gen_ai.agent.name", "lone")
+    (run,) = otelcov_runs()
+    assert run["agents"] == ["lone"]
+
 def test_a_process_of_its_own(otelcov_runs):
     code = """
 from opentelemetry import trace
@@ -183,7 +195,8 @@ act("cancel")
 '''
 
 
-def test_an_own_provider_and_other_processes_are_seen_each_span_once(tmp_path: Path) -> None:
-    done = session(tmp_path, "--otelcov", tests=OWN)
+@pytest.mark.parametrize("extra", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
+def test_an_own_provider_and_other_processes_are_seen_each_span_once(tmp_path: Path, extra: tuple[str, ...]) -> None:
+    done = session(tmp_path, "--otelcov", *extra, tests=OWN)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 runs of agents in 2 tests" in done.stdout
+    assert "3 runs of agents in 3 tests" in done.stdout
