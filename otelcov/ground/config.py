@@ -16,7 +16,16 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    model_validator,
+)
 
 from otelcov.ground import windows
 from otelcov.ground.errors import ConfigError, UsageError, did_you_mean
@@ -160,7 +169,9 @@ class Collect(Section):
 class Judge(Section):
     """Who judges, what that may cost, and what must hold. Without a model only the rules judge."""
 
-    model: str | None = None  # "openai:gpt-4o-mini", "anthropic:…"; without a prefix it is an OpenAI-compatible server's
+    model: str | None = (
+        None  # "openai:gpt-4o-mini", "anthropic:…"; without a prefix it is an OpenAI-compatible server's
+    )
     base_url: str | None = None
     api_key_env: str | None = None  # name of the variable that holds the key
     output: Literal["prompted", "tool", "native"] = "prompted"  # how a typed answer is asked for

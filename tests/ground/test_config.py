@@ -1,8 +1,7 @@
 import pytest
 
 from otelcov.ground.config import Config, load, load_with_origins
-from otelcov.ground.errors import ConfigError
-from otelcov.ground.errors import UsageError
+from otelcov.ground.errors import ConfigError, UsageError
 from otelcov.ground.selection import Selection
 
 EVERY_KEY_OF_THE_CONTRACT = """
