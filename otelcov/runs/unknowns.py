@@ -13,7 +13,7 @@ _CALLS = {
         pl.col("arguments", "arguments_text").is_null(), pl.col("status") != "requested"
     ),
     "arguments not parsable": pl.col("arguments").is_null() & pl.col("arguments_text").is_not_null(),
-    "results not reported": pl.col("result").is_null() & (pl.col("status") == "ok"),
+    "results not reported": pl.col("result").is_null() & pl.col("status").is_in(["ok", "unknown"]),
     "tool status not reported": pl.col("status") == "unknown",
     "no agent name": pl.col("agent").is_null(),
 }

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -23,6 +25,25 @@ FACTS = (
     *("delegations", "session", "outcome", "input", "output", "boundaries"),
 )
 
+# Reasons of `incomplete` that can explain each fact; what cuts values or loses spans can explain all of them.
+_ANY = (*("truncated values", "attributes dropped", "values masked", "missing parent", "model calls share a span"),)
+_WHY = {
+    "tools": ("tool calls not visible", "no model call visible"),
+    "arguments": ("arguments not reported", "arguments not parsable"),
+    "results": ("results not reported",),
+    "status": ("tool status not reported",),
+    "restricted": ("tool calls not visible",),
+    "agent": ("no agent name",),
+    "model calls": ("model calls not visible", "no model call visible"),
+    "tokens": ("tokens not reported",),
+    "model": ("model not reported",),
+    "delegations": ("delegations not visible", "delegation without an agent's name", "no agent name"),
+    "outcome": ("outcome not visible",),
+    "input": ("input not reported",),
+    "output": ("output not reported",),
+}
+_SAID_ELSEWHERE = {"session": "no span names a conversation", "boundaries": "in boundaries_unknown"}
+
 
 @dataclass
 class Table:
@@ -35,7 +56,8 @@ class Table:
     def add(self, where: str, dialect: str, fact: str, verdict: str, why: Iterable[str], detail: str) -> None:
         self.cells[dialect, fact][verdict] += 1
         if verdict == UNKNOWN:
-            self.reasons[dialect, fact].update(why or ["no reason given"])
+            fitting = _fitting(fact, why)
+            self.reasons[dialect, fact].update(fitting or [_SAID_ELSEWHERE.get(fact, "no reason given")])
         elif verdict != RIGHT:
             self.bad.append(f"{where}: {fact} {verdict}: {detail}")
 
@@ -75,7 +97,7 @@ def verdicts(run: Run, truth: Run) -> Iterable[tuple[str, str, str]]:
         for call, true in _paired(calls, turns):
             told["arguments"].append(_equal(call["arguments"], true["args"]))
             if true["status"] == "ok" and true.get("result") is not None:
-                told["results"].append(_same_text(call["result"], true["result"]))
+                told["results"].append(_same_result(call["result"], true["result"]))
             told["status"].append(_equal(None if call["status"] == "unknown" else call["status"], true["status"]))
             told["agent"].append(_equal(call["agent"], true["agent"]))
         for fact, each in told.items():
@@ -83,7 +105,9 @@ def verdicts(run: Run, truth: Run) -> Iterable[tuple[str, str, str]]:
     refused = [c["name"] for c in truth["tool_calls"] if c["status"] == "requested_not_executed"]
     if refused:
         asked = [c["name"] for c in run["tool_calls"] or [] if c["status"] == "requested"]
-        verdict = RIGHT if sorted(asked) == sorted(refused) else UNKNOWN if run["incomplete"] else MISSED
+        verdict = (
+            RIGHT if sorted(asked) == sorted(refused) else UNKNOWN if _fitting("tools", run["incomplete"]) else MISSED
+        )
         yield "restricted", verdict, f"{asked} for {refused}"
     yield from _models(run, truth)
     yield "delegations", _delegations(run, truth), f"{run['delegations']} for {truth['delegations']}"
@@ -129,7 +153,7 @@ def _tools(calls: list[Run] | None, turns: list[list[Run]], run: Run) -> str:
         at += len(turn)
     if right:
         return RIGHT
-    if len(calls) < expected and run["incomplete"]:
+    if len(calls) < expected and _fitting("tools", run["incomplete"]):
         return UNKNOWN
     return WRONG if calls else MISSED
 
@@ -154,16 +178,14 @@ def _models(run: Run, truth: Run) -> Iterable[tuple[str, str, str]]:
         return
     detail = f"{len(calls)} for {len(true)}"
     if len(calls) != len(true):
-        unknown = len(calls) < len(true) and run["incomplete"]
+        unknown = len(calls) < len(true) and _fitting("model calls", run["incomplete"])
         yield "model calls", UNKNOWN if unknown else WRONG if calls else MISSED, detail
         return
     yield "model calls", RIGHT, detail
     good = [c for c in true if c["status"] == "ok"]
     told = [c for c in calls if c["input_tokens"] is not None and c["output_tokens"] is not None]
     if good:
-        sums = [
-            tuple(sum(c[f"{way}_tokens"] for c in some) for way in ("input", "output")) for some in (told, good)
-        ]
+        sums = [tuple(sum(c[f"{way}_tokens"] for c in some) for way in ("input", "output")) for some in (told, good)]
         yield "tokens", UNKNOWN if len(told) < len(good) else RIGHT if sums[0] == sums[1] else WRONG, str(sums)
     if true:
         used = {_bare(m) for c in true for m in (c["model"], c["response_model"]) if m}
@@ -193,6 +215,10 @@ def _boundaries(run: Run, truth: Run) -> str:
     return UNKNOWN if true - told <= set(run["boundaries_unknown"]) else MISSED
 
 
+def _fitting(fact: str, why: Iterable[str]) -> list[str]:
+    return [reason for reason in why if reason in (*_WHY.get(fact, ()), *_ANY)]
+
+
 def _equal(told: object, true: object) -> str:
     return UNKNOWN if told is None else RIGHT if told == true else WRONG
 
@@ -203,6 +229,27 @@ def _same_text(told: object, true: str) -> str:
         return UNKNOWN
     mine, other = (re.sub(r"\s+", " ", str(text)).strip() for text in (told, true))
     return RIGHT if mine == other or (other and other in mine) else WRONG
+
+
+def _same_result(told: object, true: object) -> str:
+    """An object may have come as its text, a text wrapped in an object."""
+    if told is None:
+        return UNKNOWN
+    if isinstance(true, str):
+        try:
+            true = json.loads(true)
+        except ValueError:
+            return _same_text(json.dumps(told, ensure_ascii=False) if isinstance(told, dict | list) else told, true)
+    if isinstance(told, str):
+        try:
+            told = json.loads(told)
+        except ValueError:
+            try:
+                told = ast.literal_eval(told)
+            except (ValueError, SyntaxError):
+                return RIGHT if str(true) in str(told) else WRONG
+    wrapped = told.values() if isinstance(told, dict) else told if isinstance(told, list) else ()
+    return RIGHT if told == true or true in list(wrapped) else WRONG
 
 
 def _worst(each: list[str]) -> str:
@@ -221,13 +268,18 @@ def markdown(table: Table) -> str:
     """The golden file: right/unknown/missed/wrong of every cell, what is all right as one number; then the reasons."""
     names = sorted({dialect for dialect, _ in table.cells})
     lines = ["| dialect | " + " | ".join(FACTS) + " |", "| --- " * (len(FACTS) + 1) + "|"]
-    lines += [f"| {name} | " + " | ".join(_cell(table.cells.get((name, fact))) for fact in FACTS) + " |" for name in names]
+    lines += [
+        f"| {name} | " + " | ".join(_cell(table.cells.get((name, fact))) for fact in FACTS) + " |" for name in names
+    ]
     totals = {fact: sum((table.cells[name, fact] for name in names), Counter[str]()) for fact in FACTS}
     lines.append("| **all** | " + " | ".join(_cell(totals[fact]) for fact in FACTS) + " |")
     lines += ["", "Right, or right/unknown/missed/wrong.", "", "Why what is unknown is unknown:", ""]
     for name, fact in sorted(table.reasons, key=lambda key: (key[0], FACTS.index(key[1]))):
         why = ", ".join(f"{reason} ({count})" for reason, count in sorted(table.reasons[name, fact].items()))
         lines.append(f"- {name}, {fact}: {why}")
+    lines += ["", "Wrong or missed:", ""] + (
+        [f"- {': '.join(bad.split(': ')[:2])}" for bad in sorted(table.bad)] or ["none"]
+    )
     return "\n".join(lines) + "\n"
 
 

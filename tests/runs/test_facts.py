@@ -1,0 +1,234 @@
+"""What small traces mean: errors, boundaries, delegations, and which traces are one run."""
+
+import pytest
+
+from otelcov.ground.config import Config
+from otelcov.runs.softerrors import soft_error
+from tests.runs.requests import agent, chat, request, runs, span, tool
+
+
+def calls(run):
+    return [(c["name"], c["status"], c["error_kind"]) for c in run["tool_calls"]]
+
+
+def handed(run):
+    return [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"]]
+
+
+# --- soft errors
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "ValueError: unknown airport",
+        "Error executing tool book: no such hotel",
+        "Traceback (most recent call last):\n  File",
+        "Tool execution failed",
+        {"error": "no such user"},
+        {"status": "error", "message": "no"},
+    ],
+)
+def test_a_result_that_begins_as_an_error_is_one(told):
+    assert soft_error(told, None)
+
+
+@pytest.mark.parametrize(
+    "told", ["The page lists common errors", "0 errors", {"error": None, "data": 3}, {"errors": []}, None, 7, ["error"]]
+)
+def test_a_result_that_speaks_of_errors_is_none(told):
+    assert not soft_error(told, None)
+
+
+def test_a_flag_outweighs_the_words():
+    assert soft_error("all fine", True)
+    assert not soft_error("ValueError: x", False)
+
+
+def test_the_config_adds_patterns():
+    config = Config.model_validate({"runs": {"soft_errors": ["^DENIED"]}})
+    spans = (agent(1, "a"), tool(2, 1, "t", result="DENIED by policy"))
+    assert [calls(r) for r in runs(*spans)] == [[("t", "ok", None)]]
+    ((name, _, kind),) = calls(runs(*spans, config=config)[0])
+    assert (name, kind) == ("t", "soft")
+
+
+# --- status and boundaries
+
+
+def test_a_failed_tool_that_later_works_is_recovered():
+    (run,) = runs(
+        agent(1, "a", took=9),
+        tool(2, 1, "t", at=1, error="boom"),
+        tool(3, 1, "t", at=3, result="fine"),
+        chat(4, 1, "done", at=5),
+    )
+    assert [status for _, status, _ in calls(run)] == ["error", "ok"]
+    assert run["status"] == "ok"
+    assert {"tool_failure", "tool_recovery"} <= set(run["boundaries"])
+
+
+def test_three_equal_calls_are_a_repeated_call():
+    spans = [tool(i, 1, "t", at=i, attributes={"gen_ai.tool.call.arguments": '{"q": 1}'}) for i in (2, 3, 4)]
+    assert "repeated_call" in runs(agent(1, "a", took=9), *spans)[0]["boundaries"]
+    assert "repeated_call" not in runs(agent(1, "a", took=9), *spans[:2])[0]["boundaries"]
+
+
+def test_a_step_limit_is_not_an_error():
+    (run,) = runs(
+        agent(1, "a", took=9, error="Max turns exceeded: {'max_turns': 3}"),
+        chat(2, 1, [("c1", "t", {})], at=1),
+        tool(3, 1, "t", call="c1", at=3, result="x"),
+    )
+    assert run["status"] == "error"
+    assert "max_steps" in run["boundaries"]
+    assert "error" not in run["boundaries"]
+
+
+def test_a_model_call_that_timed_out_is_timeout_and_error():
+    failed = chat(2, 1, error="Request timed out.", attributes={"error.type": "openai.APITimeoutError"})
+    (run,) = runs(agent(1, "a", took=9, error="Request timed out."), failed)
+    assert {"timeout", "error"} <= set(run["boundaries"])
+
+
+def test_what_was_asked_and_not_run_is_requested():
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "safe", {}), ("c2", "risky", {})], at=1),
+        tool(3, 1, "safe", call="c1", at=3, result="x"),
+        chat(4, 1, "done", at=5),
+    )
+    assert sorted(calls(run)) == [("risky", "requested", None), ("safe", "ok", None)]
+
+
+def test_a_tool_seen_by_two_layers_is_one_call():
+    inner = span(
+        4,
+        3,
+        "tools/call t",
+        at=1.2,
+        took=0.5,
+        attributes={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "t"},
+    )
+    (run,) = runs(agent(1, "a", took=9), tool(3, 1, "t", call="c", at=1, result="x"), inner)
+    assert calls(run) == [("t", "ok", None)]
+
+
+# --- agents and delegations
+
+
+def test_a_nested_agent_was_delegated_to():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, "go", at=0.5, took=0.1),
+        agent(3, "worker", parent=1, at=1, took=5),
+        chat(4, 3, "done", at=2),
+    )
+    assert handed(run) == [("planner", "worker", "nested", None)]
+
+
+def test_an_agent_under_a_tool_makes_the_tool_a_delegation():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "ask_worker", {"task": "x"})], at=0.5, took=0.1),
+        tool(3, 1, "ask_worker", call="c1", at=1, took=6),
+        agent(4, "worker", parent=3, at=1.5, took=5),
+        chat(5, 4, "done", at=2),
+        chat(6, 1, "done", at=8),
+    )
+    assert handed(run) == [("planner", "worker", "tool", "ask_worker")]
+    assert run["tool_calls"] == []
+    assert run["path"] == [["planner->worker"]]
+
+
+def test_a_transfer_tool_hands_over():
+    (run,) = runs(
+        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
+        agent(2, "planner", parent=1, took=5),
+        chat(3, 2, [("c1", "transfer_to_worker", {})], at=0.5),
+        tool(4, 2, "transfer_to_worker", call="c1", at=2),
+        agent(5, "worker", parent=1, at=6, took=9),
+        chat(6, 5, "done", at=7),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
+        ("planner", "worker", "transfer_to_worker")
+    ]
+    assert run["tool_calls"] == []
+
+
+def test_siblings_without_a_handover_are_no_delegation():
+    (run,) = runs(
+        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
+        agent(2, "left", parent=1, took=5),
+        chat(3, 2, "a", at=0.5),
+        agent(4, "right", parent=1, took=5),
+        chat(5, 4, "b", at=0.6),
+    )
+    assert run["delegations"] == []
+    assert run["agents"] == ["left", "right"]
+
+
+# --- which traces are one run
+
+
+def test_one_trace_a_model_call_is_one_run():
+    question = {"role": "user", "parts": [{"type": "text", "content": "weather in Oslo?"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "t", "arguments": {"a": 1}}]}
+    answer = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "rain"}]}
+    (run,) = runs(
+        chat(1, None, [("c1", "t", {"a": 1})], asked=[question], trace=1),
+        chat(2, None, "It rains.", asked=[question, asked, answer], trace=2, at=2),
+    )
+    assert len(run["trace_ids"]) == 2
+    assert len(run["llm_calls"]) == 2
+    assert [(c["name"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [("t", "ok", "rain", 0)]
+    assert run["output"] == "It rains."
+
+
+def test_turns_of_a_conversation_are_runs_of_their_own():
+    found = runs(
+        *(
+            s
+            for t in (1, 2, 3)
+            for s in (
+                agent(10 * t, "a", trace=t, at=10 * t, attributes={"gen_ai.conversation.id": "conv"}),
+                chat(10 * t + 1, 10 * t, "hi", trace=t, at=10 * t),
+            )
+        )
+    )
+    assert [r["conversation_id"] for r in found] == ["conv"] * 3
+
+
+def test_set_up_alone_is_no_run():
+    found = runs(
+        span(1, None, "create_agent a", gen_ai__operation__name="create_agent", gen_ai__agent__name="a", trace=1),
+        agent(2, "a", trace=2, at=5),
+        chat(3, 2, "hi", trace=2, at=5),
+    )
+    assert len(found) == 1
+
+
+def test_spans_that_say_nothing_of_agents_are_no_run():
+    assert runs(span(1, None, "GET /", http__request__method="GET"), span(2, 1, "SELECT")) == []
+
+
+def test_several_requests_under_one_app_span_are_several_runs():
+    found = runs(
+        span(1, None, "batch", took=60),
+        *(
+            s
+            for i in (1, 2)
+            for s in (agent(10 * i, "a", parent=1, at=20 * i), chat(10 * i + 1, 10 * i, "hi", at=20 * i))
+        ),
+    )
+    assert len(found) == 2
+    assert len({r["run_id"] for r in found}) == 2
+
+
+def test_a_missing_root_is_said():
+    (run,) = runs(chat(2, 99, "hi", at=1), tool(3, 99, "t", at=3, result="x"))
+    assert "missing parent" in run["incomplete"]
+
+
+def test_a_request_of_nothing_is_no_run():
+    assert request([]) and runs() == []

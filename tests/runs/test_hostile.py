@@ -1,0 +1,53 @@
+"""Hostile traces end in runs, in time. Each in a process of its own, so that a hang is a failure."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SECONDS = 200  # far beyond what any of them takes: a bound, no measure of speed
+
+
+def reconstructed(shape, spans=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.runs.hostile", shape, str(spans)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("shape", ["self_parent", "cycle", "one_id", "no_times", "tools_of_tools"])
+def test_a_twisted_trace_ends_in_runs(shape):
+    runs, _ = reconstructed(shape)
+    assert runs >= 1
+
+
+def test_ten_thousand_siblings_are_ten_thousand_calls():
+    assert reconstructed("siblings", 10_000) == [1, 10_000]
+
+
+@pytest.mark.parametrize("depth", [5_000, pytest.param(100_000, marks=pytest.mark.full)])
+def test_a_deep_chain_is_one_run(depth):
+    assert reconstructed("chain", depth) == [1, 1]
+
+
+@pytest.mark.parametrize("depth", [1_000, pytest.param(20_000, marks=pytest.mark.full)])
+def test_agents_in_agents_are_one_run(depth):
+    assert reconstructed("agents_in_agents", depth) == [1, 0]
+
+
+@pytest.mark.parametrize("spans", [4_000, pytest.param(100_000, marks=pytest.mark.full)])
+def test_a_trace_of_many_turns_keeps_every_call(spans):
+    assert reconstructed("many_turns", spans) == [1, spans // 2 - 1]
+
+
+@pytest.mark.parametrize("traces", [2_000, pytest.param(50_000, marks=pytest.mark.full)])
+def test_a_conversation_of_many_traces_ends(traces):
+    runs, _ = reconstructed("many_traces_one_conversation", traces)
+    assert 1 <= runs < traces

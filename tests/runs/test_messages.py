@@ -1,0 +1,139 @@
+"""One conversation in every provider's spelling: a question, a call of `f(a=1)`, its result, all read alike."""
+
+import pytest
+
+from otelcov.runs import messages as m
+
+_CONSTRUCTOR = ["langchain", "schema", "messages"]
+TOLD = {
+    "OpenAI chat": [
+        {"role": "user", "content": "hi"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "ok"},
+    ],
+    "OpenAI Responses": [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"a": 1}'},
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    ],
+    "OpenAI functions": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": '{"a": 1}'}},
+        {"role": "function", "name": "f", "content": "ok"},
+    ],
+    "Anthropic": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {"a": 1}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}]},
+    ],
+    "Gemini": {
+        "contents": [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"a": 1}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": "ok"}}]},
+        ]
+    },
+    "Bedrock": [
+        {"role": "user", "content": [{"text": "hi"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "f", "input": {"a": 1}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "ok"}]}}]},
+    ],
+    "LangChain constructors": {
+        "messages": [
+            [
+                {"lc": 1, "type": "constructor", "id": [*_CONSTRUCTOR, name], "kwargs": kwargs}
+                for name, kwargs in (
+                    ("HumanMessage", {"content": "hi", "type": "human"}),
+                    ("AIMessage", {"content": "", "tool_calls": [{"name": "f", "args": {"a": 1}, "id": "c1"}]}),
+                    ("ToolMessage", {"content": "ok", "tool_call_id": "c1", "type": "tool"}),
+                )
+            ]
+        ]
+    },
+    "GenAI conventions": [
+        {"role": "user", "parts": [{"type": "text", "content": "hi"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "f", "arguments": {"a": 1}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "ok"}]},
+    ],
+    "AI SDK": [
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool-call", "toolCallId": "c1", "toolName": "f", "input": {"a": 1}}],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {"type": "tool-result", "toolCallId": "c1", "toolName": "f", "output": {"type": "text", "value": "ok"}}
+            ],
+        },
+    ],
+    "Python repr in a text part": [
+        {"role": "user", "parts": [{"type": "text", "content": "hi"}]},
+        {
+            "role": "assistant",
+            "parts": [
+                {
+                    "type": "text",
+                    "content": "ResponseFunctionToolCall(arguments='{\"a\": 1}', call_id='c1', name='f', "
+                    "type='function_call', id=None, status='completed')",
+                }
+            ],
+        },
+        {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+    ],
+    "Ollama": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}]},
+        {"role": "tool", "tool_name": "f", "content": "ok"},
+    ],
+}
+
+
+@pytest.mark.parametrize("provider", TOLD)
+def test_every_provider_says_the_same(provider):
+    asked, called, answered = m.messages(TOLD[provider])
+    assert (asked.role, asked.text, called.role) == ("user", "hi", "assistant")
+    ((request,), (result,)) = (called.requests, answered.results)
+    assert (request.name, m.arguments(request.arguments)) == ("f", ({"a": 1}, None))
+    assert m.result(result.content)[0] == "ok"
+    assert request.id == result.id or None in (request.id, result.id)
+    assert result.error in (None, False)
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "no", "is_error": True}]},
+        {
+            "role": "user",
+            "content": [{"toolResult": {"toolUseId": "c", "content": [{"text": "no"}], "status": "error"}}],
+        },
+        {"role": "tool", "tool_call_id": "c", "content": "no", "status": "error"},
+    ],
+)
+def test_a_flagged_error_is_read(flag):
+    (message,) = m.messages([flag])
+    assert message.results[0].error is True
+
+
+@pytest.mark.parametrize("text", ["", "[", '{"role": "assis', "nul", "[1, 2", "{'a'"])
+def test_what_was_cut_is_no_value(text):
+    assert m.parse_json(text) is None
+
+
+@pytest.mark.parametrize("cut", ['{"origin": "OSL", "dest', "[1,", "{'a': "])
+def test_arguments_that_cannot_be_read_stay_text(cut):
+    assert m.arguments(cut) == (None, cut)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [{"a": 1}, '{"a": 1}', "{'a': 1}", {"args": [], "kwargs": {"a": 1}}, {"input_str": "{'a': 1}", "inputs": {"a": 1}}],
+)
+def test_arguments_in_any_wrapping_are_the_object(raw):
+    assert m.arguments(raw)[0] == {"a": 1}
