@@ -1,124 +1,147 @@
-"""OTLP/gRPC: the bytes of a request as they came, so that bad ones are answered by us and not by the transport.
-
-gRPC's own decompression knows no limit on what comes out, so it is turned off for what comes in: a compressed message
-reaches us as it was sent, and is known by its first byte (a request begins with 0x0a, and neither gzip's 0x1f nor
-zlib's 0x78 begins one).
-"""
+"""OTLP/gRPC, and gRPC's health checks, over our own HTTP/2 (http2.py says why)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
-
-import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1._async import HealthServicer
+import ssl
+from dataclasses import dataclass, field
 
 from collector import answers
-from collector.answers import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAUTHENTICATED, Answer, Path
+from collector.answers import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAUTHENTICATED, UNIMPLEMENTED, Answer, Path
 from collector.auth import authorized
 from collector.config import CollectorConfig, tokens
 from collector.export import Export
+from collector.http2 import Connection, Headers, Limits, Request, Verdict
 from collector.inflate import BadEncoding, TooLarge, inflate
 
-_SERVICES: dict[str, Path] = {
-    "opentelemetry.proto.collector.trace.v1.TraceService": "traces",
-    "opentelemetry.proto.collector.logs.v1.LogsService": "logs",
-    "opentelemetry.proto.collector.metrics.v1.MetricsService": "metrics",
+_SERVICES: dict[bytes, Path] = {
+    b"/opentelemetry.proto.collector.trace.v1.TraceService/Export": "traces",
+    b"/opentelemetry.proto.collector.logs.v1.LogsService/Export": "logs",
+    b"/opentelemetry.proto.collector.metrics.v1.MetricsService/Export": "metrics",
 }
-_CODES = {code.value[0]: code for code in grpc.StatusCode}
-_Handler = Callable[[bytes, Any], Awaitable[bytes]]
+_HEALTH = (b"/grpc.health.v1.Health/Check", b"/grpc.health.v1.Health/Watch")
+_SERVING, _NOT_SERVING = b"\x08\x01", b"\x08\x02"
+_ENCODINGS = {b"gzip": "gzip", b"deflate": "deflate", b"identity": "identity"}
+_INLINE = 64 * 1024  # compressed bytes that are inflated in the event loop
+_BACKLOG = 1024
+_ACCEPTED = Verdict(answers.OK, b"")
 
 
-async def start(config: CollectorConfig, export: Export) -> tuple[Any, int, HealthServicer]:
-    """(server, port, health); the health says NOT_SERVING until it is told otherwise."""
-    idle_ms = config.idle_timeout_ns // 10**6
-    server = grpc.aio.server(
-        options=[
-            ("grpc.max_receive_message_length", config.max_request_bytes),
-            ("grpc.max_send_message_length", 2**20),
-            ("grpc.max_metadata_size", 16 * 2**10),
-            ("grpc.absolute_max_metadata_size", 32 * 2**10),
-            ("grpc.internal.per_message_decompression", 0),
-            ("grpc.max_connection_idle_ms", idle_ms),
-            ("grpc.server_handshake_timeout_ms", config.header_timeout_ns // 10**6),
-            ("grpc.keepalive_time_ms", max(idle_ms // 2, 10_000)),
-            ("grpc.keepalive_timeout_ms", 20_000),
-            ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
-            ("grpc.keepalive_permit_without_calls", 1),
-            ("grpc.max_concurrent_streams", 1024),
-            ("grpc.so_reuseport", 0),
-        ],
-    )
-    let_in = _guard(tokens(config))
-    for service, path in _SERVICES.items():
-        handler = grpc.unary_unary_rpc_method_handler(_handler(config, export, path, let_in))
-        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {"Export": handler}),))
-    health = HealthServicer()
-    health_pb2_grpc.add_HealthServicer_to_server(health, server)
-    await health.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
-    address = f"[{config.host}]:{config.grpc_port}" if ":" in config.host else f"{config.host}:{config.grpc_port}"
-    try:
-        if config.tls_cert is None:
-            port = server.add_insecure_port(address)
-        else:
-            port = server.add_secure_port(address, _credentials(config))
-    except RuntimeError as error:
-        raise OSError(f"could not listen on {address} for gRPC: {error}") from error
-    await server.start()
-    return server, port, health
+@dataclass
+class GrpcServer:
+    """Listening; `serving` is what the health check says."""
 
+    config: CollectorConfig
+    export: Export
+    serving: bool = False
+    port: int = 0
+    _allowed: tuple[bytes, ...] = ()
+    _connections: set[Connection] = field(default_factory=set)
+    _server: asyncio.Server | None = None
 
-def _handler(config: CollectorConfig, export: Export, path: Path, let_in: Callable[[Any], bool] | None) -> _Handler:
-    limit = config.max_request_bytes
+    async def start(self) -> None:
+        config = self.config
+        self._allowed = tokens(config)
+        limits = Limits(
+            config.max_request_bytes,
+            config.header_timeout_ns / 1e9,
+            config.body_timeout_ns / 1e9,
+            config.idle_timeout_ns / 1e9,
+        )
+        tls = _tls(config)
+        try:
+            self._server = await asyncio.get_running_loop().create_server(
+                lambda: Connection(self, limits, self._connections),
+                config.host.strip("[]"),
+                config.grpc_port,
+                ssl=tls,
+                backlog=_BACKLOG,
+                ssl_handshake_timeout=limits.header_seconds if tls else None,
+            )
+        except OSError as error:
+            where = f"{config.host}:{config.grpc_port}"
+            raise OSError(f"could not listen on {where} for gRPC: {error.strerror or error}") from error
+        self.port = self._server.sockets[0].getsockname()[1]
 
-    async def handle(body: bytes, context: Any) -> bytes:
-        if let_in is not None and not let_in(context.invocation_metadata()):
-            export.refused("unauthenticated")
-            return await _abort(context, Answer(UNAUTHENTICATED, "a bearer token is needed, and this is none of them"))
-        if body[:1] in (b"\x1f", b"\x78"):
+    async def stop(self, seconds: float) -> None:
+        """No new calls; those open are answered by then or are cut."""
+        if self._server is None:
+            return
+        self._server.close()
+        for connection in list(self._connections):
+            connection.drain()
+        try:
+            async with asyncio.timeout(seconds):
+                while self._connections:
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            for connection in list(self._connections):
+                connection.cut()
+
+    def begin(self, headers: Headers) -> Verdict | None:
+        path = headers.get(b":path", b"")
+        if path in _HEALTH:
+            if path == _HEALTH[0]:
+                return None
+            return Verdict(answers.OK, _SERVING if self.serving else _NOT_SERVING, stays_open=True)
+        if path not in _SERVICES or not headers.get(b"content-type", b"").startswith(b"application/grpc"):
+            return Verdict(UNIMPLEMENTED, b"unknown method " + path[:200])
+        if self._allowed and not authorized(headers.get(b"authorization", b""), self._allowed):
+            return self.refuse("unauthenticated", UNAUTHENTICATED, "a bearer token is needed, and this is none of them")
+        busy = self.export.busy(0)
+        return _refusal(busy) if busy is not None else None
+
+    def room(self, more: int) -> bool:
+        self.export.queue_bytes += more
+        return more <= 0 or self.export.queue_bytes <= self.config.max_queue_bytes
+
+    async def answer(self, request: Request) -> Verdict:
+        path = request.headers[b":path"]
+        if path == _HEALTH[0]:
+            return Verdict(answers.OK, _SERVING if self.serving else _NOT_SERVING)
+        body = request.message
+        if request.compressed:
+            encoding = _ENCODINGS.get(request.headers.get(b"grpc-encoding", b""))
+            if encoding is None:
+                return self.refuse("content_encoding", UNIMPLEMENTED, "grpc-encoding must be gzip, deflate or identity")
+            limit = self.config.max_request_bytes
             try:
-                encoding = "gzip" if body[:1] == b"\x1f" else "deflate"
-                if len(body) > 64 * 1024:
+                if len(body) > _INLINE:
                     body = await asyncio.to_thread(inflate, encoding, body, limit)
                 else:
                     body = inflate(encoding, body, limit)
             except BadEncoding as error:
-                export.refused("malformed")
-                return await _abort(context, Answer(INVALID_ARGUMENT, str(error)))
+                return self.refuse("malformed", INVALID_ARGUMENT, str(error))
             except TooLarge:
-                export.refused("too_large")
-                return await _abort(context, Answer(RESOURCE_EXHAUSTED, f"more than {limit} bytes after inflation"))
-        answer = await export.export(path, body, "grpc")
+                return self.refuse("too_large", RESOURCE_EXHAUSTED, f"more than {limit} bytes after inflation")
+        signal = _SERVICES[path]
+        answer = await self.export.export(signal, body, "grpc")
+        if answer is answers.ACCEPTED:
+            return _ACCEPTED
         if answer.code == answers.OK:
-            return answers.protobuf(path, answer)
-        return await _abort(context, answer)
+            return Verdict(answers.OK, answers.protobuf(signal, answer))
+        return _refusal(answer)
 
-    return handle
+    def refuse(self, reason: str, status: int, text: str) -> Verdict:
+        self.export.refused(reason)
+        return _refusal(Answer(status, text))
 
 
-async def _abort(context: Any, answer: Answer) -> bytes:
-    trailers: tuple[tuple[str, bytes], ...] = (("grpc-status-details-bin", answers.status(answer)),)
+def _refusal(answer: Answer) -> Verdict:
+    trailers = [("grpc-status-details-bin", answers.status(answer))]
     if answer.retry:
-        trailers += (("google.rpc.retryinfo-bin", answers.retry_info()),)
-    await context.abort(_CODES[answer.code], answer.message, trailers)
-    raise AssertionError("abort does not return")
+        trailers.append(("google.rpc.retryinfo-bin", answers.retry_info()))
+    return Verdict(answer.code, answer.message.encode(), trailers)
 
 
-def _guard(allowed: tuple[bytes, ...]) -> Callable[[Any], bool] | None:
-    if not allowed:
+def _tls(config: CollectorConfig) -> ssl.SSLContext | None:
+    if config.tls_cert is None:
         return None
-
-    def let_in(metadata: Any) -> bool:
-        given = next((value for key, value in metadata if key == "authorization"), "")
-        return authorized(given, allowed)
-
-    return let_in
-
-
-def _credentials(config: CollectorConfig) -> Any:
-    assert config.tls_cert is not None and config.tls_key is not None
-    ca = config.tls_client_ca.read_bytes() if config.tls_client_ca else None
-    pair = (config.tls_key.read_bytes(), config.tls_cert.read_bytes())
-    return grpc.ssl_server_credentials([pair], root_certificates=ca, require_client_auth=ca is not None)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(config.tls_cert, config.tls_key)
+    context.set_alpn_protocols(["h2"])
+    if config.tls_client_ca is not None:
+        context.load_verify_locations(config.tls_client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context

@@ -18,22 +18,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grpc_health.v1 import health_pb2
-
-from collector import admit, grpc_server, http_server
+from collector import admit, http_server
 from collector import config as configuration
 from collector.config import CollectorConfig
 from collector.export import Export
 from collector.group_commit import GroupCommit
+from collector.grpc_server import GrpcServer
 from collector.inbox import Inbox
 from collector.metrics import Metrics
 
 Ready = dict[str, object]
-_SERVICES = [
-    "",
-    "opentelemetry.proto.collector.trace.v1.TraceService",
-    "opentelemetry.proto.collector.logs.v1.LogsService",
-]
 
 
 @dataclass(frozen=True)
@@ -75,24 +69,21 @@ async def serve(
 
     threads_before = _foreign_threads()
     with _signals(loop, stop):
-        grpc_started = http_started = None
+        grpc_serves, http_started = GrpcServer(config, export), None
         try:
-            grpc_started = await grpc_server.start(config, export)
+            await grpc_serves.start()
             http_started = await http_server.start(config, export, metrics, why_not_ready)
             loop_state.start()
-            for service in _SERVICES:
-                await grpc_started[2].set(service, health_pb2.HealthCheckResponse.SERVING)
-            ready = True
-            on_ready({"grpc": grpc_started[1], "http": http_started[2], "store": config.store})
+            ready = grpc_serves.serving = True
+            on_ready({"grpc": grpc_serves.port, "http": http_started[2], "store": config.store})
             if inbox.set_aside:  # after the first line, which is for programs
                 aside = config.inbox / ".damaged"
                 print(f"set aside {inbox.set_aside} damaged inbox files under {aside}", file=sys.stderr, flush=True)
             await stop.wait()
         finally:
             export.draining = True
-            if grpc_started is not None:
-                await grpc_started[2].enter_graceful_shutdown()
-                await grpc_started[0].stop(config.drain_seconds if export.open else 0.2)
+            grpc_serves.serving = False
+            await grpc_serves.stop(config.drain_seconds)
             if http_started is not None:
                 await _until(lambda: not export.open, config.drain_seconds)
                 await http_server.stop(http_started[0], http_started[1], 1.0)
