@@ -232,7 +232,7 @@ def _judged(
     from otelcov.ground.windows import iso
     from otelcov.judge import custom as customs
     from otelcov.judge import judgement, kept
-    from otelcov.judge.turns import conversations
+    from otelcov.judge.turns import conversations, only
     from otelcov.runs.dialogue import dialogues, evaluations
     from otelcov.store import scan
 
@@ -245,7 +245,7 @@ def _judged(
     rows = scan.read(question.store, question.window, config.runs.max_run_ns)
     spans, logs = rows.spans.collect(), rows.logs.collect()
     told = dialogues(spans, logs, config)
-    talks = conversations(found, told, config, evaluations(spans, logs))
+    talks = only(conversations(found, told, config, evaluations(spans, logs)), question.selection.agent)
     window = question.window
     asked = judgement.Asked(
         talks,

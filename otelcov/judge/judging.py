@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from otelcov.ground.config import Judge as Settings
+from otelcov.ground.errors import OtelcovError
 from otelcov.judge import answers, prompts
 from otelcov.judge.client import Client, _shape, guessed_tokens
 from otelcov.judge.ledger import Answer, Ledger, question
@@ -88,8 +89,9 @@ async def answered(asked: Sequence[Question], client: Client | None, settings: S
             out.append(found)
         elif isinstance(found, NoAnswer):
             out.append(_result(q, missing=str(found)))
-        elif isinstance(found, Exception) and q.metric.score is not None:
-            # A metric of others may raise whatever it likes: it costs its own value and nobody else's.
+        elif isinstance(found, Exception) and not isinstance(found, OtelcovError):
+            # Code of others - a metric, a provider's client - may raise whatever it likes: it costs its own value and
+            # nobody else's. What cannot be written to the store is ours, and ends the run.
             out.append(_result(q, missing=f"failed: {type(found).__name__}: {found}"))
         else:
             raise found

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from otelcov.ground.errors import StoreError, UsageError
+from otelcov.judge.ledger import Ledger
+
+_TRACE = re.compile(r"\b[0-9a-f]{32}\b")
 
 
 def folder(store: str, given: Path | None = None) -> Path:
@@ -52,6 +56,24 @@ def before(place: Path, judgement: dict[str, Any]) -> dict[str, Any] | None:
         ),
         None,
     )
+
+
+def forget(place: Path, traces: Iterable[str]) -> int:
+    """Erase what was judged of these traces (hex ids): answers, and kept judgements that tell of them.
+
+    Returns how many of both. Reasons quote what was said, so an erased conversation must go from here, too.
+    """
+    gone = set(traces)
+    if not (place / "answers.sqlite").exists():
+        return 0
+    ledger = Ledger(place)
+    removed = ledger.forget(gone)
+    ledger.close()
+    for path in place.glob("*.json"):
+        if gone & set(_TRACE.findall(path.read_text(encoding="utf-8"))):
+            path.unlink()
+            removed += 1
+    return removed
 
 
 def _newest(place: Path) -> Iterator[dict[str, Any]]:

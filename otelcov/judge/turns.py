@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -241,6 +241,22 @@ def _knowledge(config: Config) -> tuple[str, ...]:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"Couldn't read {path}, a file of [judge] knowledge_files: {error}.") from None
     return tuple(texts)
+
+
+def only(found: list[Conversation], agents: tuple[str, ...]) -> list[Conversation]:
+    """What these agents did: their answers and their calls. The history before a turn stays whole."""
+    if not agents:
+        return found
+    kept = []
+    for conversation in found:
+        turns = []
+        for turn in conversation.turns:
+            calls = None if turn.tool_calls is None else tuple(c for c in turn.tool_calls if c.agent in agents)
+            if turn.agent in agents or calls:
+                turns.append(replace(turn, tool_calls=calls))
+        if turns:
+            kept.append(replace(conversation, turns=tuple(turns)))
+    return kept
 
 
 def sample(found: list[Conversation], size: int | None) -> list[Conversation]:

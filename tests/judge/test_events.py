@@ -143,3 +143,18 @@ def test_our_own_events_in_the_same_store_change_no_run_and_are_not_another_tool
     assert CliRunner().invoke(app, ["import", str(tmp_path / "logs.pb"), "--store", str(place)]).exit_code == 0
     assert judge(place)[1]["others"] == []
     assert json.loads(CliRunner().invoke(app, runs).stdout) == json.loads(before)
+
+
+def test_an_event_on_a_model_call_changes_no_run_either(tmp_path):
+    place = store(tmp_path, TURNS)
+    runs = ["runs", "--store", str(place), "--since", "all", "--format", "jsonl"]
+    before = CliRunner().invoke(app, runs).stdout
+    logs = ExportLogsServiceRequest()
+    scope = logs.resource_logs.add().scope_logs.add()
+    for span in request(TURNS).resource_spans[0].scope_spans[0].spans:
+        record = scope.log_records.add()
+        record.trace_id, record.span_id, record.time_unix_nano = span.trace_id, span.span_id, START
+        record.event_name = "gen_ai.evaluation.result"
+    (tmp_path / "logs.pb").write_bytes(logs.SerializeToString())
+    assert CliRunner().invoke(app, ["import", str(tmp_path / "logs.pb"), "--store", str(place)]).exit_code == 0
+    assert json.loads(CliRunner().invoke(app, runs).stdout) == json.loads(before)

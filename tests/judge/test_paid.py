@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+from otelcov.judge import kept
 from tests.judge.ask import judge
 from tests.judge.server import Reply, fine, serving
 from tests.judge.traffic import Said, Tool, store
@@ -130,3 +131,15 @@ def test_a_dry_run_needs_no_key_and_no_model(tmp_path):
     assert code == 0
     assert document["calls"] == 42
     assert document["cannot_ask"].startswith("no judge model is configured")
+
+
+def test_an_erased_trace_is_erased_from_the_answers_and_judgements_too(tmp_path):
+    place = _many(tmp_path)
+    only = ("--metric", "helpfulness")
+    with serving() as server:
+        _, document = judge(place, *only, url=server.url)
+        trace = document["results"][0]["trace_id"]
+        assert kept.forget(place / "judge", [trace]) == 2  # one answer, one judgement
+        assert not any(trace in path.read_text() for path in (place / "judge").glob("*.json"))
+        judge(place, *only, url=server.url)
+    assert len(server.requests) == 7  # it is still in the store, and is asked about anew
