@@ -2,8 +2,8 @@
 
 A dialect decides nothing about a trace. It answers, for one span at a time, "if this is yours, what kind of step is
 it, which tool, which model …", as Polars expressions over the span's attributes (one column per attribute key, text
-unless the fact is a number). Columns named `span.name`, `span.kind`, `scope.name` and `span.children` stand beside the attributes.
-The registry asks all dialects and keeps, fact by fact, the first answer that is not null.
+unless the fact is a number). Columns named `span.name`, `span.kind` and `scope.name` stand beside the attributes. The
+registry asks all dialects and keeps, fact by fact, the first answer that is not null.
 """
 
 from __future__ import annotations
@@ -70,7 +70,11 @@ def first(*keys: str) -> pl.Expr:
 
 def value(key: str, /, **names: str) -> pl.Expr:
     """The kind that an attribute's value stands for; other values say nothing."""
-    return pl.col(key).str.to_lowercase().replace_strict({k.lower(): v for k, v in names.items()}, default=None, return_dtype=pl.String)
+    return (
+        pl.col(key)
+        .str.to_lowercase()
+        .replace_strict({k.lower(): v for k, v in names.items()}, default=None, return_dtype=pl.String)
+    )
 
 
 def json_text(key: str, *names: str) -> pl.Expr:

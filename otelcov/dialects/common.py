@@ -6,9 +6,26 @@ from otelcov.dialects.base import Dialect, first
 
 COMMON = Dialect(
     name="common",
-    conversation=first("session.id", "conversation.id", "conversation_id", "thread.id", "thread_id", "session_id", "langfuse.session.id"),
-    case=first("test.case.name", "test.case.id", "otelcov.case", "test.case", "test.id", "gen_ai.test.case", "test_case"),
-    tool_error=pl.coalesce([first("gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error"), pl.when(first("gen_ai.tool.status", "tool.status").str.to_lowercase().is_in(["error", "failed", "failure"])).then(pl.lit("true"))]),
+    conversation=first(
+        "session.id",
+        "conversation.id",
+        "conversation_id",
+        "thread.id",
+        "thread_id",
+        "session_id",
+        "langfuse.session.id",
+    ),
+    case=first(
+        "test.case.name", "test.case.id", "otelcov.case", "test.case", "test.id", "gen_ai.test.case", "test_case"
+    ),
+    tool_error=pl.coalesce(
+        [
+            first("gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error"),
+            pl.when(
+                first("gen_ai.tool.status", "tool.status").str.to_lowercase().is_in(["error", "failed", "failure"])
+            ).then(pl.lit("true")),
+        ]
+    ),
     error_type=first("error.type", "error.name"),
     error_text=first("error.message", "error.msg", "error_message"),
 )

@@ -71,23 +71,52 @@ _WORD = pl.col("gen_ai.operation.name").str.extract(r"^(\S+) \S")  # OpenLIT: `t
 
 OPENLIT = Dialect(
     name="openlit",
-    kind=_WORD.replace_strict({"chat": LLM, "tool": TOOL, "execute_tool": TOOL, "workflow": CHAIN, "agent": AGENT, "invoke_agent": AGENT}, default=None, return_dtype=pl.String),
-    tool=pl.when(_WORD.is_in(["tool", "execute_tool"])).then(pl.col("gen_ai.operation.name").str.extract(r"^\S+ (.+)$")),
+    kind=_WORD.replace_strict(
+        {"chat": LLM, "tool": TOOL, "execute_tool": TOOL, "workflow": CHAIN, "agent": AGENT, "invoke_agent": AGENT},
+        default=None,
+        return_dtype=pl.String,
+    ),
+    tool=pl.when(_WORD.is_in(["tool", "execute_tool"])).then(
+        pl.col("gen_ai.operation.name").str.extract(r"^\S+ (.+)$")
+    ),
 )
 
 # Spans named as the conventions demand, by instrumentations that leave the operation out or lost it to a limit.
 GENAI_NAMES = Dialect(
     name="genai-names",
-    kind=pl.when(pl.col("span.name").str.contains(r"^execute_tool [^ ]")).then(pl.lit(TOOL))
-    .when(pl.col("span.name").str.contains(r"^invoke_agent [^ ]")).then(pl.lit(AGENT))
-    .when(pl.col("span.name").str.contains(r"^create_agent [^ ]")).then(pl.lit(SETUP))
-    .when(pl.col("span.name").str.contains(r"^(chat|text_completion|generate_content) \S+$") & (pl.col("span.kind") == 3) & pl.col("gen_ai.operation.name").is_null())
-    .then(pl.lit(LLM))
-    .when(pl.col("span.name").str.contains(r"^(chat|text_completion|generate_content) [^ ]") & first("gen_ai.request.model", "gen_ai.response.model", "gen_ai.system", "gen_ai.provider.name").is_not_null())
-    .then(pl.lit(LLM))
-    .when(first("gen_ai.tool.name").is_not_null() & first("gen_ai.tool.call.id", "gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "tool_arguments", "tool_response").is_not_null())
+    kind=pl.when(pl.col("span.name").str.contains(r"^execute_tool [^ ]"))
     .then(pl.lit(TOOL))
-    .when(first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens").is_not_null() & first("gen_ai.request.model", "gen_ai.response.model").is_not_null() & first("gen_ai.agent.name", "agent_name", "gen_ai.operation.name").is_null())
+    .when(pl.col("span.name").str.contains(r"^invoke_agent [^ ]"))
+    .then(pl.lit(AGENT))
+    .when(pl.col("span.name").str.contains(r"^create_agent [^ ]"))
+    .then(pl.lit(SETUP))
+    .when(
+        pl.col("span.name").str.contains(r"^(chat|text_completion|generate_content) \S+$")
+        & (pl.col("span.kind") == 3)
+        & pl.col("gen_ai.operation.name").is_null()
+    )
+    .then(pl.lit(LLM))
+    .when(
+        pl.col("span.name").str.contains(r"^(chat|text_completion|generate_content) [^ ]")
+        & first("gen_ai.request.model", "gen_ai.response.model", "gen_ai.system", "gen_ai.provider.name").is_not_null()
+    )
+    .then(pl.lit(LLM))
+    .when(
+        first("gen_ai.tool.name").is_not_null()
+        & first(
+            "gen_ai.tool.call.id",
+            "gen_ai.tool.call.arguments",
+            "gen_ai.tool.call.result",
+            "tool_arguments",
+            "tool_response",
+        ).is_not_null()
+    )
+    .then(pl.lit(TOOL))
+    .when(
+        first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens").is_not_null()
+        & first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
+        & first("gen_ai.agent.name", "agent_name", "gen_ai.operation.name").is_null()
+    )
     .then(pl.lit(LLM)),
     tool=pl.col("span.name").str.extract(r"^execute_tool (\S+)$"),
 )

@@ -12,7 +12,18 @@ GENKIT = Dialect(
     kind=pl.coalesce(
         [
             _SUB.replace_strict(
-                {"model": LLM, "tool": TOOL, "agent": AGENT, "flow": CHAIN, "prompt": CHAIN, "util": CHAIN, "retriever": OTHER, "embedder": OTHER, "reranker": OTHER, "evaluator": OTHER},
+                {
+                    "model": LLM,
+                    "tool": TOOL,
+                    "agent": AGENT,
+                    "flow": CHAIN,
+                    "prompt": CHAIN,
+                    "util": CHAIN,
+                    "retriever": OTHER,
+                    "embedder": OTHER,
+                    "reranker": OTHER,
+                    "evaluator": OTHER,
+                },
                 default=None,
                 return_dtype=pl.String,
             ),

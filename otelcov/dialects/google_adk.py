@@ -6,11 +6,26 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL, Dialect, first, json_
 
 GOOGLE_ADK = Dialect(
     name="google-adk",
-    kind=pl.when((pl.col("span.name") == "call_llm") & pl.col("scope.name").str.contains("adk|vertex") & pl.col("openinference.span.kind").is_null()).then(pl.lit(LLM))
-    .when(pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ") & (pl.col("scope.name").str.contains("adk|vertex"))).then(pl.lit(AGENT))
-    .when(pl.col("span.name").str.contains(r"^invocation( \[|$)") & (pl.col("scope.name").str.contains("adk|vertex"))).then(pl.lit(CHAIN))
-    .when(pl.col("gen_ai.tool.name").is_in(["(merged tools)"]) | pl.col("span.name").is_in(["execute_tool (merged tools)", "execute_tool (merged)"])).then(pl.lit("other"))
-    .when(pl.col("gcp.vertex.agent.tool_call_args").is_not_null() & pl.col("gen_ai.tool.name").is_not_null()).then(pl.lit(TOOL)),
+    kind=pl.when(
+        (pl.col("span.name") == "call_llm")
+        & pl.col("scope.name").str.contains("adk|vertex")
+        & pl.col("openinference.span.kind").is_null()
+    )
+    .then(pl.lit(LLM))
+    .when(
+        pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ")
+        & (pl.col("scope.name").str.contains("adk|vertex"))
+    )
+    .then(pl.lit(AGENT))
+    .when(pl.col("span.name").str.contains(r"^invocation( \[|$)") & (pl.col("scope.name").str.contains("adk|vertex")))
+    .then(pl.lit(CHAIN))
+    .when(
+        pl.col("gen_ai.tool.name").is_in(["(merged tools)"])
+        | pl.col("span.name").is_in(["execute_tool (merged tools)", "execute_tool (merged)"])
+    )
+    .then(pl.lit("other"))
+    .when(pl.col("gcp.vertex.agent.tool_call_args").is_not_null() & pl.col("gen_ai.tool.name").is_not_null())
+    .then(pl.lit(TOOL)),
     agent=pl.coalesce([span_name(r"^agent_run \[(.+)\]$")]),
     arguments=first("gcp.vertex.agent.tool_call_args"),
     result=first("gcp.vertex.agent.tool_response"),

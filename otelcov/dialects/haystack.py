@@ -9,11 +9,16 @@ _MODEL = _TYPE.str.contains("Generator$")
 
 HAYSTACK = Dialect(
     name="haystack",
-    kind=pl.when(pl.col("haystack.agent.max_steps").is_not_null() | (pl.col("span.name") == "haystack.agent.run")).then(pl.lit(AGENT))
-    .when(_MODEL).then(pl.lit(LLM))
-    .when(_TYPE.str.contains("Retriever|Embedder|Ranker")).then(pl.lit(OTHER))
-    .when(_TYPE.is_not_null() | (pl.col("span.name") == "haystack.pipeline.run")).then(pl.lit(CHAIN))
-    .when(pl.col("span.name") == "haystack.tracing.auto_enable").then(pl.lit(OTHER)),
+    kind=pl.when(pl.col("haystack.agent.max_steps").is_not_null() | (pl.col("span.name") == "haystack.agent.run"))
+    .then(pl.lit(AGENT))
+    .when(_MODEL)
+    .then(pl.lit(LLM))
+    .when(_TYPE.str.contains("Retriever|Embedder|Ranker"))
+    .then(pl.lit(OTHER))
+    .when(_TYPE.is_not_null() | (pl.col("span.name") == "haystack.pipeline.run"))
+    .then(pl.lit(CHAIN))
+    .when(pl.col("span.name") == "haystack.tracing.auto_enable")
+    .then(pl.lit(OTHER)),
     response_model=pl.when(_MODEL).then(json_text("haystack.component.output", "model")),
     input_tokens=pl.when(_MODEL).then(json_number("haystack.component.output", "prompt_tokens", "input_tokens")),
     output_tokens=pl.when(_MODEL).then(json_number("haystack.component.output", "completion_tokens", "output_tokens")),

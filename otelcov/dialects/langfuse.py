@@ -8,14 +8,30 @@ _IS_TOOL = pl.col("langfuse.observation.type").str.to_lowercase() == "tool"
 
 LANGFUSE = Dialect(
     name="langfuse",
-    kind=value("langfuse.observation.type", generation=LLM, agent=AGENT, tool=TOOL, chain=CHAIN, span=CHAIN, retriever=OTHER, embedding=OTHER, evaluator=OTHER, guardrail=OTHER, event=OTHER),
+    kind=value(
+        "langfuse.observation.type",
+        generation=LLM,
+        agent=AGENT,
+        tool=TOOL,
+        chain=CHAIN,
+        span=CHAIN,
+        retriever=OTHER,
+        embedding=OTHER,
+        evaluator=OTHER,
+        guardrail=OTHER,
+        event=OTHER,
+    ),
     agent=pl.when(pl.col("langfuse.observation.type").str.to_lowercase() == "agent").then(pl.col("span.name")),
     tool=pl.when(_IS_TOOL).then(pl.col("span.name")),
     arguments=pl.when(_IS_TOOL).then(first("langfuse.observation.input")),
     result=pl.when(_IS_TOOL).then(first("langfuse.observation.output")),
     request_model=first("langfuse.observation.model.name"),
-    input_tokens=json_number("langfuse.observation.usage_details", "input", "prompt_tokens", "input_tokens", "promptTokens"),
-    output_tokens=json_number("langfuse.observation.usage_details", "output", "completion_tokens", "output_tokens", "completionTokens"),
+    input_tokens=json_number(
+        "langfuse.observation.usage_details", "input", "prompt_tokens", "input_tokens", "promptTokens"
+    ),
+    output_tokens=json_number(
+        "langfuse.observation.usage_details", "output", "completion_tokens", "output_tokens", "completionTokens"
+    ),
     input_messages=first("langfuse.observation.input"),
     output_messages=first("langfuse.observation.output"),
     input=first("langfuse.observation.input", "langfuse.trace.input"),

@@ -9,7 +9,19 @@ import polars as pl
 from otelcov.dialects.base import LLM, Dialect, first
 
 _RAW = pl.col("span.name") == "raw_gen_ai_request"
-_PROVIDERS = ("openai", "azure", "anthropic", "gemini", "vertex_ai", "bedrock", "groq", "ollama", "mistral", "openai_like", "hosted_vllm")
+_PROVIDERS = (
+    "openai",
+    "azure",
+    "anthropic",
+    "gemini",
+    "vertex_ai",
+    "bedrock",
+    "groq",
+    "ollama",
+    "mistral",
+    "openai_like",
+    "hosted_vllm",
+)
 
 
 def _keys(*names: str) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""LlamaIndex under OpenInference and OpenLLMetry: preparation that looks like a model call, tools that look like tasks."""
+"""LlamaIndex under OpenInference and OpenLLMetry: preparation like a model call, tools like tasks."""
 
 import polars as pl
 
@@ -9,8 +9,13 @@ _TOOL = _TASK & pl.col("tool.name").is_not_null()
 
 LLAMA_INDEX = Dialect(
     name="llama-index",
-    kind=pl.when(pl.col("span.name").str.contains(r"\._prepare_") & (pl.col("openinference.span.kind").str.to_uppercase() == "LLM")).then(pl.lit(OTHER))
-    .when(_TOOL).then(pl.lit(TOOL)),
+    kind=pl.when(
+        pl.col("span.name").str.contains(r"\._prepare_")
+        & (pl.col("openinference.span.kind").str.to_uppercase() == "LLM")
+    )
+    .then(pl.lit(OTHER))
+    .when(_TOOL)
+    .then(pl.lit(TOOL)),
     arguments=pl.when(_TOOL).then(first("tool.arguments")),
     result=pl.when(_TOOL).then(first("traceloop.entity.output")),
     call_id=pl.when(_TOOL).then(json_text("traceloop.entity.output", "tool_id")),

@@ -12,13 +12,20 @@ _AGENT = _AGENTS & _TEMPLATE.str.starts_with("Agent run: ")
 LOGFIRE = Dialect(
     name="logfire",
     # A pending span is an early copy of one that is still open; the finished one follows under another id.
-    kind=pl.when(pl.col("logfire.span_type") == "pending_span").then(pl.lit(OTHER))
-    .when((pl.col("logfire.span_type") == "log") & pl.col("logfire.msg").str.contains("^streaming response from")).then(pl.lit(OTHER))
-    .when(_AGENT).then(pl.lit(AGENT))
-    .when(_TOOL).then(pl.lit(TOOL))
-    .when(_AGENTS & _TEMPLATE.str.contains("^(Responses API|Chat completion)")).then(pl.lit(LLM))
-    .when(_AGENTS & _TEMPLATE.str.starts_with("Handoff: ")).then(pl.lit(HANDOFF))
-    .when(_AGENTS & _TEMPLATE.str.contains("^(OpenAI Agents trace|Task|Turn)")).then(pl.lit(CHAIN)),
+    kind=pl.when(pl.col("logfire.span_type") == "pending_span")
+    .then(pl.lit(OTHER))
+    .when((pl.col("logfire.span_type") == "log") & pl.col("logfire.msg").str.contains("^streaming response from"))
+    .then(pl.lit(OTHER))
+    .when(_AGENT)
+    .then(pl.lit(AGENT))
+    .when(_TOOL)
+    .then(pl.lit(TOOL))
+    .when(_AGENTS & _TEMPLATE.str.contains("^(Responses API|Chat completion)"))
+    .then(pl.lit(LLM))
+    .when(_AGENTS & _TEMPLATE.str.starts_with("Handoff: "))
+    .then(pl.lit(HANDOFF))
+    .when(_AGENTS & _TEMPLATE.str.contains("^(OpenAI Agents trace|Task|Turn)"))
+    .then(pl.lit(CHAIN)),
     agent=pl.when(_AGENT).then(first("name")),
     tool=pl.when(_TOOL).then(first("name")),
     arguments=pl.when(_TOOL).then(first("input")),

@@ -1,4 +1,4 @@
-"""Mastra (`@mastra/otel-exporter`): `mastra.span.type`. A `model_generation` sums its `model_step`s; the steps are calls."""
+"""Mastra (`@mastra/otel-exporter`): `mastra.span.type`. A `model_generation` sums `model_step`s: the calls."""
 
 import polars as pl
 

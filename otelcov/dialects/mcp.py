@@ -11,9 +11,24 @@ _METHOD = pl.col("mcp.method.name")
 
 MCP = Dialect(
     name="mcp",
-    kind=pl.when(_METHOD == "tools/call").then(pl.lit(TOOL))
-    .when(_METHOD.is_in(["tools/list", "initialize", "server/discover", "prompts/list", "resources/list", "notifications/initialized", "ping"])).then(pl.lit(SETUP))
-    .when(_METHOD.is_not_null()).then(pl.lit(OTHER)),
+    kind=pl.when(_METHOD == "tools/call")
+    .then(pl.lit(TOOL))
+    .when(
+        _METHOD.is_in(
+            [
+                "tools/list",
+                "initialize",
+                "server/discover",
+                "prompts/list",
+                "resources/list",
+                "notifications/initialized",
+                "ping",
+            ]
+        )
+    )
+    .then(pl.lit(SETUP))
+    .when(_METHOD.is_not_null())
+    .then(pl.lit(OTHER)),
     tool=pl.coalesce([pl.col("mcp.tool.name"), pl.when(_METHOD == "tools/call").then(span_name(r"tools/call (\S+)$"))]),
     arguments=first("mcp.request.argument", "mcp.tool.arguments"),
     result=first("mcp.tool.result", "mcp.response.value"),

@@ -9,12 +9,38 @@ _NAME = pl.col("span.name").str.replace(r"_\d+$", "")
 
 MLFLOW = Dialect(
     name="mlflow",
-    kind=_TYPE.replace_strict({"agent": AGENT, "tool": TOOL, "llm": LLM, "chat_model": LLM, "chain": CHAIN, "workflow": CHAIN, "task": CHAIN, "retriever": OTHER, "embedding": OTHER, "parser": OTHER, "reranker": OTHER, "memory": OTHER, "guardrail": OTHER, "evaluator": OTHER}, default=None, return_dtype=pl.String),
-    agent=pl.when(_TYPE == "agent").then(pl.coalesce([pl.col("mlflow.agent.name"), pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME)])),
+    kind=_TYPE.replace_strict(
+        {
+            "agent": AGENT,
+            "tool": TOOL,
+            "llm": LLM,
+            "chat_model": LLM,
+            "chain": CHAIN,
+            "workflow": CHAIN,
+            "task": CHAIN,
+            "retriever": OTHER,
+            "embedding": OTHER,
+            "parser": OTHER,
+            "reranker": OTHER,
+            "memory": OTHER,
+            "guardrail": OTHER,
+            "evaluator": OTHER,
+        },
+        default=None,
+        return_dtype=pl.String,
+    ),
+    agent=pl.when(_TYPE == "agent").then(
+        pl.coalesce([pl.col("mlflow.agent.name"), pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME)])
+    ),
     tool=pl.when(_TYPE == "tool").then(_NAME),
     arguments=pl.when(_TYPE == "tool").then(first("mlflow.spanInputs")),
     result=pl.when(_TYPE == "tool").then(first("mlflow.spanOutputs")),
-    request_model=pl.coalesce([pl.col("mlflow.llm.model").str.strip_chars('"'), pl.col("mlflow.spanInputs").str.extract(r'"model":\s*"([^"]+)"')]),
+    request_model=pl.coalesce(
+        [
+            pl.col("mlflow.llm.model").str.strip_chars('"'),
+            pl.col("mlflow.spanInputs").str.extract(r'"model":\s*"([^"]+)"'),
+        ]
+    ),
     input_tokens=json_number("mlflow.chat.tokenUsage", "input_tokens"),
     output_tokens=json_number("mlflow.chat.tokenUsage", "output_tokens"),
     input_messages=first("mlflow.chat.messages", "mlflow.spanInputs"),

@@ -2,17 +2,46 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, TOOL, Dialect, first, json_text, scope, span_name, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    HANDOFF,
+    LLM,
+    OTHER,
+    TOOL,
+    Dialect,
+    first,
+    json_text,
+    scope,
+    span_name,
+    value,
+)
 
-_TOOL_INPUT = pl.when(pl.col("tool.name").is_not_null() | (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL"))
+_TOOL_INPUT = pl.when(
+    pl.col("tool.name").is_not_null() | (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL")
+)
 
 OPENINFERENCE = Dialect(
     name="openinference",
-    kind=value("openinference.span.kind", agent=AGENT, chain=CHAIN, llm=LLM, tool=TOOL, retriever=OTHER, embedding=OTHER, reranker=OTHER, guardrail=OTHER, evaluator=OTHER, prompt=OTHER),
+    kind=value(
+        "openinference.span.kind",
+        agent=AGENT,
+        chain=CHAIN,
+        llm=LLM,
+        tool=TOOL,
+        retriever=OTHER,
+        embedding=OTHER,
+        reranker=OTHER,
+        guardrail=OTHER,
+        evaluator=OTHER,
+        prompt=OTHER,
+    ),
     agent=pl.coalesce([pl.col("agent.name"), pl.col("graph.node.id"), json_text("metadata", "lc_agent_name")]),
     tool=first("tool.name", "tool_call.function.name"),
     call_id=first("tool_call.id", "tool.id", "tool.call_id"),
-    arguments=_TOOL_INPUT.then(first("tool_call.function.arguments", "input.value", "tool.arguments", "tool.parameters")),
+    arguments=_TOOL_INPUT.then(
+        first("tool_call.function.arguments", "input.value", "tool.arguments", "tool.parameters")
+    ),
     result=_TOOL_INPUT.then(first("output.value", "tool.output", "tool.result")),
     request_model=first("llm.request.model_name", "llm.model_name", "embedding.model_name"),
     response_model=first("llm.response.model_name"),
@@ -25,15 +54,23 @@ OPENINFERENCE = Dialect(
     input=first("input.value"),
     output=first("output.value"),
     definitions=pl.coalesce([pl.col("llm.tools"), pl.col("agent.tools"), pl.col("llm.invocation_parameters")]),
-    conversation=pl.coalesce([pl.col("session.id"), pl.col("thread.id"), json_text("metadata", "thread_id", "session_id", "conversation_id")]),
+    conversation=pl.coalesce(
+        [pl.col("session.id"), pl.col("thread.id"), json_text("metadata", "thread_id", "session_id", "conversation_id")]
+    ),
     from_agent=first("graph.node.parent_id"),
 )
 
 # OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents.
 OPENAI_AGENTS = Dialect(
     name="openai-agents-handoff",
-    kind=pl.when((pl.col("openinference.span.kind").str.to_uppercase() == "TOOL") & pl.col("tool.name").is_null() & pl.col("span.name").str.contains(r"^handoff to ")).then(pl.lit(HANDOFF))
-    .when(pl.col("span.name").str.contains(r"^\S.* -> .*\.handoff$")).then(pl.lit(HANDOFF)),
+    kind=pl.when(
+        (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL")
+        & pl.col("tool.name").is_null()
+        & pl.col("span.name").str.contains(r"^handoff to ")
+    )
+    .then(pl.lit(HANDOFF))
+    .when(pl.col("span.name").str.contains(r"^\S.* -> .*\.handoff$"))
+    .then(pl.lit(HANDOFF)),
     to_agent=span_name(r"^handoff to (.+)$"),
     from_agent=pl.when(pl.col("span.name").str.contains(r"^handoff to ")).then(pl.col("input.value")),
 )
@@ -41,5 +78,8 @@ OPENAI_AGENTS = Dialect(
 # `mcp_tools` and the like: the agent asks a server what it offers.
 OPENAI_AGENTS_TOOLS = Dialect(
     name="openai-agents-mcp-list",
-    definitions=pl.when(pl.col("span.name").is_in(["mcp_tools", "list_tools"]) | scope("openai_agents") & pl.col("span.name").str.contains("^mcp")).then(pl.col("output.value")),
+    definitions=pl.when(
+        pl.col("span.name").is_in(["mcp_tools", "list_tools"])
+        | scope("openai_agents") & pl.col("span.name").str.contains("^mcp")
+    ).then(pl.col("output.value")),
 )

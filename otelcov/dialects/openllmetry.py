@@ -10,7 +10,15 @@ OPENLLMETRY = Dialect(
     name="openllmetry",
     kind=pl.coalesce(
         [
-            value("traceloop.span.kind", workflow=CHAIN, task=CHAIN, agent=AGENT, tool=TOOL, handoff="handoff", session=CHAIN),
+            value(
+                "traceloop.span.kind",
+                workflow=CHAIN,
+                task=CHAIN,
+                agent=AGENT,
+                tool=TOOL,
+                handoff="handoff",
+                session=CHAIN,
+            ),
             value("llm.request.type", chat=LLM, completion=LLM, rerank=OTHER, embedding=OTHER),
         ]
     ),
@@ -34,14 +42,24 @@ OPENLLMETRY = Dialect(
 # Current versions also stamp `invoke_agent` on the workflows and tasks that merely hold the agents.
 OPENLLMETRY_HOLDERS = Dialect(
     name="openllmetry-holders",
-    kind=pl.when(pl.col("gen_ai.operation.name").fill_null("invoke_agent").is_in(["invoke_agent", "create_agent", "execute_task"])).then(value("traceloop.span.kind", workflow=CHAIN, task=CHAIN)),
+    kind=pl.when(
+        pl.col("gen_ai.operation.name")
+        .fill_null("invoke_agent")
+        .is_in(["invoke_agent", "create_agent", "execute_task"])
+    ).then(value("traceloop.span.kind", workflow=CHAIN, task=CHAIN)),
 )
 
 # All classifying attributes can be evicted by the SDK's limit of 128; what stays is the span's name and its scope.
 OPENLLMETRY_NAMES = Dialect(
     name="openllmetry-names",
-    kind=pl.when(scope(r"^opentelemetry\.instrumentation\.(openai|anthropic|groq|mistralai|cohere|ollama|together|vertexai|google_generativeai|bedrock|replicate|watsonx|alephalpha|sagemaker)") & pl.col("span.name").str.contains(r"\.(chat|completion|completions|response|message|generate_content|messages\.create)$"))
-    .then(pl.lit(LLM)),
+    kind=pl.when(
+        scope(
+            r"^opentelemetry\.instrumentation\.(openai|anthropic|groq|mistralai|cohere|ollama|together|vertexai|google_generativeai|bedrock|replicate|watsonx|alephalpha|sagemaker)"
+        )
+        & pl.col("span.name").str.contains(
+            r"\.(chat|completion|completions|response|message|generate_content|messages\.create)$"
+        )
+    ).then(pl.lit(LLM)),
 )
 
 # OpenLLMetry's MCP instrumentation: `<tool>.tool` holds the call, `tools/list.mcp` the definitions.

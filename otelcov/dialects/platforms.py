@@ -1,15 +1,43 @@
-"""Observability platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, LiveKit. One kind key each, JSON beside it."""
+"""Observability platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, LiveKit. One kind key each."""
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, json_text, span_name, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    LLM,
+    OTHER,
+    TOOL,
+    Dialect,
+    first,
+    json_number,
+    json_text,
+    span_name,
+    value,
+)
 
 _AGENTOPS = pl.col("agentops.span.kind").str.to_lowercase()
-_AGENTOPS_NAME = pl.coalesce([pl.col("agentops.entity.name"), span_name(r"^(.+)\.(?:agent|tool|operation|task|workflow)$")])
+_AGENTOPS_NAME = pl.coalesce(
+    [pl.col("agentops.entity.name"), span_name(r"^(.+)\.(?:agent|tool|operation|task|workflow)$")]
+)
 
 AGENTOPS = Dialect(
     name="agentops",
-    kind=_AGENTOPS.replace_strict({"agent": AGENT, "tool": TOOL, "llm": LLM, "session": CHAIN, "workflow": CHAIN, "operation": CHAIN, "task": CHAIN, "chain": CHAIN, "guardrail": OTHER}, default=None, return_dtype=pl.String),
+    kind=_AGENTOPS.replace_strict(
+        {
+            "agent": AGENT,
+            "tool": TOOL,
+            "llm": LLM,
+            "session": CHAIN,
+            "workflow": CHAIN,
+            "operation": CHAIN,
+            "task": CHAIN,
+            "chain": CHAIN,
+            "guardrail": OTHER,
+        },
+        default=None,
+        return_dtype=pl.String,
+    ),
     agent=pl.when(_AGENTOPS == "agent").then(_AGENTOPS_NAME),
     tool=pl.when(_AGENTOPS == "tool").then(_AGENTOPS_NAME),
     arguments=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.input")),
@@ -22,7 +50,21 @@ _LANGWATCH = pl.col("langwatch.span.type").str.to_lowercase()
 
 LANGWATCH = Dialect(
     name="langwatch",
-    kind=value("langwatch.span.type", llm=LLM, tool=TOOL, agent=AGENT, chain=CHAIN, workflow=CHAIN, component=CHAIN, module=CHAIN, span=CHAIN, rag=OTHER, retrieval=OTHER, guardrail=OTHER, evaluation=OTHER),
+    kind=value(
+        "langwatch.span.type",
+        llm=LLM,
+        tool=TOOL,
+        agent=AGENT,
+        chain=CHAIN,
+        workflow=CHAIN,
+        component=CHAIN,
+        module=CHAIN,
+        span=CHAIN,
+        rag=OTHER,
+        retrieval=OTHER,
+        guardrail=OTHER,
+        evaluation=OTHER,
+    ),
     agent=pl.when(_LANGWATCH == "agent").then(pl.col("span.name")),
     tool=pl.when(_LANGWATCH == "tool").then(pl.col("span.name")),
     arguments=pl.when(_LANGWATCH == "tool").then(first("langwatch.input")),
@@ -40,7 +82,16 @@ _LMNR = pl.col("lmnr.span.type").str.to_uppercase()
 
 LAMINAR = Dialect(
     name="laminar",
-    kind=value("lmnr.span.type", llm=LLM, tool=TOOL, default=CHAIN, executor=CHAIN, evaluation=OTHER, evaluator=OTHER, human_evaluator=OTHER),
+    kind=value(
+        "lmnr.span.type",
+        llm=LLM,
+        tool=TOOL,
+        default=CHAIN,
+        executor=CHAIN,
+        evaluation=OTHER,
+        evaluator=OTHER,
+        human_evaluator=OTHER,
+    ),
     tool=pl.when(_LMNR == "TOOL").then(pl.col("span.name")),
     arguments=pl.when(_LMNR == "TOOL").then(first("lmnr.span.input")),
     result=pl.when(_LMNR == "TOOL").then(first("lmnr.span.output")),
@@ -55,8 +106,14 @@ _BRAINTRUST = json_text("braintrust.span_attributes", "type").str.to_lowercase()
 
 BRAINTRUST = Dialect(
     name="braintrust",
-    kind=_BRAINTRUST.replace_strict({"llm": LLM, "tool": TOOL, "function": CHAIN, "task": CHAIN, "eval": CHAIN, "score": OTHER}, default=None, return_dtype=pl.String),
-    tool=pl.when(_BRAINTRUST == "tool").then(pl.coalesce([json_text("braintrust.span_attributes", "name"), pl.col("span.name")])),
+    kind=_BRAINTRUST.replace_strict(
+        {"llm": LLM, "tool": TOOL, "function": CHAIN, "task": CHAIN, "eval": CHAIN, "score": OTHER},
+        default=None,
+        return_dtype=pl.String,
+    ),
+    tool=pl.when(_BRAINTRUST == "tool").then(
+        pl.coalesce([json_text("braintrust.span_attributes", "name"), pl.col("span.name")])
+    ),
     arguments=pl.when(_BRAINTRUST == "tool").then(first("braintrust.input_json", "braintrust.input")),
     result=pl.when(_BRAINTRUST == "tool").then(first("braintrust.output_json", "braintrust.output")),
     request_model=json_text("braintrust.metadata", "model"),
@@ -70,7 +127,13 @@ BRAINTRUST = Dialect(
 
 LIVEKIT = Dialect(
     name="livekit",
-    kind=pl.when(pl.col("lk.function_tool.name").is_not_null()).then(pl.lit(TOOL)).when(pl.col("span.name").is_in(["agent_session", "agent_turn", "llm_node", "user_turn"]) & pl.col("scope.name").str.contains("livekit")).then(pl.lit(CHAIN)),
+    kind=pl.when(pl.col("lk.function_tool.name").is_not_null())
+    .then(pl.lit(TOOL))
+    .when(
+        pl.col("span.name").is_in(["agent_session", "agent_turn", "llm_node", "user_turn"])
+        & pl.col("scope.name").str.contains("livekit")
+    )
+    .then(pl.lit(CHAIN)),
     tool=first("lk.function_tool.name"),
     call_id=first("lk.function_tool.id"),
     arguments=first("lk.function_tool.arguments"),

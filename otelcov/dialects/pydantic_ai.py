@@ -6,10 +6,14 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL, Dialect, first, scope
 
 PYDANTIC_AI = Dialect(
     name="pydantic-ai",
-    kind=pl.when(scope("^pydantic-ai") & pl.col("agent_name").is_not_null() & pl.col("model_name").is_not_null()).then(pl.lit(AGENT))
-    .when(scope("^pydantic-ai") & (pl.col("span.name").str.contains("^running \\d+ tools?$|^running tools$"))).then(pl.lit(CHAIN))
-    .when(scope("^pydantic-ai") & pl.col("tool_arguments").is_not_null()).then(pl.lit(TOOL))
-    .when(scope("^pydantic-ai") & pl.col("model_request_parameters").is_not_null()).then(pl.lit(LLM)),
+    kind=pl.when(scope("^pydantic-ai") & pl.col("agent_name").is_not_null() & pl.col("model_name").is_not_null())
+    .then(pl.lit(AGENT))
+    .when(scope("^pydantic-ai") & (pl.col("span.name").str.contains("^running \\d+ tools?$|^running tools$")))
+    .then(pl.lit(CHAIN))
+    .when(scope("^pydantic-ai") & pl.col("tool_arguments").is_not_null())
+    .then(pl.lit(TOOL))
+    .when(scope("^pydantic-ai") & pl.col("model_request_parameters").is_not_null())
+    .then(pl.lit(LLM)),
     agent=first("agent_name"),
     arguments=first("tool_arguments"),
     result=first("tool_response"),

@@ -11,10 +11,14 @@ _OPERATION = pl.col("ai.operationId")
 
 VERCEL = Dialect(
     name="vercel-ai",
-    kind=pl.when(_OPERATION.str.contains(r"\.(doGenerate|doStream)$")).then(pl.lit(LLM))
-    .when(_OPERATION == "ai.toolCall").then(pl.lit(TOOL))
-    .when(_OPERATION.str.contains(r"^ai\.(embed|rerank)")).then(pl.lit(OTHER))
-    .when(_OPERATION.is_not_null()).then(pl.lit(CHAIN)),
+    kind=pl.when(_OPERATION.str.contains(r"\.(doGenerate|doStream)$"))
+    .then(pl.lit(LLM))
+    .when(_OPERATION == "ai.toolCall")
+    .then(pl.lit(TOOL))
+    .when(_OPERATION.str.contains(r"^ai\.(embed|rerank)"))
+    .then(pl.lit(OTHER))
+    .when(_OPERATION.is_not_null())
+    .then(pl.lit(CHAIN)),
     agent=first("ai.telemetry.metadata.agentName", "ai.telemetry.metadata.agent_name", "ai.agent.name"),
     tool=first("ai.toolCall.name"),
     call_id=first("ai.toolCall.id"),
@@ -31,5 +35,11 @@ VERCEL = Dialect(
     input=first("ai.prompt"),
     output=first("ai.response.text", "ai.result.text", "ai.response.object"),
     definitions=first("ai.prompt.tools"),
-    conversation=first("ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.session_id", "ai.telemetry.metadata.conversationId", "ai.telemetry.metadata.threadId", "ai.telemetry.metadata.chatId"),
+    conversation=first(
+        "ai.telemetry.metadata.sessionId",
+        "ai.telemetry.metadata.session_id",
+        "ai.telemetry.metadata.conversationId",
+        "ai.telemetry.metadata.threadId",
+        "ai.telemetry.metadata.chatId",
+    ),
 )

@@ -6,11 +6,18 @@ and lower-case hex in JSON.
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
+
+
+def _schema(columns: dict[str, Any]) -> pl.Schema:
+    return pl.Schema(columns)
+
 
 # One typed attribute. At most one value is set; none at all is OTLP's "AnyValue without a value".
 # Arrays and key-value lists keep their serialized `ArrayValue` / `KeyValueList` bytes, so that nothing is lost.
-KEY_VALUE = pl.Struct(
+KEY_VALUE: Any = pl.Struct(
     {
         "key": pl.String,
         "string_value": pl.String,
@@ -23,7 +30,7 @@ KEY_VALUE = pl.Struct(
     }
 )
 
-EVENT = pl.Struct(
+EVENT: Any = pl.Struct(
     {
         "time_unix_nano": pl.UInt64,
         "name": pl.String,
@@ -32,7 +39,7 @@ EVENT = pl.Struct(
     }
 )
 
-LINK = pl.Struct(
+LINK: Any = pl.Struct(
     {
         "trace_id": pl.Binary,
         "span_id": pl.Binary,
@@ -44,7 +51,7 @@ LINK = pl.Struct(
 )
 
 # Every key-value of a span is in `attributes` or in `content`: the latter takes the long values (store.layout).
-SPANS = pl.Schema(
+SPANS = _schema(
     {
         "trace_id": pl.Binary,
         "span_id": pl.Binary,
@@ -76,7 +83,7 @@ SPANS = pl.Schema(
     }
 )
 
-LOGS = pl.Schema(
+LOGS = _schema(
     {
         "trace_id": pl.Binary,  # null where the record names none
         "span_id": pl.Binary,
@@ -102,7 +109,7 @@ LOGS = pl.Schema(
     }
 )
 
-TOOL_CALL = pl.Struct(
+TOOL_CALL: Any = pl.Struct(
     {
         "name": pl.String,
         "agent": pl.String,
@@ -120,7 +127,7 @@ TOOL_CALL = pl.Struct(
     }
 )
 
-LLM_CALL = pl.Struct(
+LLM_CALL: Any = pl.Struct(
     {
         "agent": pl.String,
         "request_model": pl.String,
@@ -134,7 +141,7 @@ LLM_CALL = pl.Struct(
     }
 )
 
-DELEGATION = pl.Struct(
+DELEGATION: Any = pl.Struct(
     {
         "from": pl.String,
         "to": pl.String,
@@ -145,7 +152,7 @@ DELEGATION = pl.Struct(
 )
 
 # One row per run: the run JSON of the contract, in columns, and what the report's quality section counts.
-RUNS = pl.Schema(
+RUNS = _schema(
     {
         "run_id": pl.String,
         "trace_ids": pl.List(pl.String),

@@ -20,7 +20,17 @@ from otelcov.runs.messages import to_json
 Pairs = dict[int, list[tuple[str, Any]]]
 
 # What instrumentations write where content capture is off: there was a value, and it is not known.
-REDACTED = ["__REDACTED__", "[REDACTED]", "<REDACTED>", "REDACTED", "<redacted>", "[redacted]", "***REDACTED***", "<scrubbed>", "[Scrubbed]"]
+REDACTED = [
+    "__REDACTED__",
+    "[REDACTED]",
+    "<REDACTED>",
+    "REDACTED",
+    "<redacted>",
+    "[redacted]",
+    "***REDACTED***",
+    "<scrubbed>",
+    "[Scrubbed]",
+]
 
 
 def key_values(lists: pl.Series) -> pl.DataFrame:
@@ -34,12 +44,19 @@ def key_values(lists: pl.Series) -> pl.DataFrame:
 def columns(lists: list[pl.Series], wanted: Collection[str], height: int) -> tuple[pl.DataFrame, dict[str, Pairs]]:
     """Text columns of the wanted keys that occur, and the pairs of each flattened family by row."""
     names = pl.Series("key", sorted(wanted), dtype=pl.String)
-    prefixes = [p for p in FAMILIES]
+    prefixes = list(FAMILIES)
     parts = []
     for series in lists:
         opened = key_values(series)
-        parts.append(opened.filter(pl.col("key").is_in(names.implode()) | pl.any_horizontal([pl.col("key").str.starts_with(p) for p in prefixes])))
-    pairs = pl.concat(parts).filter(~pl.col("string_value").is_in(REDACTED).fill_null(False)) if parts else pl.DataFrame()
+        parts.append(
+            opened.filter(
+                pl.col("key").is_in(names.implode())
+                | pl.any_horizontal([pl.col("key").str.starts_with(p) for p in prefixes])
+            )
+        )
+    pairs = (
+        pl.concat(parts).filter(~pl.col("string_value").is_in(REDACTED).fill_null(False)) if parts else pl.DataFrame()
+    )
     families: dict[str, Pairs] = {column: {} for column in FAMILIES.values()}
     if not pairs.height:
         return pl.select(_row=pl.int_range(height)), families
@@ -51,9 +68,13 @@ def columns(lists: list[pl.Series], wanted: Collection[str], height: int) -> tup
     for prefix, column in FAMILIES.items():
         some = flat.filter(pl.col("key").str.starts_with(prefix))
         family = families[column]
-        for row, key, value in zip(some["row"].to_list(), some["key"].str.slice(len(prefix)).to_list(), some["text"].to_list(), strict=True):
+        for row, key, value in zip(
+            some["row"].to_list(), some["key"].str.slice(len(prefix)).to_list(), some["text"].to_list(), strict=True
+        ):
             family.setdefault(row, []).append((key, value))
-    for (key,), group in frame.filter(pl.col("key").is_in(names.implode())).partition_by("key", as_dict=True, include_key=False).items():
+    for (key,), group in (
+        frame.filter(pl.col("key").is_in(names.implode())).partition_by("key", as_dict=True, include_key=False).items()
+    ):
         where = np.full(height, -1, dtype=np.int64)
         where[group["row"].to_numpy()] = np.arange(group.height)
         if group.height == height and (where == index).all():

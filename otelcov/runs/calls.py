@@ -20,7 +20,22 @@ from otelcov.runs.tree import Node, failure, same_step
 class ToolCall:
     """One call. `asked_by` is the model call whose answer holds the request; `nodes` are its spans, outermost first."""
 
-    __slots__ = ("agent", "answer", "arguments", "asked_by", "call_id", "delegates_to", "end", "evidence", "name", "nodes", "position", "result_of", "start", "turn")
+    __slots__ = (
+        "agent",
+        "answer",
+        "arguments",
+        "asked_by",
+        "call_id",
+        "delegates_to",
+        "end",
+        "evidence",
+        "name",
+        "nodes",
+        "position",
+        "result_of",
+        "start",
+        "turn",
+    )
 
     def __init__(self, name: str | None) -> None:
         self.name = name
@@ -74,7 +89,10 @@ def span_fact(nodes: list[Node], fact: str) -> Any:
     return next((v for n in nodes if (v := getattr(n.span, fact)) is not None and v != ""), None)
 
 
-_AROUND = re.compile(r"^(?:execute_tool|tool|Tool:|Function:|running tool:?)\s+|\.(?:__call__|acall|call|run|_run|arun|forward|invoke|ainvoke|tool|execute)$")
+_AROUND = re.compile(
+    r"^(?:execute_tool|tool|Tool:|Function:|running tool:?)\s+"
+    r"|\.(?:__call__|acall|call|run|_run|arun|forward|invoke|ainvoke|tool|execute)$"
+)
 
 
 def span_name(nodes: list[Node]) -> str | None:
@@ -191,10 +209,24 @@ def _answers(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[st
         for thread in threads.values():
             inputs = thread[0].inputs
             if inputs:
-                _match_results(thread[0], inputs, [c for c in calls if _open(c) and c.turn is not None and c.turn < thread[0].turn], calls, by_id)
+                _match_results(
+                    thread[0],
+                    inputs,
+                    [c for c in calls if _open(c) and c.turn is not None and c.turn < thread[0].turn],
+                    calls,
+                    by_id,
+                )
 
 
-def _read_history(mc: ModelCall, inputs: list[m.Message], thread: list[ModelCall], i: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]], blind: bool) -> None:
+def _read_history(
+    mc: ModelCall,
+    inputs: list[m.Message],
+    thread: list[ModelCall],
+    i: int,
+    calls: list[ToolCall],
+    by_id: dict[str, list[ToolCall]],
+    blind: bool,
+) -> None:
     if blind and not mc.gappy:
         before = len(thread[0].inputs or []) if i > 0 else len(inputs)
         answered = 0
@@ -221,7 +253,13 @@ def _read_history(mc: ModelCall, inputs: list[m.Message], thread: list[ModelCall
     _match_results(mc, inputs, waiting, calls, by_id)
 
 
-def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+def _match_results(
+    mc: ModelCall,
+    inputs: list[m.Message],
+    waiting: list[ToolCall],
+    calls: list[ToolCall],
+    by_id: dict[str, list[ToolCall]],
+) -> None:
     if not waiting:
         return
     open_calls = {id(c): c for c in waiting}
@@ -231,7 +269,14 @@ def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCal
             if result.id:
                 hit = next((c for c in by_id.get(result.id, ()) if id(c) in open_calls), None)
                 if hit is None and result.error is not None:  # the same answer told again, with its flag
-                    told = next((c for c in by_id.get(result.id, ()) if c.answer is not None and c.result_of is mc and c.answer.error is None), None)
+                    told = next(
+                        (
+                            c
+                            for c in by_id.get(result.id, ())
+                            if c.answer is not None and c.result_of is mc and c.answer.error is None
+                        ),
+                        None,
+                    )
                     if told is not None and told.answer is not None:
                         told.answer.error = result.error
                 if hit is not None:
@@ -241,7 +286,9 @@ def _match_results(mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCal
             else:
                 unkeyed.append(result)
     # Results without ids come in the order of the requests; the newest belong to the newest.
-    left = [c for c in open_calls.values() if not c.call_id or not by_id.get(c.call_id)] or [c for c in open_calls.values() if unkeyed]
+    left = [c for c in open_calls.values() if not c.call_id or not by_id.get(c.call_id)] or [
+        c for c in open_calls.values() if unkeyed
+    ]
     for call in reversed(left):
         for k in range(len(unkeyed) - 1, -1, -1):
             if unkeyed[k].name is None or same_name(unkeyed[k].name, call.name):
@@ -295,7 +342,11 @@ def _match(nodes: list[Node], call_id: str | None, spanless: dict[int, ToolCall]
     name, start, agent = span_name(nodes), nodes[0].start, nodes[0].agent
     if name is None:
         return None
-    candidates = [c for c in spanless.values() if same_name(c.name, name) and c.asked_by is not None and not (call_id and c.call_id and call_id != c.call_id)]
+    candidates = [
+        c
+        for c in spanless.values()
+        if same_name(c.name, name) and c.asked_by is not None and not (call_id and c.call_id and call_id != c.call_id)
+    ]
     if not candidates:
         return None
     ran, _ = m.arguments(span_fact(nodes, "arguments"))
@@ -304,7 +355,13 @@ def _match(nodes: list[Node], call_id: str | None, spanless: dict[int, ToolCall]
         assert c.asked_by is not None
         asked, _ = m.arguments(c.arguments)
         before = c.asked_by.end <= start + 1_000_000 or any(a is c.asked_by.node for a in nodes[0].ancestors())
-        return (before, agent is None or c.agent is None or c.agent == agent, c.turn or 0, ran is not None and asked == ran, -c.position)
+        return (
+            before,
+            agent is None or c.agent is None or c.agent == agent,
+            c.turn or 0,
+            ran is not None and asked == ran,
+            -c.position,
+        )
 
     best = max(candidates, key=rank)
     before, same_agent, *_ = rank(best)
@@ -315,7 +372,12 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
     """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
     cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
     above = {id(a) for a in call.nodes[0].ancestors()}
-    before = [mc for mc in model_calls if (mc.end <= call.start + 1_000_000 or id(mc.node) in above) and (mc.agent == call.agent or mc.agent is None or call.agent is None)]
+    before = [
+        mc
+        for mc in model_calls
+        if (mc.end <= call.start + 1_000_000 or id(mc.node) in above)
+        and (mc.agent == call.agent or mc.agent is None or call.agent is None)
+    ]
     if not before:
         return
     newest = max(before, key=lambda mc: mc.turn)
@@ -372,15 +434,26 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
             raw = _event_result(call.nodes)
         if raw is not None:
             value, flagged = m.result(raw)
-        if flagged is None and span_fact(call.nodes, "tool_error") is not None and str(span_fact(call.nodes, "tool_error")).lower() in ("true", "1"):
+        if (
+            flagged is None
+            and span_fact(call.nodes, "tool_error") is not None
+            and str(span_fact(call.nodes, "tool_error")).lower() in ("true", "1")
+        ):
             flagged = True
         failed = next((f for n in call.nodes if (f := failure(n)) is not None), None)
         if failed is not None:
-            out.status, out.error_kind, out.error_type, out.message = "error", "hard", _error_type(failed, call.nodes), failed[1]
+            out.status, out.error_kind, out.error_type, out.message = (
+                "error",
+                "hard",
+                _error_type(failed, call.nodes),
+                failed[1],
+            )
     flagged_by = flagged
     if call.answer is not None:
         seen, seen_flag = m.result(call.answer.content)
-        if value is None or (isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])):
+        if value is None or (
+            isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
+        ):
             value = seen
         if call.answer.error is not None:
             seen_flag = call.answer.error

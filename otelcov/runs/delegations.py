@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs import messages as m
@@ -19,9 +20,25 @@ from otelcov.runs.calls import ToolCall, span_fact
 from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node, placeholder
 
-TO = re.compile(r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$", re.I)
+TO = re.compile(
+    r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$",
+    re.I,
+)
 ASK = re.compile(r"^(?:ask|call|consult|invoke|run|query|use|talk_to|contact|dispatch|task)_(?P<to>\w+)$", re.I)
-BY_ARGUMENT = frozenset({"transfertoagent", "handofftoagent", "delegateworktocoworker", "askquestiontocoworker", "delegatetoagent", "handoff", "transferagent", "delegatetask", "sendmessagetoagent", "sendtask"})
+BY_ARGUMENT = frozenset(
+    {
+        "transfertoagent",
+        "handofftoagent",
+        "delegateworktocoworker",
+        "askquestiontocoworker",
+        "delegatetoagent",
+        "handoff",
+        "transferagent",
+        "delegatetask",
+        "sendmessagetoagent",
+        "sendtask",
+    }
+)
 _TARGETS = ("to_agent", "agent_name", "coworker", "agent", "target_agent", "recipient", "target", "name", "agentName")
 
 
@@ -96,16 +113,19 @@ def _is_workflow(node: Node) -> bool:
     return node.span.kind != AGENT
 
 
-def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set[int], model_calls: list[ModelCall]) -> Delegation | None:
+def _by_call(
+    call: ToolCall, nodes: list[Node], known: dict[str, str], used: set[int], model_calls: list[ModelCall]
+) -> Delegation | None:
     name = call.name or ""
     match = TO.match(name.replace("-", "_").replace(" ", "_"))
+    target: str | None
     if match is not None and match.group("back"):
         target = known.get(bare(match.group("to")))
         if target is not None or not call.nodes:
             call.delegates_to = target or match.group("to")
             return None  # giving control back is the end of a delegation
     form = "tool"
-    target: str | None = None
+    target = None
     found: Node | None = None
     if call.nodes:
         found = _agent_below(call.nodes[0], call.agent)
@@ -119,18 +139,31 @@ def _by_call(call: ToolCall, nodes: list[Node], known: dict[str, str], used: set
             target = str(told)
     squeezed = re.sub(r"[^a-z0-9]", "", name.lower())
     if target is None and squeezed in BY_ARGUMENT:
-        raw = call.arguments if call.arguments is not None else (span_fact(call.nodes, "arguments") if call.nodes else None)
+        raw = (
+            call.arguments
+            if call.arguments is not None
+            else (span_fact(call.nodes, "arguments") if call.nodes else None)
+        )
         said = _argument_target(raw)
-        explicit = squeezed in ("delegateworktocoworker", "askquestiontocoworker", "transfertoagent", "handofftoagent") or (squeezed == "handoff" and not known)
+        explicit = squeezed in (
+            "delegateworktocoworker",
+            "askquestiontocoworker",
+            "transfertoagent",
+            "handofftoagent",
+        ) or (squeezed == "handoff" and not known)
         if said is not None and (bare(said) in known or explicit):
             target = known.get(bare(said), said)
             form = "handoff" if squeezed in ("transfertoagent", "handofftoagent", "handoff") else "tool"
         elif said is None and squeezed in ("transfertoagent", "handofftoagent"):
-            following = next((n for n in nodes if n.own_agent and n.own_agent != call.agent and n.start >= call.start), None)
+            following = next(
+                (n for n in nodes if n.own_agent and n.own_agent != call.agent and n.start >= call.start), None
+            )
             if following is not None:
                 used.add(id(following))
             call.delegates_to = following.own_agent if following is not None and following.own_agent else ""
-            return Delegation(call.agent, call.delegates_to or None, "handoff", name, _status(call), call.start, call, following)
+            return Delegation(
+                call.agent, call.delegates_to or None, "handoff", name, _status(call), call.start, call, following
+            )
         elif said is None and squeezed in ("delegateworktocoworker", "askquestiontocoworker"):
             call.delegates_to = ""
             return Delegation(call.agent, None, "tool", name, _status(call), call.start, call)
@@ -213,14 +246,22 @@ def _agent_beside(call: ToolCall, nodes: list[Node]) -> Node | None:
 def _node_named(name: str, call: ToolCall, nodes: list[Node]) -> str | None:
     """A transfer's target as a node of a graph that works after it, where no agent is named at all."""
     for n in nodes:
-        if call.nodes and n.start >= call.start and n.kind == "chain" and bare(n.span.name) == bare(name) and any(x.kind == LLM for x in n.below()):
+        if (
+            call.nodes
+            and n.start >= call.start
+            and n.kind == "chain"
+            and bare(n.span.name) == bare(name)
+            and any(x.kind == LLM for x in n.below())
+        ):
             return n.span.name
     return None
 
 
 def _works_after(agent: str, call: ToolCall, model_calls: list[ModelCall]) -> bool:
     until = call.result_of.start if call.result_of is not None else None
-    return any(mc.agent == agent and mc.start >= call.start and (until is None or mc.start < until) for mc in model_calls)
+    return any(
+        mc.agent == agent and mc.start >= call.start and (until is None or mc.start < until) for mc in model_calls
+    )
 
 
 def _child_thread(call: ToolCall, model_calls: list[ModelCall]) -> bool:
@@ -228,10 +269,15 @@ def _child_thread(call: ToolCall, model_calls: list[ModelCall]) -> bool:
     if call.asked_by is None or call.result_of is None or call.nodes:
         return False
     between = [mc for mc in model_calls if call.asked_by.turn < mc.turn < call.result_of.turn]
-    return any(mc.inputs is None or not any(r.id == call.call_id and r.id for x in mc.inputs for r in x.requests) for mc in between)
+    return any(
+        mc.inputs is None or not any(r.id == call.call_id and r.id for x in mc.inputs for r in x.requests)
+        for mc in between
+    )
 
 
-def _handoffs(nodes: list[Node], calls: list[ToolCall], found: list[Delegation], known: dict[str, str], used: set[int]) -> list[Delegation]:
+def _handoffs(
+    nodes: list[Node], calls: list[ToolCall], found: list[Delegation], known: dict[str, str], used: set[int]
+) -> list[Delegation]:
     out = []
     for node in nodes:
         if node.kind != HANDOFF:
@@ -240,13 +286,50 @@ def _handoffs(nodes: list[Node], calls: list[ToolCall], found: list[Delegation],
         source = node.agent if placeholder(source) else source
         taken = None
         if target is None or placeholder(target):
-            taken = next((n for n in nodes if n.kind == AGENT and n.own_agent and n.own_agent != source and n.start >= node.start and id(n) not in used), None)
+            taken = next(
+                (
+                    n
+                    for n in nodes
+                    if n.kind == AGENT
+                    and n.own_agent
+                    and n.own_agent != source
+                    and n.start >= node.start
+                    and id(n) not in used
+                ),
+                None,
+            )
             target = taken.own_agent if taken is not None else None
-        same = next((d for d in found if d.source == source and (d.target == target or target is None) and d.node is None and d.call is not None and d.form == "handoff"), None)
+        same = next(
+            (
+                d
+                for d in found
+                if d.source == source
+                and (d.target == target or target is None)
+                and d.node is None
+                and d.call is not None
+                and d.form == "handoff"
+            ),
+            None,
+        )
         if same is not None and same.call is not None:
             same.node = node
             continue
-        asked = next((c for c in calls if c.delegates_to is None and c.agent == source and not c.nodes and (x := TO.match((c.name or "").replace("-", "_").replace(" ", "_"))) is not None and (target is None or bare(x.group("to")) == bare(target) or bare(x.group("to")).startswith(bare(target)))), None)
+        asked = next(
+            (
+                c
+                for c in calls
+                if c.delegates_to is None
+                and c.agent == source
+                and not c.nodes
+                and (x := TO.match((c.name or "").replace("-", "_").replace(" ", "_"))) is not None
+                and (
+                    target is None
+                    or bare(x.group("to")) == bare(target)
+                    or bare(x.group("to")).startswith(bare(target))
+                )
+            ),
+            None,
+        )
         if asked is not None:
             asked.delegates_to = target or ""
         if taken is not None:
@@ -255,7 +338,14 @@ def _handoffs(nodes: list[Node], calls: list[ToolCall], found: list[Delegation],
     return out
 
 
-def _nested(nodes: list[Node], calls: list[ToolCall], found: list[Delegation], workflows: set[str | None], steps: set[str | None], used: set[int]) -> list[Delegation]:
+def _nested(
+    nodes: list[Node],
+    calls: list[ToolCall],
+    found: list[Delegation],
+    workflows: set[str],
+    steps: set[str | None],
+    used: set[int],
+) -> list[Delegation]:
     told: dict[tuple[str | None, str | None], int] = {}
     for d in found:
         told[(d.source, d.target)] = told.get((d.source, d.target), 0) + 1
@@ -275,16 +365,32 @@ def _nested(nodes: list[Node], calls: list[ToolCall], found: list[Delegation], w
             told[pair] -= 1
             continue
         through_tool = next((a for a in node.ancestors() if a.kind == TOOL), None)
-        if through_tool is not None and above is not None and any(a is above for a in through_tool.ancestors()) and any(through_tool in c.nodes and c.delegates_to for c in calls):
+        if (
+            through_tool is not None
+            and above is not None
+            and any(a is above for a in through_tool.ancestors())
+            and any(through_tool in c.nodes and c.delegates_to for c in calls)
+        ):
             continue  # more of the same agent's work inside one call
         if above is not None and source not in steps:
             fans.setdefault(id(above), []).append(node)
         remote = above is not None and above.span.service != node.span.service
-        out.append(Delegation(source, node.own_agent, "remote" if remote else "nested" if above is not None else "handoff", None, "ok", node.start, None, node))
+        out.append(
+            Delegation(
+                source,
+                node.own_agent,
+                "remote" if remote else "nested" if above is not None else "handoff",
+                None,
+                "ok",
+                node.start,
+                None,
+                node,
+            )
+        )
     broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
     return [d for d in out if id(d.node) not in broadcast]
 
 
 def _overlap(group: list[Node]) -> bool:
     ordered = sorted(group, key=lambda n: n.start)
-    return any(b.start < a.end for a, b in zip(ordered, ordered[1:], strict=False))
+    return any(b.start < a.end for a, b in pairwise(ordered))

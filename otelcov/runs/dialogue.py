@@ -19,7 +19,7 @@ import polars as pl
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS
 from otelcov.runs import messages as m
-from otelcov.runs.assemble import _root
+from otelcov.runs.assemble import root_of
 from otelcov.runs.delegations import coworker_agents
 from otelcov.runs.fragments import Fragment, fragments
 from otelcov.runs.joining import join, joints, waits
@@ -110,7 +110,7 @@ def _add(found: dict[str, Dialogue], group: list[Fragment], config: Config) -> N
 
 def _dialogue(group: list[Fragment], config: Config) -> Dialogue:
     nodes = [n for f in group for n in f.nodes]
-    root = _root(group)
+    root = root_of(group)
     calls = sorted((c for f in group for c in f.calls), key=lambda c: (c.start, c.end, c.node.span.span_id))
     coworker_agents(nodes)
     for number, call in enumerate(calls):

@@ -17,7 +17,7 @@ _STEPS = (AGENT, LLM, TOOL, HANDOFF)
 class Fragment:
     """What one trace holds of one run. `loose` fragments are model calls without anything above them."""
 
-    __slots__ = ("calls", "end", "loose", "hidden", "nodes", "root", "start", "trace_id")
+    __slots__ = ("calls", "end", "hidden", "loose", "nodes", "root", "start", "trace_id")
 
     def __init__(self, trace: Trace, root: Node, nodes: list[Node]) -> None:
         self.trace_id, self.root, self.nodes = trace.trace_id, root, nodes
@@ -48,15 +48,25 @@ def fragments(trace: Trace) -> list[Fragment]:
 
 def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]:
     if len(tops) > 1:
-        entries = [_entries(root) for root, _ in tops]
+        openings = [_entries(root) for root, _ in tops]
         whole = [root for root, _ in tops if not root.orphan]
-        if len(whole) == len(tops) and all(len(e) == 1 and e[0].kind == AGENT for e in entries) and len({e[0].own_agent for e in entries}) == 1:
+        if (
+            len(whole) == len(tops)
+            and all(len(e) == 1 and e[0].kind == AGENT for e in openings)
+            and len({e[0].own_agent for e in openings}) == 1
+        ):
             return tops
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
     entries = _entries(root)
-    if entries == [root] or len(entries) < 2 or root.span.span_kind in (2, 5) or root.span.conversation or root.span.case:
+    if (
+        entries == [root]
+        or len(entries) < 2
+        or root.span.span_kind in (2, 5)
+        or root.span.conversation
+        or root.span.case
+    ):
         return tops
     names = {e.own_agent for e in entries}
     cases = {e.span.case for e in entries}

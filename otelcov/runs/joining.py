@@ -33,13 +33,18 @@ Unite = Callable[[Fragment, Fragment], None]
 class Joints:
     """What a batch of traces shows, before any tree is built, of where parts may meet."""
 
-    edges: list[tuple[int, bytes, bytes, bytes]] = field(default_factory=list)  # (start, trace, linked trace, linked span)
+    edges: list[tuple[int, bytes, bytes, bytes]] = field(
+        default_factory=list
+    )  # (start, trace, linked trace, linked span)
     ends: dict[bytes, int] = field(default_factory=dict)
     linked: set[bytes] = field(default_factory=set)
     hosted: set[str] = field(default_factory=set)  # bare names that a tool call seems to call an agent by
 
 
-_HOST = re.compile(r"(?:ask|consult|call|invoke|run|query|use|talk_to|contact|(?:delegate|transfer|handoff|hand_off|send|route)(?:_\w+?)??_to)_(\w+)", re.I)
+_HOST = re.compile(
+    r"(?:ask|consult|call|invoke|run|query|use|talk_to|contact|(?:delegate|transfer|handoff|hand_off|send|route)(?:_\w+?)??_to)_(\w+)",
+    re.I,
+)
 
 
 def joints(frame: pl.DataFrame) -> Joints:
@@ -52,18 +57,33 @@ def joints(frame: pl.DataFrame) -> Joints:
     links = (
         frame.lazy()
         .filter(pl.col("links").list.len() > 0)
-        .select("trace_id", "start_time_unix_nano", target=pl.col("links").list.eval(pl.element().struct.field("trace_id")), span=pl.col("links").list.eval(pl.element().struct.field("span_id")))
+        .select(
+            "trace_id",
+            "start_time_unix_nano",
+            target=pl.col("links").list.eval(pl.element().struct.field("trace_id")),
+            span=pl.col("links").list.eval(pl.element().struct.field("span_id")),
+        )
         .filter(pl.col("target").list.n_unique() == 1)  # a span that links many traces gathers them, it continues none
-        .select("trace_id", "start_time_unix_nano", target=pl.col("target").list.first(), span=pl.col("span").list.first())
+        .select(
+            "trace_id", "start_time_unix_nano", target=pl.col("target").list.first(), span=pl.col("span").list.first()
+        )
         .filter((pl.col("target") != pl.col("trace_id")) & pl.col("target").is_not_null())
         .unique()
         .collect()
     )
     if links.height:
         known = pl.concat([links["trace_id"], links["target"]]).unique()
-        times = frame.lazy().filter(pl.col("trace_id").is_in(known.implode())).group_by("trace_id").agg(pl.max_horizontal("end_time_unix_nano", "start_time_unix_nano").max().alias("end")).collect()
+        times = (
+            frame.lazy()
+            .filter(pl.col("trace_id").is_in(known.implode()))
+            .group_by("trace_id")
+            .agg(pl.max_horizontal("end_time_unix_nano", "start_time_unix_nano").max().alias("end"))
+            .collect()
+        )
         out.ends = dict(times.iter_rows())
-        out.edges = sorted((start or 0, trace, target, span) for trace, start, target, span in links.iter_rows() if target in out.ends)
+        out.edges = sorted(
+            (start or 0, trace, target, span) for trace, start, target, span in links.iter_rows() if target in out.ends
+        )
         out.linked = {t for _, trace, target, _ in out.edges for t in (trace, target)}
     return out
 
@@ -170,7 +190,14 @@ def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None
         for name, node in _hosts(p, where):
             hosts.setdefault(name, []).append((node, p))
     for name, guest in guests:
-        fitting = [(n, p) for n, p in hosts.get(name, ()) if p is not guest and n.start <= guest.start + _JITTER_NS and guest.end <= n.end + _JITTER_NS and n.span.service == guest.root.span.service]
+        fitting = [
+            (n, p)
+            for n, p in hosts.get(name, ())
+            if p is not guest
+            and n.start <= guest.start + _JITTER_NS
+            and guest.end <= n.end + _JITTER_NS
+            and n.span.service == guest.root.span.service
+        ]
         if not fitting:
             continue
         node, host = max(fitting, key=lambda x: (_said_to(x[0], guest), x[0].start))
@@ -185,7 +212,10 @@ def _said_to(node: Node, guest: Fragment) -> bool:
     words = next((x.text for c in guest.calls[:1] for x in c.inputs or [] if x.role == "user" and x.text), None)
     raw = node.span.arguments
     if raw is None:
-        raw = next((str(a.get("content")) for e, a in node.side.events.get(node.span.row, ()) if e == "gen_ai.tool.message"), None)
+        raw = next(
+            (str(a.get("content")) for e, a in node.side.events.get(node.span.row, ()) if e == "gen_ai.tool.message"),
+            None,
+        )
     return bool(words and raw and words.strip() in raw)
 
 
@@ -203,7 +233,11 @@ def _twins(loose: list[Fragment], unite: Unite) -> None:
             twin = answers.setdefault(answer, p)
         else:
             recent = last.setdefault(p.root.span.service, [])
-            fitting = [q for q in recent if q.end >= p.end and q.root.span.scope != p.root.span.scope and q.calls and not q.root.span.response_id]
+            fitting = [
+                q
+                for q in recent
+                if q.end >= p.end and q.root.span.scope != p.root.span.scope and q.calls and not q.root.span.response_id
+            ]
             twin = fitting[0] if len(fitting) == 1 else p
             last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
         if twin is p or twin is None or twin.root.span.scope == p.root.span.scope:
@@ -222,7 +256,9 @@ def _tail(call: ModelCall) -> tuple[list[str], list[m.Message]] | None:
     inputs = call.inputs
     if not inputs:
         return None
-    last = next((i for i in range(len(inputs) - 1, -1, -1) if inputs[i].role == "assistant" and inputs[i].requests), None)
+    last = next(
+        (i for i in range(len(inputs) - 1, -1, -1) if inputs[i].role == "assistant" and inputs[i].requests), None
+    )
     if last is None:
         return None
     after = inputs[last + 1 :]
@@ -263,7 +299,9 @@ def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
     return followers
 
 
-def _continued_text(p: Fragment, texts: dict[str | None, list[Fragment]], followers: dict[int, Fragment], unite: Unite) -> None:
+def _continued_text(
+    p: Fragment, texts: dict[str | None, list[Fragment]], followers: dict[int, Fragment], unite: Unite
+) -> None:
     """Prompts kept as plain text: one continues another if it begins with it and goes on with an id asked for there."""
     raw = p.calls[0].node.input_messages if p.calls else None
     if raw is None or raw[:1] in "[{":
@@ -271,7 +309,11 @@ def _continued_text(p: Fragment, texts: dict[str | None, list[Fragment]], follow
     open_ = texts.setdefault(p.root.span.service, [])
     for q in reversed(open_):
         before = q.calls[0].node.input_messages or ""
-        if len(raw) > len(before) and raw.startswith(before) and any(r.id and r.id in raw[len(before) :] for r in q.calls[-1].requests):
+        if (
+            len(raw) > len(before)
+            and raw.startswith(before)
+            and any(r.id and r.id in raw[len(before) :] for r in q.calls[-1].requests)
+        ):
             followers[id(q)] = p
             unite(q, p)
             open_.remove(q)
@@ -297,7 +339,13 @@ def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unit
         requests = p.calls[-1].requests
         lo, hi = bisect_left(starts, p.end), bisect_right(starts, after.start)
         for child in loose[lo:hi]:
-            if child is after or child is p or id(child) in continued or not child.calls or child.end > after.start + _JITTER_NS:
+            if (
+                child is after
+                or child is p
+                or id(child) in continued
+                or not child.calls
+                or child.end > after.start + _JITTER_NS
+            ):
                 continue
             if child.root.span.service == p.root.span.service and any(_calls_for(r, child) for r in requests):
                 unite(p, child)

@@ -12,7 +12,9 @@ from otelcov.ground.windows import ALL, Window
 from otelcov.runs.reconstruct import reconstruct
 
 
-def load(store: str, window: Window, selection: Selection, config: Config, now_ns: int) -> tuple[pl.DataFrame, dict[str, int | None]]:
+def load(
+    store: str, window: Window, selection: Selection, config: Config, now_ns: int
+) -> tuple[pl.DataFrame, dict[str, int | None]]:
     """The RUNS rows that start in the window, before any selection, and what only the store can count.
 
     Spans are read up to `max_run` beyond the window on both sides: a run's later spans, and the earlier ones that show

@@ -278,20 +278,29 @@ def _walk(value: Value, role: str, out: list[Message], depth: int) -> None:
             out[-1].finish_reason = _finish(value)
         return
     if isinstance(value.get("content"), dict) and "parts" in value["content"]:  # a Gemini candidate
-        _walk(value["content"] | {"finish_reason": value.get("finish_reason", value.get("finishReason"))}, role, out, depth + 1)
+        _walk(
+            value["content"] | {"finish_reason": value.get("finish_reason", value.get("finishReason"))},
+            role,
+            out,
+            depth + 1,
+        )
         return
     if _is_message(value):
         out.append(_message(value, role))
         return
     function = value.get("function")
-    if isinstance(function, dict) and "arguments" in function and "name" in function:  # a bare call; a definition has no arguments
+    if (
+        isinstance(function, dict) and "arguments" in function and "name" in function
+    ):  # a bare call; a definition has no arguments
         out.append(_message({"role": "assistant", "tool_calls": [value]}, role))
         return
     if "toolName" in value or ("toolCallId" in value and ("args" in value or "input" in value)):
         out.append(_message({"role": "assistant", "tool_calls": [value]}, role))
         return
     if value.get("type") in _CALL_TYPES or value.get("type") in _RESULT_TYPES:
-        out.append(_message({"role": "assistant" if value["type"] in _CALL_TYPES else "tool", "content": [value]}, role))
+        out.append(
+            _message({"role": "assistant" if value["type"] in _CALL_TYPES else "tool", "content": [value]}, role)
+        )
         return
     for key in _INSTRUCTIONS:
         if key in value and isinstance(value[key], (str, list)) and any(w in value for w in _WRAPPERS):
@@ -425,7 +434,14 @@ def _content(content: Value, m: Message, depth: int) -> None:
         told = content["tool_call_result"]
         origin = told.get("origin") if isinstance(told.get("origin"), dict) else {}
         error = told.get("error")
-        m.results.append(Result(_str(origin.get("id")), _str(origin.get("tool_name")), _plain(told.get("result")), error if isinstance(error, bool) else None))
+        m.results.append(
+            Result(
+                _str(origin.get("id")),
+                _str(origin.get("tool_name")),
+                _plain(told.get("result")),
+                error if isinstance(error, bool) else None,
+            )
+        )
         return
     if kind in _CALL_TYPES:
         request = _request(content)
@@ -457,7 +473,13 @@ def _request(call: Value) -> Request | None:
     body = function if isinstance(function, dict) else call
     if isinstance(body.get("function"), dict):
         body = body["function"]
-    name = body.get("name") or body.get("toolName") or body.get("tool_name") or body.get("function_name") or call.get("name")
+    name = (
+        body.get("name")
+        or body.get("toolName")
+        or body.get("tool_name")
+        or body.get("function_name")
+        or call.get("name")
+    )
     if not isinstance(name, str) or not name:
         return None
     arguments = None
@@ -525,7 +547,7 @@ _REPR = re.compile(r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunction
 
 def _with_reprs(m: Message) -> Message:
     """Some instrumentations put `repr(tool_call)` into a text part; read it back as the call it was."""
-    if m.text is None or "ToolCall(" not in m.text and "FunctionCall(" not in m.text:
+    if m.text is None or ("ToolCall(" not in m.text and "FunctionCall(" not in m.text):
         return m
     rest: list[str] = []
     position = 0
@@ -539,7 +561,9 @@ def _with_reprs(m: Message) -> Message:
         fields = _keywords(m.text[hit.start() : end + 1])
         if fields is None or not isinstance(fields.get("name"), str):
             return m
-        m.requests.append(Request(_str(fields.get("call_id") or fields.get("id")), fields["name"], fields.get("arguments")))
+        m.requests.append(
+            Request(_str(fields.get("call_id") or fields.get("id")), fields["name"], fields.get("arguments"))
+        )
         rest.append(m.text[position : hit.start()])
         position = end + 1
     if position:
@@ -644,7 +668,9 @@ def own_words(text: str | None) -> str | None:
     return hit.group(1).strip() if hit else text
 
 
-_ACTION = re.compile(r"^\s*\**Action\**\s*:\**\s*(?P<name>[^\n`]+?)\s*$\s*^\s*\**Action Input\**\s*:\**\s*(?P<input>.*)", re.M | re.S)
+_ACTION = re.compile(
+    r"^\s*\**Action\**\s*:\**\s*(?P<name>[^\n`]+?)\s*$\s*^\s*\**Action Input\**\s*:\**\s*(?P<input>.*)", re.M | re.S
+)
 _FINAL = re.compile(r"Final Answer\s*:\s*(.*)", re.S)
 _OBSERVATION = re.compile(r"^\s*Observation\s*:\s*", re.M)
 
@@ -704,7 +730,11 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
         return {k: v for k, v in value["kwargs"].items() if k != "ctx"}
     if keys == {"args", "kwargs"} and isinstance(value["kwargs"], dict) and not value["args"]:
         return value["kwargs"]
-    if keys >= {"name", "arguments"} and keys <= {"name", "arguments", "meta", "_meta", "task"} and isinstance(value["arguments"], dict):
+    if (
+        keys >= {"name", "arguments"}
+        and keys <= {"name", "arguments", "meta", "_meta", "task"}
+        and isinstance(value["arguments"], dict)
+    ):
         return value["arguments"]
     if keys >= {"name", "args", "type"} and value.get("type") == "tool_call" and isinstance(value["args"], dict):
         return value["args"]
@@ -721,7 +751,11 @@ def result(raw: Value) -> tuple[Value, bool | None]:
         value = parsed
     flagged: bool | None = None
     for _ in range(6):
-        if isinstance(value, list) and value and all(isinstance(v, dict) and ("text" in v or v.get("type") == "text") for v in value):
+        if (
+            isinstance(value, list)
+            and value
+            and all(isinstance(v, dict) and ("text" in v or v.get("type") == "text") for v in value)
+        ):
             plain = _plain(value)
             if isinstance(plain, str):
                 return plain, flagged
@@ -733,9 +767,8 @@ def result(raw: Value) -> tuple[Value, bool | None]:
         for key in ("isError", "is_error"):
             if isinstance(value.get(key), bool):
                 flagged = value[key]
-        if value.get("type") in ("tool", "ToolMessage") and value.get("status") in ("error", "success"):
-            flagged = value["status"] == "error"
-        elif "tool_call_id" in value and value.get("status") in ("error", "success"):
+        told = value.get("type") in ("tool", "ToolMessage") or "tool_call_id" in value
+        if told and value.get("status") in ("error", "success"):
             flagged = value["status"] == "error"
         if isinstance(value.get("data"), dict) and "content" in value["data"] and value.get("type"):
             value = value["data"]
@@ -749,7 +782,12 @@ def result(raw: Value) -> tuple[Value, bool | None]:
             value = _plain(value["blocks"])
         elif set(value) <= {"output", "kwargs", "outputs"} and "output" in value:
             value = value["output"]
-        elif isinstance(value.get("content"), list) and ("isError" in value or "is_error" in value or "structuredContent" in value or set(value) <= {"content", "meta", "_meta"}):
+        elif isinstance(value.get("content"), list) and (
+            "isError" in value
+            or "is_error" in value
+            or "structuredContent" in value
+            or set(value) <= {"content", "meta", "_meta"}
+        ):
             value = value["content"]
         elif "result" in value and ("is_error" in value or "isError" in value):
             value = value["result"]
@@ -766,5 +804,7 @@ def result_call_id(raw: str | None) -> str | None:
     """A tool call id hidden in a tool span's output or arguments (LangChain's ToolMessage, OpenLLMetry's kwargs)."""
     if not raw or "tool_call_id" not in raw:
         return None
-    hit = re.search(r"[\"']tool_call_id[\"']\s*:\s*[\"']([^\"']+)[\"']", raw) or re.search(r"tool_call_id='([^']+)'", raw)
+    hit = re.search(r"[\"']tool_call_id[\"']\s*:\s*[\"']([^\"']+)[\"']", raw) or re.search(
+        r"tool_call_id='([^']+)'", raw
+    )
     return hit.group(1) if hit else None

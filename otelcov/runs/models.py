@@ -23,13 +23,32 @@ _NOTHING = ("", "null", "[]", "{}", "None")
 
 
 OVERWRITTEN = "overwritten"
-"""Kind of a model span that stands for several calls, each of which wrote over the one before (ADK under OpenInference)."""
+"""Kind of a model span that stands for several calls, each written over the one before (ADK under OpenInference)."""
 
 
 class ModelCall:
     """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
 
-    __slots__ = ("_inputs", "_outputs", "agent", "context", "cut", "end", "error", "finish", "gappy", "input_tokens", "layers", "node", "output_tokens", "request_model", "response_model", "start", "text_react", "turn")
+    __slots__ = (
+        "_inputs",
+        "_outputs",
+        "agent",
+        "context",
+        "cut",
+        "end",
+        "error",
+        "finish",
+        "gappy",
+        "input_tokens",
+        "layers",
+        "node",
+        "output_tokens",
+        "request_model",
+        "response_model",
+        "start",
+        "text_react",
+        "turn",
+    )
 
     def __init__(self, node: Node, layers: list[Node]) -> None:
         self.node, self.layers = node, layers
@@ -41,15 +60,15 @@ class ModelCall:
         self.response_model = _first(spans, "response_model")
         self.input_tokens: int | None = _first(spans, "input_tokens")
         self.output_tokens: int | None = _first(spans, "output_tokens")
-        self.error = next((f for n in layers if (f := failure(n)) is not None), None)
+        self.error: tuple[str, str] | None = next((told for n in layers if (told := failure(n)) is not None), None)
         self.finish = next((f for s in spans if (f := finish_reason(s.finish)) is not None), None)
         self.cut = any(s.dropped for s in spans)
         self.turn = -1
         self.context: Any = None
         self.text_react = False
         self.gappy = False  # messages of the input were lost to the attribute limit
-        self._outputs: list[m.Message] | None | bool = False
-        self._inputs: list[m.Message] | None | bool = False
+        self._outputs: list[m.Message] | bool | None = False
+        self._inputs: list[m.Message] | bool | None = False
 
     @property
     def outputs(self) -> list[m.Message] | None:
@@ -68,7 +87,10 @@ class ModelCall:
     @property
     def google(self) -> bool:
         """Gemini says STOP for every answer, tool calls or not."""
-        return any(re.search("google|gemini|vertex", f"{n.span.scope} {n.span.request_model} {n.span.response_model}", re.I) for n in self.layers)
+        return any(
+            re.search("google|gemini|vertex", f"{n.span.scope} {n.span.request_model} {n.span.response_model}", re.I)
+            for n in self.layers
+        )
 
     @property
     def text(self) -> str | None:
@@ -147,7 +169,9 @@ class ModelCall:
                 if '"gen_ai.choice"' in raw:
                     value = m.parse_json(raw)
                     if isinstance(value, list):
-                        return m.messages([v for v in value if not (isinstance(v, dict) and v.get("event.name") == "gen_ai.choice")])
+                        return m.messages(
+                            [v for v in value if not (isinstance(v, dict) and v.get("event.name") == "gen_ai.choice")]
+                        )
                 found2 = _parsed(raw)
                 if found2 is not None:
                     return found2
@@ -156,19 +180,21 @@ class ModelCall:
     @property
     def truncated_input(self) -> bool:
         return any(
-            raw is not None and raw[:1] in "[{" and m.parse_json(raw) is None for raw in (n.input_messages for n in self.layers)
+            raw is not None and raw[:1] in "[{" and m.parse_json(raw) is None
+            for raw in (n.input_messages for n in self.layers)
         )
 
     @property
     def truncated_output(self) -> bool:
         return any(
-            s.output_messages is not None and s.output_messages[:1] in "[{" and m.parse_json(s.output_messages) is None for s in (n.span for n in self.layers)
+            s.output_messages is not None and s.output_messages[:1] in "[{" and m.parse_json(s.output_messages) is None
+            for s in (n.span for n in self.layers)
         )
 
 
 def _with_error_flags(flat: list[m.Message], raw: str | None) -> list[m.Message]:
     """Flattened messages lose `is_error`; the raw request beside them may have it."""
-    if raw and ('"error"' in raw or "rror" in raw and "is" in raw) and any(x.results for x in flat):
+    if raw and ('"error"' in raw or ("rror" in raw and "is" in raw)) and any(x.results for x in flat):
         flags = {r.id: r.error for x in _parsed(raw) or [] for r in x.results if r.id and r.error is not None}
         for x in flat:
             for r in x.results:
@@ -197,7 +223,8 @@ def _requests_on_span(layers: list[Node]) -> list[m.Request]:
 def _weight(found: list[m.Message]) -> tuple[int, int, int]:
     return (
         sum(len(o.requests) for o in found),
-        sum(1 for o in found for r in o.requests if r.arguments is not None) + sum(1 for o in found for r in o.requests if r.id),
+        sum(1 for o in found for r in o.requests if r.arguments is not None)
+        + sum(1 for o in found for r in o.requests if r.id),
         sum(o.text is not None for o in found),
     )
 
@@ -211,7 +238,7 @@ def finish_reason(raw: str | None) -> str | None:
     """The first of the finish reasons that an attribute holds."""
     if not raw:
         return None
-    value = m.parse_json(raw) if raw[:1] in "[\"" else raw
+    value = m.parse_json(raw) if raw[:1] in '["' else raw
     if isinstance(value, list):
         value = next((v for v in value if isinstance(v, str) and v), None)
     return value if isinstance(value, str) else None
@@ -224,7 +251,7 @@ def _parsed(raw: str | None) -> list[m.Message] | None:
     quick = m.semconv_messages(raw)
     if quick is not None:
         return quick or None
-    if raw[:1] in "[{\"":
+    if raw[:1] in '[{"':
         value = m.parse_value(raw)
         if value is None and raw[:1] != '"':
             return None if not raw.startswith("[[agent") else [m.Message("user", raw)]
@@ -238,7 +265,7 @@ def _answers(raw: str) -> list[m.Message]:
     quick = m.semconv_messages(raw)
     if quick is not None and all(x.role == "assistant" for x in quick):
         return quick
-    if raw[:1] in "[{\"":
+    if raw[:1] in '[{"':
         value = m.parse_value(raw)
         if value is None:
             return []

@@ -56,16 +56,18 @@ def _walk(value: Any, depth: int) -> set[str]:
         return set()
     if isinstance(value, str):
         inner = m.parse_json(value) if value[:1] in "[{" else None
-        return _walk(inner, depth + 1) if inner is not None else ({value} if re.fullmatch(r"[\w.\-/ ]{1,80}", value) and depth > 0 else set())
+        return (
+            _walk(inner, depth + 1)
+            if inner is not None
+            else ({value} if re.fullmatch(r"[\w.\-/ ]{1,80}", value) and depth > 0 else set())
+        )
     if isinstance(value, list):
         return {n for v in value for n in _walk(v, depth + 1)}
     if not isinstance(value, dict):
         return set()
     for key in ("tools", "function_tools", "functions", "function_declarations", "functionDeclarations", "toolSpec"):
         if isinstance(value.get(key), (list, dict)):
-            out = {n for n in _walk(value[key], depth + 1)}
-            rest = value.get("output_tools")
-            return out if not isinstance(rest, list) else out
+            return _walk(value[key], depth + 1)
     if isinstance(value.get("function"), dict):
         return _walk(value["function"], depth + 1)
     name = value.get("name") or value.get("toolName")
@@ -77,6 +79,10 @@ def _walk(value: Any, depth: int) -> set[str]:
             if inner:
                 return inner
     if value and all(isinstance(v, dict) for v in value.values()):  # name -> schema
-        described = [k for k, v in value.items() if isinstance(v, dict) and ("description" in v or "parameters" in v or "inputSchema" in v)]
+        described = [
+            k
+            for k, v in value.items()
+            if isinstance(v, dict) and ("description" in v or "parameters" in v or "inputSchema" in v)
+        ]
         return set(described)
     return set()

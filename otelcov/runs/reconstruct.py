@@ -13,17 +13,22 @@ from otelcov.ground.schemas import LOGS
 from otelcov.runs.assemble import assemble
 from otelcov.runs.fragments import Fragment, fragments
 from otelcov.runs.joining import join, joints, waits
-from otelcov.runs.rows import Columns
 from otelcov.runs.regular import regular
+from otelcov.runs.rows import Columns
 from otelcov.runs.spans import rows as spans_of
 from otelcov.runs.spans import table, traces
-from otelcov.runs.unknowns import told
 from otelcov.runs.tree import Trace, name_agents
+from otelcov.runs.unknowns import told
 
 BATCH = 20_000  # spans of whole traces that are Python objects at one time
 
 
-def reconstruct(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.DataFrame | None = None, config: Config | None = None, now_ns: int = 0) -> pl.DataFrame:
+def reconstruct(
+    spans: pl.LazyFrame | pl.DataFrame,
+    logs: pl.LazyFrame | pl.DataFrame | None = None,
+    config: Config | None = None,
+    now_ns: int = 0,
+) -> pl.DataFrame:
     """The runs of these spans (SPANS columns) and log records (LOGS columns): one RUNS row each, sorted by
     (start, run id). Spans must be unique by (trace id, span id)."""
     config = config or Config()
@@ -72,7 +77,9 @@ def _batches(frame: pl.DataFrame) -> list[pl.DataFrame]:
         return [frame] if frame.height else []
     parts = -(-frame.height // BATCH)
     bucket = frame["trace_id"].bin.slice(8, 4) if hasattr(pl.Series, "bin") else frame["trace_id"]
-    return frame.with_columns(_bucket=bucket.hash(0) % parts).partition_by("_bucket", include_key=False, maintain_order=False)
+    return frame.with_columns(_bucket=bucket.hash(0) % parts).partition_by(
+        "_bucket", include_key=False, maintain_order=False
+    )
 
 
 def run_json(row: dict[str, Any], sides: dict[str, str]) -> dict[str, Any]:

@@ -17,12 +17,15 @@ from typing import Any
 _BEGINS = re.compile(
     r"""\s*(?:
       [\w.]*(?:Error|Exception|Failure|Timeout)(?:\([^)]*\))?\s*(?::|$|-)     # Error: …, ValueError: …, HTTPError - …
-    | Error\s+(?:executing|running|calling|invoking|while|in|during|from|at|\d{3}|code|calling|occurred|processing|parsing|fetching|retrieving)\b
-    | (?:An?\s+|Unexpected\s+|Internal\s+|Fatal\s+|Unknown\s+)(?:\w+\s+)?(?:error|exception)\s+(?:occurred|happened|has|was|while|executing|running)\b
+    | Error\s+(?:executing|running|calling|invoking|while|in|during|from|at|\d{3}|code|occurred)\b
+    | Error\s+(?:processing|parsing|fetching|retrieving)\b
+    | (?:An?|Unexpected|Internal|Fatal|Unknown)\s+(?:\w+\s+)?(?:error|exception)
+      \s+(?:occurred|happened|has|was|while|executing|running)\b
     | I\s+encountered\s+an\s+error
     | Traceback\s+\(most\s+recent\s+call\s+last\)
     | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
-    | (?:Tool|Function)\s+\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found|is\s+not\s+(?:a\s+valid|available))
+    | (?:Tool|Function)\s+\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
+    | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
     | Failed\s+to\s+(?:execute|call|run|invoke)\b
     | Unknown\s+tool\b
     | \[?(?:ERROR|FAILED|FAILURE)\]?\s*[:\-]
@@ -44,7 +47,24 @@ def refused(value: Any) -> bool:
 
 
 _KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
-_BESIDE = {"status", "code", "message", "type", "detail", "details", "success", "ok", "error_type", "statusCode", "status_code", "traceback", "stack", "response", "result", "data"}
+_BESIDE = {
+    "status",
+    "code",
+    "message",
+    "type",
+    "detail",
+    "details",
+    "success",
+    "ok",
+    "error_type",
+    "statusCode",
+    "status_code",
+    "traceback",
+    "stack",
+    "response",
+    "result",
+    "data",
+}
 
 
 @lru_cache(maxsize=16)
@@ -52,7 +72,11 @@ def _extra(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{p})" for p in patterns)) if patterns else None
 
 
-_PLAIN = re.compile(r"\s*(?:Error|ERROR|FAILED|FAILURE)\s*[:\-](?!\s*[\w.]*(?:Error|Exception)\b)(?!.*(?:fix your mistakes|execut|while running))", re.S)
+_PLAIN = re.compile(
+    r"\s*(?:Error|ERROR|FAILED|FAILURE)\s*[:\-](?!\s*[\w.]*(?:Error|Exception)\b)"
+    r"(?!.*(?:fix your mistakes|execut|while running))",
+    re.S,
+)
 
 
 def plain(value: Any) -> bool:
@@ -75,8 +99,15 @@ def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ())
 def _object(value: dict[str, Any]) -> bool:
     for key in _KEYS:
         told = value.get(key)
-        if told and told is not True and set(value) - {key} <= _BESIDE and not any(value.get(k) for k in ("result", "data", "response")):
+        if (
+            told
+            and told is not True
+            and set(value) - {key} <= _BESIDE
+            and not any(value.get(k) for k in ("result", "data", "response"))
+        ):
             return True
         if told is True and key == "error":
             return True
-    return value.get("status") in ("error", "failed", "failure") and bool(value.get("message") or value.get("error") or len(value) == 1)
+    return value.get("status") in ("error", "failed", "failure") and bool(
+        value.get("message") or value.get("error") or len(value) == 1
+    )

@@ -15,10 +15,10 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from otelcov.dialects import base
-from otelcov.dialects.registry import facts, keys
 from otelcov.dialects.registry import dialects as all_dialects
-from otelcov.runs.boundaries import FORCED_SIGNS
+from otelcov.dialects.registry import facts, keys
 from otelcov.runs.attributes import any_value, columns, struct_value
+from otelcov.runs.boundaries import FORCED_SIGNS
 
 
 class Span(NamedTuple):
@@ -142,10 +142,16 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
             ),
             found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
                 input=pl.when(pl.col("kind") != base.LLM).then("input"),
-                output=pl.when((pl.col("kind") != base.LLM) | found["output_messages"].is_null() | (pl.col("output") != found["output_messages"])).then("output"),
+                output=pl.when(
+                    (pl.col("kind") != base.LLM)
+                    | found["output_messages"].is_null()
+                    | (pl.col("output") != found["output_messages"])
+                ).then("output"),
                 definitions=_codes(offered, side),
             ),
-            context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select("sampling"),
+            context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select(
+                "sampling"
+            ),
             found.select(*_lengths(), forced=pl.col("input_messages").str.contains_any(FORCED_SIGNS).fill_null(False)),
             pl.DataFrame({"row": pl.int_range(height, eager=True)}),
         ],
@@ -168,7 +174,12 @@ def _codes(texts: pl.Series, side: Side) -> pl.Series:
     """Texts that many spans repeat as their place in a list of distinct ones."""
     side.definitions = texts.unique(maintain_order=True).drop_nulls().to_list()
     places = pl.DataFrame({"text": pl.Series(side.definitions, dtype=pl.String)}).with_row_index("place")
-    return texts.rename("text").to_frame().join(places, on="text", how="left", maintain_order="left")["place"].cast(pl.Int64)
+    return (
+        texts.rename("text")
+        .to_frame()
+        .join(places, on="text", how="left", maintain_order="left")["place"]
+        .cast(pl.Int64)
+    )
 
 
 _LONG = ("input_messages", "output_messages", "input", "output", "arguments", "result", "definitions")
@@ -186,7 +197,10 @@ def _lengths() -> tuple[pl.Expr, pl.Expr]:
     """How long the content values of a span are, and how long those are that were cut."""
     lengths = [pl.col(c).str.len_chars().fill_null(0) for c in _LONG]
     broken = [
-        pl.when(_begins(c, "[", "{") & ~_ends(c, "]", "}", ")", "\n")).then(pl.col(c).str.len_chars()).otherwise(0).fill_null(0)
+        pl.when(_begins(c, "[", "{") & ~_ends(c, "]", "}", ")", "\n"))
+        .then(pl.col(c).str.len_chars())
+        .otherwise(0)
+        .fill_null(0)
         for c in _LONG
     ]
     return pl.max_horizontal(lengths).alias("longest"), pl.max_horizontal(broken).alias("cut")
@@ -202,7 +216,9 @@ def _cases(spans: pl.DataFrame, side: Side) -> None:
     for data in spans["resource"].unique().to_list():
         if data and b"case" in data:
             attributes = {kv.key: any_value(kv.value) for kv in Resource.FromString(data).attributes}
-            name = next((attributes[k] for k in ("test.case.name", "test.case.id", "otelcov.case") if k in attributes), None)
+            name = next(
+                (attributes[k] for k in ("test.case.name", "test.case.id", "otelcov.case") if k in attributes), None
+            )
             if name is not None:
                 cases[data] = str(name)
     if cases:
@@ -216,13 +232,18 @@ def _events(spans: pl.DataFrame, side: Side) -> None:
     if not rows.height:
         return
     opened = rows.explode("events").with_columns(name=pl.col("events").struct.field("name"))
-    telling = opened.filter((pl.col("name") == "exception") | pl.any_horizontal([pl.col("name").str.starts_with(p) for p in _EVENT_PREFIXES]))
+    telling = opened.filter(
+        (pl.col("name") == "exception")
+        | pl.any_horizontal([pl.col("name").str.starts_with(p) for p in _EVENT_PREFIXES])
+    )
     for row, event, name in telling.iter_rows():
         attributes = {kv["key"]: struct_value(kv) for kv in event["attributes"] or []}
         if name in _ABOUT:
             continue
         if name == "exception":
-            side.exceptions.setdefault(row, []).append((str(attributes.get("exception.type") or ""), str(attributes.get("exception.message") or "")))
+            side.exceptions.setdefault(row, []).append(
+                (str(attributes.get("exception.type") or ""), str(attributes.get("exception.message") or ""))
+            )
         else:
             side.events.setdefault(row, []).append((name, attributes))
 
@@ -250,7 +271,20 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
         number = attributes.get("gen_ai.message.index")
         time = r["time_unix_nano"] or r["observed_time_unix_nano"] or 0
         rank = 1 if name == "gen_ai.choice" else 0
-        records.append(((r["row"], rank, number if isinstance(number, int) else -1, time, repr(sorted(merged.items(), key=str))), r["row"], name, merged))
+        records.append(
+            (
+                (
+                    r["row"],
+                    rank,
+                    number if isinstance(number, int) else -1,
+                    time,
+                    repr(sorted(merged.items(), key=str)),
+                ),
+                r["row"],
+                name,
+                merged,
+            )
+        )
     for _, row, name, merged in sorted(records, key=lambda x: x[0]):
         side.events.setdefault(row, []).append((name, merged))
 

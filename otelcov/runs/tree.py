@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.spans import Side, Span
 
 # Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI).
-PLACEHOLDERS = frozenset({"openai agent", "agent", "unknown", "unknown agent", "unnamed", "unnamed_agent", "none", "null", "", "langgraph", "agent workflow", "default", "runnablesequence"})
+PLACEHOLDERS = frozenset(
+    {
+        "openai agent",
+        "agent",
+        "unknown",
+        "unknown agent",
+        "unnamed",
+        "unnamed_agent",
+        "none",
+        "null",
+        "",
+        "langgraph",
+        "agent workflow",
+        "default",
+        "runnablesequence",
+    }
+)
 
 USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
 """Attribute value lengths that people set: several values of exactly such a length were cut."""
@@ -22,7 +39,19 @@ CONTROL_FLOW = re.compile(
 class Node:
     """A span in its tree. `kind` and `agent` start as the dialects' answer and end as what the tree says."""
 
-    __slots__ = ("agent", "children", "end", "inherited", "kind", "orphan", "own_agent", "parent", "side", "span", "start")
+    __slots__ = (
+        "agent",
+        "children",
+        "end",
+        "inherited",
+        "kind",
+        "orphan",
+        "own_agent",
+        "parent",
+        "side",
+        "span",
+        "start",
+    )
 
     def __init__(self, span: Span, side: Side) -> None:
         self.span = span
@@ -161,7 +190,12 @@ def name_agents(trace: Trace) -> None:
             elif node.kind == CHAIN and node.parent is not None and node.parent.kind == TOOL and _called_by_name(node):
                 node.own_agent = above = node.span.name  # a graph that a tool named after it runs
                 from_span = True
-            elif node.kind == CHAIN and named and (entity := _ENTITY.sub("", node.span.name)) in named and entity != above:
+            elif (
+                node.kind == CHAIN
+                and named
+                and (entity := _ENTITY.sub("", node.span.name)) in named
+                and entity != above
+            ):
                 node.own_agent = above = entity  # a graph's node that bears the name of an agent of this trace
                 from_span = True
             elif stamp is not None and node.kind not in (HANDOFF, SETUP) and (not from_span or stamp in named):
@@ -179,12 +213,17 @@ def name_agents(trace: Trace) -> None:
 _TRANSFER = re.compile(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)
 
 
-_CALLS = re.compile(r"^(?:ask|consult|call|invoke|run|query|use|delegate|(?:delegate|transfer|handoff|send|route)_to)_(?:the_)?(\w+)$", re.I)
+_CALLS = re.compile(
+    r"^(?:ask|consult|call|invoke|run|query|use|delegate|(?:delegate|transfer|handoff|send|route)_to)_(?:the_)?(\w+)$",
+    re.I,
+)
 
 
 def _called_by_name(node: Node) -> bool:
     hit = _CALLS.match((node.parent.span.tool if node.parent is not None else None) or "")
-    return hit is not None and hit.group(1).lower() == node.span.name.lower() and any(n.kind == LLM for n in node.below())
+    return (
+        hit is not None and hit.group(1).lower() == node.span.name.lower() and any(n.kind == LLM for n in node.below())
+    )
 
 
 def _name_graph_nodes(trace: Trace) -> None:
@@ -193,7 +232,7 @@ def _name_graph_nodes(trace: Trace) -> None:
         if node.kind != TOOL or node.agent is not None or not (hit := _TRANSFER.match(node.span.tool or "")):
             continue
         path = node.ancestors()
-        for below, above in zip(path, path[1:], strict=False):
+        for below, above in pairwise(path):
             others = {c.own_agent for c in above.children if c is not below and c.own_agent}
             if hit.group(1) in others and below.kind == CHAIN:
                 name = _ENTITY.sub("", below.span.name)
@@ -211,7 +250,11 @@ def _inherited_errors(trace: Trace) -> None:
     said = {n.span.status_message: n for n in reversed(failed) if n.span.row in n.side.exceptions}
     for node in failed:
         first = said.get(node.span.status_message)
-        if first is None or node.span.row in node.side.exceptions or not (node.span.result or node.span.output_messages or node.span.output):
+        if (
+            first is None
+            or node.span.row in node.side.exceptions
+            or not (node.span.result or node.span.output_messages or node.span.output)
+        ):
             continue
         node.inherited = node.start >= first.start or first.kind == TOOL
 
@@ -240,7 +283,10 @@ def failure(node: Node) -> tuple[str, str] | None:
     thrown = exceptions(node)
     if span.status_code == 2 and not node.inherited and not control_flow(node):
         if thrown:
-            return (span.error_type or thrown[-1][0], "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]))
+            return (
+                span.error_type or thrown[-1][0],
+                "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]),
+            )
         return (span.error_type or "", "\n".join(t for t in (span.status_message, span.error_text) if t))
     if thrown and not control_flow(node):
         return thrown[-1][0], "\n".join(f"{t}: {m}" for t, m in thrown)
@@ -260,4 +306,20 @@ def same_step(node: Node, kind: str) -> Node | None:
     return None
 
 
-__all__ = ["AGENT", "CHAIN", "HANDOFF", "LLM", "OTHER", "SETUP", "TOOL", "Node", "Trace", "control_flow", "exceptions", "failure", "name_agents", "placeholder", "same_step"]
+__all__ = [
+    "AGENT",
+    "CHAIN",
+    "HANDOFF",
+    "LLM",
+    "OTHER",
+    "SETUP",
+    "TOOL",
+    "Node",
+    "Trace",
+    "control_flow",
+    "exceptions",
+    "failure",
+    "name_agents",
+    "placeholder",
+    "same_step",
+]

@@ -1,0 +1,252 @@
+"""How a run ended, and which of an agent's boundaries it ran into: rule table first (boundaries.py), then structure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
+from otelcov.runs import boundaries as b
+from otelcov.runs import messages as m
+from otelcov.runs.calls import Outcome, ToolCall
+from otelcov.runs.models import ModelCall
+from otelcov.runs.texts import ANSWERS
+from otelcov.runs.tree import Node, control_flow, exceptions, failure
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What is known of a run when its end is judged."""
+
+    root: Node
+    nodes: list[Node]
+    calls: list[ModelCall]  # by turn
+    tools: list[ToolCall]  # in canonical order, delegations left out
+    outcomes: list[Outcome]  # of the tools
+    visible: bool  # a tool call would have shown itself
+    input: str | None
+    output: str | None
+
+    @property
+    def last(self) -> ModelCall | None:
+        return self.calls[-1] if self.calls else None
+
+
+def status(run: Evidence) -> str:
+    """error: the root, or the agent in charge, failed, or the last model call did. ok: an answer, or a clean end."""
+    root, last = run.root, run.last
+    if failure(root) is not None and root.kind != TOOL:
+        return "error"
+    tops = [n for n in _top_agents(root) if n is not root] or [root]
+    ended = max(n.end for n in tops)
+    if any(failure(n) is not None and n.end >= ended for n in tops):
+        return "error"
+    if (last is not None and last.error is not None) or died_in_a_tool(run):
+        return "error"
+    if root.orphan and not (last is not None and last.text and not last.requests and not asks(last.finish)):
+        return "unknown"
+    if last is not None and root.kind == LLM:
+        if any(r.name not in ANSWERS for r in last.requests):
+            return "unknown"
+        if last.outputs is None and not final(last.finish):
+            return "unknown"
+    if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
+        return "error" if run.outcomes[0].status == "error" else "ok"
+    return "unknown" if not root.span.end and not run.calls else "ok"
+
+
+def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
+    """(boundaries seen, boundaries that cannot be judged here), both in the order of `boundaries.NAMES`."""
+    seen: set[str] = set()
+    unknown: set[str] = set()
+    _failures(run, seen)
+    _structure(run, seen)
+    if run.input is None:
+        unknown.add("empty_input")
+    elif not run.input.strip():
+        seen.add("empty_input")
+    _tools(run, seen, unknown)
+    _unseen(run, seen, unknown)
+    return sorted(seen, key=b.NAMES.index), sorted(unknown - seen, key=b.NAMES.index)
+
+
+def _failures(run: Evidence, seen: set[str]) -> None:
+    """What spans say failed. A run stopped by its step or cost limit has only that name."""
+    told = [
+        (n, f"{f[0]}: {f[1]}")
+        for n in run.nodes
+        if n.kind not in (TOOL, OTHER, SETUP) and (n.kind is not None or n.parent is None) and (f := failure(n))
+    ]
+    stopped = {limit for n, text in told if n.kind != LLM for limit in b.limits(text)}
+    for call in run.calls:
+        kind = b.FINISH.get((call.finish or "").lower().rsplit(".", 1)[-1])
+        if kind:
+            seen.add(kind)
+        if call.error is None:
+            continue
+        text = f"{call.error[0]}: {call.error[1]}"
+        if call.error[0].endswith("UsageLimitExceeded"):
+            stopped |= b.limits(text) - {"cost_limit"}
+        seen.add("error")
+        for name, pattern in (("timeout", b.TIMEOUT), ("rate_limit", b.RATE), ("content_filter", b.FILTER)):
+            if pattern.search(text):
+                seen.add(name)
+    seen |= stopped
+    if stopped:
+        return
+    for n, text in told:
+        if n.kind == LLM or control_flow(n):
+            continue
+        reached_the_top = n.parent is None or n.kind == AGENT or (exceptions(n) and _escapes(n))
+        if reached_the_top:
+            seen.add("error")
+            if b.TIMEOUT.search(text) and run.last is not None and run.last.error is not None:
+                seen.add("timeout")
+    if died_in_a_tool(run):
+        seen.add("error")
+
+
+def _structure(run: Evidence, seen: set[str]) -> None:
+    last = run.last
+    if last is None:
+        return
+    texts = (run.output, last.text if last.outputs else None)
+    if _forced(last) or any(t is not None and b.GAVE_UP.search(t) for t in texts) or _pending(run, seen):
+        seen.add("max_steps")
+
+
+def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
+    well = {t.name: i for i, (t, o) in enumerate(_done(run)) if o.status == "ok" and o.error_kind is None}
+    failed = [(i, t) for i, (t, o) in enumerate(_done(run)) if o.status == "error" or o.error_kind]
+    if failed:
+        seen.add("tool_failure")
+        if any(well.get(t.name, -1) > i for i, t in failed):
+            seen.add("tool_recovery")
+    elif not run.visible or any(o.status == "unknown" or (o.status == "ok" and o.result is None) for o in run.outcomes):
+        unknown |= {"tool_failure", "tool_recovery"}
+    equal = Counter(
+        m.to_json([t.name, o.arguments]) for t, o in _done(run) if o.arguments is not None and o.status != "requested"
+    )
+    if any(n >= 3 for n in equal.values()):
+        seen.add("repeated_call")
+    elif not run.visible or any(o.arguments is None for o in run.outcomes):
+        unknown.add("repeated_call")
+
+
+def _done(run: Evidence) -> list[tuple[ToolCall, Outcome]]:
+    return list(zip(run.tools, run.outcomes, strict=True))
+
+
+def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
+    """What could have happened without a trace of it here."""
+    last = run.last
+    if last is None:
+        unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
+    elif all(c.finish is None for c in run.calls):
+        unknown |= {"length", "content_filter"}
+    if run.root.orphan and run.root.kind != LLM:
+        unknown |= {"max_steps", "cost_limit", "error", "timeout"}
+    if seen & {"max_steps", "cost_limit"}:
+        return
+    framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
+    if not framed or last is None or (last.outputs is None and last.error is None) or last.inputs is None:
+        unknown |= {"max_steps", "cost_limit"}
+    if last is not None and last.requests and last.error is None:
+        unknown |= {"max_steps", "cost_limit"}
+    if not framed:
+        unknown.add("error")
+
+
+def died_in_a_tool(run: Evidence) -> bool:
+    """The newest answer asked for tools, one of them failed with an exception, and no model was asked again."""
+    if run.last is None or not run.last.requests:
+        return False
+    return any(o.error_kind == "hard" and t.asked_by is run.last for t, o in _done(run))
+
+
+def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
+    """The last model span holds the run's answer and asks for tools that ran inside it: it stands for several calls."""
+    last = run.last
+    if last is None or not last.requests or run.output is None or last.text != run.output or last.node is run.root:
+        return False
+    return any(last.node in nodes[0].ancestors() for nodes in executions)
+
+
+def asks(finish: str | None) -> bool:
+    """Does this finish reason say that tools were asked for?"""
+    return (finish or "").lower().replace("-", "_") in ("tool_call", "tool_calls", "tool_use", "function_call")
+
+
+_FINAL = ("stop", "end_turn", "length", "max_tokens", "content_filter", "stop_sequence", "completed", "final")
+
+
+def final(finish: str | None) -> bool:
+    """Does this finish reason say that no tool was asked for?"""
+    return (finish or "").lower() in _FINAL
+
+
+def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomplete: set[str]) -> bool:
+    """Would a tool call have shown itself in this run?"""
+    blind = [
+        c
+        for c in calls
+        if c.error is None and not c.requests and (c.outputs is None or c.text is None or asks(c.finish))
+    ]
+    for c in blind:
+        if c.truncated_output:
+            incomplete.add("truncated values")
+        elif c.cut:
+            incomplete.add("attributes dropped")
+    if executions:
+        return True
+    if not calls:
+        incomplete.add("no model call visible")
+        return False
+    doubtful = [c for c in blind if not final(c.finish) or (c.google and (c.finish or "").lower() == "stop")]
+    if not doubtful:
+        return True
+    incomplete.add("tool calls not visible")
+    return any(c.requests for c in calls)
+
+
+def _forced(last: ModelCall) -> bool:
+    """The framework told the model to stop: its order stands at the end of the last input."""
+    flat = any(n.span.row in n.side.families["flat_input"] for n in last.layers)
+    if not flat and not any(n.span.forced for n in last.layers):
+        return False
+    return any(x.text and b.FORCED.search(x.text) for x in (last.inputs or [])[-3:])
+
+
+def _pending(run: Evidence, seen: set[str]) -> bool:
+    """The run ended well on a request for tools: they ran, and no answer came after. Only where a root frames the run:
+    of model calls alone nobody can say that none is missing."""
+    last, root = run.last, run.root
+    if last is None or last.error is not None or seen & {"error", "cost_limit"} or root.orphan or root.kind == LLM:
+        return False
+    asked = [o for t, o in _done(run) if t.asked_by is last and t.name not in ANSWERS]
+    return bool(asked) and all(o.status != "error" for o in asked)
+
+
+def _escapes(node: Node) -> bool:
+    """Did a failure reach the top of its tree?"""
+    parent = node.parent
+    while parent is not None:
+        if parent.kind in (AGENT, CHAIN) and failure(parent) is not None:
+            parent = parent.parent
+            continue
+        return parent.kind not in (AGENT, CHAIN)
+    return True
+
+
+def _top_agents(root: Node) -> list[Node]:
+    """The agents in charge: the topmost agent spans, and those that took over from them (their siblings)."""
+    out, stack = [], [root]
+    while stack:
+        n = stack.pop()
+        if n.kind == AGENT and n.own_agent is not None:
+            out.append(n)
+            if n is not root:
+                continue
+        if n.kind not in (TOOL, LLM):
+            stack.extend(n.children)
+    return out

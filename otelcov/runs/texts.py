@@ -1,0 +1,200 @@
+"""What a run was asked and what it answered, as texts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM
+from otelcov.runs import messages as m
+from otelcov.runs.models import ModelCall
+from otelcov.runs.tree import Node
+
+# By these a framework has the model hand in its answer; they call nothing (smolagents, BeeAI; pydantic-ai, OpenAI).
+ANSWERS = ("final_answer", "final_result")
+
+
+def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
+    empty = False
+    for node in _front(root):
+        raw = node.span.input
+        if node.kind == LLM:
+            continue
+        empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
+        if raw:
+            quick = m.semconv_messages(raw)
+            if quick is not None and (limit is None or len(raw) < limit):
+                text = _last_user(quick)
+                if text is not None:
+                    return text
+                continue
+            value = m.parse_json(raw) if raw[:1] in "[{" else None
+            whole = m.messages(value) if isinstance(value, (list, dict)) else []
+            text = _last_user(whole) if any(x.role == "assistant" for x in whole) else _user_text(raw, limit)
+            if text is not None and not _object_repr(text):
+                return text
+        for name, attributes in node.side.events.get(node.span.row, ()):
+            if name == "gen_ai.user.message":
+                said = m.messages([{"role": "user", "content": _opened(attributes.get("content"))}])
+                if said and said[0].text is not None:
+                    return said[0].text
+    if calls:
+        first = calls[0]
+        inputs = first.inputs
+        if inputs is not None and not (limit is not None and first.truncated_input):
+            text = _last_user(inputs)
+            if text is None:
+                for layer in first.layers:
+                    text = text if text is not None else _user_text(layer.input_messages, limit)
+            if text is not None and (limit is None or len(text) < limit):
+                return text
+        if first.truncated_input:
+            incomplete.add("truncated values")
+        elif inputs is None and not empty:
+            incomplete.add("input not reported")
+    return "" if empty else None
+
+
+def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | None:
+    last = calls[-1] if calls else None
+    if last is not None and last.error is not None:
+        return None
+    pending = last is not None and any(r.name not in ANSWERS for r in last.requests)
+    front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.definitions != n.span.output]
+    for node in front:
+        if node is root:
+            text = _assistant_text(node.span.output, limit)
+            if text is not None and not _object_repr(text):
+                return text
+    if last is not None and not pending and last.text is not None:
+        text = last.text
+        if limit is None or (len(text) < limit and not last.truncated_output):
+            return m.final_answer(text)
+    for node in front:
+        text = _assistant_text(node.span.output, limit)
+        if text is not None and not _object_repr(text):
+            return text
+    return None
+
+
+def _user_text(raw: str | None, limit: int | None) -> str | None:
+    """What the user said, from an input attribute in any form."""
+    if raw is None or (limit is not None and len(raw) >= limit):
+        return None
+    if raw[:1] not in '[{"':
+        return raw
+    value = m.parse_json(raw)
+    if value is None:
+        return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
+    return _said(value)
+
+
+_WRAPPED = (
+    "request",
+    "task",
+    "query",
+    "question",
+    "prompt",
+    "input",
+    "message",
+    "user_input",
+    "user_prompt",
+    "new_message",
+    "text",
+    "content",
+    "topic",
+)
+
+
+def _said(value: Any, depth: int = 0) -> str | None:
+    if isinstance(value, str):
+        return value
+    if depth > 6:
+        return None
+    if isinstance(value, dict) and set(value) >= {"args", "kwargs"}:
+        if isinstance(value["kwargs"], dict) and value["kwargs"]:
+            return _said(value["kwargs"], depth + 1)
+        if isinstance(value["args"], list) and value["args"]:
+            return _said(value["args"][0], depth + 1)
+    if isinstance(value, dict) and not any(k in value for k in ("messages", "role", "parts", "lc")):
+        for key in _WRAPPED:
+            if key in value and isinstance(value[key], (str, dict, list)):
+                if isinstance(value[key], str):
+                    return (
+                        value[key]
+                        if value[key][:1] not in "[{" or m.parse_json(value[key]) is None
+                        else _said(m.parse_json(value[key]), depth + 1)
+                    )
+                found = _said(value[key], depth + 1)
+                if found is not None:
+                    return found
+        if "inputs" in value:
+            return _said(value["inputs"], depth + 1)
+        strings = [v for v in value.values() if isinstance(v, str)]
+        if len(value) == 1 and strings:
+            return strings[0]
+    if isinstance(value, list) and not value:
+        return None
+    found_messages = m.messages(value)
+    return _last_user(found_messages)
+
+
+def _last_user(found: list[m.Message]) -> str | None:
+    """The newest user message before the agent's first own answer of this run."""
+    for x in reversed(found):
+        if x.role == "user" and not x.results and x.text is not None:
+            return m.own_words(x.text)
+    return None
+
+
+def _opened(value: Any) -> Any:
+    parsed = m.parse_json(value) if isinstance(value, str) and value[:1] in "[{" else None
+    return value if parsed is None else parsed
+
+
+def _object_repr(text: str) -> bool:
+    return re.match(r"^<[\w.]+ (?:object|generator)[^>]* at 0x|^[A-Z]\w*\(\w+=.*\)$", text, re.S) is not None
+
+
+def _front(root: Node) -> list[Node]:
+    """The root and the containers right below it, down to the first agent with input: where a request is written."""
+    out, level = [root], [root]
+    for _ in range(5):
+        level = [c for n in level for c in n.children if c.kind in (AGENT, CHAIN) or c.kind is None]
+        out.extend(level[:8])
+    return out
+
+
+def _assistant_text(raw: str | None, limit: int | None) -> str | None:
+    if raw is None or (limit is not None and len(raw) >= limit):
+        return None
+    if raw[:1] not in '[{"':
+        return m.final_answer(raw)
+    value = m.parse_json(raw)
+    if value is None:
+        return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
+    if isinstance(value, str):
+        return m.final_answer(value)
+    if isinstance(value, dict):
+        for key in (
+            "raw",
+            "final_output",
+            "final_result",
+            "answer",
+            "output_text",
+            "result",
+            "output",
+            "response",
+            "content",
+            "text",
+            "message",
+        ):
+            if isinstance(value.get(key), str):
+                return m.final_answer(str(value[key]))
+    found = m.messages(value, "assistant")
+    for x in reversed(found):
+        if x.text is not None and x.role in ("assistant", "user") and not x.results:
+            return m.final_answer(x.text)
+        if x.requests:
+            return None
+    return None
