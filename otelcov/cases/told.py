@@ -62,6 +62,7 @@ def _turn(turn: TurnResult, found: CaseResult, judgement: Judgement) -> dict[str
     return {
         "turn": turn.number,
         "input": part.input,
+        "expects": turn.counts,
         "result": turn.result,
         "reason": turn.reason,
         "passed": sum(j.result == "pass" for j in turn.judged),

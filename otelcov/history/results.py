@@ -55,13 +55,14 @@ def rows(judgement: Judgement, suites: Mapping[str, str], now_ns: int) -> pl.Dat
         (found.case.name, turn.number, j.result, [c.name for c in j.checks if c.result == "fail"], j.row)
         for found in judgement.cases
         for turn in found.turns
+        if turn.counts
         for j in turn.judged
     ]
     unseen: list[tuple[Any, ...]] = [
         (found.case.name, turn.number, turn.result, [], None)
         for found in judgement.cases
         for turn in found.turns
-        if not turn.judged
+        if turn.counts and not turn.judged
     ]
     schema: dict[str, Any] = {
         "case": pl.String,

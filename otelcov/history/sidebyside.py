@@ -62,9 +62,7 @@ def side_by_side(
         "not_common": [_title(*key) for key in each.filter(pl.col("groups") < len(names)).select(_CASE).iter_rows()],
         "false_discovery_rate": FALSE_DISCOVERIES,
         "groups": groups,
-        "disagreements": sorted(
-            differ, key=lambda c: (min((t["p"] for t in c["tests"].values()), default=1), c["case"])
-        ),
+        "disagreements": sorted(differ, key=lambda c: (min(t["p"] for t in c["tests"].values()), c["case"])),
     }
 
 
@@ -113,7 +111,9 @@ def _case(key: tuple[Any, ...], same: pl.DataFrame, names: list[str]) -> dict[st
     }
 
 
-def _fisher(base: pl.DataFrame, other: pl.DataFrame) -> float:
+def _fisher(base: pl.DataFrame, other: pl.DataFrame) -> float | None:
+    if base.is_empty() or other.is_empty():
+        return None
     counts = [side.filter(pl.col("result") == result).height for side in (base, other) for result in ("pass", "fail")]
     return statistics.fisher(*counts)
 

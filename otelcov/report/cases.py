@@ -55,7 +55,8 @@ def _case(case: dict[str, Any]) -> list[RenderableType]:
         line = Text(f"  Turn {turn['turn']}: ", "dim").append(
             words.short(words.plain(turn["input"] or "…"), 50), "default"
         )
-        line.append("  ").append_text(_label(turn["result"]))
+        if turn["expects"] or turn["result"] != "pass":
+            line.append("  ").append_text(_label(turn["result"]))
         if turn["reason"] and turn["result"] != "pass":
             line.append(f"\n    {words.plain(turn['reason'])}")
         found += [line, *_failures(turn)]
@@ -170,6 +171,8 @@ def _markdown(result: dict[str, Any]) -> str:
     lines += ["| case | turn | result | runs | why |", "| --- | ---: | --- | ---: | --- |"]
     for case in result["cases"]:
         for turn in case["turns"]:
+            if not turn["expects"]:
+                continue
             why = turn["reason"] if turn["result"] != "pass" else None
             row = [case["name"], turn["turn"] or "", LABELS[turn["result"]].lower()]
             row += [f"{turn['passed']}/{turn['observed']}", why or ""]
@@ -207,6 +210,7 @@ def _junit(result: dict[str, Any]) -> str:
             for case in result["cases"]
             if case["kind"] == kind
             for turn in case["turns"]
+            if turn["expects"]
         ]
         suites.append((kind.replace("_", "-"), cases))
     return junit.suites("otelcov test", suites)

@@ -47,9 +47,9 @@ def trend(result: dict[str, Any], format: str, **options: Any) -> str:
             )
             lines_.add_row(figure, _trend_cell(first, figure), _trend_cell(last, figure), spark(values))
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    table.add_column(result["by"])
+    table.add_column(result["by"], overflow="fold")
     for title in ("runs", *FIGURES):
-        table.add_column(title, justify="right")
+        table.add_column(title, justify="right", min_width=max(5, *(len(word) for word in title.split())))
     for name, count, row in zip(names, counts, rows, strict=True):
         table.add_row(name, count, *row)
     return text.printed(Group(lines_, Text(""), table), **options)
@@ -92,9 +92,9 @@ def comparison(result: dict[str, Any], format: str, **options: Any) -> str:
         "passed",
         "pass rate",
         "latency p50",
-        "p95",
+        "latency p95",
         "tokens in",
-        "out",
+        "tokens out",
         "cost",
         "errors",
         "coverage",
@@ -106,10 +106,11 @@ def comparison(result: dict[str, Any], format: str, **options: Any) -> str:
         lines += [f"| {' | '.join(markdown.cell(part) for part in row)} |" for row in rows]
         return "\n".join([*lines, "", *(f"- {markdown.cell(line)}" for line in said)]) + "\n"
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    for number, title in enumerate(head):
-        table.add_column(title, justify="left" if number == 0 else "right")
+    table.add_column(head[0])
     for row in rows:
-        table.add_row(*(words.plain(part) for part in row))
+        table.add_column(words.plain(row[0]), justify="right", overflow="fold")
+    for number, title in enumerate(head[1:], 1):
+        table.add_row(title, *(words.plain(row[number]) for row in rows))
     return text.printed(Group(table, Text(""), Text("\n".join(words.plain(line) for line in said))), **options)
 
 
@@ -122,8 +123,8 @@ def _group(group: dict[str, Any]) -> list[str]:
         pass_rate(group["pass_rate"]),
         words.milliseconds(latency["p50"]),
         words.milliseconds(latency["p95"]),
-        words.number(group["input_tokens"]["mean"]),
-        words.number(group["output_tokens"]["mean"]),
+        _count(group["input_tokens"]["mean"]),
+        _count(group["output_tokens"]["mean"]),
         "unknown" if group["cost"] is None else f"{group['cost']:.5f}",
         words.number(group["errors"]),
         words.percent(group["coverage"]["overall"]),
@@ -156,7 +157,12 @@ def _trend_cell(group: dict[str, Any], figure: str) -> str:
         return "-"
     if figure in _SHARES:
         return words.percent(found)
-    return words.milliseconds(found) if figure.startswith("latency") else words.number(found)
+    return words.milliseconds(found) if figure.startswith("latency") else _count(found)
+
+
+def _count(value: float | None) -> str:
+    """Without decimals where they say nothing."""
+    return words.number(value if value is None or value < 100 else round(value))
 
 
 def _state(alert: dict[str, Any]) -> str:

@@ -125,3 +125,29 @@ def test_hostile_names_cannot_move_the_terminal(tmp_path: Path) -> None:
     assert code == 1
     assert "\x1b" not in told
     assert "\nPASS all" not in told
+
+
+def test_verdicts_are_held_against_what_was_recorded(tmp_path: Path) -> None:
+    recorded = [CASES[0] | {"recorded": 1.0}, CASES[1] | {"recorded": "fail"}]
+    runs = [request("find it", "search"), request("book it", "search", "book")]
+    _, told, _ = run_test(tmp_path, recorded, *runs)
+    assert "Verdict against what was recorded" in told
+    assert [line.split() for line in told.splitlines() if line.startswith("  case ")] == [
+        ["case", "passed", "1", "1"],
+        ["case", "failed", "0", "0"],
+    ]
+    assert "they agree on 50.0%" in told
+
+
+def test_turns_that_expect_nothing_only_carry_the_conversation_on(tmp_path: Path) -> None:
+    case = {
+        "name": "talk",
+        "turns": [{"input": "hello"}, {"input": "find it", "expected_tool_name": "search"}],
+    }
+    runs = [
+        request("hello", conversation="k", at=NOW - 10**12),
+        request("find it", "search", conversation="k", at=NOW - 10**12 + 10**9),
+    ]
+    code, told, _ = run_test(tmp_path, [case], *runs)
+    assert code == 0
+    assert "Turns Passed: 1/1" in told
