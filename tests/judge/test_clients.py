@@ -54,7 +54,7 @@ def test_anthropic_judges_too(tmp_path):
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            got.append((self.path, self.headers["x-api-key"], body))
+            got.append((self.path, dict(self.headers), body))
             answer = {
                 "id": "m1",
                 "type": "message",
@@ -91,5 +91,6 @@ def test_anthropic_judges_too(tmp_path):
         server.server_close()
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["metrics"][0]["value"] == 5.0
-    ((path, key, body),) = got
-    assert (path.partition("?")[0], key, body["model"]) == ("/v1/messages", "k", "claude-scripted")
+    ((path, headers, body),) = got
+    assert (path.partition("?")[0], body["model"]) == ("/v1/messages", "claude-scripted")
+    assert {"k", "Bearer k"} & set(headers.values())
