@@ -140,10 +140,9 @@ def spark(values: list[int]) -> str:
 def quality(snapshot: dict[str, Any]) -> list[str]:
     """What to know before trusting the numbers; empty when there is nothing to say."""
     q = snapshot["quality"]
-    said = [f"{n:,} runs incomplete: {plain(reason)}" for reason, n in q["incomplete_runs"].items()]
-    said += [
-        f"{n:,} spans of scope {plain(scope) or '(none)'} not explained" for scope, n in q["unexplained_spans"].items()
-    ]
+    said = [f"{_some(n, 'run')} incomplete: {plain(reason)}" for reason, n in q["incomplete_runs"].items()]
+    for scope, n in q["unexplained_spans"].items():
+        said.append(f"{_some(n, 'span')} of scope {plain(scope) or '(none)'} not explained")
     for key, words in (
         ("orphans", "spans whose parent never came"),
         ("dropped_attributes", "attributes dropped by the SDK"),
@@ -156,6 +155,10 @@ def quality(snapshot: dict[str, Any]) -> list[str]:
     if q["sampled"]:
         said.append(q["sampled"])
     return said
+
+
+def _some(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def _time(text: str | None) -> str | None:
