@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import LOGS
+from otelcov.ground.schemas import LOGS, RUNS
 from otelcov.runs.assemble import assemble
 from otelcov.runs.fragments import Fragment, fragments
-from otelcov.runs.joining import join, joints, waits
+from otelcov.runs.joining import Joints, join, joints, waits
 from otelcov.runs.regular import regular
 from otelcov.runs.rows import Columns
 from otelcov.runs.spans import rows as spans_of
@@ -45,10 +45,36 @@ def reconstruct(
 
 
 def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int) -> list[pl.DataFrame]:
+    where = joints(frame)
+    frames, waiting = _stage_one(frame, records, config, now_ns, where)
+    rows = Columns()
+    for group in join(waiting, where):
+        rows.add(assemble(group, config, now_ns))
+    return [*frames, rows.frame()]
+
+
+def stage_one(
+    frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints
+) -> tuple[pl.DataFrame, set[bytes]]:
+    """The runs of these whole traces that need no other, and the ids of the traces that may be parts of larger runs.
+
+    `where` knows the spans of all traces, of which these are some: so the work divides."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        frames, waiting = _stage_one(frame, records, config, now_ns, where)
+    finally:
+        if collecting:
+            gc.enable()
+    return told(pl.concat([RUNS.to_frame(), *frames])), {fragment.trace_id for fragment in waiting}
+
+
+def _stage_one(
+    frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints
+) -> tuple[list[pl.DataFrame], list[Fragment]]:
     rows = Columns()
     waiting: list[Fragment] = []
     frames: list[pl.DataFrame] = []
-    where = joints(frame)
     for part in _batches(frame):
         mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
         frame_, side = table(part, mine)
@@ -66,10 +92,7 @@ def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: in
                     rows.add(assemble([fragment], config, now_ns))
                 trace.release()
         frames.append(rows.frame())
-    for group in join(waiting, where):
-        rows.add(assemble(group, config, now_ns))
-    frames.append(rows.frame())
-    return frames
+    return frames, waiting
 
 
 def _batches(frame: pl.DataFrame) -> list[pl.DataFrame]:
@@ -125,4 +148,4 @@ def _call_json(call: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-__all__ = ["reconstruct", "run_json"]
+__all__ = ["reconstruct", "run_json", "stage_one"]
