@@ -248,6 +248,8 @@ class Case(Turn):
         """`3 of 5`"""
         if isinstance(value, str) and (found := re.fullmatch(r"\s*(\d+)\s+of\s+(\d+)\s*", value)):
             return {"at_least": int(found[1]), "of": int(found[2])}
+        if isinstance(value, str) and value not in ("all", "any"):
+            raise ValueError(f'must be all, any, "2 of 3" or {{at_least: 2, of: 3}}, got "{value}"')
         return value
 
     @model_validator(mode="after")

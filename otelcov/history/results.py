@@ -97,13 +97,14 @@ def read(store: str, window: Window | None = None) -> pl.DataFrame:
     found = table(store, "results")
     if found is None:
         return pl.DataFrame(schema=RESULTS)
-    frame = pl.DataFrame(pl.from_arrow(found.to_pyarrow_table())).select(RESULTS.names()).cast(RESULTS)
-    frame = frame.filter(pl.col("run_id").is_not_null())
-    start = pl.col("start_unix_nano")
+    inside: list[tuple[str, str, Any]] = []  # files that lie outside are not read
     if window is not None and window.since_ns is not None:
-        frame = frame.filter(start >= window.since_ns)
+        inside.append(("start_unix_nano", ">=", window.since_ns))
     if window is not None and window.until_ns is not None:
-        frame = frame.filter(start < window.until_ns)
+        inside.append(("start_unix_nano", "<", window.until_ns))
+    arrow = found.to_pyarrow_table(filters=inside or None)
+    frame = pl.DataFrame(pl.from_arrow(arrow)).select(RESULTS.names()).cast(RESULTS)
+    frame = frame.filter(pl.col("run_id").is_not_null())
     order = ["start_unix_nano", "run_id", "suite", "case", "turn", "judged_unix_nano"]
     return frame.sort(order).unique(["suite", "case", "turn", "run_id"], keep="last", maintain_order=True)
 
