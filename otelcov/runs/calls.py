@@ -126,21 +126,21 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     blind = any(mc.outputs is None and mc.error is None for mc in model_calls)
     if blind:  # requests themselves must be found in later inputs
         _answers(model_calls, calls, by_id)
-    spanless: dict[int, ToolCall] = {id(c): c for c in calls}
+    free = {id(c) for c in calls}
     rest = []
     ids = [span_call_id(nodes) for nodes in executions]
     strangers = not any(i in by_id for i in ids if i)  # the spans' ids are another namespace than the messages'
     for nodes, call_id in zip(executions, ids, strict=True):
-        hit = next((c for c in by_id.get(call_id, ()) if id(c) in spanless), None) if call_id else None
+        hit = next((c for c in by_id.get(call_id, ()) if id(c) in free), None) if call_id else None
         if hit is None:
             rest.append((nodes, call_id))
         else:
-            del spanless[id(hit)]
+            free.discard(id(hit))
             _attach(hit, nodes)
+    asked = _Asked([c for c in calls if id(c) in free]) if rest else None
     for nodes, call_id in rest:
-        hit = _match(nodes, None if strangers else call_id, spanless)
+        hit = asked.take(nodes, None if strangers else call_id) if asked is not None else None
         if hit is not None:
-            del spanless[id(hit)]
             _attach(hit, nodes)
             hit.call_id = hit.call_id or call_id
             continue
@@ -337,50 +337,62 @@ def _attach(call: ToolCall, nodes: list[Node]) -> None:
         call.name = span_name(nodes)
 
 
-def _match(nodes: list[Node], call_id: str | None, spanless: dict[int, ToolCall]) -> ToolCall | None:
-    """The request that this span most likely ran: same tool, the newest turn before it, equal arguments first."""
-    name, start, agent = span_name(nodes), nodes[0].start, nodes[0].agent
-    if name is None:
-        return None
-    candidates = [
-        c
-        for c in spanless.values()
-        if same_name(c.name, name) and c.asked_by is not None and not (call_id and c.call_id and call_id != c.call_id)
-    ]
-    if not candidates:
-        return None
-    ran, _ = m.arguments(span_fact(nodes, "arguments"))
+class _Asked:
+    """Requests that no span has been found for yet, by name, in the order of their turns."""
 
-    def rank(c: ToolCall) -> tuple[bool, bool, int, bool, int]:
-        assert c.asked_by is not None
-        asked, _ = m.arguments(c.arguments)
-        before = c.asked_by.end <= start + 1_000_000 or any(a is c.asked_by.node for a in nodes[0].ancestors())
-        return (
-            before,
-            agent is None or c.agent is None or c.agent == agent,
-            c.turn or 0,
-            ran is not None and asked == ran,
-            -c.position,
-        )
+    def __init__(self, calls: list[ToolCall]) -> None:
+        self._by_name: dict[str, list[ToolCall]] = {}
+        for c in calls:
+            if c.asked_by is not None and c.name is not None:
+                self._by_name.setdefault(_bare(c.name), []).append(c)
+        for some in self._by_name.values():
+            some.sort(key=lambda c: (c.turn or 0, c.position))
 
-    best = max(candidates, key=rank)
-    before, same_agent, *_ = rank(best)
-    return best if before and same_agent else None
+    def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
+        """The request that these spans most likely ran: same tool, newest turn before them, equal arguments first."""
+        name, start, agent = span_name(nodes), nodes[0].start + _JITTER_NS, nodes[0].agent
+        some = self._by_name.get(_bare(name)) if name else None
+        if not some:
+            return None
+        above = {id(a) for a in nodes[0].ancestors()}
+
+        def fits(c: ToolCall) -> bool:
+            before = c.asked_by is not None and (c.asked_by.end <= start or id(c.asked_by.node) in above)
+            known = agent is None or c.agent is None or c.agent == agent
+            return before and known and not (call_id and c.call_id and call_id != c.call_id)
+
+        at = next((i for i in range(len(some) - 1, -1, -1) if fits(some[i])), None)
+        if at is None:
+            return None
+        turn = some[at].turn
+        first = at
+        while first and some[first - 1].turn == turn:
+            first -= 1
+        equals = [i for i in range(first, at + 1) if fits(some[i])]
+        ran, _ = m.arguments(span_fact(nodes, "arguments"))
+        if ran is not None and len(equals) > 1:
+            equals = [i for i in equals if m.arguments(some[i].arguments)[0] == ran] or equals
+        return some.pop(equals[0])
+
+
+_JITTER_NS = 1_000_000  # clocks of one process may differ that much between its threads
 
 
 def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
     """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
     cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
     above = {id(a) for a in call.nodes[0].ancestors()}
-    before = [
-        mc
-        for mc in model_calls
-        if (mc.end <= call.start + 1_000_000 or id(mc.node) in above)
-        and (mc.agent == call.agent or mc.agent is None or call.agent is None)
-    ]
-    if not before:
+    newest = next(
+        (
+            mc
+            for mc in reversed(model_calls)
+            if (mc.end <= call.start + _JITTER_NS or id(mc.node) in above)
+            and (mc.agent == call.agent or mc.agent is None or call.agent is None)
+        ),
+        None,
+    )
+    if newest is None:
         return
-    newest = max(before, key=lambda mc: mc.turn)
     if newest.outputs is None or newest.cut or newest.truncated_output:
         call.turn = newest.turn
     else:

@@ -96,7 +96,9 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     workflows = {n.own_agent for n in nodes if n.own_agent and n.own_agent not in steps and _is_workflow(n)}
     known = {bare(a): a for a in sorted(agents - workflows)}
     used: set[int] = set()
-    out = [d for c in calls if (d := _by_call(c, nodes, known, used, model_calls)) is not None]
+    spans = [n for n in nodes if n.own_agent is not None]
+    scene = _Scene(nodes, spans, known, model_calls, used)
+    out = [d for c in calls if (d := _by_call(c, scene)) is not None]
     out += _handoffs(nodes, calls, out, known, used)
     out += _nested(nodes, calls, out, workflows, steps, used)
     out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
@@ -113,95 +115,129 @@ def _is_workflow(node: Node) -> bool:
     return node.span.kind != AGENT
 
 
-def _by_call(
-    call: ToolCall, nodes: list[Node], known: dict[str, str], used: set[int], model_calls: list[ModelCall]
-) -> Delegation | None:
-    name = call.name or ""
-    match = TO.match(name.replace("-", "_").replace(" ", "_"))
+@dataclass(slots=True)
+class _Scene:
+    """The run in which a call is looked at."""
+
+    nodes: list[Node]
+    agents: list[Node]  # spans that are agents'
+    known: dict[str, str]  # bare name -> agent
+    model_calls: list[ModelCall]
+    used: set[int]  # agent spans that a delegation was found for
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a rule found: the agent (None: a delegation to somebody unnamed), its span if it has one."""
+
     target: str | None
+    form: str
+    node: Node | None = None
+
+
+def _by_call(call: ToolCall, scene: _Scene) -> Delegation | None:
+    """The delegation that a tool call is, by the first rule that finds one."""
+    match = TO.match(_words(call))
     if match is not None and match.group("back"):
-        target = known.get(bare(match.group("to")))
+        target = scene.known.get(bare(match.group("to")))
         if target is not None or not call.nodes:
             call.delegates_to = target or match.group("to")
-            return None  # giving control back is the end of a delegation
-    form = "tool"
-    target = None
-    found: Node | None = None
-    if call.nodes:
-        found = _agent_below(call.nodes[0], call.agent)
+        return None  # giving control back is the end of a delegation
+    for rule in _RULES:
+        found = rule(call, scene)
         if found is None:
-            found = _agent_beside(call, nodes)
-        if found is not None:
-            target = found.own_agent or found.agent
-            used.add(id(found))
-        told = span_fact(call.nodes, "to_agent")
-        if told and not placeholder(str(told)):
-            target = str(told)
-    squeezed = re.sub(r"[^a-z0-9]", "", name.lower())
-    if target is None and squeezed in BY_ARGUMENT:
-        raw = (
-            call.arguments
-            if call.arguments is not None
-            else (span_fact(call.nodes, "arguments") if call.nodes else None)
-        )
-        said = _argument_target(raw)
-        explicit = squeezed in (
-            "delegateworktocoworker",
-            "askquestiontocoworker",
-            "transfertoagent",
-            "handofftoagent",
-        ) or (squeezed == "handoff" and not known)
-        if said is not None and (bare(said) in known or explicit):
-            target = known.get(bare(said), said)
-            form = "handoff" if squeezed in ("transfertoagent", "handofftoagent", "handoff") else "tool"
-        elif said is None and squeezed in ("transfertoagent", "handofftoagent"):
-            following = next(
-                (n for n in nodes if n.own_agent and n.own_agent != call.agent and n.start >= call.start), None
-            )
-            if following is not None:
-                used.add(id(following))
-            call.delegates_to = following.own_agent if following is not None and following.own_agent else ""
-            return Delegation(
-                call.agent, call.delegates_to or None, "handoff", name, _status(call), call.start, call, following
-            )
-        elif said is None and squeezed in ("delegateworktocoworker", "askquestiontocoworker"):
-            call.delegates_to = ""
-            return Delegation(call.agent, None, "tool", name, _status(call), call.start, call)
-    if target is None and match is not None:
-        target = known.get(bare(match.group("to")))
-        if target is not None and target != call.agent:
-            form = "handoff"
-        elif _child_thread(call, model_calls):
-            target = match.group("to")
-        else:
-            target = _node_named(match.group("to"), call, nodes)
-    if target is None and not call.nodes:
-        candidate = known.get(bare(name)) if bare(name) else None
-        if candidate is not None and candidate != call.agent and _works_after(candidate, call, model_calls):
-            target = candidate  # a managed agent is called by its own name
-    if target is None:
-        asked = ASK.match(name)
-        if asked is not None and not call.nodes:
-            candidate = known.get(bare(asked.group("to")))
-            if candidate is not None and candidate != call.agent and _works_after(candidate, call, model_calls):
-                target = candidate
-            elif candidate is None and _child_thread(call, model_calls) and call.agent is None and not known:
-                target = asked.group("to")
-    if target is None and call.nodes and _loop_below(call.nodes[0], match is not None or ASK.match(name) is not None):
-        named = match or ASK.match(name)
-        target = named.group("to") if named is not None else None
-        call.delegates_to = target or ""
-        return Delegation(call.agent, target, "tool", name, _status(call), call.start, call)
-    if target is None or (target == call.agent and found is None):
+            continue
+        if found.target == call.agent and found.node is None and found.target is not None:
+            return None
+        if found.node is not None:
+            scene.used.add(id(found.node))
+        call.delegates_to = found.target or ""
+        return Delegation(call.agent, found.target, found.form, call.name, _status(call), call.start, call, found.node)
+    return None
+
+
+def _words(call: ToolCall) -> str:
+    return (call.name or "").replace("-", "_").replace(" ", "_")
+
+
+def _work_seen(call: ToolCall, scene: _Scene) -> _Found | None:
+    """Another agent at work inside the call's span, or beside it in its time; or its attributes name the agent."""
+    if not call.nodes:
         return None
-    call.delegates_to = target
-    if form == "tool" and match is not None and found is None and call.nodes:
-        form = "handoff"
-    return Delegation(call.agent, target, form, name, _status(call), call.start, call, found)
+    node = _agent_below(call.nodes[0], call.agent) or _agent_beside(call, scene.agents)
+    told = span_fact(call.nodes, "to_agent")
+    if told and not placeholder(str(told)):
+        form = "tool" if node is not None or TO.match(_words(call)) is None else "handoff"
+        return _Found(str(told), form, node)
+    return None if node is None else _Found(node.own_agent or node.agent, "tool", node)
+
+
+_HANDS_OVER = ("transfertoagent", "handofftoagent", "handoff")
+_COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
+
+
+def _named_in_arguments(call: ToolCall, scene: _Scene) -> _Found | None:
+    """A tool that delegates by its very name; the agent is an argument or, where none is told, who comes next."""
+    name = re.sub(r"[^a-z0-9]", "", (call.name or "").lower())
+    if name not in BY_ARGUMENT:
+        return None
+    raw = call.arguments
+    if raw is None and call.nodes:
+        raw = span_fact(call.nodes, "arguments")
+    said = _argument_target(raw)
+    form = "handoff" if name in _HANDS_OVER else "tool"
+    if said is not None:
+        explicit = name in _COWORKER or name in _HANDS_OVER[:2] or (name == "handoff" and not scene.known)
+        return _Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
+    if name in _HANDS_OVER[:2]:
+        following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
+        return _Found(following.own_agent if following is not None else None, form, following)
+    return _Found(None, form) if name in _COWORKER else None
+
+
+def _named_by_tool(call: ToolCall, scene: _Scene) -> _Found | None:
+    """`transfer_to_x`: x is an agent of this run, a conversation of its own between request and result, or a node."""
+    match = TO.match(_words(call))
+    if match is None:
+        return None
+    target = scene.known.get(bare(match.group("to")))
+    if target is not None:
+        return _Found(target, "handoff")
+    if _child_thread(call, scene.model_calls):
+        return _Found(match.group("to"), "tool")
+    told = m.parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
+    if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
+        return _Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
+    node = _node_named(match.group("to"), call, scene.nodes)
+    return None if node is None else _Found(node, "handoff" if call.nodes else "tool")
+
+
+def _managed(call: ToolCall, scene: _Scene) -> _Found | None:
+    """A call without a span of its own that bears an agent's name, alone or after `ask_`: that agent worked then."""
+    if call.nodes:
+        return None
+    asked = ASK.match(call.name or "")
+    for name in (call.name or "", asked.group("to") if asked is not None else ""):
+        target = scene.known.get(bare(name)) if bare(name) else None
+        if target is not None and target != call.agent and _works_after(target, call, scene.model_calls):
+            return _Found(target, "tool")
+    if asked is not None and not scene.known and call.agent is None and _child_thread(call, scene.model_calls):
+        return _Found(asked.group("to"), "tool")
+    return None
+
+
+def _nameless(call: ToolCall, scene: _Scene) -> _Found | None:
+    """A model and tools at work inside a tool's span: an agent, though nobody named it."""
+    named = TO.match(_words(call)) or ASK.match(call.name or "")
+    if call.nodes and _loop_below(call.nodes[0], named is not None):
+        return _Found(named.group("to") if named is not None else None, "tool")
+    return None
+
+
+_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _nameless)
 
 
 def _loop_below(node: Node, says_so: bool) -> bool:
-    """A model and tools at work inside a tool's span: an agent, though nobody named it."""
     kinds = {n.kind for n in node.below() if n.own_agent is None}
     return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
 
@@ -222,16 +258,15 @@ def _agent_below(node: Node, caller: str | None) -> Node | None:
     return None
 
 
-def _agent_beside(call: ToolCall, nodes: list[Node]) -> Node | None:
+def _agent_beside(call: ToolCall, agents: list[Node]) -> Node | None:
     """An agent that ran within the tool's time under the same roof, though not below it."""
     node = call.nodes[0]
     if node.children and any(c.kind is not None for c in node.below()):
         return None
     roof = {id(a) for a in node.ancestors()}
-    for n in nodes:
+    for n in agents:
         if (
-            n.own_agent is not None
-            and n.own_agent != call.agent
+            n.own_agent != call.agent
             and n.kind == AGENT
             and n.start >= node.start
             and n.end <= node.end
