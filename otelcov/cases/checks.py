@@ -17,6 +17,8 @@ from otelcov.verdicts import matchers
 
 Result = Literal["pass", "fail", "no_data"]
 
+_ORDERS = 500  # of calls and delegations that are tried
+
 
 @dataclass(frozen=True)
 class Check:
@@ -94,16 +96,28 @@ def _calls(expected: Expected, run: dict[str, Any]) -> Iterator[Check]:
     made = None if listed is None else [Made.of(c) for c in listed]
     if made is not None and expected.agents:
         made = [m for m in made if m.agent in expected.agents]
+    delegations = run["delegating"] or []
     if expected.calls is not None:
-        yield _trajectory(expected.mode, expected.calls, made)
+        named = {call.name for call in expected.calls}
+        handed = [_handed(d) for d in delegations if d["tool"] in named]
+        yield _trajectory(expected.mode, expected.calls, made, handed)
     if expected.forbidden:
-        yield _forbidden(expected.forbidden, made, run["delegating"] or [])
+        yield _forbidden(expected.forbidden, made, [d["tool"] for d in delegations])
 
 
-def _trajectory(mode: str, asked: list[Asked], made: list[Made] | None) -> Check:
+def _handed(delegation: dict[str, Any]) -> Made:
+    """A delegation as the call of its tool, which a case may name; its arguments are not kept."""
+    return Made(delegation["tool"], delegation["from"], delegation["status"] or "unknown", False, None, None)
+
+
+def _trajectory(mode: str, asked: list[Asked], made: list[Made] | None, handed: list[Made]) -> Check:
     if made is None:
         return Check("trajectory", "no_data", "its spans cannot show tool calls")
-    verdict = trajectory.matches(mode, asked, made)
+    if handed:
+        verdict = _anywhere(mode, asked, made, handed)
+        made = [*made, *handed]
+    else:
+        verdict = trajectory.matches(mode, asked, made)
     soft = sum(m.soft for m in made)
     if verdict:
         return Check("trajectory", "pass", None, soft)
@@ -115,6 +129,17 @@ def _trajectory(mode: str, asked: list[Asked], made: list[Made] | None) -> Check
         return (reason if verdict is None else f"{mode}: {reason}"), rows
 
     return Check("trajectory", "no_data" if verdict is None else "fail", None, soft, compare)
+
+
+def _anywhere(mode: str, asked: list[Asked], made: list[Made], handed: list[Made]) -> bool | None:
+    """The verdict wherever among the calls the delegations took place: runs do not tell."""
+    orders = [made]
+    for call in handed:
+        orders = [[*order[:at], call, *order[at:]] for order in orders for at in range(len(order) + 1)]
+        if len(orders) > _ORDERS:
+            return None
+    verdicts = {trajectory.matches(mode, asked, order) for order in orders}
+    return verdicts.pop() if len(verdicts) == 1 else None
 
 
 def _told(row: Row) -> str:

@@ -40,7 +40,9 @@ def figures(runs: pl.DataFrame, config: Config) -> pl.DataFrame:
         "input",
         "output",
         calls=tools,
-        delegating=pl.col("delegations").list.eval(pl.element().struct.field("tool").drop_nulls()),
+        delegating=pl.col("delegations").list.eval(
+            pl.element().filter(pl.element().struct.field("tool").is_not_null())
+        ),
         start_unix_nano=start,
         latency_ms=pl.when(end >= start).then((end - start) / 1e6),
         input_tokens=_sum(llm, "input_tokens"),

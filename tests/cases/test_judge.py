@@ -70,6 +70,15 @@ def test_forbidden_calls_count_though_they_were_only_asked_for() -> None:
     assert verdict({"forbidden_tools": [exact]}, run("a")) == "pass"
 
 
+def test_a_tool_that_delegates_can_be_expected_where_its_place_does_not_matter() -> None:
+    handing = {"delegates": ["x->y:to_y"], "input": "hello"}
+    assert verdict(calls("to_y"), run(**handing)) == "pass"
+    assert verdict(calls("a", "to_y") | {"trajectory": "contains"}, run("a", **handing)) == "pass"
+    assert verdict(calls("a", "to_y") | {"trajectory": "exact"}, run("a", **handing)) == "no_data"
+    assert verdict(calls("b", "to_y") | {"trajectory": "exact"}, run("a", **handing)) == "fail"
+    assert verdict(calls("a"), run("a", **handing)) == "pass"
+
+
 @pytest.mark.parametrize(
     ("made", "expected", "result"),
     [
