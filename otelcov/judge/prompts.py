@@ -80,6 +80,7 @@ def turn_data(turn: Turn, max_text: int) -> dict[str, Any]:
         "agent_instructions": cut(turn.instructions, max_text),
         "offered_tools": list(turn.known_tools) if turn.known_tools is not None else None,
         "history": [_exchange(user, agent, max_text) for user, agent in turn.history],
+        "earlier_tool_calls": _calls(turn.earlier_calls, max_text // 8),
         "turn_index": turn.turn_index,
         "user_message": cut(turn.user_message, max_text),
         "tool_calls": _calls(turn.tool_calls, max_text),

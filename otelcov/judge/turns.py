@@ -57,6 +57,7 @@ class Turn:
     agent_message: str | None
     tool_calls: tuple[Call, ...] | None
     history: tuple[tuple[str | None, str | None], ...]  # (user message, agent message) of the turns before
+    earlier_calls: tuple[Call, ...]  # of the turns before: an answer may rest on what they returned
     goal: str | None
     knowledge: tuple[str, ...]
     instructions: str | None  # the system prompt
@@ -121,7 +122,7 @@ def _conversation(
     turns: list[Turn] = []
     for row in rows:
         dialogue = dialogues.get(row["run_id"])
-        for turn in _turns(row, dialogue, name, goal, knowledge, len(turns), history):
+        for turn in _turns(row, dialogue, name, goal, knowledge, turns, history):
             turns.append(turn)
             history.append((turn.user_message, turn.agent_message))
     last = dialogues.get(rows[-1]["run_id"])
@@ -144,7 +145,7 @@ def _turns(
     conversation: str,
     goal: str | None,
     knowledge: tuple[str, ...],
-    offset: int,
+    before: list[Turn],
     history: list[tuple[str | None, str | None]],
 ) -> list[Turn]:
     calls = [c for c in row["tool_calls"] or [] if not _played(c["agent"])]
@@ -156,6 +157,8 @@ def _turns(
     model_calls = row["llm_calls"] or []
     out: list[Turn] = []
     past = list(history)
+    called = [c for turn in before for c in turn.tool_calls or ()]
+    offset = len(before)
     for k in range(max(1, len(parts))):
         part = parts[k] if k < len(parts) else None
         alone = len(parts) <= 1
@@ -175,6 +178,7 @@ def _turns(
                 agent_message=answer,
                 tool_calls=tuple(_call(c) for c in mine) if visible else None,
                 history=tuple(past),
+                earlier_calls=tuple(called),
                 goal=goal,
                 knowledge=knowledge,
                 instructions=instructions,
@@ -193,6 +197,7 @@ def _turns(
             )
         )
         past.append((user, answer))
+        called += out[-1].tool_calls or ()
     return out
 
 

@@ -93,6 +93,7 @@ def test_a_metric_sees_goal_knowledge_instructions_history_and_tool_calls(tmp_pa
     with serving() as server:
         judge(store(tmp_path, turns), "--metric", "faithfulness", toml=toml, url=server.url)
     data = next(r.data for r in server.requests if r.data["user_message"] == "weather?")
+    assert data.pop("earlier_tool_calls") == []
     assert data == {
         "goal": "Know the weather",
         "knowledge": ["The store closes at 6pm"],
@@ -112,6 +113,15 @@ def test_a_metric_sees_goal_knowledge_instructions_history_and_tool_calls(tmp_pa
         ],
         "agent_message": "sunny",
     }
+
+
+def test_what_earlier_turns_found_out_is_shown(tmp_path):
+    found = Tool("get_weather", {"city": "Oslo"}, "sunny")
+    with serving() as server:
+        place = store(tmp_path, [Said("weather?", "let me look", [found]), Said("and?", "it is sunny")])
+        judge(place, "--metric", "faithfulness", url=server.url)
+    data = next(r.data for r in server.requests if r.data["user_message"] == "and?")
+    assert [(c["tool"], c["result"]) for c in data["earlier_tool_calls"]] == [("get_weather", "sunny")]
 
 
 def test_all_eight_metrics_run_by_default_and_a_subset_by_name(tmp_path):
