@@ -350,25 +350,28 @@ class _Asked:
 
     def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
         """The request that these spans most likely ran: same tool, newest turn before them, equal arguments first."""
-        name, start, agent = span_name(nodes), nodes[0].start + _JITTER_NS, nodes[0].agent
+        name, agent = span_name(nodes), nodes[0].agent
         some = self._by_name.get(_bare(name)) if name else None
         if not some:
             return None
         above = {id(a) for a in nodes[0].ancestors()}
 
-        def fits(c: ToolCall) -> bool:
+        def fits(c: ToolCall, start: int) -> bool:
             before = c.asked_by is not None and (c.asked_by.end <= start or id(c.asked_by.node) in above)
             known = agent is None or c.agent is None or c.agent == agent
             return before and known and not (call_id and c.call_id and call_id != c.call_id)
 
-        at = next((i for i in range(len(some) - 1, -1, -1) if fits(some[i])), None)
-        if at is None:
+        for start in (nodes[0].start, nodes[0].start + _JITTER_NS):
+            at = next((i for i in range(len(some) - 1, -1, -1) if fits(some[i], start)), None)
+            if at is not None:
+                break
+        else:
             return None
         turn = some[at].turn
         first = at
         while first and some[first - 1].turn == turn:
             first -= 1
-        equals = [i for i in range(first, at + 1) if fits(some[i])]
+        equals = [i for i in range(first, at + 1) if fits(some[i], start)]
         ran, _ = m.arguments(span_fact(nodes, "arguments"))
         if ran is not None and len(equals) > 1:
             equals = [i for i in equals if m.arguments(some[i].arguments)[0] == ran] or equals
@@ -385,8 +388,9 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
     newest = next(
         (
             mc
+            for start in (call.start, call.start + _JITTER_NS)
             for mc in reversed(model_calls)
-            if (mc.end <= call.start + _JITTER_NS or id(mc.node) in above)
+            if (mc.end <= start or id(mc.node) in above)
             and (mc.agent == call.agent or mc.agent is None or call.agent is None)
         ),
         None,
