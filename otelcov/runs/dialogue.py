@@ -21,13 +21,10 @@ from otelcov.ground.schemas import LOGS
 from otelcov.runs import messages as m
 from otelcov.runs.assemble import root_of
 from otelcov.runs.delegations import coworker_agents
-from otelcov.runs.fragments import Fragment, fragments
-from otelcov.runs.joining import join, joints, waits
+from otelcov.runs.fragments import Fragment
 from otelcov.runs.models import ModelCall
-from otelcov.runs.reconstruct import _batches
-from otelcov.runs.spans import rows as spans_of
-from otelcov.runs.spans import table, traces
-from otelcov.runs.tree import Node, Trace, name_agents
+from otelcov.runs.reconstruct import groups
+from otelcov.runs.tree import Node
 
 EVALUATION = "gen_ai.evaluation.result"
 # Agents that play the user (tau2, AG2 and others name them so): they ask, and are not judged.
@@ -84,28 +81,8 @@ def dialogues(
     config = config or Config()
     frame = spans.lazy().collect()
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
-    found: dict[str, Dialogue] = {}
-    waiting: list[Fragment] = []
-    where = joints(frame)
-    for part in _batches(frame):
-        mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
-        columns, side = table(part, mine)
-        for trace_spans in traces(spans_of(columns)):
-            trace = Trace(trace_spans, side)
-            name_agents(trace)
-            for fragment in fragments(trace):
-                if waits(fragment, where):
-                    waiting.append(fragment)
-                else:
-                    _add(found, [fragment], config)
-    for group in join(waiting, where):
-        _add(found, group, config)
-    return found
-
-
-def _add(found: dict[str, Dialogue], group: list[Fragment], config: Config) -> None:
-    dialogue = _dialogue(group, config)
-    found[dialogue.run_id] = dialogue
+    found = (_dialogue(group, config) for group in groups(frame, records))
+    return {dialogue.run_id: dialogue for dialogue in found}
 
 
 def _dialogue(group: list[Fragment], config: Config) -> Dialogue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -15,8 +16,8 @@ from otelcov.runs.fragments import Fragment, fragments
 from otelcov.runs.joining import Joints, join, joints, waits
 from otelcov.runs.regular import regular
 from otelcov.runs.rows import Columns
+from otelcov.runs.spans import Side, table, traces
 from otelcov.runs.spans import rows as spans_of
-from otelcov.runs.spans import table, traces
 from otelcov.runs.tree import Trace, name_agents
 from otelcov.runs.unknowns import told
 
@@ -81,10 +82,7 @@ def _stage_one(
         done, rest = regular(frame_, side, config, where)
         for row in done:
             rows.add(row)
-        for trace_spans in traces(spans_of(frame_.filter(pl.Series(rest)))):
-            trace = Trace(trace_spans, side)
-            name_agents(trace)
-            parts = fragments(trace)
+        for trace, parts in _trees(frame_.filter(pl.Series(rest)), side):
             if any(waits(fragment, where) for fragment in parts):
                 waiting.extend(parts)
             else:
@@ -93,6 +91,29 @@ def _stage_one(
                 trace.release()
         frames.append(rows.frame())
     return frames, waiting
+
+
+def groups(frame: pl.DataFrame, records: pl.DataFrame) -> Iterator[list[Fragment]]:
+    """The fragments of each run of these spans and log records, for who wants more of a run than its row."""
+    where = joints(frame)
+    waiting: list[Fragment] = []
+    for part in _batches(frame):
+        mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
+        for _, parts in _trees(*table(part, mine)):
+            for fragment in parts:
+                if waits(fragment, where):
+                    waiting.append(fragment)
+                else:
+                    yield [fragment]
+    yield from join(waiting, where)
+
+
+def _trees(columns: pl.DataFrame, side: Side) -> Iterator[tuple[Trace, list[Fragment]]]:
+    """Each trace of a span table with what it holds of runs."""
+    for spans in traces(spans_of(columns)):
+        trace = Trace(spans, side)
+        name_agents(trace)
+        yield trace, fragments(trace)
 
 
 def _batches(frame: pl.DataFrame) -> list[pl.DataFrame]:
