@@ -49,8 +49,8 @@ def prune(
 ) -> None:
     """Remove old spans, a trace or a conversation.
 
-    Retention goes by the start of the span. Erasure reaches the inbox, the tables and the files they no longer list;
-    it waits for a running collector to commit what its inbox still holds.
+    Retention goes by the start of the span. Erasure reaches the inbox, the tables, the files they no longer list, kept
+    results and judgements; it waits for a running collector to commit what its inbox still holds.
     """
     if older_than is None and not trace and not conversation:
         raise UsageError("Say what to remove: --older-than 30d, --trace ID or --conversation ID.")
@@ -62,7 +62,8 @@ def prune(
     if conversation:
         traces |= _of_conversations(store, inbox, conversation, config, windows.clock(now))
     if traces:
-        removed = upkeep.erase(store, traces, inbox)
+        runs = _runs_of(store, inbox, traces, config, windows.clock(now))
+        removed = upkeep.erase(store, traces, inbox, also=[lambda gone: _forget(store, gone, runs)])
         _tell(f"Erased {counted(len(traces), 'trace')}: {_rows(removed)}.")
     elif conversation:
         tables.open_(store)
@@ -86,6 +87,30 @@ def _of_conversations(store: str, inbox: Path | None, ids: list[str], config: Pa
     runs = reconstruct(rows.spans, rows.logs, load(config), now_ns)
     of_runs = runs.filter(pl.col("conversation_id").is_in(ids))["trace_ids"].explode().drop_nulls()
     return {bytes.fromhex(trace) for trace in of_runs} | conversations.traces_naming((rows.spans, rows.logs), ids)
+
+
+def _runs_of(store: str, inbox: Path | None, traces: set[bytes], config: Path | None, now_ns: int) -> set[str]:
+    """The ids of the runs that these traces hold: what kept results know them by."""
+    import polars as pl
+
+    from otelcov.ground.config import load
+    from otelcov.runs import reconstruct
+    from otelcov.store import scan
+
+    rows = scan.read(store, inbox=inbox)
+    inside = pl.col("trace_id").is_in(pl.Series(sorted(traces)).implode())
+    runs = reconstruct(rows.spans.filter(inside), rows.logs.filter(inside), load(config), now_ns)
+    return set(runs["run_id"])
+
+
+def _forget(store: str, traces: set[bytes], runs: set[str]) -> None:
+    """Erase what was kept of these traces: results of test cases, and judgements, whose reasons quote what was said."""
+    from otelcov.history import results
+    from otelcov.judge import kept
+
+    results.forget(store, runs)
+    if "://" not in store:
+        kept.forget(Path(store) / "judge", (trace.hex() for trace in traces))
 
 
 def _trace_id(text: str) -> bytes:

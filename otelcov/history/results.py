@@ -7,7 +7,7 @@ No content is kept: names, ids, verdicts and figures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +107,16 @@ def read(store: str, window: Window | None = None) -> pl.DataFrame:
     frame = frame.filter(pl.col("run_id").is_not_null())
     order = ["start_unix_nano", "run_id", "suite", "case", "turn", "judged_unix_nano"]
     return frame.sort(order).unique(["suite", "case", "turn", "run_id"], keep="last", maintain_order=True)
+
+
+def forget(store: str, runs: Collection[str]) -> None:
+    """Erase the results of these runs, and the files that held them."""
+    found = table(store, "results")
+    if found is None or not runs:
+        return
+    listed = ", ".join(f"'{run_id}'" for run_id in sorted(runs))
+    found.delete(f"run_id IN ({listed})")
+    found.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
 
 
 def chosen(results: pl.DataFrame, selection: Selection, config: Config) -> pl.DataFrame:

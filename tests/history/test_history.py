@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from otelcov.history import results
 from otelcov.history.alerts import step
 from tests.history.traffic import AT, DAY, NOW, otelcov, request, store
 
@@ -312,3 +313,17 @@ def test_one_model_alone_is_3_and_an_unknown_way_is_2(tmp_path: Path, cases: str
     assert otelcov("compare", cases, "--store", where, "--now", AT)[0] == 3
     assert otelcov("compare", cases, "--by", "modle", "--store", where, "--now", AT)[0] == 2
     assert otelcov("compare", cases, "--baseline", "x", "--store", where, "--now", AT)[0] == 2
+
+
+def test_an_erased_trace_leaves_no_kept_result(tmp_path: Path, cases: str) -> None:
+    where = three_days(tmp_path)
+    assert otelcov("test", cases, "--store", where, "--now", AT, "--since", "30d")[0] == 1
+    _, lines, _ = otelcov("runs", "--store", where, "--since", "all", "--format", "jsonl")
+    (gone, *_) = (json.loads(line) for line in lines.splitlines())
+    held = {
+        path for path in (Path(where) / "results").rglob("*.parquet") if gone["run_id"].encode() in path.read_bytes()
+    }
+    assert gone["run_id"] in set(results.read(where)["run_id"])
+    assert otelcov("prune", "--store", where, "--trace", gone["trace_ids"][0])[0] == 0
+    assert gone["run_id"] not in set(results.read(where)["run_id"])
+    assert not any(path.exists() for path in held)
