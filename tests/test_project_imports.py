@@ -21,6 +21,7 @@ ORDER = (
     {"cases", "judge"},
     {"history"},
     {"engine"},
+    {"sums"},
     {"report"},
     {"cli", "pytest_plugin"},
 )

@@ -58,6 +58,7 @@ def prune(
 
     from otelcov.ground import windows
     from otelcov.store import tables, upkeep
+    from otelcov.sums.erase import forget
 
     if conversation:
         traces |= _of_conversations(store, inbox, conversation, config, windows.clock(now))
@@ -71,6 +72,7 @@ def prune(
     if older_than is not None:
         cutoff = windows.moment(older_than, windows.clock(now))
         removed = upkeep.drop_before(store, cutoff)
+        forget(store)
         hour = windows.iso(cutoff // windows.duration("1h") * windows.duration("1h"))
         _tell(f"Removed {_rows(removed)} from before {hour}.")
 

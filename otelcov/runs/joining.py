@@ -361,3 +361,15 @@ def _calls_for(request: m.Request, child: Fragment) -> bool:
         if said.strip():
             return said.strip() in words or words.strip() in said
     return (TO.match(name) or ASK.match(name)) is not None
+
+
+def called_agents(spans: pl.DataFrame) -> list[tuple[str, int, int]]:
+    """(bare name, start, end) of the spans (SPANS columns) that seem to call an agent and have nothing below them."""
+    above = spans.select("trace_id", span_id="parent_span_id").drop_nulls()
+    last = spans.join(above, on=["trace_id", "span_id"], how="anti")
+    found = []
+    for name, start, end in last.select("name", "start_time_unix_nano", "end_time_unix_nano").iter_rows():
+        hit = _HOST.search(name or "")
+        if hit is not None:
+            found.append((bare(hit.group(1)), (start or 0) - _JITTER_NS, end or start or 0))
+    return found

@@ -18,7 +18,7 @@ from otelcov.runs.reconstruct import stage_one
 from otelcov.store import duplicates, partitions, pieces
 from otelcov.store.partitions import HOUR_NS
 
-PART = 100_000  # spans, so that a worker stays below half a gigabyte
+PART = 60_000  # spans, so that a worker stays below half a gigabyte
 
 _LIGHT = ("trace_id", "name", "start_time_unix_nano", "end_time_unix_nano", "links")
 TRACES = pl.Schema(
@@ -54,6 +54,7 @@ class Look:
 class Survey:
     traces: pl.DataFrame  # TRACES
     where: Joints
+    linked: pl.Series  # traces that spans link to
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,9 @@ def survey(look: Look, each: Mapper, traces: pl.Series | None = None, more: Iter
         pl.col("start", "first").min(), pl.col("last", "end").max(), pl.col("spans").sum(), pl.col("outside").any()
     )
     merged = merged.select(TRACES.names()).sort("first", "trace_id")
-    return Survey(merged, _where(merged, found))
+    links = [frame["links"].explode().struct.field("trace_id") for _, frame, _ in found if frame.height]
+    linked = pl.concat([pl.Series("trace_id", [], pl.Binary), *(s.rename("trace_id") for s in links)])
+    return Survey(merged, _where(merged, found), linked.drop_nulls().unique())
 
 
 def parts(look: Look, traces: pl.DataFrame, spans: int = PART) -> list[Part]:
@@ -99,17 +102,21 @@ def parts(look: Look, traces: pl.DataFrame, spans: int = PART) -> list[Part]:
             part = part.drop("hour", "part")
             first, last = int(part["first"].min()), int(part["last"].max())  # type: ignore[arg-type]
             far = bool(part["outside"].any())
-            bounds = (None, None) if far else (first, last)
-            log_bounds = (None, None) if far else (first - HOUR_NS, int(part["end"].max()) + HOUR_NS)  # type: ignore[arg-type]
-            near = replace(
-                look, spans=_among(look.spans, *bounds, far), logs=_among(look.logs, *log_bounds, outside=True)
+            near = (
+                look
+                if far
+                else replace(
+                    look,
+                    spans=_among(look.spans, first, last, outside=False),
+                    logs=_among(look.logs, first - HOUR_NS, int(part["end"].max()) + HOUR_NS, outside=True),  # type: ignore[arg-type]
+                )
             )
             out.append(Part(near, part))
     return out
 
 
-def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """SPANS of a part, each once, its LOGS, and what was odd among the spans."""
+def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The spans and the log records of a part, copies and all."""
     look, traces = part.look, part.traces
     frames = [pieces.empty_rows("spans")]
     for files in look.spans.partition_by("hour") if look.spans.height else []:
@@ -125,7 +132,7 @@ def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         if some.height:
             kept = here & pieces.of_traces("spans", some["trace_id"])
             frames.append(pieces.rows(look.spans_url, "spans", files["path"], kept).collect())
-    return each_once(pl.concat(frames), _logs(look, traces["trace_id"]))
+    return pl.concat(frames), _logs(look, traces["trace_id"])
 
 
 def each_once(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -140,7 +147,7 @@ def each_once(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, pl
 
 
 def reconstructed(part: Part, where: Joints, config: Config, now_ns: int) -> Done:
-    spans, logs, odd = rows_of(part)
+    spans, logs, odd = each_once(*rows_of(part))
     runs, waiting = stage_one(spans, logs, config, now_ns, where)
     return Done(runs, waiting, odd)
 
@@ -183,7 +190,7 @@ def _where(traces: pl.DataFrame, found: list[tuple[pl.DataFrame, pl.DataFrame, l
     return joints(pl.concat([linking, ends if linking.height else ends.clear(), named]))
 
 
-def _among(files: pl.DataFrame, first_ns: int | None, last_ns: int | None, outside: bool) -> pl.DataFrame:
+def _among(files: pl.DataFrame, first_ns: int, last_ns: int, outside: bool) -> pl.DataFrame:
     near = files.filter(pl.col("path").is_in(pieces.between(files, first_ns, last_ns)))
     return near if outside else near.filter(pl.col("hour") >= 0)
 

@@ -1,0 +1,31 @@
+"""Counting runs into kept sums, with a bar on stderr where somebody watches."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from otelcov.ground.config import Config
+
+
+def count(store: str, config: Config, now_ns: int) -> None:
+    """Count what was committed and is not counted, on the engine that OTELCOV_ENGINE names."""
+    from otelcov.engine import engine
+    from otelcov.sums.build import build
+
+    runner = engine(os.environ.get("OTELCOV_ENGINE") or None)
+    try:
+        if not sys.stderr.isatty():
+            build(store, config, now_ns, runner.map)
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("Counting spans"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=None)
+            build(store, config, now_ns, runner.map, lambda done, all: bar.update(task, completed=done, total=all))
+    finally:
+        runner.close()

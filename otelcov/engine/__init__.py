@@ -1,0 +1,48 @@
+"""Where divided work runs: in this process, in processes of this machine, or on a Ray cluster.
+
+An engine has two methods. `map` calls one function on many tasks and gives the results as they come, in any order;
+`close` lets go of what it holds. The work is a pure function of its task and of the store's files, which never
+change, so a worker that dies costs the time of its task and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, TypeVar
+
+from otelcov.ground.errors import UsageError, did_you_mean
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Engine(Protocol):
+    def map(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]: ...
+
+    def close(self) -> None: ...
+
+
+def engine(name: str | None = None, workers: int | None = None) -> Engine:
+    """`here`, `pool` or `ray`; without a name a pool where the machine has more than one core."""
+    workers = workers or _cores()
+    name = name or ("pool" if workers > 1 else "here")
+    if name == "here":
+        from otelcov.engine.here import Here
+
+        return Here()
+    if name == "pool":
+        from otelcov.engine.pool import Pool
+
+        return Pool(workers)
+    if name == "ray":
+        from otelcov.engine.cluster import Cluster
+
+        return Cluster(workers)
+    names = ("here", "pool", "ray")
+    raise UsageError(f'There is no engine "{name}": it is one of {", ".join(names)}.{did_you_mean(name, names)}')
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

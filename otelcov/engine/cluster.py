@@ -1,0 +1,47 @@
+"""A Ray cluster: that of RAY_ADDRESS, else one on this machine for as long as the work takes. `otelcov[ray]`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from otelcov.ground.errors import UsageError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Cluster:
+    def __init__(self, workers: int) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise UsageError("--engine ray needs Ray, which is an extra: pip install 'otelcov[ray]'.") from error
+        self.ray: Any = ray
+        self.workers = workers
+        self.mine = not ray.is_initialized()
+        if self.mine:
+            address = os.environ.get("RAY_ADDRESS")
+            where: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
+            ray.init(
+                **where,
+                include_dashboard=False if not address else None,
+                log_to_driver=False,
+                logging_level="ERROR",
+                runtime_env={"env_vars": {"POLARS_MAX_THREADS": "1"}},
+            )
+
+    def map(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        remote = self.ray.remote(max_retries=5, num_cpus=1)(work)
+        left = list(reversed(list(tasks)))
+        running: list[Any] = []
+        while left or running:
+            while left and len(running) < 2 * self.workers:
+                running.append(remote.remote(left.pop()))
+            done, running = self.ray.wait(running, num_returns=1)
+            yield from self.ray.get(done)
+
+    def close(self) -> None:
+        if self.mine:
+            self.ray.shutdown()

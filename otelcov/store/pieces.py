@@ -1,0 +1,106 @@
+"""A look at a store that can be divided: which files it lists, hour by hour, and what the inboxes still hold.
+
+`scan` reads a window at once, in one process. Here a look is taken once, and any number of workers read some traces
+of it, each from the files of the hours where these lie. Files never change, so all of them see the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from otelcov.ground.schemas import LOGS, SPANS
+from otelcov.store import duplicates, partitions, scan
+from otelcov.store.partitions import HOUR_NS
+from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, stored_schema
+
+if TYPE_CHECKING:
+    from collector.inbox import Waiting
+
+OUTSIDE = scan._OUTSIDE
+_COLUMNS = {name: pl.Schema({**schema, **duplicates.COPIES}) for name, schema in (("spans", SPANS), ("logs", LOGS))}
+FILES = pl.Schema({"path": pl.String, "rows": pl.Int64, "bytes": pl.Int64, "hour": pl.Int64})
+
+
+@dataclass(frozen=True)
+class Look:
+    tables: Tables
+    waiting: list[Waiting]
+
+    @cached_property
+    def spans(self) -> pl.DataFrame:
+        """FILES: path (relative to the table), rows, bytes, hour since the epoch (-1: out of range)."""
+        return _files(self.tables.spans)
+
+    @cached_property
+    def logs(self) -> pl.DataFrame:
+        return _files(self.tables.logs)
+
+    def held(self, name: str) -> pl.DataFrame:
+        """The rows that are in an inbox and not in the tables, copies and all."""
+        table = getattr(self.tables, name)
+        frames = [frame for box in self.waiting if (frame := scan._held(table, box)) is not None]
+        empty = empty_rows(name)
+        return pl.concat([empty, *(frame.collect().select(empty.columns) for frame in frames)])
+
+
+def look(store: str | Path, inbox: Path | None = None) -> Look:
+    return Look(*scan._look(store, inbox))
+
+
+def empty_rows(name: str) -> pl.DataFrame:
+    return _COLUMNS[name].to_frame().with_columns(pl.lit(False).alias(OUTSIDE))
+
+
+def rows(url: str, name: str, paths: Iterable[str], kept: pl.Expr | None = None) -> pl.LazyFrame:
+    """The rows of these files, copies and all; `kept` sees the columns as they are stored."""
+    groups: dict[bool, list[str]] = {False: [], True: []}
+    for path in sorted(paths):
+        groups[path.startswith(f"day={OUT_OF_RANGE}/")].append(f"{url}/{path}")
+    frames = [empty_rows(name).lazy()]
+    for outside, some in groups.items():
+        if some:
+            scanned = pl.scan_parquet(
+                some,
+                schema=stored_schema(_COLUMNS[name]),
+                missing_columns="insert",
+                extra_columns="ignore",
+                hive_partitioning=False,
+                glob=False,
+            )
+            scanned = scanned if kept is None else scanned.filter(kept)
+            frames.append(scanned.select(*decoded(_COLUMNS[name]), pl.lit(outside).alias(OUTSIDE)))
+    return pl.concat(frames)
+
+
+def of_traces(name: str, traces: pl.Series) -> pl.Expr:
+    return pl.col("trace_id").is_in(traces.implode())
+
+
+def in_hours(files: pl.DataFrame, hours: Collection[int]) -> list[str]:
+    return files.filter(pl.col("hour").is_in(list(hours)))["path"].to_list()
+
+
+def between(files: pl.DataFrame, first_ns: int | None, last_ns: int | None) -> list[str]:
+    """The files that may hold rows of this stretch of time; those out of range are always among them."""
+    near = pl.lit(True)
+    if first_ns is not None:
+        near = near & (pl.col("hour") >= first_ns // HOUR_NS)
+    if last_ns is not None:
+        near = near & (pl.col("hour") <= last_ns // HOUR_NS)
+    return files.filter(near | (pl.col("hour") < 0))["path"].to_list()
+
+
+def _files(table: Table) -> pl.DataFrame:
+    listed = table.files()
+    hours = [partitions.number(day, hour) for day, hour in listed.select("day", "hour").iter_rows()]
+    return (
+        listed.select("path", rows="num_records", bytes="size_bytes")
+        .with_columns(hour=pl.Series(hours, dtype=pl.Int64))
+        .cast(FILES)
+    )

@@ -1,0 +1,221 @@
+"""Count what has settled: traces into batches, on any engine; then the sums of hours that are over.
+
+    committed files -> open traces -> parts -> engine: spans -> runs -> batch files -> the list
+
+A batch is written by the worker that counted it; only the list makes it count, and one process at a time writes that.
+A worker that dies leaves files that nobody lists.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import functools
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from otelcov.coverage.facts import BUCKET_NS
+from otelcov.coverage.observations import merge, partial
+from otelcov.ground.config import Config
+from otelcov.runs import slices
+from otelcov.runs.joining import Joints
+from otelcov.runs.slices import TRACES, Look, Mapper
+from otelcov.store import pieces
+from otelcov.sums import kept as files
+from otelcov.sums.kept import ODD, Batch, Hour, Kept
+from otelcov.sums.meaning import meaning
+from otelcov.sums.opened import opened
+
+SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are put together
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What came of a part."""
+
+    batch: Batch | None
+    left: pl.DataFrame  # TRACES
+
+
+def folder(store: str, config: Config) -> Path | None:
+    """Where the sums of a store lie; a remote store has none."""
+    return None if "://" in store else Path(store) / "sums" / meaning(config)
+
+
+def build(
+    store: str,
+    config: Config,
+    now_ns: int,
+    each: Mapper,
+    progress: Callable[[int, int], None] = lambda done, all: None,
+    wait: bool = True,
+) -> bool:
+    """Bring the kept sums of a local store up to its last commit; False if another process is doing it."""
+    there = folder(store, config)
+    if there is None:
+        return False
+    there.mkdir(parents=True, exist_ok=True)
+    with _alone(there, wait) as alone:
+        if alone:
+            _build(there, store, config, now_ns, each, progress)
+        return alone
+
+
+def count(
+    part: slices.Part, where: Joints, config: Config, now_ns: int, there: Path, linked: frozenset[bytes]
+) -> Counted:
+    """Stage one of a part, and its batch: the runs that have settled and share no trace with one that has not."""
+    done = slices.reconstructed(part, where, config, now_ns)
+    quiet_ns = max(0, now_ns - config.runs.settle_ns)
+    runs = done.runs.with_columns(_ok=pl.col("settled") & (pl.col("end_unix_nano") <= quiet_ns).fill_null(True))
+    restless = set(runs.filter(~pl.col("_ok"))["trace_ids"].explode().drop_nulls().unique().to_list())
+    out = done.waiting | where.linked | linked | {bytes.fromhex(trace) for trace in restless}
+    waits = pl.col("trace_id").is_in(pl.Series(sorted(out), dtype=pl.Binary).implode()) | (pl.col("end") > quiet_ns)
+    left, traces = part.traces.filter(waits), part.traces.filter(~waits)
+    if not traces.height:
+        return Counted(None, left)
+    names = traces["trace_id"].bin.encode("hex")
+    runs = runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())).drop("_ok")
+    odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi")
+    batch = files.batch_of(there, runs, traces, odd, partial(runs, config), config.runs.settle_ns)
+    return Counted(batch, left)
+
+
+def _build(
+    there: Path, store: str, config: Config, now_ns: int, each: Mapper, progress: Callable[[int, int], None]
+) -> None:
+    look = pieces.look(store)
+    kept = files.load(there)
+    every = Look.of(look)
+    if kept.versions[0] < 0 or not kept.batches:
+        kept = Kept(there)
+        found = slices.survey(every, each)
+        dirty: dict[str, pl.DataFrame] = {}
+    else:
+        open_ = opened(kept, look, now_ns, config.runs.max_run_ns, with_inbox=False)
+        if open_.kept.versions[0] < 0:
+            kept, found, dirty = Kept(there), slices.survey(every, each), {}
+        else:
+            kept = open_.kept
+            if not (open_.new_spans.height or open_.new_logs.height or open_.left.height):
+                return
+            # A batch that this clock has not settled is no reason to count it anew: the next clock may have.
+            early = {b.id for b in kept.batches if b.settled_by > now_ns}
+            again = open_.reopened.filter(~pl.col("batch").is_in(sorted(early)))
+            dirty = {key[0]: some for key, some in again.partition_by("batch", as_dict=True).items()}
+            found = _of_open(every, open_.new_spans, pl.concat([open_.left, again.drop("batch")]), open_.fresh, each)
+    parts = slices.parts(every, found.traces)
+    work = functools.partial(
+        count, where=found.where, config=config, now_ns=now_ns, there=there, linked=frozenset(found.linked.to_list())
+    )
+    total, done = int(found.traces["spans"].sum()), 0
+    progress(done, total)
+    batches, left = [], [TRACES.to_frame()]
+    for counted in each(work, parts):
+        batches += [counted.batch] if counted.batch is not None else []
+        left.append(counted.left)
+        done += (counted.batch.spans if counted.batch else 0) + int(counted.left["spans"].sum())
+        progress(done, total)
+    old = [b if b.id not in dirty else _without(kept, b, dirty[b.id], config) for b in kept.batches]
+    batches = _gathered(kept, [*(b for b in old if b is not None), *batches], config, now_ns)
+    name = f"left-{uuid.uuid4().hex}.parquet"
+    pl.concat(left).select(TRACES.names()).write_parquet(there / name)
+    kept = replace(
+        kept,
+        versions=(look.tables.spans.delta.version(), look.tables.logs.delta.version()),
+        spans=frozenset(look.spans["path"]),
+        logs=frozenset(look.logs["path"]),
+        batches=tuple(batches),
+        left=name,
+    )
+    files.save(replace(kept, hours=_hours(kept, now_ns)))
+
+
+def _of_open(every: Look, new: pl.DataFrame, known: pl.DataFrame, fresh: pl.DataFrame, each: Mapper) -> slices.Survey:
+    """The survey of open traces alone, from the hours where they lie."""
+    traces = pl.concat([known["trace_id"], fresh["trace_id"]]).unique()
+    hours = pl.concat([frame.select("first", "last", "outside") for frame in (known, fresh)])
+    if not hours.height or hours["outside"].any():
+        return slices.survey(every, each, traces)
+    first, last = int(hours["first"].min()), int(hours["last"].max())  # type: ignore[arg-type]
+    near = pl.concat([new, every.spans.filter(pl.col("path").is_in(pieces.between(every.spans, first, last)))])
+    return slices.survey(replace(every, spans=near.unique("path")), each, traces)
+
+
+def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> Batch | None:
+    """A batch summed anew from its run rows, without some traces."""
+    gone = again["trace_id"]
+    runs = kept.runs(batch).filter(~touches(gone))
+    traces = kept.traces([batch]).filter(~pl.col("trace_id").is_in(gone.implode()))
+    odd = kept.odd([batch]).filter(~pl.col("trace_id").is_in(gone.implode()))
+    if not traces.height:
+        return None
+    return files.batch_of(kept.folder, runs, traces, odd, partial(runs, config), config.runs.settle_ns)
+
+
+def touches(traces: pl.Series) -> pl.Expr:
+    """Runs of these traces."""
+    names = traces.bin.encode("hex").implode()
+    return pl.col("trace_ids").list.eval(pl.element().is_in(names)).list.any()
+
+
+def _gathered(kept: Kept, batches: list[Batch], config: Config, now_ns: int) -> list[Batch]:
+    """The small batches of hours that are over, put together: merged sums, run rows one after the other."""
+    over = (now_ns - config.runs.settle_ns) // BUCKET_NS * BUCKET_NS
+    small: dict[int, list[Batch]] = {}
+    for batch in batches:
+        if batch.spans < SMALL and batch.buckets and all(b is not None and b < over for b in batch.buckets):
+            small.setdefault(batch.first // BUCKET_NS, []).append(batch)
+    out = {batch.id: batch for batch in batches}
+    for group in small.values():
+        if len(group) < 4:
+            continue
+        sums = merge(*kept.sums(f"batch-{b.id}" for b in group))
+        runs = pl.concat(kept.runs(b) for b in group)
+        odd = kept.odd(group).select(ODD.names())
+        whole = files.batch_of(kept.folder, runs, kept.traces(group), odd, sums, config.runs.settle_ns)
+        for batch in group:
+            del out[batch.id]
+        out[whole.id] = whole
+    return list(out.values())
+
+
+def _hours(kept: Kept, now_ns: int) -> tuple[Hour, ...]:
+    """The sums of each hour of several batches; those that still hold are taken over."""
+    alive = set(kept.by_id)
+    hours = {hour.bucket: hour for hour in kept.hours if set(hour.batches) <= alive}
+    of: dict[int, list[str]] = {}
+    for batch in kept.batches:
+        for bucket in batch.buckets:
+            if bucket is not None:
+                of.setdefault(bucket, []).append(batch.id)
+    for bucket, ids in of.items():
+        held = set(hours[bucket].batches) if bucket in hours else set()
+        fresh = len(set(ids) - held)
+        over = bucket + BUCKET_NS <= now_ns
+        if (fresh and over and (len(ids) > 1 or held)) or fresh > 8:
+            sums = merge(*kept.sums((f"batch-{id}" for id in ids), pl.col("bucket") == bucket))
+            sums = replace(sums, items=sums.items.join(sums.rows.select("item").unique(), on="item", how="semi"))
+            id = uuid.uuid4().hex
+            files.write_sums(kept.folder / f"hour-{id}", sums)
+            hours[bucket] = Hour(id, bucket, tuple(ids))
+    return tuple(hours[bucket] for bucket in sorted(hours))
+
+
+@contextmanager
+def _alone(there: Path, wait: bool) -> Iterator[bool]:
+    """Whether no other process counts in this folder meanwhile."""
+    with (there / "kept.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
+
+__all__ = ["ODD", "build", "count", "folder", "touches"]

@@ -1,0 +1,199 @@
+"""The list of what is counted, and the files behind it. Only `build` writes; it replaces the list as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
+from otelcov.ground.schemas import RUNS
+from otelcov.runs.slices import TRACES
+
+FORMAT = 1
+LIST = "kept.json"
+_TRACES: dict[str, Any] = dict(TRACES)
+_ODD: dict[str, Any] = {
+    "trace_id": pl.Binary,
+    "copies": pl.UInt32,
+    "differed": pl.Boolean,
+    "outside": pl.Boolean,
+    "at": pl.UInt64,
+}
+ODD = pl.Schema(_ODD)
+
+_OLD_S = 3600  # a report that is running keeps its files for so long
+# Texts of users and tools stay where the spans are; sums need none of them.
+_CONTENT = ("input", "output")
+_CALL_CONTENT = ("arguments", "arguments_text", "result")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some settled runs that share no trace with any other run."""
+
+    id: str
+    runs: int
+    spans: int
+    first: int  # least and greatest time of its spans
+    last: int
+    buckets: tuple[int | None, ...]  # hours in which its runs start
+    settled_by: int  # at this clock all of its runs have settled
+    odd: bool = False
+
+
+@dataclass(frozen=True)
+class Hour:
+    """The sums of one hour of some batches."""
+
+    id: str
+    bucket: int
+    batches: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    folder: Path
+    versions: tuple[int, int] = (-1, -1)  # of the tables of spans and logs
+    spans: frozenset[str] = frozenset()  # files that are counted
+    logs: frozenset[str] = frozenset()
+    batches: tuple[Batch, ...] = ()
+    hours: tuple[Hour, ...] = ()
+    left: str = ""  # file of the traces in counted files that are in no batch
+
+    @property
+    def by_id(self) -> dict[str, Batch]:
+        return {batch.id: batch for batch in self.batches}
+
+    def runs(self, batch: Batch) -> pl.DataFrame:
+        return pl.read_parquet(self.folder / f"batch-{batch.id}.runs.parquet", glob=False)
+
+    def traces(self, batches: Iterable[Batch]) -> pl.DataFrame:
+        """TRACES and batch"""
+        frames = [
+            pl.read_parquet(self.folder / f"batch-{b.id}.traces.parquet", glob=False).with_columns(batch=pl.lit(b.id))
+            for b in batches
+        ]
+        return pl.concat([pl.Schema({**_TRACES, "batch": pl.String}).to_frame(), *frames])
+
+    def odd(self, batches: Iterable[Batch]) -> pl.DataFrame:
+        frames = [
+            pl.read_parquet(self.folder / f"batch-{b.id}.odd.parquet", glob=False).with_columns(batch=pl.lit(b.id))
+            for b in batches
+            if b.odd
+        ]
+        return pl.concat([pl.Schema({**_ODD, "batch": pl.String}).to_frame(), *frames])
+
+    def left_out(self) -> pl.DataFrame:
+        return pl.read_parquet(self.folder / self.left, glob=False) if self.left else TRACES.to_frame()
+
+    def sums(self, names: Iterable[str], where: pl.Expr | None = None) -> list[Observations]:
+        return [read_sums(self.folder / name, where) for name in names]
+
+
+def load(folder: Path) -> Kept:
+    """What is kept there; nothing if that cannot be read."""
+    try:
+        told = json.loads((folder / LIST).read_bytes())
+    except (OSError, ValueError):
+        return Kept(folder)
+    if told.get("format") != FORMAT:
+        return Kept(folder)
+    return Kept(
+        folder,
+        tuple(told["versions"]),
+        frozenset(told["spans"]),
+        frozenset(told["logs"]),
+        tuple(Batch(**{**b, "buckets": tuple(b["buckets"])}) for b in told["batches"]),
+        tuple(Hour(**{**h, "batches": tuple(h["batches"])}) for h in told["hours"]),
+        told["left"],
+    )
+
+
+def save(kept: Kept) -> None:
+    """The new list in the place of the old one, at once or not at all; then what is old and not on it goes."""
+    told = {
+        "format": FORMAT,
+        "versions": kept.versions,
+        "spans": sorted(kept.spans),
+        "logs": sorted(kept.logs),
+        "batches": [asdict(batch) for batch in kept.batches],
+        "hours": [asdict(hour) for hour in kept.hours],
+        "left": kept.left,
+    }
+    new = kept.folder / f"new-{uuid.uuid4().hex}.json"
+    with new.open("w") as file:
+        json.dump(told, file)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(kept.folder / LIST)
+    _sweep(kept)
+
+
+def batch_of(
+    folder: Path, runs: pl.DataFrame, traces: pl.DataFrame, odd: pl.DataFrame, sums: Observations, settle_ns: int
+) -> Batch:
+    """Write a batch; it counts from the list that names it."""
+    id = uuid.uuid4().hex
+    slim(runs).write_parquet(folder / f"batch-{id}.runs.parquet", compression="zstd", compression_level=1)
+    traces.select(TRACES.names()).write_parquet(folder / f"batch-{id}.traces.parquet", compression="uncompressed")
+    if odd.height:
+        odd.select(ODD.names()).write_parquet(folder / f"batch-{id}.odd.parquet")
+    write_sums(folder / f"batch-{id}", sums)
+    buckets = sorted(set(sums.rows["bucket"].to_list()), key=lambda b: (b is not None, b or 0))
+    return Batch(
+        id=id,
+        runs=runs.height,
+        spans=int(traces["spans"].sum()),
+        first=int(traces["first"].min() or 0) if traces.height else 0,  # type: ignore[arg-type]
+        last=int(traces["last"].max() or 0) if traces.height else 0,  # type: ignore[arg-type]
+        buckets=tuple(buckets),
+        settled_by=int(runs["end_unix_nano"].max() or 0) + settle_ns if runs.height else 0,  # type: ignore[arg-type]
+        odd=bool(odd.height),
+    )
+
+
+def slim(runs: pl.DataFrame) -> pl.DataFrame:
+    """Run rows without content, in the same columns."""
+    texts = [pl.lit(None, pl.String).alias(name) for name in _CONTENT]
+    calls = pl.col("tool_calls").list.eval(
+        pl.element().struct.with_fields(pl.lit(None, pl.String).alias(name) for name in _CALL_CONTENT)
+    )
+    return runs.with_columns(*texts, calls).select(RUNS.names()).cast(RUNS)
+
+
+def write_sums(path: Path, sums: Observations) -> None:
+    sums.rows.sort("bucket", "dimension", nulls_last=True).write_parquet(
+        path.with_name(f"{path.name}.sums.parquet"), compression="lz4", row_group_size=1 << 18
+    )
+    sums.items.write_parquet(path.with_name(f"{path.name}.items.parquet"), compression="lz4")
+
+
+def read_sums(path: Path, where: pl.Expr | None = None) -> Observations:
+    rows = pl.scan_parquet(path.with_name(f"{path.name}.sums.parquet"), glob=False)
+    rows = rows if where is None else rows.filter(where)
+    items = pl.read_parquet(path.with_name(f"{path.name}.items.parquet"), glob=False)
+    return Observations(rows.collect().select(ROWS.names()), items.cast(ITEMS)) if items.height else EMPTY
+
+
+def _sweep(kept: Kept) -> None:
+    alive = (
+        {LIST, "kept.lock", kept.left} | {f"batch-{b.id}" for b in kept.batches} | {f"hour-{h.id}" for h in kept.hours}
+    )
+    for file in kept.folder.iterdir():
+        if file.name.split(".")[0] not in {name.split(".")[0] for name in alive}:
+            try:
+                if time.time() - file.stat().st_mtime > _OLD_S:
+                    file.unlink()
+            except FileNotFoundError:
+                continue  # another process was quicker
+
+
+__all__ = ["Batch", "Hour", "Kept", "batch_of", "load", "read_sums", "replace", "save", "slim", "write_sums"]

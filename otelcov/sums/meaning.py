@@ -1,0 +1,43 @@
+"""What decides how spans become sums, as one short hash: a change of it makes every kept sum another's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from otelcov.ground.config import Config
+
+_ROOT = Path(__file__).parent.parent
+_READERS = ("dialects", "runs", "coverage", "sums", "store/duplicates.py", "store/layout.py", "ground/schemas.py")
+# What of the config the reconstruction and the observations look at; all else is read when a report is made.
+_LOOKED_AT: Any = {
+    "agents": True,
+    "tools": True,
+    "models": {"__all__": {"aliases", "context"}},
+    "coverage": {"state_attributes"},
+    "runs": {"settle_ns", "soft_errors"},
+}
+
+
+def meaning(config: Config) -> str:
+    looked_at = config.model_dump(mode="json", include=_LOOKED_AT)
+    text = json.dumps(looked_at, sort_keys=True)
+    return hashlib.sha256(f"{_readers()}\n{text}".encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=1)
+def _readers() -> str:
+    """The code itself: a number that somebody must remember to raise is forgotten one day."""
+    seen = hashlib.sha256()
+    for name in _READERS:
+        path = _ROOT / name
+        for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
+            seen.update(file.name.encode() + b"\0" + file.read_bytes())
+    for point in sorted(entry_points(group="otelcov.dialects"), key=lambda p: p.name):
+        version = point.dist.version if point.dist else ""
+        seen.update(f"{point.name}={point.value} {version}".encode())
+    return seen.hexdigest()

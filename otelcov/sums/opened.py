@@ -1,0 +1,147 @@
+"""What of a store is in no kept sum yet, or no longer: the traces that must be looked at again.
+
+A trace is open if its spans came after the last count (*fresh*), if it was left out of the count because its runs had
+not settled or may be parts of larger ones (*left*), or if fresh spans or log records belong to a trace that was
+counted (*reopened*: its batch is then summed without it, from run rows).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from otelcov.runs import slices
+from otelcov.runs.slices import TRACES, Look
+from otelcov.store import partitions, pieces
+from otelcov.store.tables import Table
+from otelcov.sums.kept import Batch, Kept
+
+
+@dataclass(frozen=True)
+class Open:
+    kept: Kept
+    look: pieces.Look
+    new_spans: pl.DataFrame  # files (pieces.FILES) that are not counted
+    new_logs: pl.DataFrame
+    held_spans: pl.DataFrame  # rows that are in no file
+    held_logs: pl.DataFrame
+    fresh: pl.DataFrame  # TRACES, as far as the new rows show them
+    left: pl.DataFrame  # TRACES
+    reopened: pl.DataFrame  # TRACES and batch
+
+    @property
+    def spans(self) -> int:
+        """About how many spans are to be read again."""
+        return sum(int(frame["spans"].sum()) for frame in (self.fresh, self.left, self.reopened))
+
+
+def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inbox: bool = True) -> Open:
+    kept = _followed(kept, look)
+    new_spans = look.spans.filter(~pl.col("path").is_in(sorted(kept.spans)))
+    new_logs = look.logs.filter(~pl.col("path").is_in(sorted(kept.logs)))
+    held_spans = look.held("spans") if with_inbox else pieces.empty_rows("spans")
+    held_logs = look.held("logs") if with_inbox else pieces.empty_rows("logs")
+    new = replace(Look.of(look), spans=new_spans, logs=new_logs)
+    found = slices.survey(new, map, more=[held_spans])
+    logs = _of_logs(new, held_logs)
+    touching = pl.concat([found.traces["trace_id"], found.linked, logs["trace_id"]]).unique()
+    times = pl.concat([found.traces["first"], found.traces["last"], logs["at"]])
+    reopened = kept.traces(_near(kept, times, max_run_ns)).filter(pl.col("trace_id").is_in(touching.implode()))
+    early = [batch for batch in kept.batches if batch.settled_by > now_ns]
+    if early:
+        reopened = pl.concat([reopened, kept.traces(early)]).unique(["trace_id", "batch"])
+    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, kept.left_out(), reopened)
+
+
+def guests(open_: Open, spans: pl.DataFrame, max_run_ns: int) -> pl.DataFrame:
+    """TRACES and batch of counted runs that an open tool call may have made: an agent of the name that the call bears,
+    in a trace of its own, within the time of the call."""
+    from otelcov.runs.joining import called_agents
+
+    calls = called_agents(spans)
+    if not calls:
+        return open_.reopened.clear()
+    kept = open_.kept
+    times = pl.Series([t for _, start, end in calls for t in (start, end)], dtype=pl.UInt64)
+    found = [open_.reopened.clear()]
+    for batch in _near(kept, times, max_run_ns):
+        runs = kept.runs(batch).select("trace_ids", "agents", start="start_unix_nano")
+        hits = [
+            ids
+            for ids, agents, start in runs.iter_rows()
+            if any(_among(name, agents) and low <= (start or 0) <= high for name, low, high in calls)
+        ]
+        if hits:
+            ids = pl.Series([bytes.fromhex(t) for some in hits for t in some], dtype=pl.Binary)
+            found.append(kept.traces([batch]).filter(pl.col("trace_id").is_in(ids.implode())))
+    return pl.concat(found)
+
+
+def _among(name: str, agents: list[str] | None) -> bool:
+    from otelcov.runs.delegations import bare
+
+    return any(bare(agent) == name for agent in agents or ())
+
+
+def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:
+    """trace_id, at: the traces that new log records name."""
+    frames = [held.lazy()]
+    if look.logs.height:
+        frames.append(pieces.rows(look.logs_url, "logs", look.logs["path"]))
+    rows = [f.select("trace_id", at=partitions.moment("logs")).collect() for f in frames]
+    return pl.concat(rows).drop_nulls("trace_id")
+
+
+def _near(kept: Kept, times: pl.Series, max_run_ns: int) -> list[Batch]:
+    """The batches that lie within `max_run` of these times."""
+    if not len(times):
+        return []
+    low, high = int(times.min()) - max_run_ns, int(times.max()) + max_run_ns  # type: ignore[arg-type]
+    return [b for b in kept.batches if b.last >= low and b.first <= high]
+
+
+def _followed(kept: Kept, look: pieces.Look) -> Kept:
+    """The list with the names that upkeep has given to the files on it since; nothing if that cannot be told.
+
+    A rewritten hour holds the same spans, if all that went into it was counted. Whatever else took files away may have
+    taken spans, so then nothing that was counted is believed.
+    """
+    if kept.versions[0] < 0:
+        return kept
+    spans = _renamed(look.tables.spans, look.spans, kept.spans, kept.versions[0])
+    logs = _renamed(look.tables.logs, look.logs, kept.logs, kept.versions[1])
+    return Kept(kept.folder) if spans is None or logs is None else replace(kept, spans=spans, logs=logs)
+
+
+def _renamed(table: Table, files: pl.DataFrame, counted: frozenset[str], since: int) -> frozenset[str] | None:
+    there = set(files["path"])
+    if counted <= there:
+        return counted
+    known = set(counted)
+    for version in range(since + 1, table.delta.version() + 1):
+        actions = None if table.local is None else _actions(table.local / "_delta_log" / f"{version:020}.json")
+        if actions is None:
+            return None
+        removed = {a["remove"]["path"] for a in actions if "remove" in a}
+        if not removed & known:
+            continue
+        operation = next((a["commitInfo"].get("operation") for a in actions if "commitInfo" in a), None)
+        if operation != "WRITE" or not removed <= known:
+            return None
+        known = (known - removed) | {a["add"]["path"] for a in actions if "add" in a}
+    return frozenset(known) if known <= there else None
+
+
+def _actions(entry: Path) -> list[dict[str, Any]] | None:
+    try:
+        lines = entry.read_text().splitlines()
+    except OSError:
+        return None
+    return [json.loads(line) for line in lines if line]
+
+
+__all__ = ["TRACES", "Open", "guests", "opened"]

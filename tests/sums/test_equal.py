@@ -1,0 +1,203 @@
+"""A report from kept sums is the report that counts everything now, to the byte."""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from functools import partial as bound
+
+import polars as pl
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from collector.segment import Row
+from otelcov.cli.measuring import Question
+from otelcov.coverage.observations import partial
+from otelcov.coverage.snapshot import snapshot
+from otelcov.engine.here import Here
+from otelcov.store import commit, tables, upkeep
+from otelcov.sums import answer, build, kept
+from tests.bench.generate import HOUR, Traffic, requests
+
+BEGIN = 1_767_225_600_000_000_000  # 2026-01-01
+NOW = "2026-01-01T03:00:00Z"
+QUESTIONS = (
+    {"since": "all"},
+    {"since": "2026-01-01T00:20:10.5Z", "until": "2026-01-01T01:40:00Z"},
+    {"since": "2026-01-01T00:00:00Z", "until": "2026-01-01T02:00:00Z", "service": ["back-office"]},
+    {"since": "all", "agent": ["worker"]},
+    {"since": "all", "model": ["gpt-4o"], "side": ["test"]},
+    {"since": "all", "environment": ["production"], "release": ["2.3.0"]},
+)
+
+
+def bodies(spans: int = 4_000, **changes) -> list[bytes]:
+    traffic = Traffic(spans, request_spans=64, length_ns=int(1.9 * HOUR), **changes)
+    return [request.body for request in requests(traffic)]
+
+
+class Store:
+    """A store whose commits a test decides."""
+
+    def __init__(self, path) -> None:
+        self.path = str(path)
+        self.tables = tables.create(path)
+        self.app = uuid.uuid4().hex
+        self.number = 0
+
+    def commit(self, sent: list[bytes]) -> None:
+        self.number += 1
+        rows = [Row("traces", BEGIN, 0, 0, body) for body in sent]
+        commit.commit(self.tables, self.app, self.number, rows, any_hour=True)
+
+    def count(self, now: str = NOW) -> kept.Kept:
+        asked = self.ask(since="all", now=now)
+        assert build.build(self.path, asked.config, asked.now_ns, Here().map)
+        return kept.load(build.folder(self.path, asked.config))
+
+    def ask(self, now: str = NOW, **options) -> Question:
+        return Question.of(self.path, now=now, **options)
+
+
+def equal(store: Store, now: str = NOW) -> None:
+    for options in QUESTIONS:
+        asked = store.ask(now=now, **options)
+        runs, quality = asked.runs()
+        live = snapshot(
+            partial(runs, asked.config, asked.selection.agent), asked.config, asked.window, asked.selection, quality
+        )
+        found = answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns)
+        assert found is not None
+        summed = snapshot(found[0], asked.config, asked.window, asked.selection, found[1])
+        assert json.dumps(summed) == json.dumps(live), options
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def test_kept_sums_give_the_same_report(store):
+    store.commit(bodies())
+    listed = store.count()
+    assert sum(batch.runs for batch in listed.batches) > 300
+    equal(store)
+
+
+def test_what_comes_after_the_count_is_counted_live(store):
+    sent = bodies()
+    store.commit(sent[:40])
+    store.count()
+    store.commit(sent[40:])
+    equal(store)
+
+
+def test_counting_bit_by_bit_in_any_order_gives_the_same_report(store):
+    sent = bodies()
+    random.Random(7).shuffle(sent)
+    for first in range(0, len(sent), 12):
+        store.commit(sent[first : first + 12])
+        store.count()
+    equal(store)
+    assert store.count().hours
+
+
+def test_spans_sent_again_are_told_as_duplicates_once(store):
+    sent = bodies()
+    store.commit(sent)
+    store.count()
+    store.commit(sent[:20])
+    equal(store)
+    store.count()
+    store.commit(sent[10:15])
+    equal(store)
+
+
+def test_a_late_span_reopens_its_trace_and_no_other_batch(store):
+    sent = bodies()
+    late = ExportTraceServiceRequest.FromString(sent[3])
+    del late.resource_spans[0].scope_spans[0].spans[1:]
+    store.commit(sent)
+    before = {batch.id for batch in store.count().batches}
+    span = late.resource_spans[0].scope_spans[0].spans[0]
+    span.span_id, span.end_time_unix_nano = b"lateness", span.end_time_unix_nano + 1
+    store.commit([late.SerializeToString()])
+    equal(store)
+    after = {batch.id for batch in store.count().batches}
+    assert len(before - after) == 1
+    equal(store)
+
+
+def test_runs_that_have_not_settled_stay_out_until_they_have(store):
+    sent = bodies()
+    store.commit(sent)
+    early = "2026-01-01T01:00:00Z"
+    store.count(early)
+    equal(store, early)
+    equal(store)
+    store.count()
+    equal(store, early)
+    equal(store)
+
+
+def test_an_hour_that_upkeep_rewrote_is_not_counted_again(store):
+    sent = bodies()
+    store.commit(sent[:50])
+    store.commit(sent[50:])
+    before = store.count()
+    assert upkeep.tidy(store.path, BEGIN + 4 * HOUR)
+    equal(store)
+    assert {b.id for b in store.count().batches} == {b.id for b in before.batches}
+
+
+def test_an_hour_that_others_deleted_from_is_counted_anew(store):
+    store.commit(bodies())
+    store.count()
+    trace = store.ask(since="all").runs()[0]["trace_ids"][0][0]
+    upkeep.erase(store.path, {bytes.fromhex(trace)})
+    asked = store.ask(since="all")
+    assert answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns) is None
+    store.count()
+    equal(store)
+
+
+def test_two_collectors_with_a_trace_each_in_part(tmp_path):
+    one, two = Store(tmp_path / "store"), Store(tmp_path / "store")
+    sent = bodies()
+    one.commit(sent[0::2])
+    one.count()
+    two.commit(sent[1::2])
+    equal(one)
+    two.count()
+    equal(one)
+
+
+def test_kept_run_rows_hold_no_content(store):
+    store.commit(bodies())
+    listed = store.count()
+    for batch in listed.batches:
+        runs = listed.runs(batch)
+        assert runs["input"].null_count() == runs["output"].null_count() == runs.height
+        calls = runs["tool_calls"].explode().struct.unnest().drop_nulls("name")
+        assert calls.select(pl.col("arguments", "arguments_text", "result").is_null().all()).row(0) == (True,) * 3
+
+
+def test_another_meaning_is_another_folder(store, tmp_path):
+    aliases = tmp_path / "otelcov.toml"
+    aliases.write_text('[models.big]\naliases = ["gpt-4o"]\n')
+    thresholds = tmp_path / "other.toml"
+    thresholds.write_text("[thresholds]\ntool = 80\n")
+    folder = bound(build.folder, store.path)
+    plain = folder(Question.of(store.path).config)
+    assert folder(Question.of(store.path, config=aliases).config) != plain
+    assert folder(Question.of(store.path, config=thresholds).config) == plain
+
+
+def test_a_list_that_cannot_be_read_is_no_list(store):
+    store.commit(bodies(1_000))
+    listed = store.count()
+    (listed.folder / kept.LIST).write_text("{")
+    asked = store.ask(since="all")
+    assert answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns) is None
+    assert store.count().batches
