@@ -8,6 +8,7 @@ brought anything back was not executed - if this run would have shown it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from otelcov.dialects.base import TOOL
@@ -213,7 +214,6 @@ def _answers(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[st
                     thread[0],
                     inputs,
                     [c for c in calls if _open(c) and c.turn is not None and c.turn < thread[0].turn],
-                    calls,
                     by_id,
                 )
 
@@ -227,81 +227,126 @@ def _read_history(
     by_id: dict[str, list[ToolCall]],
     blind: bool,
 ) -> None:
-    if blind and not mc.gappy:
-        before = len(thread[0].inputs or []) if i > 0 else len(inputs)
-        answered = 0
-        for message in inputs[before:]:
-            if message.role != "assistant" or not message.requests:
-                answered += message.role == "assistant"
-                continue
-            asker = thread[min(answered, i)]
-            answered += 1
-            for position, request in enumerate(message.requests):
-                if request.id and request.id in by_id:
-                    continue
-                if request.id is None and any(c.asked_by is asker and c.position == position for c in calls):
-                    continue
-                call = ToolCall(request.name)
-                call.call_id, call.arguments, call.agent = request.id, request.arguments, asker.agent
-                call.asked_by, call.turn, call.position = asker, asker.turn, position
-                call.start = call.end = asker.end
-                call.evidence.add("message")
-                calls.append(call)
-                if request.id:
-                    by_id.setdefault(request.id, []).append(call)
+    """What one input tells: requests whose answer could not be seen, then results."""
+    if not mc.gappy:
+        if blind:
+            _unseen_requests(inputs, thread, i, calls, by_id)
+        else:
+            _unseen_siblings(inputs, calls, by_id)
     waiting = [c for c in calls if _open(c) and c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
-    _match_results(mc, inputs, waiting, calls, by_id)
+    _match_results(mc, inputs, waiting, by_id)
+
+
+def _unseen_requests(
+    inputs: list[m.Message], thread: list[ModelCall], i: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]
+) -> None:
+    """The n-th answer that history shows beyond the thread's first input is the n-th call's."""
+    before = len(thread[0].inputs or []) if i > 0 else len(inputs)
+    answered = 0
+    for message in inputs[before:]:
+        if message.role != "assistant":
+            continue
+        asker = thread[min(answered, i)]
+        answered += 1
+        for position, request in enumerate(message.requests):
+            known = request.id in by_id if request.id else False
+            if known or (not request.id and any(c.asked_by is asker and c.position == position for c in calls)):
+                continue
+            _add_request(request, asker, position, calls, by_id)
+
+
+def _unseen_siblings(inputs: list[m.Message], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Requests that stand in one message with a known one: some instrumentations keep only one of an answer's."""
+    for message in inputs:
+        if len(message.requests) < 2:
+            continue
+        known = next((c for r in message.requests if r.id for c in by_id.get(r.id, ())), None)
+        if known is None or known.asked_by is None or all(r.id in by_id for r in message.requests):
+            continue
+        for position, request in enumerate(message.requests):
+            if request.id in by_id:
+                for c in by_id[request.id]:
+                    c.position = position if c.asked_by is known.asked_by else c.position
+            elif request.id:
+                _add_request(request, known.asked_by, position, calls, by_id)
+
+
+def _add_request(
+    request: m.Request, asker: ModelCall, position: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]
+) -> None:
+    call = ToolCall(request.name)
+    call.call_id, call.arguments, call.agent = request.id, request.arguments, asker.agent
+    call.asked_by, call.turn, call.position = asker, asker.turn, position
+    call.start = call.end = asker.end
+    call.evidence.add("message")
+    calls.append(call)
+    if request.id:
+        by_id.setdefault(request.id, []).append(call)
 
 
 def _match_results(
-    mc: ModelCall,
-    inputs: list[m.Message],
-    waiting: list[ToolCall],
-    calls: list[ToolCall],
-    by_id: dict[str, list[ToolCall]],
+    mc: ModelCall, inputs: list[m.Message], waiting: list[ToolCall], by_id: dict[str, list[ToolCall]]
 ) -> None:
+    """Results to the calls that wait for them: by id; else in the order of the requests that this input shows; else,
+    where it shows none, the newest to the newest."""
     if not waiting:
         return
-    open_calls = {id(c): c for c in waiting}
-    unkeyed: list[m.Result] = []
+    waits = {id(c): c for c in waiting}
+    witness = "event" if mc.node.side.events.get(mc.node.span.row) else "message"
+
+    def settle(call: ToolCall, result: m.Result) -> None:
+        del waits[id(call)]
+        call.answer, call.result_of = result, mc
+        call.evidence.add(witness)
+
+    shown: list[m.Request] = []
+    pairs: list[tuple[m.Request, m.Result]] = []
+    single: list[m.Result] = []
     for message in inputs:
+        shown.extend(r for r in message.requests if message.role == "assistant")
         for result in message.results:
             if result.id:
-                hit = next((c for c in by_id.get(result.id, ()) if id(c) in open_calls), None)
-                if hit is None and result.error is not None:  # the same answer told again, with its flag
-                    told = next(
-                        (
-                            c
-                            for c in by_id.get(result.id, ())
-                            if c.answer is not None and c.result_of is mc and c.answer.error is None
-                        ),
-                        None,
-                    )
-                    if told is not None and told.answer is not None:
-                        told.answer.error = result.error
-                if hit is not None:
-                    del open_calls[id(hit)]
-                    hit.answer, hit.result_of = result, mc
-                    hit.evidence.add("event" if mc.node.side.events.get(mc.node.span.row) else "message")
+                _by_call_id(result, mc, waits, by_id, settle)
+                continue
+            at = next((k for k, r in enumerate(shown) if result.name is None or same_name(result.name, r.name)), None)
+            if at is None:
+                single.append(result)
             else:
-                unkeyed.append(result)
-    # Results without ids come in the order of the requests; the newest belong to the newest.
-    left = [c for c in open_calls.values() if not c.call_id or not by_id.get(c.call_id)] or [
-        c for c in open_calls.values() if unkeyed
-    ]
-    for call in reversed(left):
-        for k in range(len(unkeyed) - 1, -1, -1):
-            if unkeyed[k].name is None or same_name(unkeyed[k].name, call.name):
-                call.answer, call.result_of = unkeyed.pop(k), mc
-                call.evidence.add("message")
-                break
-    # Text ReAct: the observation follows the action in the prompt.
-    for call in left:
-        if call.answer is None and call.asked_by is not None and call.asked_by.text_react:
-            same = [c for c in calls if c.asked_by is not None and c.asked_by.text == call.asked_by.text]
+                pairs.append((shown.pop(at), result))
+    for request, result in pairs:
+        wanted, _ = m.arguments(request.arguments)
+        same = [c for c in waits.values() if same_name(c.name, request.name)]
+        hit = next((c for c in same if m.arguments(c.arguments)[0] == wanted), None)
+        if hit is not None:
+            settle(hit, result)
+    if not pairs:
+        for call in [c for c in reversed(list(waits.values())) if single]:
+            k = next((k for k in range(len(single) - 1, -1, -1) if single[k].name in (None, call.name)), None)
+            if k is not None:
+                settle(call, single.pop(k))
+    for call in list(waits.values()):  # text ReAct: the observation follows the action in the prompt
+        if call.asked_by is not None and call.asked_by.text_react:
+            same = [c for c in waiting if c.asked_by is not None and c.asked_by.text == call.asked_by.text]
             observation = _observation(call, inputs, same.index(call))
             if observation is not None:
-                call.answer, call.result_of = m.Result(None, call.name, observation), mc
+                settle(call, m.Result(None, call.name, observation))
+
+
+def _by_call_id(
+    result: m.Result,
+    mc: ModelCall,
+    waits: dict[int, ToolCall],
+    by_id: dict[str, list[ToolCall]],
+    settle: Callable[[ToolCall, m.Result], None],
+) -> None:
+    asked = by_id.get(result.id or "", ())
+    hit = next((c for c in asked if id(c) in waits), None)
+    if hit is not None:
+        settle(hit, result)
+    elif result.error is not None:  # the same answer told again, with its flag
+        told = next((c for c in asked if c.answer is not None and c.result_of is mc and c.answer.error is None), None)
+        if told is not None and told.answer is not None:
+            told.answer.error = result.error
 
 
 def _observation(call: ToolCall, inputs: list[m.Message], skip: int) -> str | None:
