@@ -12,6 +12,7 @@ The collector writes, the store takes:
     batch = box.next_batch(max_bytes)         Batch(app_id, number, rows) or None; its members are fixed on disk first,
                                               and it is given again, equal, until done: also after a crash
     box.done(batch)                           the store has it; segments whose batches are all done are dropped
+    fixed = box.fix(max_bytes); rows(…)       the same batch by its name alone, for a process that reads it by itself
     box.close()                               keeps what is left for the next owner
     box.retire()                              close, and remove the folder if nothing is left (import, orphans)
     orphans(root) -> [Inbox]                  inboxes of processes that are gone: drain them, then retire()
@@ -44,7 +45,9 @@ import zstandard
 from collector import segment
 from collector.segment import Chunk, Row
 
-__all__ = ["Batch", "Inbox", "InboxError", "Row", "Waiting", "orphans", "pending", "waiting"]
+__all__ = ["Batch", "Fixed", "Inbox", "InboxError", "Row", "Waiting", "orphans", "pending", "rows", "waiting"]
+
+Part = tuple[int, int, int]  # segment, first and last chunk
 
 SEGMENT_SPANS = 32_768
 SEGMENT_BYTES = 64 * 2**20
@@ -59,6 +62,14 @@ class Batch(NamedTuple):
     app_id: str
     number: int
     rows: list[Row]
+
+
+class Fixed(NamedTuple):
+    """A batch whose members are fixed on disk, without them."""
+
+    app_id: str
+    number: int
+    parts: list[Part]
 
 
 class Waiting(NamedTuple):
@@ -84,7 +95,7 @@ class Inbox:
         self._control = _open_control(folder)
         self._live: tuple[int, sqlite3.Connection] | None = None
         self._live_spans = self._live_bytes = 0
-        self._given: tuple[int, list[tuple[int, int, int]], int] | None = None  # number, parts, raw bytes
+        self._given: tuple[int, int] | None = None  # number, raw bytes
         self._compressor = zstandard.ZstdCompressor(level=-5, write_checksum=True)  # read once, soon: speed before size
 
     @classmethod
@@ -124,6 +135,14 @@ class Inbox:
                 self._end_segment()
 
     def next_batch(self, max_bytes: int = 64 * 2**20) -> Batch | None:
+        fixed = self.fix(max_bytes)
+        if fixed is None:
+            return None
+        chunks = [chunk for part in fixed.parts for chunk in self._chunks(*part)]
+        self._given = fixed.number, sum(chunk.raw_bytes for chunk in chunks)
+        return Batch(self.app_id, fixed.number, [row for chunk in chunks for row in chunk.rows])
+
+    def fix(self, max_bytes: int = 64 * 2**20) -> Fixed | None:
         known = self._control.execute("select number from batches order by number limit 1").fetchone()
         if known is None:
             parts = self._choose(max_bytes)
@@ -134,13 +153,12 @@ class Inbox:
             number = known[0]
             query = "select segment, first_id, last_id from parts where batch = ? order by segment, first_id"
             parts = self._control.execute(query, (number,)).fetchall()
-        chunks = [chunk for part in parts for chunk in self._chunks(*part)]
-        self._given = number, parts, sum(chunk.raw_bytes for chunk in chunks)
-        return Batch(self.app_id, number, [row for chunk in chunks for row in chunk.rows])
+        self._given = number, sum(self._raw_bytes(*part) for part in parts)
+        return Fixed(self.app_id, number, parts)
 
-    def done(self, batch: Batch) -> None:
+    def done(self, batch: Batch | Fixed) -> None:
         assert self._given is not None and self._given[0] == batch.number, "only the last batch given can be done"
-        _, _, raw_bytes = self._given
+        _, raw_bytes = self._given
         with _transaction(self._control):
             self._control.execute("delete from parts where batch = ?", (batch.number,))
             self._control.execute("delete from batches where number = ?", (batch.number,))
@@ -150,6 +168,11 @@ class Inbox:
             if self._live is not None and self._is_done(self._live[0]):
                 self._end_segment()
         self._drop_segments()
+
+    @property
+    def lock_handle(self) -> int:
+        """For a process that works on the inbox for this one: while it holds the handle too, nobody else takes over."""
+        return self._lock_handle
 
     def close(self) -> None:
         """Release the inbox. Segments stay readable for another user: a clean close leaves no WAL behind."""
@@ -174,7 +197,7 @@ class Inbox:
         os.close(self._lock_handle)
 
     def _path(self, number: int) -> Path:
-        return self.folder / f"seg-{number:08d}.db"
+        return _segment(self.folder, number)
 
     def _segments(self) -> list[int]:
         return sorted(int(path.stem[4:]) for path in self.folder.glob("seg-*.db"))
@@ -203,10 +226,10 @@ class Inbox:
             with contextlib.suppress(sqlite3.Error, OSError):
                 self._end_segment()
 
-    def _choose(self, max_bytes: int) -> list[tuple[int, int, int]]:
+    def _choose(self, max_bytes: int) -> list[Part]:
         """The next chunks, oldest first, that no batch has taken: at least one, then up to max_bytes."""
         taken = dict(self._control.execute("select segment, last_id from taken"))
-        parts: list[tuple[int, int, int]] = []
+        parts: list[Part] = []
         room = max_bytes
         for number in self._segments():
             after = taken.get(number, 0)
@@ -229,7 +252,7 @@ class Inbox:
                 break
         return parts
 
-    def _fix(self, parts: list[tuple[int, int, int]]) -> int:
+    def _fix(self, parts: list[Part]) -> int:
         with _transaction(self._control):
             number = self._control.execute("insert into batches default values returning number").fetchone()[0]
             self._control.executemany("insert into parts values (?, ?, ?, ?)", [(number, *part) for part in parts])
@@ -245,6 +268,12 @@ class Inbox:
         except segment.DAMAGE:
             self._salvage(number)
             return []
+
+    def _raw_bytes(self, number: int, first: int, last: int) -> int:
+        try:
+            return sum(raw for id_, _, raw in segment.sizes(self._path(number), first - 1) if id_ <= last)
+        except (FileNotFoundError, *segment.DAMAGE):
+            return 0  # whoever reads it will say so
 
     def _is_done(self, number: int) -> bool:
         """Whether every chunk of the segment is in a batch that is done."""
@@ -313,6 +342,16 @@ def orphans(root: Path) -> list[Inbox]:
     return list(_unowned(root))
 
 
+def rows(folder: Path, parts: Sequence[Part]) -> list[Row]:
+    """What these parts of an inbox hold; raises one of segment.DAMAGE where a file cannot be read."""
+    found: list[Row] = []
+    for number, first, last in parts:
+        with contextlib.suppress(FileNotFoundError):  # removed by hand
+            for chunk in segment.chunks(_segment(folder, number), first, last):
+                found += chunk.rows
+    return found
+
+
 def pending(root: Path) -> list[Row]:
     """Every row of every inbox that is not yet dropped, committed or not."""
     rows: list[Row] = []
@@ -374,6 +413,10 @@ def _reborn(folder: Path, lock: int) -> Inbox:
     shutil.rmtree(folder)
     os.close(lock)
     return box
+
+
+def _segment(folder: Path, number: int) -> Path:
+    return folder / f"seg-{number:08d}.db"
 
 
 def _folders(root: Path) -> list[Path]:

@@ -1,7 +1,8 @@
 """What runs beside a collector: its inbox into the tables every few seconds, now and then upkeep.
 
 Nothing here may lose a span or stop for a reason that may pass: what cannot be committed stays in the inbox and is
-tried again. A store of a newer format or a bug does stop it, and with it the collector.
+tried again. A bug does stop it, and with it the collector. The work itself is done by a process beside (worker.py);
+what is decided here costs a few milliseconds a batch.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from collector.inbox import Inbox, orphans
+from collector.inbox import Fixed, Inbox, InboxError, orphans
 from otelcov.ground.errors import StoreError
-from otelcov.store.commit import Committer, Written
+from otelcov.store.commit import Written
+from otelcov.store.worker import Damaged, Ended, Worker
 
 _TICK_S = 0.1
 _LAST_S = 2.0  # for the rest of the inbox once the collector has stopped; what is left waits for the next start
@@ -40,27 +42,27 @@ class Background:
     _behind_since: float | None = field(default=None, init=False)
 
     def follow(self, box: Inbox, stop: threading.Event) -> None:
-        committer = Committer(self.store, box)
         self._adopt(stop)
         upkeep: subprocess.Popen[bytes] | None = None
         committed = tidied = time.monotonic()
-        while not stop.wait(_TICK_S):
-            now = time.monotonic()
-            if box.backlog_bytes and self._behind_since is None:
-                self._behind_since = now
-            if now - committed >= self.interval_s or box.backlog_bytes >= self.batch_bytes:
-                committed = now
-                if not self._step(committer):
-                    stop.wait(_RETRY_S)
-            if now - tidied >= _UPKEEP_S and (upkeep is None or upkeep.poll() is not None):
-                tidied = now
-                upkeep = subprocess.Popen([sys.executable, "-c", _UPKEEP, self.store], stdout=subprocess.DEVNULL)
-        if upkeep is not None:
-            upkeep.terminate()  # its transactions are whole or not there
-            upkeep.wait()
-        until = time.monotonic() + _LAST_S
-        while box.backlog_bytes and time.monotonic() < until and self._step(committer):
-            pass
+        with _Steps(self, box) as steps:
+            while not stop.wait(0 if steps.behind() else _TICK_S):
+                now = time.monotonic()
+                if box.backlog_bytes and self._behind_since is None:
+                    self._behind_since = now
+                if now - committed >= self.interval_s or steps.behind():
+                    committed = now
+                    if not steps.one(stop.is_set):
+                        stop.wait(_RETRY_S)
+                if now - tidied >= _UPKEEP_S and (upkeep is None or upkeep.poll() is not None):
+                    tidied = now
+                    upkeep = subprocess.Popen([sys.executable, "-c", _UPKEEP, self.store], stdout=subprocess.DEVNULL)
+            if upkeep is not None:
+                upkeep.terminate()  # its transactions are whole or not there
+                upkeep.wait()
+            until = time.monotonic() + _LAST_S
+            while box.backlog_bytes and steps.one(lambda: time.monotonic() > until):
+                pass
 
     def lag_s(self) -> float:
         """For how long something acknowledged has waited for the tables."""
@@ -70,25 +72,66 @@ class Background:
     def _adopt(self, stop: threading.Event) -> None:
         """What processes that are gone have left in inboxes of their own."""
         for box in orphans(self.root):
-            committer = Committer(self.store, box)
-            while not stop.is_set() and box.backlog_bytes and self._step(committer):
-                pass
+            with _Steps(self, box) as steps:
+                while box.backlog_bytes and steps.one(stop.is_set):
+                    pass
             box.retire()
 
-    def _step(self, committer: Committer) -> bool:
-        """One batch; False if it failed and is to be tried again."""
+
+class _Steps:
+    """One inbox, a batch at a time, through a process that is replaced when it ends."""
+
+    def __init__(self, background: Background, box: Inbox) -> None:
+        self._background, self._box = background, box
+        self._worker: Worker | None = None
+        self._asked: Fixed | None = None
+
+    def __enter__(self) -> _Steps:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._dismiss()
+
+    def behind(self) -> bool:
+        return self._box.backlog_bytes >= self._background.batch_bytes
+
+    def one(self, given_up: Callable[[], bool]) -> bool:
+        """One batch; False if it failed, and is to be tried again, or was given up."""
+        background = self._background
         try:
-            written = committer.step(self.batch_bytes)
-        except (StoreError, OSError, sqlite3.Error) as error:
-            self.on_failure(str(error))
+            fixed = self._asked or self._ask()
+            if fixed is None:
+                return not self._box.backlog_bytes
+            assert self._worker is not None
+            while (written := self._worker.answer(_TICK_S)) is None:
+                if given_up():
+                    return False
+            self._asked = None
+            self._box.done(fixed)
+        except Damaged:
+            self._asked = None
+            self._box.next_batch(background.batch_bytes)  # reads it, and sets the damaged file aside
+            return True
+        except (Ended, StoreError, OSError, InboxError, sqlite3.Error) as error:
+            self._asked = None
+            if isinstance(error, Ended):
+                self._dismiss()
+            background.on_failure(str(error))
             return False
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":  # a panic of the Rust side, which derives from BaseException
-                raise
-            self.on_failure(f"Couldn't commit to {self.store}: {error}")
-            return False
-        if written is not None:
-            self.on_written(written)
-        if not committer.box.backlog_bytes:
-            self._behind_since = None
+        background.on_written(written)
+        if not self._box.backlog_bytes:
+            background._behind_since = None
         return True
+
+    def _ask(self) -> Fixed | None:
+        fixed = self._box.fix(self._background.batch_bytes)
+        if fixed is not None:
+            self._worker = self._worker or Worker(self._background.store, self._box)
+            self._worker.ask(fixed)
+            self._asked = fixed
+        return fixed
+
+    def _dismiss(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None

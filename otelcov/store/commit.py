@@ -57,20 +57,23 @@ class Committer:
     """Brings what one inbox holds into a store, through handles that are kept."""
 
     def __init__(self, store: str | Path, box: Inbox, any_hour: bool = False) -> None:
-        self.tables = create(store)
         self.box = box
-        self.any_hour = any_hour
-        self.set_aside = 0  # requests that could not be decoded, kept as files
+        self._batches = Batches(store, box.folder, any_hour)
+
+    @property
+    def tables(self) -> Tables:
+        return self._batches.tables
+
+    @property
+    def set_aside(self) -> int:
+        return self._batches.set_aside
 
     def step(self, max_bytes: int = 64 << 20) -> Written | None:
         """Commit the next batch; None if nothing waits. A batch that fails stays in the inbox and comes again."""
         batch = self.box.next_batch(max_bytes)
         if batch is None:
             return None
-        try:
-            written = self._commit(batch.number, batch.rows)
-        except Undecodable:
-            written = self._commit(batch.number, self._without_undecodable(batch))
+        written = self._batches.commit(batch)
         self.box.done(batch)
         return written
 
@@ -81,8 +84,22 @@ class Committer:
             total = Written(total.spans + written.spans, total.logs + written.logs)
         return total
 
-    def _commit(self, number: int, rows: Sequence[Row]) -> Written:
-        return commit(self.tables, self.box.app_id, number, rows, self.any_hour)
+
+class Batches:
+    """Commits batches of one inbox, wherever they were fixed."""
+
+    def __init__(self, store: str | Path, folder: Path, any_hour: bool = False) -> None:
+        self.tables = create(store)
+        self.folder = folder  # of the inbox
+        self.any_hour = any_hour
+        self.set_aside = 0  # requests that could not be decoded, kept as files
+
+    def commit(self, batch: Batch) -> Written:
+        try:
+            return commit(self.tables, batch.app_id, batch.number, batch.rows, self.any_hour)
+        except Undecodable:
+            rows = self._without_undecodable(batch)
+            return commit(self.tables, batch.app_id, batch.number, rows, self.any_hour)
 
     def _without_undecodable(self, batch: Batch) -> list[Row]:
         """Admission lets nothing in that cannot be decoded; if it did, one request must not hold up all others."""
@@ -91,7 +108,7 @@ class Committer:
             try:
                 layout.table("spans" if row.signal == "traces" else "logs", [row])
             except Undecodable:
-                aside = self.box.folder.parent / DAMAGED
+                aside = self.folder.parent / DAMAGED
                 aside.mkdir(exist_ok=True)
                 (aside / f"{batch.app_id}-{batch.number}-{i}.{row.signal}.pb").write_bytes(row.body)
                 self.set_aside += 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -9,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.inbox import Inbox
-from otelcov.ground.errors import StoreError
-from otelcov.store import commit, scan, tables
+from collector.inbox import Inbox, orphans
+from otelcov.store import commit, scan, tables, worker
 from otelcov.store.background import Background
 from otelcov.store.commit import Written
 from tests.store.otlp import span, traces
@@ -57,23 +59,79 @@ def test_a_commit_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("otelcov.store.background._RETRY_S", 0.05)
     box = Inbox.create(tmp_path / "inbox")
     box.append([traces(span(1))])
+    tables.create(tmp_path)
+    (tmp_path / "spans").rename(tmp_path / "elsewhere")
+    (tmp_path / "spans").write_text("in the way")
     said: list[str] = []
-    real, fails = commit.commit, [StoreError("no room"), OSError("broken"), None]
-
-    def sometimes(*given: object) -> Written:
-        if failure := fails.pop(0):
-            raise failure
-        return real(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(commit, "commit", sometimes)
     background = Background(str(tmp_path), tmp_path / "inbox", 0.05, 64 << 20, on_failure=said.append)
     thread, stop = followed(background, box)
+    until(lambda: len(said) >= 2)
+    (tmp_path / "spans").unlink()
+    (tmp_path / "elsewhere").rename(tmp_path / "spans")
     until(lambda: not box.backlog_bytes)
     stop.set()
     thread.join()
     box.close()
-    assert said == ["no room", "broken"]
+    assert all("spans" in text for text in said)
     assert scan.spans(tmp_path).collect().height == 1
+
+
+def test_a_killed_worker_is_replaced_and_its_batch_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("otelcov.store.background._RETRY_S", 0.05)
+    workers: list[worker.Worker] = []
+
+    class Watched(worker.Worker):
+        def __init__(self, store: str, box: Inbox) -> None:
+            super().__init__(store, box)
+            workers.append(self)
+
+    monkeypatch.setattr("otelcov.store.background.Worker", Watched)
+    box = Inbox.create(tmp_path / "inbox")
+    said: list[str] = []
+    written: list[Written] = []
+    background = Background(
+        str(tmp_path), tmp_path / "inbox", 0.01, 64 << 20, on_written=written.append, on_failure=said.append
+    )
+    thread, stop = followed(background, box)
+    for round_ in range(4):
+        box.append([traces(span(round_ + 1))])
+        until(lambda: len(written) > round_)  # noqa: B023
+        os.kill(workers[-1].pid, signal.SIGKILL)
+    box.append([traces(span(5))])
+    until(lambda: not box.backlog_bytes)
+    stop.set()
+    thread.join()
+    box.close()
+    assert len(workers) == 5 and said and all("another one goes on" in text for text in said)
+    assert scan.spans(tmp_path).collect().height == 5
+
+
+def test_a_damaged_file_is_set_aside_by_the_inboxs_owner(tmp_path: Path) -> None:
+    box = Inbox.create(tmp_path / "inbox")
+    box.append([traces(span(1))])
+    fixed = box.fix()
+    assert fixed is not None
+    with sqlite3.connect(box.folder / "seg-00000001.db") as live:
+        live.execute("update chunks set body = x'00'")
+    live.close()
+    background = Background(str(tmp_path), tmp_path / "inbox", 0.05, 64 << 20)
+    thread, stop = followed(background, box)
+    until(lambda: box.set_aside == 1)
+    box.append([traces(span(2))])
+    until(lambda: (tmp_path / "spans" / "_delta_log" / f"{1:020}.json").exists())
+    stop.set()
+    thread.join()
+    box.close()
+    assert scan.spans(tmp_path).collect().height == 1
+
+
+def test_nobody_takes_over_an_inbox_that_a_worker_still_works_on(tmp_path: Path) -> None:
+    box = Inbox.create(tmp_path / "inbox")
+    at_work = worker.Worker(str(tmp_path), box)
+    box.close()
+    assert orphans(tmp_path / "inbox") == []
+    at_work.close()
+    assert [orphan.app_id for orphan in orphans(tmp_path / "inbox")] == [box.app_id]
 
 
 def test_a_store_may_lie_behind_a_url(tmp_path: Path) -> None:
