@@ -72,6 +72,7 @@ class Done:
     runs: pl.DataFrame  # RUNS, in no order
     waiting: set[bytes]  # traces that may be parts of larger runs
     odd: pl.DataFrame  # the spans that have copies or lie out of range
+    rows: tuple[pl.DataFrame, pl.DataFrame]  # the spans and log records as they were read, copies and all
 
 
 def survey(look: Look, each: Mapper, traces: pl.Series | None = None, more: Iterable[pl.DataFrame] = ()) -> Survey:
@@ -147,9 +148,10 @@ def each_once(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, pl
 
 
 def reconstructed(part: Part, where: Joints, config: Config, now_ns: int) -> Done:
-    spans, logs, odd = each_once(*rows_of(part))
+    rows = rows_of(part)
+    spans, logs, odd = each_once(*rows)
     runs, waiting = stage_one(spans, logs, config, now_ns, where)
-    return Done(runs, waiting, odd)
+    return Done(runs, waiting, odd, rows)
 
 
 def _light(task: tuple[str, list[str], pl.Series | None]) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import polars as pl
 
 from otelcov.coverage.facts import BUCKET_NS
-from otelcov.coverage.observations import Observations, merge, partial
+from otelcov.coverage.observations import EMPTY, Observations, merge, partial
 from otelcov.coverage.selection import select
 from otelcov.ground.config import Config
 from otelcov.ground.selection import Selection
@@ -67,7 +67,7 @@ def observed(
     sums, runs = _kept(open_, dirty, window, selection)
     runs = [select(frame, selection, config) for frame in (*runs, _inside(live_runs, window))]
     counted = partial(pl.concat(runs), config, selection.agent)
-    return merge(*(_selected(some, selection) for some in sums), counted), _quality(open_, dirty, odd, window)
+    return _added([*(_selected(some, selection) for some in sums), counted]), _quality(open_, dirty, odd, window)
 
 
 def _live(open_: Open, window: Window, config: Config, now_ns: int) -> tuple[Open, pl.DataFrame, pl.DataFrame]:
@@ -87,16 +87,25 @@ def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, p
     look = Look.of(open_.look)
     reach = _reach(window, max_run_ns)
     counted = replace(look, spans=look.spans.filter(~pl.col("path").is_in(open_.new_spans["path"].implode())))
+    held = open_.kept.left_rows()
+    of_held = pl.col("trace_id").is_in(held[0]["trace_id"].unique().implode())
     again = pl.concat([open_.left, open_.reopened.select(TRACES.names())]).unique("trace_id").filter(reach)
-    parts = [slices.rows_of(part) for part in slices.parts(counted, again)] if again.height else []
+    apart = again.filter(~of_held)
+    parts = [slices.rows_of(part) for part in slices.parts(counted, apart)] if apart.height else []
     fresh = open_.fresh.filter(reach)
-    new = slices.rows_of(slices.Part(replace(look, spans=open_.new_spans), fresh)) if fresh.height else None
+    touched = pl.concat([again, fresh]).unique("trace_id") if open_.new_logs.height else fresh
+    new = slices.rows_of(slices.Part(replace(look, spans=open_.new_spans), touched)) if fresh.height else None
     parts += [new] if new is not None else []
     ids = pl.concat([again["trace_id"], fresh["trace_id"]]).implode()
     of_open = pl.col("trace_id").is_in(ids)
-    spans = pl.concat([*(p[0] for p in parts), open_.held_spans.filter(of_open)])
-    logs = pl.concat([*(p[1] for p in parts), open_.held_logs.filter(of_open)])
+    new_logs = [] if fresh.height or not open_.new_logs.height else [_logs(replace(look, logs=open_.new_logs), again)]
+    spans = pl.concat([*(p[0] for p in parts), open_.held_spans.filter(of_open), held[0].filter(of_open)])
+    logs = pl.concat([*(p[1] for p in parts), open_.held_logs.filter(of_open), held[1].filter(of_open), *new_logs])
     return spans, logs
+
+
+def _logs(look: Look, traces: pl.DataFrame) -> pl.DataFrame:
+    return pieces.rows(look.logs_url, "logs", look.logs["path"], pieces.of_traces("logs", traces["trace_id"])).collect()
 
 
 def _kept(
@@ -150,6 +159,17 @@ def _whole(bucket: int | None, window: Window) -> bool | None:
     if bucket + BUCKET_NS <= since or bucket >= until:
         return None
     return since <= bucket and bucket + BUCKET_NS <= until
+
+
+def _added(parts: list[Observations]) -> Observations:
+    """The sum; of an hour that only one part knows, its rows are the sum already."""
+    hours = [part.rows["bucket"].unique() for part in parts]
+    known = pl.concat(hours)
+    shared = known.filter(known.is_duplicated()).unique()
+    among = pl.col("bucket").is_in(shared.implode(), nulls_equal=True)
+    several = merge(*(replace(part, rows=part.rows.filter(among)) for part in parts)) if len(shared) else EMPTY
+    rows = pl.concat([several.rows, *(part.rows.filter(~among) for part in parts)])
+    return Observations(rows, pl.concat([part.items for part in parts]).unique("item"))
 
 
 def _selected(sums: Observations, selection: Selection) -> Observations:

@@ -31,6 +31,7 @@ from otelcov.sums.meaning import meaning
 from otelcov.sums.opened import opened
 
 SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are put together
+HELD = 50_000  # spans of traces that are left, kept beside the list: to find so few in the tables costs more
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Counted:
 
     batch: Batch | None
     left: pl.DataFrame  # TRACES
+    rows: tuple[pl.DataFrame, pl.DataFrame]  # spans and log records of what was left
 
 
 def folder(store: str, config: Config) -> Path | None:
@@ -76,13 +78,15 @@ def count(
     out = done.waiting | where.linked | linked | {bytes.fromhex(trace) for trace in restless}
     waits = pl.col("trace_id").is_in(pl.Series(sorted(out), dtype=pl.Binary).implode()) | (pl.col("end") > quiet_ns)
     left, traces = part.traces.filter(waits), part.traces.filter(~waits)
+    few = left if int(left["spans"].sum()) <= HELD else left.clear()
+    spans, logs = (rows.join(few.select("trace_id"), on="trace_id", how="semi") for rows in done.rows)
     if not traces.height:
-        return Counted(None, left)
+        return Counted(None, left, (spans, logs))
     names = traces["trace_id"].bin.encode("hex")
     runs = runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())).drop("_ok")
     odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi")
     batch = files.batch_of(there, runs, traces, odd, partial(runs, config), config.runs.settle_ns)
-    return Counted(batch, left)
+    return Counted(batch, left, (spans, logs))
 
 
 def _build(
@@ -115,15 +119,18 @@ def _build(
     total, done = int(found.traces["spans"].sum()), 0
     progress(done, total)
     batches, left = [], [TRACES.to_frame()]
+    rows: list[tuple[pl.DataFrame, pl.DataFrame]] = [(pieces.empty_rows("spans"), pieces.empty_rows("logs"))]
     for counted in each(work, parts):
         batches += [counted.batch] if counted.batch is not None else []
         left.append(counted.left)
+        if sum(int(frame["spans"].sum()) for frame in left) <= HELD:
+            rows.append(counted.rows)
         done += (counted.batch.spans if counted.batch else 0) + int(counted.left["spans"].sum())
         progress(done, total)
     old = [b if b.id not in dirty else _without(kept, b, dirty[b.id], config) for b in kept.batches]
     batches = _gathered(kept, [*(b for b in old if b is not None), *batches], config, now_ns)
-    name = f"left-{uuid.uuid4().hex}.parquet"
-    pl.concat(left).select(TRACES.names()).write_parquet(there / name)
+    name = f"left-{uuid.uuid4().hex}"
+    files.write_left(there / name, pl.concat(left), *(pl.concat(some) for some in zip(*rows, strict=True)))
     kept = replace(
         kept,
         versions=(look.tables.spans.delta.version(), look.tables.logs.delta.version()),

@@ -16,6 +16,7 @@ import polars as pl
 from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.schemas import RUNS
 from otelcov.runs.slices import TRACES
+from otelcov.store import pieces
 
 FORMAT = 1
 LIST = "kept.json"
@@ -66,7 +67,7 @@ class Kept:
     logs: frozenset[str] = frozenset()
     batches: tuple[Batch, ...] = ()
     hours: tuple[Hour, ...] = ()
-    left: str = ""  # file of the traces in counted files that are in no batch
+    left: str = ""  # the traces of counted files that are in no batch
 
     @property
     def by_id(self) -> dict[str, Batch]:
@@ -92,7 +93,16 @@ class Kept:
         return pl.concat([pl.Schema({**_ODD, "batch": pl.String}).to_frame(), *frames])
 
     def left_out(self) -> pl.DataFrame:
-        return pl.read_parquet(self.folder / self.left, glob=False) if self.left else TRACES.to_frame()
+        return (
+            pl.read_parquet(self.folder / f"{self.left}.traces.parquet", glob=False) if self.left else TRACES.to_frame()
+        )
+
+    def left_rows(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The spans and log records of traces that are left, as far as they are kept here."""
+        if not self.left:
+            return pieces.empty_rows("spans"), pieces.empty_rows("logs")
+        spans, logs = (pl.read_parquet(self.folder / f"{self.left}.{n}.parquet", glob=False) for n in ("spans", "logs"))
+        return spans, logs
 
     def sums(self, names: Iterable[str], where: pl.Expr | None = None) -> list[Observations]:
         return [read_sums(self.folder / name, where) for name in names]
@@ -160,6 +170,11 @@ def batch_of(
     )
 
 
+def write_left(path: Path, traces: pl.DataFrame, spans: pl.DataFrame, logs: pl.DataFrame) -> None:
+    for name, rows in (("traces", traces.select(TRACES.names())), ("spans", spans), ("logs", logs)):
+        rows.write_parquet(path.with_name(f"{path.name}.{name}.parquet"), compression="zstd", compression_level=1)
+
+
 def slim(runs: pl.DataFrame) -> pl.DataFrame:
     """Run rows without content, in the same columns."""
     texts = [pl.lit(None, pl.String).alias(name) for name in _CONTENT]
@@ -196,4 +211,4 @@ def _sweep(kept: Kept) -> None:
                 continue  # another process was quicker
 
 
-__all__ = ["Batch", "Hour", "Kept", "batch_of", "load", "read_sums", "replace", "save", "slim", "write_sums"]
+__all__ = ["Batch", "Hour", "Kept", "batch_of", "load", "read_sums", "replace", "save", "write_left", "write_sums"]

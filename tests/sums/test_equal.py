@@ -32,7 +32,7 @@ QUESTIONS = (
 )
 
 
-def bodies(spans: int = 4_000, **changes) -> list[bytes]:
+def bodies(spans: int = 1_500, **changes) -> list[bytes]:
     traffic = Traffic(spans, request_spans=64, length_ns=int(1.9 * HOUR), **changes)
     return [request.body for request in requests(traffic)]
 
@@ -60,8 +60,8 @@ class Store:
         return Question.of(self.path, now=now, **options)
 
 
-def equal(store: Store, now: str = NOW) -> None:
-    for options in QUESTIONS:
+def equal(store: Store, now: str = NOW, questions=QUESTIONS[:2]) -> None:
+    for options in questions:
         asked = store.ask(now=now, **options)
         runs, quality = asked.runs()
         live = snapshot(
@@ -81,23 +81,24 @@ def store(tmp_path) -> Store:
 def test_kept_sums_give_the_same_report(store):
     store.commit(bodies())
     listed = store.count()
-    assert sum(batch.runs for batch in listed.batches) > 300
-    equal(store)
+    assert sum(batch.runs for batch in listed.batches) > 100
+    equal(store, questions=QUESTIONS)
 
 
 def test_what_comes_after_the_count_is_counted_live(store):
     sent = bodies()
-    store.commit(sent[:40])
+    half = len(sent) // 2
+    store.commit(sent[:half])
     store.count()
-    store.commit(sent[40:])
+    store.commit(sent[half:])
     equal(store)
 
 
 def test_counting_bit_by_bit_in_any_order_gives_the_same_report(store):
     sent = bodies()
     random.Random(7).shuffle(sent)
-    for first in range(0, len(sent), 12):
-        store.commit(sent[first : first + 12])
+    for first in range(0, len(sent), 9):
+        store.commit(sent[first : first + 9])
         store.count()
     equal(store)
     assert store.count().hours
@@ -143,8 +144,8 @@ def test_runs_that_have_not_settled_stay_out_until_they_have(store):
 
 def test_an_hour_that_upkeep_rewrote_is_not_counted_again(store):
     sent = bodies()
-    store.commit(sent[:50])
-    store.commit(sent[50:])
+    store.commit(sent[::2])
+    store.commit(sent[1::2])
     before = store.count()
     assert upkeep.tidy(store.path, BEGIN + 4 * HOUR)
     equal(store)
