@@ -4,6 +4,9 @@ A small group is written where it is, in the event loop: its fsync takes less ti
 back, as each hand-over waits for the interpreter lock, and the servers' own threads go on receiving meanwhile. A large
 one goes to a thread, since compressing and writing it is worth a core of its own; what comes in the meantime waits and
 is the next group.
+
+Where a store takes what is kept, groups come slower once more than `room` waits for it, the slower the more: senders
+then wait a moment for their answers instead of filling the inbox until it refuses them.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from collector.metrics import Metrics
 
 INLINE_BYTES = 512 * 2**10
 GROUP_BYTES = 8 * 2**20  # of one commit: more only lengthens the wait of the first
+MOST_SECONDS = 1.0  # between two groups
 SLOW_SECONDS = 0.02  # a disk that takes longer must not hold the event loop
 
 
@@ -30,8 +34,9 @@ class _Waiting(NamedTuple):
 class GroupCommit:
     """`await commit(row)`: on disk when it returns, InboxError when it could not be kept."""
 
-    def __init__(self, inbox: Inbox, metrics: Metrics) -> None:
+    def __init__(self, inbox: Inbox, metrics: Metrics, room: int | None = None) -> None:
         self.inbox = inbox
+        self._room = room  # bytes that may wait for the store before groups come slower
         self._metrics = metrics
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="otelcov-inbox")
@@ -84,8 +89,18 @@ class GroupCommit:
             self._metrics.inbox_errors.inc()
         _settle(group, error)
         self._busy = bool(self._waiting)
-        if self._busy:
+        if not self._busy:
+            return
+        if (pause := self._pause()) > 0:
+            self._loop.call_later(pause, self._flush)
+        else:
             self._loop.call_soon(self._flush)
+
+    def _pause(self) -> float:
+        """Seconds: in balance, as long as the store needs for a group."""
+        if not self._room:
+            return 0.0
+        return min(MOST_SECONDS, (self.inbox.backlog_bytes - self._room) / self._room)
 
     def _next_group(self) -> tuple[list[_Waiting], int]:
         size = 0

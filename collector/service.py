@@ -28,6 +28,7 @@ from collector.inbox import Inbox
 from collector.metrics import Metrics
 
 Ready = dict[str, object]
+_SLOW_FROM = 8  # from this part of max_inbox_bytes on answers take longer, so that the store keeps up
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ async def serve(
     inbox = Inbox.open(config.inbox)
     metrics.replayed.inc(inbox.replayed)
     metrics.set_aside.inc(inbox.set_aside)
-    commit = GroupCommit(inbox, metrics)
+    commit = GroupCommit(inbox, metrics, config.max_inbox_bytes // _SLOW_FROM if store else None)
     export = Export(config, commit, rules, metrics)
     metrics.watch("queue_bytes", "Bytes received and not yet answered", lambda: export.queue_bytes)
     metrics.watch("inbox_backlog_bytes", "Bytes acknowledged and not yet in the store", lambda: inbox.backlog_bytes)

@@ -12,7 +12,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,14 @@ if TYPE_CHECKING:
 NEW = "new-"  # how the files begin that no upkeep has rewritten
 _TRIES = 8
 _GROUP_ROWS = 32_768
+# Columns whose values hardly ever repeat: looking each up in a dictionary first would cost a sixth of the writing.
+_UNIQUE = (
+    "span_id",
+    "start_time_unix_nano",
+    "end_time_unix_nano",
+    "time_unix_nano",
+    "content.list.element.string_value",
+)
 _WRITE = {"compression": "zstd", "compression_level": 1, "store_schema": False}
 
 
@@ -215,7 +223,10 @@ class _File:
         rows = pa.concat_tables(self.waiting).unify_dictionaries()
         if self.writer is None:
             times = list(partitions.TIMES[self.table.name])
-            self.writer = pq.ParquetWriter(self.sink, rows.schema, write_statistics=times, **_WRITE)
+            repeating = [leaf for leaf in _leaves(rows.schema) if leaf not in _UNIQUE]
+            self.writer = pq.ParquetWriter(
+                self.sink, rows.schema, write_statistics=times, use_dictionary=repeating, **_WRITE
+            )
         self.writer.write_table(rows)
         self.rows += rows.num_rows
         self.waiting, self.waiting_rows = [], 0
@@ -229,6 +240,20 @@ class _File:
         there.write(pages)
         there.close()
         return len(pages)
+
+
+def _leaves(fields: Any, above: str = "") -> Iterator[str]:
+    """The columns of a Parquet file by their paths."""
+    import pyarrow as pa
+
+    for field in fields:
+        path, kind = above + field.name, field.type
+        while pa.types.is_list(kind):
+            path, kind = path + ".list.element", kind.value_type
+        if pa.types.is_struct(kind):
+            yield from _leaves(kind, path + ".")
+        else:
+            yield path
 
 
 def _sync_log(table: Table, before: int) -> None:

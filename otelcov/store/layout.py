@@ -34,7 +34,7 @@ _EMPTY_IS_NULL = (
     *("trace_id", "span_id", "parent_span_id", "trace_state", "status_message", "severity_text", "event_name"),
     *("resource_schema_url", "scope_schema_url"),
 )
-_CALL_REQUESTS, _CALL_BYTES = 16, 4 << 20  # the decoder is fastest so, and holds the GIL no longer than that takes
+_CALL_BYTES = 4 << 20  # a call of the decoder costs as much as 300 spans, and what it makes should fit the caches
 _FRAME_BYTES = 512 << 20  # Arrow's offsets end at 2 GiB
 _SERVICE = ("service.name",)
 _ENVIRONMENT = ("deployment.environment.name", "deployment.environment")  # the older name where the newer is missing
@@ -65,7 +65,7 @@ def pieces(name: str, requests: Sequence[Row]) -> Iterator[pa.Table]:
     from collector import wire
 
     decode, schema = (wire.decode_traces, SPANS) if name == "spans" else (wire.decode_logs, LOGS)
-    for some in _chunks(requests):
+    for some in _chunks(requests, _CALL_BYTES):
         yield _columns(decode([request.body for request in some]), schema, some)
 
 
@@ -103,12 +103,11 @@ def _each_once(name: str, requests: Sequence[Row], schema: pl.Schema) -> pl.Data
     return duplicates.unique(name, duplicates.new(rows)).select(schema.names())
 
 
-def _chunks(requests: Sequence[Row], room: int = 0) -> Iterator[Sequence[Row]]:
-    """Parts of at most `room` bytes; without it, what one call of the decoder should be given."""
+def _chunks(requests: Sequence[Row], room: int) -> Iterator[Sequence[Row]]:
+    """Parts of at most `room` bytes, or of one request."""
     first, size = 0, 0
     for i, request in enumerate(requests):
-        full = size + len(request.body) > (room or _CALL_BYTES) or (not room and i - first == _CALL_REQUESTS)
-        if i > first and full:
+        if i > first and size + len(request.body) > room:
             yield requests[first:i]
             first, size = i, 0
         size += len(request.body)

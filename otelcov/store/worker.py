@@ -30,6 +30,15 @@ _NICE = 10
 _PROGRAM = "import sys; from otelcov.store.worker import main; main(*sys.argv[1:])"
 _SIGKILL_ME_WITH_MY_PARENT = 1  # PR_SET_PDEATHSIG
 
+# glibc would give large blocks back after every batch and fault them in anew for the next; one thread does the work.
+_ENVIRONMENT = {
+    "MALLOC_TRIM_THRESHOLD_": str(2**28),
+    "MALLOC_MMAP_THRESHOLD_": str(2**26),
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+}
+
 
 class Damaged(Exception):
     """A file of the inbox could not be read; its owner can set it aside."""
@@ -43,8 +52,7 @@ class Worker:
     """The process, as the inbox's owner sees it."""
 
     def __init__(self, store: str, box: Inbox) -> None:
-        # glibc would give big blocks back to the system and fault them in anew for every batch
-        environment = {"MALLOC_TRIM_THRESHOLD_": str(2**28), "MALLOC_MMAP_THRESHOLD_": str(2**26)} | dict(os.environ)
+        environment = _ENVIRONMENT | dict(os.environ)
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM, store, str(box.folder), str(box.lock_handle)],
             stdin=subprocess.PIPE,
