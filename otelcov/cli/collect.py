@@ -11,6 +11,8 @@ import typer
 
 from otelcov.cli.options import STORE, ConfigFile, Store
 
+_BESIDE_S = 30.0  # how often what has settled is counted
+
 if TYPE_CHECKING:
     from collector.config import CollectorConfig
     from otelcov.ground.config import Collect
@@ -86,7 +88,9 @@ def collect(
     if root is None:
         raise UsageError(f"{store} is not a local folder, and the inbox must lie in one. Give it with --inbox DIR.")
     tables.create(store)
-    background = Background(store, root, settings.commit_interval_ns / 1e9, settings.commit_bytes)
+    command = [sys.executable, "-m", "otelcov.cli.beside", *(["--config", str(config)] if config else [])]
+    background = Background(store, root, settings.commit_interval_ns / 1e9, settings.commit_bytes, upkeep=command)
+    background.upkeep_s = _BESIDE_S
 
     def follow(loop: StoreLoop) -> None:
         background.on_written = lambda written: loop.metrics.committed.inc(written.spans + written.logs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,12 @@ if TYPE_CHECKING:
     from otelcov.ground.config import Config
 
 
-def count(store: str, config: Config, now_ns: int) -> None:
-    """Count what was committed and is not counted, on the engine that OTELCOV_ENGINE names."""
+def count(store: str, config: Config, now_ns: int, where: str | None = None) -> None:
+    """Count what was committed and is not counted, on the engine of that name."""
     from otelcov.engine import engine
     from otelcov.sums.build import build
 
-    runner = engine(os.environ.get("OTELCOV_ENGINE") or None)
+    runner = engine(where)
     try:
         if not sys.stderr.isatty():
             build(store, config, now_ns, runner.map)

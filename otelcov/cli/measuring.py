@@ -32,12 +32,14 @@ class Question:
     window: Window
     now_ns: int
     selection: Selection
+    engine: str | None = None
 
     @classmethod
     def of(
         cls,
         store: str,
         config: Path | None = None,
+        engine: str | None = None,
         since: str | None = None,
         until: str | None = None,
         now: str | None = None,
@@ -46,7 +48,7 @@ class Question:
         from otelcov.ground import config as settings
 
         window, now_ns = window_of(since, until, now)
-        return cls(store, settings.load(config), window, now_ns, selection_of(**selected))
+        return cls(store, settings.load(config), window, now_ns, selection_of(**selected), engine)
 
     def within(self, **changes: Any) -> Question:
         """The same question with another window or selection."""
@@ -75,7 +77,7 @@ class Question:
     def _count(self) -> None:
         from otelcov.cli.counting import count
 
-        count(self.store, self.config, self.now_ns)
+        count(self.store, self.config, self.now_ns, self.engine)
 
 
 _SELECTION = {
@@ -94,6 +96,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
     "until": (options.Until, None),
     "now": (options.Now, None),
     **{name: (option, None) for name, option in _SELECTION.items()},
+    "engine": (options.Engine, None),
 }
 
 

@@ -91,6 +91,17 @@ Case = Annotated[
 ]
 
 
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        envvar="OTELCOV_ENGINE",
+        metavar="ENGINE",
+        help="Where many runs are counted: here, pool (processes of this machine) or ray.",
+    ),
+]
+
+
 def window_of(since: str | None, until: str | None, now: str | None) -> tuple[Window, int]:
     """The window and the clock, in nanoseconds."""
     now_ns = windows.clock(now)

@@ -29,24 +29,25 @@ def reconstruct(
     logs: pl.LazyFrame | pl.DataFrame | None = None,
     config: Config | None = None,
     now_ns: int = 0,
+    where: Joints | None = None,
 ) -> pl.DataFrame:
     """The runs of these spans (SPANS columns) and log records (LOGS columns): one RUNS row each, sorted by
-    (start, run id). Spans must be unique by (trace id, span id)."""
+    (start, run id). Spans must be unique by (trace id, span id).
+    `where` is given where these spans are some of more."""
     config = config or Config()
     frame = spans.lazy().collect()
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
     collecting = gc.isenabled()
     gc.disable()  # millions of small objects and not one cycle: its passes would cost more than the work
     try:
-        frames = _runs(frame, records, config, now_ns)
+        frames = _runs(frame, records, config, now_ns, where or joints(frame))
     finally:
         if collecting:
             gc.enable()
     return told(pl.concat(frames)).sort("start_unix_nano", "run_id", nulls_last=True)
 
 
-def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int) -> list[pl.DataFrame]:
-    where = joints(frame)
+def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints) -> list[pl.DataFrame]:
     frames, waiting = _stage_one(frame, records, config, now_ns, where)
     rows = Columns()
     for group in join(waiting, where):

@@ -13,8 +13,9 @@ from typing import Any
 import polars as pl
 
 from otelcov.ground.config import Config
+from otelcov.ground.schemas import LOGS, RUNS, SPANS
 from otelcov.runs.joining import Joints, joints
-from otelcov.runs.reconstruct import stage_one
+from otelcov.runs.reconstruct import reconstruct, stage_one
 from otelcov.store import duplicates, partitions, pieces
 from otelcov.store.partitions import HOUR_NS
 
@@ -138,8 +139,6 @@ def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def each_once(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """The same rows without copies, in the columns of SPANS and LOGS; the spans that are odd beside them."""
-    from otelcov.ground.schemas import LOGS, SPANS
-
     spans = duplicates.unique("spans", spans)
     odd = spans.filter((pl.col("copies") > 0) | pl.col("differed") | pl.col(pieces.OUTSIDE)).select(
         "trace_id", "copies", "differed", pl.col(pieces.OUTSIDE).alias("outside"), at=partitions.moment("spans")
@@ -152,6 +151,21 @@ def reconstructed(part: Part, where: Joints, config: Config, now_ns: int) -> Don
     spans, logs, odd = each_once(*rows)
     runs, waiting = stage_one(spans, logs, config, now_ns, where)
     return Done(runs, waiting, odd, rows)
+
+
+def joined(done: Iterable[Done], look: Look, found: Survey, config: Config, now_ns: int) -> pl.DataFrame:
+    """Stage two: all runs of the parts, with those that several traces hold; RUNS, in their order."""
+    frames, waiting = [], set[bytes]()
+    for part in done:
+        frames.append(part.runs)
+        waiting |= part.waiting
+    ids = pl.Series(sorted(waiting), dtype=pl.Binary)
+    some = found.traces.filter(pl.col("trace_id").is_in(ids.implode()))
+    rows = [rows_of(part) for part in parts(look, some)]
+    if rows:
+        spans, logs, _ = each_once(*(pl.concat(frames) for frames in zip(*rows, strict=True)))
+        frames.append(reconstruct(spans, logs, config, now_ns, found.where))
+    return pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
 
 
 def _light(task: tuple[str, list[str], pl.Series | None]) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +39,8 @@ class Background:
     batch_bytes: int
     on_written: Callable[[Written], None] = lambda _: None
     on_failure: Callable[[str], None] = lambda _: None
+    upkeep: Sequence[str] = (sys.executable, "-c", _UPKEEP)  # a command that takes the store
+    upkeep_s: float = _UPKEEP_S
     _behind_since: float | None = field(default=None, init=False)
 
     def follow(self, box: Inbox, stop: threading.Event) -> None:
@@ -54,9 +56,9 @@ class Background:
                     committed = now
                     if not steps.one(stop.is_set):
                         stop.wait(_RETRY_S)
-                if now - tidied >= _UPKEEP_S and (upkeep is None or upkeep.poll() is not None):
+                if now - tidied >= self.upkeep_s and (upkeep is None or upkeep.poll() is not None):
                     tidied = now
-                    upkeep = subprocess.Popen([sys.executable, "-c", _UPKEEP, self.store], stdout=subprocess.DEVNULL)
+                    upkeep = subprocess.Popen([*self.upkeep, self.store], stdout=subprocess.DEVNULL)
             if upkeep is not None:
                 upkeep.terminate()  # its transactions are whole or not there
                 upkeep.wait()

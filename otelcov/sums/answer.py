@@ -75,7 +75,7 @@ def _live(open_: Open, window: Window, config: Config, now_ns: int) -> tuple[Ope
     while True:
         spans, logs, odd = slices.each_once(*_rows(open_, window, config.runs.max_run_ns))
         known = set(open_.reopened["trace_id"])
-        more = guests(open_, spans, config.runs.max_run_ns)
+        more = guests(open_, spans)
         more = more.filter(~pl.col("trace_id").is_in(pl.Series(sorted(known), dtype=pl.Binary).implode()))
         if not more.height:
             break

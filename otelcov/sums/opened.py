@@ -57,27 +57,29 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, kept.left_out(), reopened)
 
 
-def guests(open_: Open, spans: pl.DataFrame, max_run_ns: int) -> pl.DataFrame:
+def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
     """TRACES and batch of counted runs that an open tool call may have made: an agent of the name that the call bears,
     in a trace of its own, within the time of the call."""
     from otelcov.runs.joining import called_agents
 
-    calls = called_agents(spans)
-    if not calls:
-        return open_.reopened.clear()
-    kept = open_.kept
-    times = pl.Series([t for _, start, end in calls for t in (start, end)], dtype=pl.UInt64)
+    # What was left has been held against all that was counted; only what came since has not.
+    calls = called_agents(spans.join(open_.fresh.select("trace_id"), on="trace_id", how="semi"))
     found = [open_.reopened.clear()]
-    for batch in _near(kept, times, max_run_ns):
-        runs = kept.runs(batch).select("trace_ids", "agents", start="start_unix_nano")
+    for batch in open_.kept.batches if calls else ():
+        within = [call for call in calls if call[1] <= batch.last and batch.first <= call[2]]
+        if not within:
+            continue
+        start = pl.col("start_unix_nano")
+        runs = open_.kept.runs(batch).select("trace_ids", "agents", start)
+        runs = runs.filter(pl.any_horizontal(start.is_between(max(0, low), high) for _, low, high in within))
         hits = [
             ids
-            for ids, agents, start in runs.iter_rows()
-            if any(_among(name, agents) and low <= (start or 0) <= high for name, low, high in calls)
+            for ids, agents, at in runs.iter_rows()
+            if any(_among(name, agents) and low <= at <= high for name, low, high in within)
         ]
         if hits:
             ids = pl.Series([bytes.fromhex(t) for some in hits for t in some], dtype=pl.Binary)
-            found.append(kept.traces([batch]).filter(pl.col("trace_id").is_in(ids.implode())))
+            found.append(open_.kept.traces([batch]).filter(pl.col("trace_id").is_in(ids.implode())))
     return pl.concat(found)
 
 

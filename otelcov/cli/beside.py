@@ -1,0 +1,36 @@
+"""What runs beside a collector, in a process of its own: what has settled is counted, closed hours are rewritten.
+
+`collect` starts it now and then and may stop it at any moment: transactions and lists are whole or not there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+_EVERY_S, _TIDY_S = 30, 300  # how often `collect` starts this; how often closed hours are looked for
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("store")
+    parser.add_argument("--config", type=Path)
+    asked = parser.parse_args()
+    if hasattr(os, "nice"):
+        os.nice(10)
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    from otelcov.ground.config import load
+    from otelcov.store.upkeep import tidy
+    from otelcov.sums.build import build
+
+    now_ns = time.time_ns()
+    build(asked.store, load(asked.config), now_ns, map, wait=False)  # first: what upkeep renames is known by then
+    if time.time() % _TIDY_S < _EVERY_S:
+        tidy(asked.store, now_ns)
+        build(asked.store, load(asked.config), now_ns, map, wait=False)
+
+
+if __name__ == "__main__":
+    main()
