@@ -1,0 +1,103 @@
+"""How long a report takes from a cold process, once sums are kept and before; and what DuckDB takes for the counts.
+
+    python -m tests.bench.report --spans 1e6 --unique 0.05 --days 1 [--store DIR] [--times 5]      prints JSON
+
+The report is asked over the first 24 hours. DuckDB (`pip install duckdb`, else left out) counts runs per tool, edge,
+path and model over the Parquet files of the same table, from columns alone: the span's name stands for tool and model,
+so that no attribute list is opened, which is the fastest that the table allows. Ratios are of one run, side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.bench.generate import HOUR, Traffic
+from tests.bench.reconstruct import watched, write_store
+
+DAY = ["--since", "2026-01-01T00:00:00Z", "--until", "2026-01-02T00:00:00Z"]
+# Each run is a trace here. An edge is a tool span with the agent above it; a path its tools in order.
+QUERIES = (
+    "select name, count(distinct trace_id) from steps where name like 'execute_tool %' group by 1",
+    "select p.name, t.name, count(distinct t.trace_id) from steps t join steps p on t.parent_span_id = p.span_id "
+    "and t.trace_id = p.trace_id where t.name like 'execute_tool %' group by 1, 2",
+    "select path, count(*) from (select trace_id, string_agg(name, ' > ' order by at) as path from steps "
+    "where name like 'execute_tool %' group by 1) group by 1",
+    "select name, count(distinct trace_id) from steps where name like 'chat %' group by 1",
+)
+STEPS = "create temp table steps as select trace_id, span_id, parent_span_id, name, start_time_unix_nano as at from "
+PROGRAM = """
+import json, sys, duckdb
+steps, queries, files = json.load(sys.stdin)
+db = duckdb.connect()
+db.execute(steps + "read_parquet([" + ",".join("'" + f + "'" for f in files) + "])")
+print(*(len(db.execute(query).fetchall()) for query in queries))
+"""
+
+
+def report(store: str, *more: str) -> tuple[float, bytes]:
+    """Seconds of a cold process, and what it printed."""
+    command = [sys.executable, "-m", "otelcov", "report", "--store", store, "--format", "json", *DAY, *more]
+    began = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    return time.perf_counter() - began, done.stdout
+
+
+def duckdb(store: str) -> float | None:
+    if importlib.util.find_spec("duckdb") is None:
+        return None
+    from otelcov.store import pieces
+
+    look = pieces.look(store)
+    files = [f"{look.tables.spans.url}/{path}" for path in look.spans["path"]]
+    began = time.perf_counter()
+    told = json.dumps([STEPS, QUERIES, files]).encode()
+    subprocess.run([sys.executable, "-c", PROGRAM], input=told, check=True, stdout=sys.stderr)
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--spans", type=lambda n: int(float(n)), default=1_000_000)
+    parser.add_argument("--days", type=float, default=1)
+    parser.add_argument("--unique", type=float, default=0.05)
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--store", help="A store that is there; its kept sums are used, and counted anew with --anew.")
+    parser.add_argument("--anew", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        store = asked.store or f"{folder}/store"
+        if asked.store is None:
+            write_store(store, Traffic(asked.spans, unique=asked.unique, length_ns=int(24 * HOUR * asked.days)))
+        elif asked.anew:
+            shutil.rmtree(Path(store) / "sums", ignore_errors=True)
+        with watched() as peak:
+            first, told = report(store)
+        kept = sorted(report(store)[0] for _ in range(asked.times))
+        same = report(store)[1] == told
+        other = [t for _ in range(2) if (t := duckdb(store)) is not None]
+        median = kept[len(kept) // 2]
+        result = {
+            "spans": asked.spans if asked.store is None else None,
+            "runs": json.loads(told)["runs"]["total"],
+            "first_report_s": round(first, 2),
+            "first_report_peak_mb_all_processes": round(peak["mb"]),
+            "report_s": [round(t, 2) for t in kept],
+            "same_bytes": same,
+            "duckdb_s": [round(t, 2) for t in other],
+            "duckdb_over_report": round(min(other) / median, 1) if other else None,
+            "load_average": os.getloadavg(),
+        }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
