@@ -200,7 +200,8 @@ def _restricted(edges: dict[str, Any]) -> tuple[str, str]:
     if edges["restricted_attempts"] is None:
         return "no run can show it", "yellow"
     if edges["restricted_attempts"]:
-        return f"{edges['restricted_attempts']} attempts ({detail})", "bold red"
+        noun = "attempt" if edges["restricted_attempts"] == 1 else "attempts"
+        return f"{edges['restricted_attempts']} {noun} ({detail})", "bold red"
     bound = edges["restricted_bound"]
     if bound and bound["upper"] is not None:
         detail += f"; 0 in {bound['runs']:,} runs: below {words.percent(bound['upper'])} of runs, 95% sure"

@@ -6,6 +6,7 @@ terminal's cursor, turn text around or end a line is shown as an escape.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 
@@ -162,7 +163,8 @@ def _some(count: int, unit: str) -> str:
 
 
 def _time(text: str | None) -> str | None:
-    return None if text is None else text.replace("T", " ").removesuffix("Z").removesuffix(":00")
+    """A time to the second: who needs its fractions reads the JSON."""
+    return None if text is None else re.sub(r"\.\d+", "", text.replace("T", " ").removesuffix("Z")).removesuffix(":00")
 
 
 def _escaped(c: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import socket
 import threading
 import time
@@ -19,6 +20,11 @@ from tests.collector.requests import JSON, PROTOBUF, call, logs, post, traces
 from tests.collector.running import Collector, launched
 
 GROWTH_MIB = 200
+
+
+def a_second() -> float:
+    """One second - of a machine that has nothing else to do: longer where more is running than there are cores."""
+    return max(1.0, 2 * os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +108,7 @@ def test_a_bomb_costs_little_and_holds_nobody_up(collector: Collector, bomb: tup
     took = time.monotonic() - began
     done.set()
     watcher.join()
-    assert took < 1
+    assert took < a_second()
     assert peak[0] - before <= GROWTH_MIB
 
 
@@ -137,7 +143,7 @@ def test_slow_bodies_do_not_hold_up_others(collector: Collector) -> None:
         connection.sendall(start + b"a")
     began = time.monotonic()
     assert post(collector.http, traces(1).SerializeToString())[0] == 200
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < a_second()
     for connection in slow:
         connection.settimeout(10)
         assert b" 408 " in connection.recv(100)
