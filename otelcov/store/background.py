@@ -105,7 +105,7 @@ class _Steps:
             if fixed is None:
                 return not self._box.backlog_bytes
             assert self._worker is not None
-            while (written := self._worker.answer(_TICK_S)) is None:
+            while (outcome := self._worker.answer(_TICK_S)) is None:
                 if given_up():
                     return False
             self._asked = None
@@ -120,9 +120,11 @@ class _Steps:
                 self._dismiss()
             background.on_failure(str(error))
             return False
+        written, until_ns = outcome
         background.on_written(written)
-        if not self._box.backlog_bytes:
-            background._behind_since = None
+        background._behind_since = None
+        if self._box.backlog_bytes and until_ns:  # what waits now came after that
+            background._behind_since = time.monotonic() - max(0, time.time_ns() - until_ns) / 1e9
         return True
 
     def _ask(self) -> Fixed | None:

@@ -4,7 +4,8 @@ Decoding, layout and Parquet cost more than receiving does, and hold the lock fo
 stays the one who decides: it fixes a batch, names it here, and forgets it once it hears that the store has it. What is
 fixed is read from the inbox by a connection of this process's own.
 
-One line of JSON each way: {"app_id", "number", "parts"} in; {"spans", "logs"}, {"failed": why} or {"damaged": why} out.
+One line of JSON each way: {"app_id", "number", "parts"} in; {"spans", "logs", "until": when the last of them came},
+{"failed": why} or {"damaged": why} out.
 The process holds the inbox's lock beside its owner and dies with it, so that no two ever work on one inbox. It yields
 to the receiver (nice), which is why the receiver slows down when too much waits (collector.group_commit).
 """
@@ -73,8 +74,8 @@ class Worker:
         except BrokenPipeError:
             raise self._ended() from None
 
-    def answer(self, seconds: float) -> Written | None:
-        """What became of the batch; None if that is not known yet."""
+    def answer(self, seconds: float) -> tuple[Written, int] | None:
+        """What became of the batch, and when its last request came (Unix ns); None if that is not known yet."""
         out = _pipe(self._process.stdout)
         if not select.select([out], [], [], seconds)[0]:
             return None
@@ -86,7 +87,7 @@ class Worker:
             raise StoreError(said["failed"])
         if "damaged" in said:
             raise Damaged(said["damaged"])
-        return Written(**said)
+        return Written(said["spans"], said["logs"]), said["until"]
 
     def close(self) -> None:
         """At once, whatever it is doing: its transactions are whole or not there."""
@@ -128,7 +129,8 @@ def main(store: str, folder: str, lock: str) -> None:
                 raise
             _say(failed=f"Couldn't commit to {store}: {error}")
         else:
-            _say(spans=written.spans, logs=written.logs)
+            until = batch.rows[-1].received_unix_nano if batch.rows else 0
+            _say(spans=written.spans, logs=written.logs, until=until)
         del batch  # it is large, and the next may be long in coming
 
 
