@@ -33,15 +33,20 @@ class Cluster:
             )
 
     def map(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        remote = self.ray.remote(max_retries=5, num_cpus=1)(work)
+        remote = self.ray.remote(max_retries=5, num_cpus=1)(_call)
+        shared = self.ray.put(work)  # it may carry what all tasks need: sent once
         left = list(reversed(list(tasks)))
         running: list[Any] = []
         while left or running:
             while left and len(running) < 2 * self.workers:
-                running.append(remote.remote(left.pop()))
+                running.append(remote.remote(shared, left.pop()))
             done, running = self.ray.wait(running, num_returns=1)
             yield from self.ray.get(done)
 
     def close(self) -> None:
         if self.mine:
             self.ray.shutdown()
+
+
+def _call(work: Callable[[T], R], task: T) -> R:
+    return work(task)

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -28,9 +29,13 @@ def slowly(n: int) -> int:
     return n * n
 
 
-def die(n: int) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return n
+def dies_once(task: tuple[str, int]) -> int:
+    folder, n = task
+    mark = Path(folder) / str(n)
+    if n % 4 == 0 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return n * n
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +80,17 @@ def test_a_killed_worker_changes_nothing():
         killer.join()
     finally:
         pool.close()
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_workers_that_die_in_the_midst_of_a_task_change_nothing(name, tmp_path):
+    if name == "ray" and importlib.util.find_spec("ray") is None:
+        pytest.skip("ray is not installed")
+    runner = engine(name, workers=2)
+    try:
+        assert sorted(runner.map(dies_once, [(str(tmp_path), n) for n in range(8)])) == [n * n for n in range(8)]
+    finally:
+        runner.close()
 
 
 def test_an_engine_nobody_knows_is_a_usage_error():
