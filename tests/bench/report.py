@@ -29,15 +29,16 @@ QUERIES = (
     "select name, count(distinct trace_id) from steps where name like 'execute_tool %' group by 1",
     "select p.name, t.name, count(distinct t.trace_id) from steps t join steps p on t.parent_span_id = p.span_id "
     "and t.trace_id = p.trace_id where t.name like 'execute_tool %' group by 1, 2",
-    "select path, count(*) from (select trace_id, string_agg(name, ' > ' order by at) as path from steps "
+    "select path, count(*) from (select trace_id, string_agg(name, ' > ' order by began) as path from steps "
     "where name like 'execute_tool %' group by 1) group by 1",
     "select name, count(distinct trace_id) from steps where name like 'chat %' group by 1",
 )
-STEPS = "create temp table steps as select trace_id, span_id, parent_span_id, name, start_time_unix_nano as at from "
+STEPS = "create temp table steps as select trace_id, span_id, parent_span_id, name, start_time_unix_nano as began from "
 PROGRAM = """
 import json, sys, duckdb
 steps, queries, files = json.load(sys.stdin)
 db = duckdb.connect()
+db.execute("set enable_progress_bar = false")
 db.execute(steps + "read_parquet([" + ",".join("'" + f + "'" for f in files) + "])")
 print(*(len(db.execute(query).fetchall()) for query in queries))
 """
