@@ -31,10 +31,9 @@ _NICE = 10
 _PROGRAM = "import sys; from otelcov.store.worker import main; main(*sys.argv[1:])"
 _SIGKILL_ME_WITH_MY_PARENT = 1  # PR_SET_PDEATHSIG
 
-# glibc would give large blocks back after every batch and fault them in anew for the next; one thread does the work.
+# One thread does the work; Delta's runtime has dozens more, each of which would keep freed memory of its own.
 _ENVIRONMENT = {
-    "MALLOC_TRIM_THRESHOLD_": str(2**28),
-    "MALLOC_MMAP_THRESHOLD_": str(2**26),
+    "MALLOC_ARENA_MAX": "2",
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",
