@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 _EVERY_S, _TIDY_S = 30, 300  # how often `collect` starts this; how often closed hours are looked for
+_MOST = 300_000  # spans that are counted beside a collector; more would take memory from it, and wait for a report
 
 
 def main() -> None:
@@ -23,13 +24,18 @@ def main() -> None:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from otelcov.ground.config import load
     from otelcov.store.upkeep import tidy
-    from otelcov.sums.build import build
+    from otelcov.sums.build import build, uncounted
 
-    now_ns = time.time_ns()
-    build(asked.store, load(asked.config), now_ns, map, wait=False)  # first: what upkeep renames is known by then
+    now_ns, config = time.time_ns(), load(asked.config)
+
+    def count() -> None:
+        if uncounted(asked.store, config) <= _MOST:
+            build(asked.store, config, now_ns, map, wait=False)
+
+    count()  # first: what upkeep renames is known by then
     if time.time() % _TIDY_S < _EVERY_S:
         tidy(asked.store, now_ns)
-        build(asked.store, load(asked.config), now_ns, map, wait=False)
+        count()
 
 
 if __name__ == "__main__":

@@ -67,6 +67,15 @@ def build(
         return alone
 
 
+def uncounted(store: str, config: Config) -> int:
+    """Committed spans that the kept sums do not know yet."""
+    there = folder(store, config)
+    if there is None:
+        return 0
+    known = files.load(there).spans
+    return int(pieces.look(store).spans.filter(~pl.col("path").is_in(sorted(known)))["rows"].sum())
+
+
 def count(
     part: slices.Part, where: Joints, config: Config, now_ns: int, there: Path, linked: frozenset[bytes]
 ) -> Counted:
