@@ -39,10 +39,10 @@ class Question:
         cls,
         store: str,
         config: Path | None = None,
-        engine: str | None = None,
         since: str | None = None,
         until: str | None = None,
         now: str | None = None,
+        engine: str | None = None,
         **selected: list[str] | None,
     ) -> Question:
         from otelcov.ground import config as settings
