@@ -144,9 +144,9 @@ def judge(
     question = Question.of(
         store,
         config,
-        since,
-        until,
-        now,
+        since=since,
+        until=until,
+        now=now,
         service=service,
         environment=environment,
         release=release,

@@ -39,6 +39,7 @@ class Question:
         cls,
         store: str,
         config: Path | None = None,
+        *,
         since: str | None = None,
         until: str | None = None,
         now: str | None = None,

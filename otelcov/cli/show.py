@@ -39,7 +39,7 @@ def show(
     from otelcov.cli.tree import tree
     from otelcov.runs.lines import json_lines
 
-    question = Question.of(store, config, since, until, now)
+    question = Question.of(store, config, since=since, until=until, now=now)
     frame = _named(id.strip().lower(), question)
     if format == "json":
         lines = "".join(json_lines(frame, question.config)).splitlines()

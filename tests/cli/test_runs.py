@@ -112,6 +112,13 @@ def test_show_takes_a_trace_and_prints_json(store):
     assert json.loads(result.stdout) == [one]
 
 
+def test_show_looks_at_the_whole_store_unless_told_otherwise(store):
+    (one, *_) = listed(store)
+    later = ("show", one["run_id"], "--store", str(store), "--now", "2099-01-01")
+    assert one["run_id"] in run(*later).stdout
+    assert run(*later, "--since", "24h").exit_code == 2
+
+
 def test_show_says_what_an_id_could_mean(store):
     assert run("show", "zz", "--store", str(store)).exit_code == 2
     unknown = run("show", "0123456789", "--store", str(store))
