@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from otelcov.ground import windows
+from otelcov.ground.documents import read_yaml
 from otelcov.ground.errors import UsageError, did_you_mean
 from otelcov.ground.selection import Side
 from otelcov.verdicts import matchers
@@ -294,15 +295,7 @@ class Case(Turn):
 
 def read(path: Path) -> list[Case]:
     """The cases of a file."""
-    import yaml
-
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"Couldn't read {path}: {error.strerror}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"Couldn't use {path}: it is not YAML: {error}.") from None
-    return parse(document, str(path))
+    return parse(read_yaml(path), str(path))
 
 
 def parse(document: Any, source: str = "the cases") -> list[Case]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from otelcov.coverage import estimators
+from otelcov.coverage import estimators, statistics
 from otelcov.coverage.facts import MASS, SUMS
 from otelcov.ground.config import Config
 
@@ -117,6 +117,21 @@ class Relative:
     @property
     def adjusted_runs(self) -> float:
         return int(self.others["mass"].sum()) / MASS
+
+    def result(self, what: str) -> dict[str, Any]:
+        """The fields of a Dimension whose score is the share by mass, with its Wilson interval at the runs' number."""
+        share, runs = self.by_mass, round(self.adjusted_runs)
+        return {
+            "score": share,
+            "method": "relative_mass" if share is not None else "none",
+            "covered": self.exercised.height,
+            "known": self.others.height or None,
+            "covered_items": frequent(self.exercised),
+            "missing": frequent(self.missing),
+            "universe": "baseline",
+            "reason": None if share is not None else f"no run of another side can show its {what}",
+            "interval": None if share is None else statistics.wilson(round(share * runs), runs),
+        }
 
 
 def no_views() -> dict[str, float | None]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from otelcov.coverage import estimators, statistics
-from otelcov.coverage.dimension import Dimension, Relative, View, frequent, no_views
+from otelcov.coverage import estimators
+from otelcov.coverage.dimension import Dimension, View, frequent, no_views
 from otelcov.coverage.facts import Facts, tally
 
 THEN = " > "
@@ -69,7 +69,7 @@ def measure(view: View) -> Dimension:
     if not settled:
         result["reason"] = "no settled run in the window"
     elif relative is not None:
-        result |= _relative(relative)
+        result |= relative.result("path")
     elif set(view.rows.filter(pl.col("item") == "all")["side"]) == {"test"}:
         if wanted and n:
             result |= {
@@ -120,22 +120,6 @@ def summary(view: View, dimension: str) -> dict[str, Any]:
         "f2": f2,
         "good_turing": estimators.good_turing(n, f1),
         "chao1": estimators.chao1(n, len(counts), f1, f2),
-    }
-
-
-def _relative(relative: Relative) -> dict[str, Any]:
-    share = relative.by_mass
-    runs = round(relative.adjusted_runs)
-    return {
-        "score": share,
-        "method": "relative_mass" if share is not None else "none",
-        "covered": relative.exercised.height,
-        "known": relative.others.height or None,
-        "covered_items": frequent(relative.exercised),
-        "missing": frequent(relative.missing),
-        "universe": "baseline",
-        "reason": None if share is not None else "no run of another side can show its path",
-        "interval": None if share is None else statistics.wilson(round(share * runs), runs),
     }
 
 

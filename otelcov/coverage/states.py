@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from otelcov.coverage import estimators, statistics
+from otelcov.coverage import estimators
 from otelcov.coverage.dimension import Dimension, View, frequent, no_views
 from otelcov.coverage.facts import Facts, tally
 
@@ -58,20 +58,7 @@ def measure(view: View) -> Dimension:
     if not view.shown.get("settled", 0):
         body["reason"] = "no settled run in the window"
     elif relative is not None:
-        share = relative.by_mass
-        body |= {
-            "score": share,
-            "method": "relative_mass" if share is not None else "none",
-            "covered": relative.exercised.height,
-            "known": relative.others.height or None,
-            "covered_items": frequent(relative.exercised),
-            "missing": frequent(relative.missing),
-            "universe": "baseline",
-            "reason": None if share is not None else "no run of another side can show its states",
-        }
-        if share is not None:
-            total = round(relative.adjusted_runs)
-            body["interval"] = statistics.wilson(round(share * total), total)
+        body |= relative.result("states")
     elif not runs or not incidences:
         body["reason"] = (
             "no run can show its states" if not runs else "no run called a tool, so none left its first state"

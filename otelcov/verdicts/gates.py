@@ -23,6 +23,7 @@ from otelcov.coverage.selection import select
 from otelcov.coverage.snapshot import snapshot
 from otelcov.ground import errors
 from otelcov.ground.config import Config
+from otelcov.ground.documents import read_yaml
 from otelcov.ground.errors import UsageError, did_you_mean
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window, iso
@@ -97,14 +98,7 @@ DEFAULT = [Expectation(target="edges.restricted_attempts", matcher={"schema": {"
 
 def read(path: Path) -> GateFile:
     """The gate file, checked."""
-    import yaml
-
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"Couldn't read {path}: {error.strerror}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"Couldn't use {path}: it is not YAML: {error}.") from None
+    document = read_yaml(path)
     if not isinstance(document, dict) or not isinstance(document.get("agents"), list) or not document["agents"]:
         raise UsageError(f"Couldn't use {path}: a gate file has a list `agents:` with at least one entry.")
     try:
