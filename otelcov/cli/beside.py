@@ -23,13 +23,15 @@ def main() -> None:
         os.nice(10)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from otelcov.ground.config import load
+    from otelcov.store import remote
     from otelcov.store.upkeep import tidy
     from otelcov.sums.build import build, uncounted
 
     now_ns, config = time.time_ns(), load(asked.config)
 
     def count() -> None:
-        if uncounted(asked.store, config) <= _MOST:
+        # Of a remote store each collector would count the traffic of all; there whoever reports counts, and keeps it.
+        if not remote.is_remote(asked.store) and uncounted(asked.store, config) <= _MOST:
             build(asked.store, config, now_ns, map, wait=False)
 
     count()  # first: what upkeep renames is known by then

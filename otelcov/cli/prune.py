@@ -109,9 +109,10 @@ def _forget(store: str, traces: set[bytes], runs: set[str]) -> None:
     """Erase what was kept of these traces: results of test cases, and judgements, whose reasons quote what was said."""
     from otelcov.history import results
     from otelcov.judge import kept
+    from otelcov.store import remote
 
     results.forget(store, runs)
-    if "://" not in store:
+    if not remote.is_remote(store):
         kept.forget(Path(store) / "judge", (trace.hex() for trace in traces))
 
 

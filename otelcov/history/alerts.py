@@ -25,6 +25,7 @@ from otelcov.ground.errors import StoreError, UsageError, did_you_mean
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window, iso, span_text
 from otelcov.history import results as kept
+from otelcov.store import remote
 
 CHECKS = pl.Schema(
     {
@@ -106,7 +107,9 @@ def keep(store: str, checked: Sequence[Checked], now_ns: int, told: bool) -> Non
     rows = [(now_ns, c.rule.name, c.value, c.state, c.streak, c.since_ns, told or c.told) for c in checked]
     frame = pl.DataFrame(rows, schema=CHECKS, orient="row")
     try:
-        write_deltalake(f"{store.rstrip('/')}/alerts", frame.to_arrow(), mode="append")
+        write_deltalake(
+            f"{store.rstrip('/')}/alerts", frame.to_arrow(), mode="append", storage_options=remote.options(store)
+        )
     except (DeltaError, OSError) as error:
         raise StoreError(f"Couldn't keep the state of the alerts in {store}: {error}.") from error
 

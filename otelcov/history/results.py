@@ -18,6 +18,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.errors import StoreError
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
+from otelcov.store import remote
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -87,7 +88,9 @@ def keep(store: str, results: pl.DataFrame) -> None:
     from deltalake.exceptions import DeltaError
 
     try:
-        write_deltalake(f"{store.rstrip('/')}/results", results.to_arrow(), mode="append")
+        write_deltalake(
+            f"{store.rstrip('/')}/results", results.to_arrow(), mode="append", storage_options=remote.options(store)
+        )
     except (DeltaError, OSError) as error:
         raise StoreError(f"Couldn't keep the results in {store}: {error}. Use --no-keep to go without.") from error
 
@@ -139,13 +142,13 @@ def table(store: str, name: str) -> DeltaTable | None:
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
-    if "://" not in store and not Path(store).is_dir():
+    if not remote.is_remote(store) and not Path(store).is_dir():
         raise StoreError(
             f"There is no store in {store}. Is --store right? `otelcov collect`, `otelcov import` and "
             "`otelcov demo` create one."
         )
-    url = f"{store.rstrip('/')}/{name}"
+    url, options = f"{store.rstrip('/')}/{name}", remote.options(store)
     try:
-        return DeltaTable(url) if DeltaTable.is_deltatable(url) else None
+        return DeltaTable(url, storage_options=options) if DeltaTable.is_deltatable(url, options) else None
     except (DeltaError, OSError) as error:
         raise StoreError(f"Couldn't read the {name} kept in {store}: {error}") from error

@@ -22,7 +22,7 @@ import numpy as np
 from collector.inbox import DAMAGED, Batch, Inbox
 from collector.wire import Undecodable
 from otelcov.ground.errors import StoreError
-from otelcov.store import layout, partitions
+from otelcov.store import layout, partitions, remote
 from otelcov.store.tables import PARTITION, Table, Tables, arrow_schema, create, stored
 
 if TYPE_CHECKING:
@@ -232,13 +232,9 @@ class _File:
         self.waiting, self.waiting_rows = [], 0
 
     def _send(self) -> int:
-        """To where the table lies, by the client that Delta itself uses and with its settings."""
-        from deltalake._internal import DeltaFileSystemHandler  # its public face hands it buffers that it refuses
-
+        """To where the table lies."""
         pages: bytes = self.sink.getvalue().to_pybytes()
-        there: Any = DeltaFileSystemHandler(self.table.url).open_output_stream(self.path)
-        there.write(pages)
-        there.close()
+        remote.write(self.table.url, self.path, pages)
         return len(pages)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from otelcov.ground.schemas import LOGS, SPANS
-from otelcov.store import duplicates, partitions, scan
+from otelcov.store import duplicates, partitions, remote, scan
 from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, stored_schema
 
@@ -72,6 +72,7 @@ def rows(url: str, name: str, paths: Iterable[str], kept: pl.Expr | None = None)
                 extra_columns="ignore",
                 hive_partitioning=False,
                 glob=False,
+                storage_options=remote.options(url),
             )
             scanned = scanned if kept is None else scanned.filter(kept)
             frames.append(scanned.select(*decoded(_COLUMNS[name]), pl.lit(outside).alias(OUTSIDE)))

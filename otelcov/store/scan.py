@@ -17,7 +17,7 @@ import polars as pl
 
 from otelcov.ground.schemas import LOGS, SPANS
 from otelcov.ground.windows import ALL, Window
-from otelcov.store import duplicates, partitions
+from otelcov.store import duplicates, partitions, remote
 from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, open_, stored_schema
 
@@ -101,7 +101,7 @@ def inbox_root(store: str | Path, inbox: Path | None = None) -> Path | None:
     """Where the inboxes of a store lie: on a local disk, so for a remote store only where one is named."""
     if inbox is not None:
         return inbox
-    return None if "://" in str(store) else Path(store) / "inbox"
+    return None if remote.is_remote(store) else Path(store) / "inbox"
 
 
 def _look(store: str | Path, inbox: Path | None) -> tuple[Tables, list[Waiting]]:
@@ -150,6 +150,7 @@ def _stored(table: Table, outside: bool, window: Window, max_run_ns: int) -> pl.
         extra_columns="ignore",
         hive_partitioning=False,
         glob=False,
+        storage_options=remote.options(table.url),
     )
     return scanned.select(*decoded(table.schema), pl.lit(outside).alias(_OUTSIDE))
 

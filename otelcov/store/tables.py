@@ -11,6 +11,7 @@ files. Delta has no unsigned numbers: a uint64 is stored as the int64 of the sam
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import polars as pl
 
 from otelcov.ground.errors import StoreError
 from otelcov.ground.schemas import EVENT, LOGS, SPANS
+from otelcov.store import remote
 from otelcov.store.duplicates import COPIES
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class Table:
 
     @property
     def local(self) -> Path | None:
-        return None if "://" in self.url else Path(self.url)
+        return None if remote.is_remote(self.url) else Path(self.url)
 
     def refresh(self) -> None:
         """Go to the newest version; any exception of a commit leaves the handle at one that may be old."""
@@ -61,12 +63,21 @@ class Table:
     def reopened(self) -> Table:
         from deltalake import DeltaTable
 
-        return replace(self, delta=DeltaTable(self.delta.table_uri))
+        return replace(self, delta=DeltaTable(self.delta.table_uri, storage_options=remote.options(self.url)))
 
     def committed(self, app_id: str) -> int:
         """The number of the last batch of this inbox that is in the table."""
         number = self.delta.transaction_version(app_id)
         return 0 if number is None else number
+
+    def log(self, version: int) -> list[dict[str, Any]] | None:
+        """What this version did, as Delta's log has it; None where the log has been cleaned since."""
+        name = f"_delta_log/{version:020}.json"
+        try:
+            text = remote.read(self.url, name) if self.local is None else (self.local / name).read_bytes()
+        except OSError:
+            return None
+        return [json.loads(line) for line in text.splitlines() if line]
 
     def files(self) -> pl.DataFrame:
         """Every file of this version: path (relative), day, hour, num_records, size_bytes."""
@@ -98,11 +109,11 @@ def create(store: str | Path) -> Tables:
     from deltalake.exceptions import DeltaError
 
     for name, schema in _ROWS.items():
-        url = _table_url(store, name)
+        url, options = _table_url(store, name), remote.options(store)
         try:
-            if DeltaTable.is_deltatable(url):
+            if DeltaTable.is_deltatable(url, options):
                 continue
-            if "://" not in url:
+            if not remote.is_remote(url):
                 Path(url).mkdir(parents=True, exist_ok=True)
             DeltaTable.create(
                 url,
@@ -111,9 +122,10 @@ def create(store: str | Path) -> Tables:
                 partition_by=PARTITION,
                 configuration=_SETTINGS,
                 raise_if_key_not_exists=False,
+                storage_options=options,
             )
         except (DeltaError, OSError) as error:
-            if DeltaTable.is_deltatable(url):
+            if DeltaTable.is_deltatable(url, options):
                 continue  # another process was quicker
             raise StoreError(f"Couldn't create a store in {store}: {error}. Is the folder writable?") from error
     tables = open_(store)
@@ -185,7 +197,7 @@ def _open(store: str | Path, name: str) -> Table:
 
     url = _table_url(store, name)
     try:
-        delta = DeltaTable(url)
+        delta = DeltaTable(url, storage_options=remote.options(url))
     except TableNotFoundError as error:
         raise StoreError(
             f"There is no store in {store}. Is --store right? `otelcov collect`, `otelcov import` and "

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from otelcov.ground.errors import StoreError
-from otelcov.store import duplicates, partitions, scan
+from otelcov.store import duplicates, partitions, remote, scan
 from otelcov.store.commit import NEW, Committer
 from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, PARTITION, Table, arrow_schema, decoded, open_, stored, stored_schema
@@ -175,6 +175,7 @@ def _sorted(table: Table, files: pl.DataFrame, day: str, hour: str) -> Iterator[
         missing_columns="insert",
         hive_partitioning=False,
         glob=False,
+        storage_options=remote.options(table.url),
     ).select(decoded(table.schema))
     parts = min(256, -(-int(files["num_records"].sum()) // _PART_ROWS))
     first_byte = pl.col("trace_id").bin.head(1).bin.reinterpret(dtype=pl.UInt8).fill_null(0)

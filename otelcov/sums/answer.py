@@ -48,8 +48,6 @@ def observed(
     counted.
     """
     there = folder(store, config)
-    if there is None:
-        return None
     max_run_ns = config.runs.max_run_ns
     look = pieces.look(store)
     kept = files.load(there)

@@ -24,7 +24,7 @@ from otelcov.ground.config import Config
 from otelcov.runs import slices
 from otelcov.runs.joining import Joints
 from otelcov.runs.slices import TRACES, Look, Mapper
-from otelcov.store import pieces
+from otelcov.store import pieces, remote
 from otelcov.sums import kept as files
 from otelcov.sums.kept import ODD, Batch, Hour, Kept
 from otelcov.sums.meaning import meaning
@@ -43,9 +43,14 @@ class Counted:
     rows: tuple[pl.DataFrame, pl.DataFrame]  # spans and log records of what was left
 
 
-def folder(store: str, config: Config) -> Path | None:
-    """Where the sums of a store lie; a remote store has none."""
-    return None if "://" in store else Path(store) / "sums" / meaning(config)
+def folder(store: str, config: Config) -> Path:
+    """Where the sums of a store lie; those of a remote store in a cache on this machine."""
+    return everything(store) / meaning(config)
+
+
+def everything(store: str) -> Path:
+    """The sums of all meanings."""
+    return (remote.cache(store) if remote.is_remote(store) else Path(store)) / "sums"
 
 
 def build(
@@ -56,11 +61,12 @@ def build(
     progress: Callable[[int, int], None] = lambda done, all: None,
     wait: bool = True,
 ) -> bool:
-    """Bring the kept sums of a local store up to its last commit; False if another process is doing it."""
+    """Bring the kept sums of a store up to its last commit; False if another process does it, or none can be kept."""
     there = folder(store, config)
-    if there is None:
-        return False
-    there.mkdir(parents=True, exist_ok=True)
+    try:
+        there.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False  # whoever may only read counts for every report
     with _alone(there, wait) as alone:
         if alone:
             _build(there, store, config, now_ns, each, progress)
@@ -69,10 +75,7 @@ def build(
 
 def uncounted(store: str, config: Config) -> int:
     """Committed spans that the kept sums do not know yet."""
-    there = folder(store, config)
-    if there is None:
-        return 0
-    known = files.load(there).spans
+    known = files.load(folder(store, config)).spans
     return int(pieces.look(store).spans.filter(~pl.col("path").is_in(sorted(known)))["rows"].sum())
 
 
@@ -234,4 +237,4 @@ def _alone(there: Path, wait: bool) -> Iterator[bool]:
             yield True
 
 
-__all__ = ["ODD", "build", "count", "folder", "touches"]
+__all__ = ["ODD", "build", "count", "everything", "folder", "touches"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 from otelcov.ground.errors import StoreError
+from otelcov.sums.build import everything
 
 
 def forget(store: str) -> None:
     """Remove all kept sums of a store, of every meaning; what is still there is counted again by the next report."""
-    there = Path(store) / "sums"
-    if "://" in store or not there.exists():
+    there = everything(store)
+    if not there.exists():
         return
     try:
         shutil.rmtree(there)

@@ -7,10 +7,7 @@ counted (*reopened*: its batch is then summed without it, from run rows).
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -125,7 +122,7 @@ def _renamed(table: Table, files: pl.DataFrame, counted: frozenset[str], since: 
         return counted
     known = set(counted)
     for version in range(since + 1, table.delta.version() + 1):
-        actions = None if table.local is None else _actions(table.local / "_delta_log" / f"{version:020}.json")
+        actions = table.log(version)
         if actions is None:
             return None
         removed = {a["remove"]["path"] for a in actions if "remove" in a}
@@ -136,14 +133,6 @@ def _renamed(table: Table, files: pl.DataFrame, counted: frozenset[str], since: 
             return None
         known = (known - removed) | {a["add"]["path"] for a in actions if "add" in a}
     return frozenset(known) if known <= there else None
-
-
-def _actions(entry: Path) -> list[dict[str, Any]] | None:
-    try:
-        lines = entry.read_text().splitlines()
-    except OSError:
-        return None
-    return [json.loads(line) for line in lines if line]
 
 
 __all__ = ["TRACES", "Open", "guests", "opened"]

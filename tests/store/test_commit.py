@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import random
 import shutil
@@ -15,17 +14,11 @@ import pytest
 from collector.inbox import Inbox, Row, orphans
 from otelcov.ground.errors import StoreError
 from otelcov.ground.windows import Window
-from otelcov.store import commit, partitions, scan, tables, upkeep
+from otelcov.store import commit, partitions, scan, tables
 from otelcov.store.commit import Committer, Written
 from otelcov.store.scan import Quality
 from tests.store.otlp import HOUR, NOW, logs, span, traces
-
-SPAWN = multiprocessing.get_context("spawn")
-
-
-def ids(store: Path, window: Window | None = None) -> list[int]:
-    frame = scan.spans(store) if window is None else scan.spans(store, window, max_run_ns=0)
-    return sorted(int.from_bytes(i, "big") for i in frame.collect()["span_id"])
+from tests.store.together import SPAWN, ids, together
 
 
 def test_what_was_acknowledged_is_visible_before_and_after_the_commit(tmp_path: Path) -> None:
@@ -251,58 +244,16 @@ def _read_as_nobody(store: Path, warm: Path) -> None:
     assert ids(store) == [1, 2]
 
 
-# Two writers and two upkeep processes, and a kill at any moment.
-
-
-def _write(store: Path, now: int, writer: int, rounds: int) -> None:
-    box = Inbox.create(store / "inbox")
-    committer = Committer(store, box)
-    for n in range(rounds):
-        shared = span(1_000_000 + n, start=now - 3 * HOUR)
-        mine = span(writer * 10_000 + n, start=now - (3 + n % 2) * HOUR)
-        box.append([traces(mine, shared), logs(f"{writer} {n}", at=now - 3 * HOUR)])
-        committer.drain()
-    box.retire()
-
-
-def _tidy(store: Path, done: Path) -> None:
-    while not done.exists():
-        upkeep.tidy(store, NOW)
-
-
-def _together(store: Path, rounds: int) -> None:
-    tables.create(store)
-    done = store / "done"
-    writers = [SPAWN.Process(target=_write, args=(store, NOW, w, rounds)) for w in (1, 2)]
-    keepers = [SPAWN.Process(target=_tidy, args=(store, done)) for _ in range(2)]
-    for process in writers + keepers:
-        process.start()
-    for process in writers:
-        process.join(500)
-    done.touch()
-    for process in keepers:
-        process.join(100)
-    assert [process.exitcode for process in writers + keepers] == [0] * 4
-
-    own = [w * 10_000 + n for w in (1, 2) for n in range(rounds)]
-    shared = [1_000_000 + n for n in range(rounds)]
-    for _ in range(2):
-        assert ids(store) == sorted(own + shared)
-        assert scan.quality(store) == Quality(3 * rounds, rounds, 0, 0, 0)
-        assert scan.logs(store).collect().height == 2 * rounds
-        upkeep.tidy(store, NOW)
-    for table in tables.open_(store):
-        assert table.files()["path"].is_unique().all()
-        assert table.files().height <= 2
-
-
 def test_two_writers_and_two_upkeep_processes_lose_and_double_nothing(tmp_path: Path) -> None:
-    _together(tmp_path, rounds=5)
+    together(str(tmp_path), tmp_path, rounds=5)
 
 
 @pytest.mark.full
 def test_two_writers_and_two_upkeep_processes_lose_and_double_nothing_in_100_rounds(tmp_path: Path) -> None:
-    _together(tmp_path, rounds=100)
+    together(str(tmp_path), tmp_path, rounds=100)
+
+
+# A kill at any moment.
 
 
 def _acknowledge(store: Path, said: Path, first: int) -> None:
