@@ -6,12 +6,16 @@ dialects are asked first.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
+from itertools import groupby, takewhile
 
+import numpy as np
 import polars as pl
 
-from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect
+from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.genai import GENAI, GENAI_NAMES, OPENLIT
@@ -73,6 +77,8 @@ DIALECTS: tuple[Dialect, ...] = (
 
 CONTEXT = ("span.name", "scope.name", "span.kind")
 
+_HEAD, _FEW = 4096, 256  # a column is taken to have few values if so many spans have so many at most
+
 
 @cache
 def dialects() -> tuple[Dialect, ...]:
@@ -81,38 +87,118 @@ def dialects() -> tuple[Dialect, ...]:
     return (*found, *DIALECTS)
 
 
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one dialect says of one fact."""
+
+    expr: pl.Expr
+    roots: tuple[str, ...]
+    plain: bool  # it is the first of these attributes that is set, and nothing else
+
+    @classmethod
+    def of(cls, expr: pl.Expr) -> Answer:
+        roots = tuple(dict.fromkeys(expr.meta.root_names()))
+        same = expr.meta.eq(first(*roots)) or (len(roots) == 1 and expr.meta.eq(pl.col(roots[0]))) if roots else False
+        return cls(expr, roots, same)
+
+    def can_be(self, present: Collection[str]) -> bool:
+        """An expression over attributes that no span of the batch has is null everywhere."""
+        roots = [root for root in self.roots if root not in CONTEXT]
+        return not roots or any(root in present for root in roots)
+
+
+@cache
+def _answers(table: tuple[Dialect, ...]) -> dict[str, list[Answer]]:
+    return {fact: [Answer.of(e) for d in table if (e := getattr(d, fact)) is not None] for fact in FACTS}
+
+
 @cache
 def keys(table: tuple[Dialect, ...]) -> frozenset[str]:
     """Every attribute key that some dialect reads."""
-    names: set[str] = set()
-    for dialect in table:
-        for fact in FACTS:
-            expr = getattr(dialect, fact)
-            if expr is not None:
-                names.update(expr.meta.root_names())
+    names = {root for answers in _answers(table).values() for answer in answers for root in answer.roots}
     return frozenset(names - set(CONTEXT))
 
 
 def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) -> pl.DataFrame:
-    """One column per fact, one row per span. `attributes` has a text column per key that occurs, and `CONTEXT`."""
+    """One column per fact, one row per span. `attributes` has a text column per key that occurs, and `CONTEXT`.
+
+    Most answers are attributes as they are, and cost nothing. Of the others most ask for names and kinds, of which
+    there are few, so they are worked out once for each distinct row of these; the rest only where those leave gaps.
+    """
     table = table or dialects()
     present = set(attributes.columns)
-    absent = [k for k in keys(table) if k not in present]
-    frame = attributes.lazy().with_columns([pl.lit(None, dtype=pl.String).alias(k) for k in absent])
-    columns = []
-    for fact in FACTS:
-        answers = [e for d in table if (e := getattr(d, fact)) is not None and _can_answer(e, present)]
-        column = pl.coalesce(answers) if answers else pl.lit(None, dtype=pl.String)
-        if fact in NUMBERS:
-            column = column.cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
-        columns.append(column.alias(fact))
-    return frame.with_columns(columns).select(FACTS).collect()
+    asked = {fact: [a for a in some if a.can_be(present)] for fact, some in _answers(table).items()}
+    other = {root for some in asked.values() for a in some if not a.plain for root in a.roots if root in present}
+    few = _few(attributes, sorted(other))
+    steps = {fact: _steps(fact, some, present, few) for fact, some in asked.items()}
+    frame = _with_once(attributes, few, [step for some in steps.values() for step in some])
+    cheap = {fact: list(takewhile(lambda step: step.cheap, some)) for fact, some in steps.items()}
+    found = frame.select(**{fact: _first(fact, some) for fact, some in cheap.items()})
+    gaps = [fact for fact, some in steps.items() if len(some) > len(cheap[fact]) and found[fact].null_count()]
+    if gaps:
+        every = _with_absent(frame.lazy(), present, [a for fact in gaps for a in asked[fact]])
+        found = found.with_columns(every.select(**{fact: _first(fact, steps[fact]) for fact in gaps}).collect())
+    return found
 
 
-def _can_answer(expr: pl.Expr, present: set[str]) -> bool:
-    """An expression over attributes that no span of the batch has is null everywhere: leave it out."""
-    roots = [r for r in expr.meta.root_names() if r not in CONTEXT]
-    return not roots or any(r in present for r in roots)
+@dataclass(frozen=True)
+class _Step:
+    """Some answers in a row."""
+
+    expr: pl.Expr  # over the frame
+    once: dict[str, list[Answer]]  # over distinct rows, by the name of the frame's column
+    cheap: bool
+
+
+def _steps(fact: str, answers: list[Answer], present: set[str], few: Collection[str]) -> list[_Step]:
+    def cost(answer: Answer) -> int:
+        return 0 if answer.plain else 1 if all(r in few for r in answer.roots if r in present) else 2
+
+    steps = []
+    for at, (height, some) in enumerate(groupby(answers, cost)):
+        group = list(some)
+        if height == 0:
+            named = [pl.col(root) for answer in group for root in answer.roots if root in present]
+            steps.append(_Step(named[0] if len(named) == 1 else pl.coalesce(named), {}, True))
+        elif height == 1:
+            steps.append(_Step(pl.col(f"{fact} {at}"), {f"{fact} {at}": group}, True))
+        else:
+            steps.append(_Step(pl.coalesce([answer.expr for answer in group]), {}, False))
+    return steps
+
+
+def _first(fact: str, steps: list[_Step]) -> pl.Expr:
+    exprs = [step.expr for step in steps] or [pl.lit(None, dtype=pl.String)]
+    column = exprs[0] if len(exprs) == 1 else pl.coalesce(exprs)
+    return column.cast(pl.Float64, strict=False).cast(pl.Int64, strict=False) if fact in NUMBERS else column
+
+
+def _few(attributes: pl.DataFrame, names: list[str]) -> list[str]:
+    """Those of the columns that seem to have few values."""
+    head = attributes.head(_HEAD)
+    return [name for name in names if head[name].n_unique() <= _FEW]
+
+
+def _with_once(attributes: pl.DataFrame, few: list[str], steps: list[_Step]) -> pl.DataFrame:
+    """The columns that steps look for, worked out on the distinct rows of `few`."""
+    once = {name: answers for step in steps for name, answers in step.once.items()}
+    if not once:
+        return attributes
+    if not few:
+        few = [CONTEXT[0]]
+    numbered = attributes.select(few).with_row_index("_row")
+    begins = numbered.select(pl.col("_row").first().over(few)).to_series()
+    places = begins.unique().sort()
+    rows = _with_absent(attributes.select(few)[places].lazy(), set(few), [a for some in once.values() for a in some])
+    told = rows.select(**{name: pl.coalesce([a.expr for a in some]) for name, some in once.items()}).collect()
+    place = np.zeros(attributes.height, dtype=np.uint32)
+    place[places.to_numpy()] = np.arange(len(places), dtype=np.uint32)
+    return attributes.hstack(told[pl.Series(place[begins.to_numpy()])])
+
+
+def _with_absent(frame: pl.LazyFrame, present: set[str], answers: Iterable[Answer]) -> pl.LazyFrame:
+    absent = {root for answer in answers for root in answer.roots if root not in present}
+    return frame.with_columns([pl.lit(None, dtype=pl.String).alias(name) for name in sorted(absent)])
 
 
 __all__ = ["CONTEXT", "DIALECTS", "FAMILIES", "dialects", "facts", "keys"]

@@ -7,7 +7,8 @@ are opened once, pairs that nobody reads are dropped, and the rest is dealt out 
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,77 +38,102 @@ def key_values(lists: pl.Series) -> pl.DataFrame:
     """A list<key-value> column opened: `row` and the key-value's fields, in order."""
     lengths = lists.list.len().fill_null(0).to_numpy()
     rows = np.repeat(np.arange(len(lists), dtype=np.uint32), lengths)
-    inner = lists.filter(pl.Series(lengths > 0)).list.explode() if len(rows) else lists.clear().list.explode()
+    inner = lists.list.explode(empty_as_null=False, keep_nulls=False)
     return inner.struct.unnest().with_columns(row=pl.Series(rows, dtype=pl.UInt32))
 
 
 def columns(lists: list[pl.Series], wanted: Collection[str], height: int) -> tuple[pl.DataFrame, dict[str, Pairs]]:
-    """Text columns of the wanted keys that occur, and the pairs of each flattened family by row."""
-    names = pl.Series("key", sorted(wanted), dtype=pl.String)
-    prefixes = list(FAMILIES)
-    parts = []
-    for series in lists:
-        opened = key_values(series)
-        parts.append(
-            opened.filter(
-                pl.col("key").is_in(names.implode())
-                | pl.any_horizontal([pl.col("key").str.starts_with(p) for p in prefixes])
-            )
-        )
-    pairs = (
-        pl.concat(parts).filter(~pl.col("string_value").is_in(REDACTED).fill_null(False)) if parts else pl.DataFrame()
-    )
+    """Text columns of the wanted keys that occur, and the pairs of each flattened family by row.
+
+    The pairs are sorted by key once, and each column is a gather of its part of them; of two pairs of one key in one
+    span the later counts.
+    """
     families: dict[str, Pairs] = {column: {} for column in FAMILIES.values()}
-    if not pairs.height:
-        return pl.select(_row=pl.int_range(height)), families
-    text = as_text(pairs)
-    frame = pairs.select("key", "row").with_columns(text=text)
     out: dict[str, pl.Series] = {}
-    index = np.arange(height)
-    flat = frame.filter(~pl.col("key").is_in(names.implode()))
-    for prefix, column in FAMILIES.items():
-        some = flat.filter(pl.col("key").str.starts_with(prefix))
-        family = families[column]
-        for row, key, value in zip(
-            some["row"].to_list(), some["key"].str.slice(len(prefix)).to_list(), some["text"].to_list(), strict=True
-        ):
-            family.setdefault(row, []).append((key, value))
-    for (key,), group in (
-        frame.filter(pl.col("key").is_in(names.implode())).partition_by("key", as_dict=True, include_key=False).items()
-    ):
-        where = np.full(height, -1, dtype=np.int64)
-        where[group["row"].to_numpy()] = np.arange(group.height)
-        if group.height == height and (where == index).all():
-            out[str(key)] = group["text"]
-        else:
-            picks = pl.Series(where)
-            out[str(key)] = group["text"].gather(picks.set(picks < 0, None))
+    opened = [key_values(series) for series in lists]
+    if any(pairs.height for pairs in opened):
+        names = _enum(frozenset(wanted)).categories.to_list()
+        keys = pl.concat([pairs["key"] for pairs in opened])
+        codes = _codes(keys, pl.concat([pairs["string_value"] for pairs in opened]), frozenset(wanted))
+        texts, place = _texts(opened)
+        rows = np.concatenate([pairs["row"].to_numpy() for pairs in opened])
+        flat = np.flatnonzero(codes == len(names))
+        if len(flat):
+            _deal_families(keys, rows, texts, place, flat, families)
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(names) + 2))
+        for code in np.flatnonzero(np.diff(ends[: len(names)], prepend=0)).tolist():
+            some = order[ends[code - 1] if code else 0 : ends[code]]
+            where = np.full(height, len(texts) - 1, dtype=np.uint32)  # the last text is null
+            where[rows[some]] = place[some]
+            out[names[code]] = texts.gather(pl.Series(where))
     return pl.select(_row=pl.int_range(height)).with_columns(**out), families
 
 
-def as_text(pairs: pl.DataFrame) -> pl.Series:
-    """Each key-value's value as text: strings as they are, structured values as JSON, null for no value at all."""
-    text = pairs["string_value"]
-    if text.null_count() == 0:
-        return text
-    frame = pairs.select(
-        pl.coalesce(
-            "string_value",
-            pl.col("int_value").cast(pl.String),
-            pl.col("double_value").cast(pl.String),
-            pl.when(pl.col("bool_value")).then(pl.lit("true")).when(~pl.col("bool_value")).then(pl.lit("false")),
-        ).alias("text"),
-        "array_value",
-        "kvlist_value",
-        "bytes_value",
-    )
-    text = frame["text"]
-    for column, decode in (("array_value", _array), ("kvlist_value", _kvlist), ("bytes_value", _bytes)):
-        if frame[column].null_count() < frame.height:
-            distinct = {b: decode(b) for b in frame[column].drop_nulls().unique().to_list()}
-            decoded = pl.Series([None if b is None else distinct[b] for b in frame[column].to_list()], dtype=pl.String)
-            text = pl.select(pl.coalesce(text, decoded)).to_series()
-    return text
+@lru_cache(maxsize=8)
+def _enum(wanted: frozenset[str]) -> pl.Enum:
+    return pl.Enum(sorted(wanted))
+
+
+def _codes(keys: pl.Series, strings: pl.Series, wanted: frozenset[str]) -> np.ndarray[Any, np.dtype[np.uint16]]:
+    """Each pair's place among the sorted names wanted; beyond them: another key, or a value that is redacted."""
+    codes = keys.cast(_enum(wanted), strict=False).to_physical().cast(pl.UInt16).fill_null(len(wanted))
+    found: np.ndarray[Any, np.dtype[np.uint16]] = codes.to_numpy(writable=True)
+    longest = max(map(len, REDACTED)) + 1
+    as_long = np.zeros(longest + 1, dtype=bool)
+    as_long[[len(text) for text in REDACTED]] = True
+    lengths = strings.str.len_bytes().fill_null(longest).to_numpy()
+    short = np.flatnonzero(as_long[np.minimum(lengths, longest)])
+    hidden = strings.gather(short).is_in(REDACTED).to_numpy()
+    found[short[hidden]] = len(wanted) + 1
+    return found
+
+
+def _texts(opened: list[pl.DataFrame]) -> tuple[pl.Series, np.ndarray[Any, np.dtype[np.uint32]]]:
+    """All values as text - strings as they are, structured values as JSON - with a null behind them, and where each
+    pair's text stands among them: at that null where it has no value at all."""
+    heights = [pairs.height for pairs in opened]
+    place = np.arange(sum(heights), dtype=np.uint32)
+    parts = [pairs["string_value"] for pairs in opened]
+    end = len(place)
+    for pairs, begin in zip(opened, np.cumsum([0, *heights]).tolist(), strict=False):
+        left = pairs["string_value"].is_null().to_numpy()
+        for column, write in _WRITTEN.items():
+            if not left.any():
+                break
+            at = np.flatnonzero(left & pairs[column].is_not_null().to_numpy())
+            if len(at):
+                parts.append(write(pairs[column].gather(at)))
+                place[begin + at] = np.arange(end, end + len(at))
+                left[at] = False
+                end += len(at)
+        place[begin + np.flatnonzero(left)] = np.iinfo(np.uint32).max
+    parts.append(pl.Series([None], dtype=pl.String))
+    return pl.concat([part.rename("text") for part in parts]).rechunk(), np.minimum(place, end, dtype=np.uint32)
+
+
+def _deal_families(
+    keys: pl.Series,
+    rows: np.ndarray[Any, Any],
+    texts: pl.Series,
+    place: np.ndarray[Any, Any],
+    flat: np.ndarray[Any, Any],
+    families: dict[str, Pairs],
+) -> None:
+    """The pairs at `flat` whose keys begin as a family's do, in order, to that family."""
+    keys = keys.gather(flat)
+    for prefix, column in FAMILIES.items():
+        some = keys.str.starts_with(prefix).fill_null(False).arg_true()
+        if not len(some):
+            continue
+        family, at = families[column], flat[some.to_numpy()]
+        for row, key, value in zip(
+            rows[at].tolist(),
+            keys.gather(some).str.slice(len(prefix)).to_list(),
+            texts.gather(place[at]).to_list(),
+            strict=True,
+        ):
+            family.setdefault(row, []).append((key, value))
 
 
 def any_value(value: AnyValue) -> Any:
@@ -132,6 +158,27 @@ def _kvlist(data: bytes) -> str:
 
 def _bytes(data: bytes) -> str:
     return base64.b64encode(data).decode()
+
+
+def _each(decode: Callable[[bytes], str]) -> Callable[[pl.Series], pl.Series]:
+    """The text of serialized values, each distinct one decoded once."""
+
+    def write(values: pl.Series) -> pl.Series:
+        distinct = values.unique()
+        texts = pl.Series([decode(data) for data in distinct.to_list()], dtype=pl.String)
+        return values.replace_strict(distinct, texts, return_dtype=pl.String)
+
+    return write
+
+
+_WRITTEN: dict[str, Callable[[pl.Series], pl.Series]] = {
+    "int_value": lambda values: values.cast(pl.String),
+    "double_value": lambda values: values.cast(pl.String),
+    "bool_value": lambda values: values.cast(pl.String),
+    "array_value": _each(_array),
+    "kvlist_value": _each(_kvlist),
+    "bytes_value": _each(_bytes),
+}
 
 
 def struct_value(pair: dict[str, Any] | None) -> Any:
