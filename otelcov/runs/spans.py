@@ -6,6 +6,7 @@ neighbours, so it is walked in Python. Only what the walk needs becomes Python v
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects as all_dialects
-from otelcov.dialects.registry import facts, keys
+from otelcov.dialects.registry import facts, keys, source
 from otelcov.runs.attributes import any_value, columns, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
 
@@ -152,7 +153,8 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
             context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select(
                 "sampling"
             ),
-            found.select(*_lengths(), forced=pl.col("input_messages").str.contains_any(FORCED_SIGNS).fill_null(False)),
+            _lengths(list({source(f, context, every) or f: found[f] for f in _LONG}.values())),
+            found.select(forced=pl.col("input_messages").str.contains(_FORCED).fill_null(False)),
             pl.DataFrame({"row": pl.int_range(height, eager=True)}),
         ],
         how="horizontal",
@@ -182,28 +184,35 @@ def _codes(texts: pl.Series, side: Side) -> pl.Series:
     )
 
 
+_FORCED = "|".join(map(re.escape, FORCED_SIGNS))  # as a pattern of literals: searched for with wide instructions
 _LONG = ("input_messages", "output_messages", "input", "output", "arguments", "result", "definitions")
 
 
-def _begins(column: str, *marks: str) -> pl.Expr:
-    return pl.any_horizontal([pl.col(column).str.starts_with(mark) for mark in marks])
+def _lengths(texts: list[pl.Series]) -> pl.DataFrame:
+    """How long the longest content value of each span is, and how long the longest that was cut; 0: none."""
+    frame = pl.DataFrame([text.alias(str(at)) for at, text in enumerate(texts)])
+    columns = [pl.col(name) for name in frame.columns]
+    broken = [_begins(c, "[", "{") & ~_ends(c, "]", "}") for c in columns]
+    told = frame.select(
+        pl.max_horizontal([c.str.len_chars().fill_null(0) for c in columns]).alias("longest"),
+        pl.any_horizontal(broken).fill_null(False).alias("cut"),
+    )
+    some = told["cut"].arg_true()
+    cut = pl.zeros(told.height, pl.UInt32, eager=True)
+    if len(some):
+        lengths = [
+            pl.when(b & ~_ends(c, ")", "\n")).then(c.str.len_chars()) for b, c in zip(broken, columns, strict=True)
+        ]
+        cut = cut.scatter(some, frame[some].select(pl.max_horizontal(lengths).fill_null(0)).to_series())
+    return told.with_columns(cut.alias("cut"))
 
 
-def _ends(column: str, *marks: str) -> pl.Expr:
-    return pl.any_horizontal([pl.col(column).str.ends_with(mark) for mark in marks])
+def _begins(column: pl.Expr, *marks: str) -> pl.Expr:
+    return pl.any_horizontal([column.str.starts_with(mark) for mark in marks])
 
 
-def _lengths() -> tuple[pl.Expr, pl.Expr]:
-    """How long the content values of a span are, and how long those are that were cut."""
-    lengths = [pl.col(c).str.len_chars().fill_null(0) for c in _LONG]
-    broken = [
-        pl.when(_begins(c, "[", "{") & ~_ends(c, "]", "}", ")", "\n"))
-        .then(pl.col(c).str.len_chars())
-        .otherwise(0)
-        .fill_null(0)
-        for c in _LONG
-    ]
-    return pl.max_horizontal(lengths).alias("longest"), pl.max_horizontal(broken).alias("cut")
+def _ends(column: pl.Expr, *marks: str) -> pl.Expr:
+    return pl.any_horizontal([column.str.ends_with(mark) for mark in marks])
 
 
 def _scope_name(data: bytes | None) -> str:
