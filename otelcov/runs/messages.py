@@ -70,7 +70,7 @@ class _Semconv(msgspec.Struct, forbid_unknown_fields=True):
     name: str | None = None
 
 
-_semconv = msgspec.json.Decoder(list[_Semconv]).decode
+semconv = msgspec.json.Decoder(list[_Semconv]).decode
 
 
 _TURN = re.compile(r"(?:^|\n)(system|developer|user|human|assistant|ai|model|tool): ")
@@ -85,9 +85,9 @@ def transcript(text: str) -> list[Message] | None:
     for role, said in zip(pieces[1::2], pieces[2::2], strict=True):
         inner = parse_value(said) if said[:2] in ("[{", "{'", '{"') else None
         if isinstance(inner, (list, dict)):
-            out.extend(messages(inner, _ROLES.get(role, role)))
+            out.extend(messages(inner, ROLES.get(role, role)))
         else:
-            out.append(Message(_ROLES.get(role, role), said))
+            out.append(Message(ROLES.get(role, role), said))
     return out
 
 
@@ -96,12 +96,12 @@ def semconv_messages(text: str) -> list[Message] | None:
     if not text.startswith('[{"'):
         return None
     try:
-        decoded = _semconv(text)
+        decoded = semconv(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
     out = []
     for found in decoded:
-        role = _ROLES.get(found.role, found.role)
+        role = ROLES.get(found.role, found.role)
         message = Message(role, finish_reason=found.finish_reason, name=found.name)
         for part in found.parts:
             kind = part.type
@@ -154,7 +154,7 @@ def to_json(value: Value) -> str:
     return msgspec.json.encode(value, order="sorted").decode()
 
 
-_ROLES = {
+ROLES = {
     "human": "user",
     "user": "user",
     "ai": "assistant",
@@ -244,8 +244,8 @@ def _walk(value: Value, role: str, out: list[Message], depth: int) -> None:
         return
     if isinstance(value, list):
         if value and all(isinstance(v, str) for v in value):
-            if len(value) == 2 and value[0] in _ROLES:  # LangChain's ("human", "text") pair
-                out.append(Message(_ROLES[value[0]], value[1]))
+            if len(value) == 2 and value[0] in ROLES:  # LangChain's ("human", "text") pair
+                out.append(Message(ROLES[value[0]], value[1]))
                 return
             for v in value:
                 _walk(v, role, out, depth + 1)
@@ -265,7 +265,7 @@ def _walk(value: Value, role: str, out: list[Message], depth: int) -> None:
         if cls in ("ChatPromptValue", "StringPromptValue", "ChatGeneration", "Command", "LLMResult"):
             _walk(kwargs, role, out, depth + 1)
             return
-        out.append(_message(kwargs | {"role": _ROLES.get(str(cls), kwargs.get("type") or role)}, role))
+        out.append(_message(kwargs | {"role": ROLES.get(str(cls), kwargs.get("type") or role)}, role))
         return
     if isinstance(value.get("message"), dict) and "role" not in value:  # a choice, a generation, an event
         inner_message = dict(value["message"])
@@ -324,9 +324,9 @@ def _walk(value: Value, role: str, out: list[Message], depth: int) -> None:
 def _is_message(value: dict[str, Value]) -> bool:
     if "role" in value or "tool_calls" in value or "toolCalls" in value:
         return True
-    if value.get("type") in _ROLES and ("content" in value or "data" in value):
+    if value.get("type") in ROLES and ("content" in value or "data" in value):
         return True
-    if value.get("event.name") in _ROLES:
+    if value.get("event.name") in ROLES:
         return True
     return "parts" in value and isinstance(value["parts"], list)
 
@@ -356,7 +356,7 @@ def _message(value: dict[str, Value], default_role: str) -> Message:
     if isinstance(data, dict) and "content" in data:
         value = value | data
     role = value.get("role") or value.get("event.name") or value.get("type") or default_role
-    role = _ROLES.get(str(role), str(role))
+    role = ROLES.get(str(role), str(role))
     m = Message(role, finish_reason=_finish(value))
     name = value.get("name")
     m.name = name if isinstance(name, str) else None

@@ -297,7 +297,7 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
         out[short] = value
     if isinstance(out.get("message"), (str, list)):
         out["content"] = out.pop("message")
-    out.pop("role", None) if name in m._ROLES else None
+    out.pop("role", None) if name in m.ROLES else None
     return out
 
 

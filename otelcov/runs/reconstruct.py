@@ -21,7 +21,8 @@ from otelcov.runs.spans import rows as spans_of
 from otelcov.runs.tree import Trace, name_agents
 from otelcov.runs.unknowns import told
 
-BATCH = 20_000  # spans of whole traces that are Python objects at one time
+BATCH = 80_000  # spans of whole traces whose columns are open at one time
+TREES = 10_000  # of these, how many are Python objects at one time
 
 
 def reconstruct(
@@ -44,7 +45,7 @@ def reconstruct(
     finally:
         if collecting:
             gc.enable()
-    return told(pl.concat(frames)).sort("start_unix_nano", "run_id", nulls_last=True)
+    return pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
 
 
 def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints) -> list[pl.DataFrame]:
@@ -52,7 +53,7 @@ def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: in
     rows = Columns()
     for group in join(waiting, where):
         rows.add(assemble(group, config, now_ns))
-    return [*frames, rows.frame()]
+    return [*frames, told(rows.frame())]
 
 
 def stage_one(
@@ -68,7 +69,7 @@ def stage_one(
     finally:
         if collecting:
             gc.enable()
-    return told(pl.concat([RUNS.to_frame(), *frames])), {fragment.trace_id for fragment in waiting}
+    return pl.concat([RUNS.to_frame(), *frames]), {fragment.trace_id for fragment in waiting}
 
 
 def _stage_one(
@@ -81,16 +82,16 @@ def _stage_one(
         mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
         frame_, side = table(part, mine)
         done, rest = regular(frame_, side, config, where)
-        for row in done:
-            rows.add(row)
-        for trace, parts in _trees(frame_.filter(pl.Series(rest)), side):
-            if any(waits(fragment, where) for fragment in parts):
-                waiting.extend(parts)
-            else:
-                for fragment in parts:
-                    rows.add(assemble([fragment], config, now_ns))
-                trace.release()
-        frames.append(rows.frame())
+        frames.append(done)
+        for some in _pieces(frame_.filter(pl.Series(rest))):
+            for trace, parts in _trees(some, side):
+                if any(waits(fragment, where) for fragment in parts):
+                    waiting.extend(parts)
+                else:
+                    for fragment in parts:
+                        rows.add(assemble([fragment], config, now_ns))
+                    trace.release()
+        frames.append(told(rows.frame()))
     return frames, waiting
 
 
@@ -115,6 +116,18 @@ def _trees(columns: pl.DataFrame, side: Side) -> Iterator[tuple[Trace, list[Frag
         trace = Trace(spans, side)
         name_agents(trace)
         yield trace, fragments(trace)
+
+
+def _pieces(columns: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """A span table in stretches of whole traces."""
+    begins = columns.select(pl.col("trace_id").rle().struct.field("len").cum_sum()).to_series().to_list()
+    done = 0
+    for end in begins:
+        if end - done >= TREES:
+            yield columns[done:end]
+            done = end
+    if done < columns.height:
+        yield columns[done:]
 
 
 def _batches(frame: pl.DataFrame) -> list[pl.DataFrame]:

@@ -16,8 +16,9 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
+from otelcov.ground.schemas import RUNS
 from otelcov.runs.joining import Joints
-from otelcov.runs.shortcut import AGENT_, LLM_, NONE_, TOOL_, Batch, Row
+from otelcov.runs.shortcut import AGENT_, LLM_, NONE_, TOOL_, Sketch, rows
 from otelcov.runs.spans import Side
 from otelcov.runs.tree import USUAL_LIMITS
 
@@ -25,15 +26,17 @@ _CODES = {AGENT: AGENT_, LLM: LLM_, TOOL: TOOL_, OTHER: NONE_}
 _HOPS = 24  # how deep unexplained spans may stack between two steps
 
 
-def regular(frame: pl.DataFrame, side: Side, config: Config, where: Joints) -> tuple[list[Row], npt.NDArray[np.bool_]]:
+def regular(
+    frame: pl.DataFrame, side: Side, config: Config, where: Joints
+) -> tuple[pl.DataFrame, npt.NDArray[np.bool_]]:
     """Rows of the regular traces in a span table (spans.table, sorted), and which spans belong to the others."""
     height = frame.height
     if not height:
-        return [], np.zeros(0, dtype=bool)
+        return RUNS.to_frame(), np.zeros(0, dtype=bool)
     trace = frame["trace_id"].rle_id().to_numpy()
     count = int(trace[-1]) + 1
     bad = np.zeros(count, dtype=bool)
-    rows = frame["row"].to_numpy()
+    place = frame["row"].to_numpy()
 
     def spoil(mask: npt.NDArray[np.bool_]) -> None:
         bad[trace[mask]] = True
@@ -46,12 +49,12 @@ def regular(frame: pl.DataFrame, side: Side, config: Config, where: Joints) -> t
     kind = np.where(frame["kind"].is_null().to_numpy(), NONE_, kind)
     spoil(_odd(frame).to_numpy())
     spoil(kind < 0)
-    thrown = _rows_in(side.exceptions, rows)
+    thrown = _rows_in(side.exceptions, place)
     failed = (frame["status_code"].to_numpy() == 2) | thrown
     spoil(failed & (kind != TOOL_) & ((kind != NONE_) | frame["parent_span_id"].is_null().to_numpy()))
     tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, *side.families.values()]
     for table in tables:
-        spoil(_rows_in(table, rows))
+        spoil(_rows_in(table, place))
     parent = _parents(frame, trace)
     spoil(parent == -2)
     roots = parent == -1
@@ -91,16 +94,11 @@ def regular(frame: pl.DataFrame, side: Side, config: Config, where: Joints) -> t
     np.maximum.at(peak, trace, longest.astype(np.int64))
     at_peak = np.bincount(trace[longest == peak[trace]], minlength=count)
     bad |= (at_peak > 1) & np.isin(peak, USUAL_LIMITS)
-    out: list[Row] = []
-    batch = Batch(frame, side, config, where, kind.tolist(), above.tolist())
-    bounds = [*first.tolist(), height]
-    for t in np.flatnonzero(~bad).tolist():
-        row = batch.row(bounds[t], bounds[t + 1], int(root_at[t]))
-        if row is None:
-            bad[t] = True
-        else:
-            out.append(row)
-    return out, bad[trace]
+    if bad.all():
+        return RUNS.to_frame(), bad[trace]
+    sketch = Sketch(frame, side, trace.astype(np.int64), kind, above, failed, root_at, first, bad)
+    found = rows(sketch, config, where)
+    return found, sketch.bad[trace]
 
 
 def _odd(frame: pl.DataFrame) -> pl.Series:

@@ -1,24 +1,27 @@
 """The rows of regular traces, straight from columns: see regular.py for what regular means.
 
-Every step here answers None as soon as a trace turns out not to be as regular as its columns looked.
+Model answers, tool calls and runs are tables side by side, each ordered by trace; only JSON is looked at value by
+value. A trace that turns out not to be as regular as its columns looked is marked in `bad` and left out.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from otelcov.ground.config import Config
-from otelcov.runs import boundaries as b
+from otelcov.ground.schemas import DELEGATION, RUNS
+from otelcov.runs import answers, columns
 from otelcov.runs import messages as m
+from otelcov.runs.columns import Groups
 from otelcov.runs.delegations import BY_ARGUMENT, TO
-from otelcov.runs.endings import asks
 from otelcov.runs.joining import Joints, called_by_name
-from otelcov.runs.models import finish_reason
 from otelcov.runs.offered import names_of
 from otelcov.runs.paths import shape
 from otelcov.runs.softerrors import soft_error
@@ -26,298 +29,113 @@ from otelcov.runs.spans import Side, Span
 from otelcov.runs.texts import ANSWERS
 from otelcov.runs.tree import Node, failure, placeholder
 
-Row = dict[str, Any]
 NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3
-_EVIDENCE = ["span", "message"]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+_encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
-class _Call:
-    """A tool call: the position of its span, who asked, and the agent that it calls, if it calls one."""
+class Sketch:
+    """A sorted span table and what its columns alone tell. Positions are rows of that table."""
 
-    at: int
-    name: str
-    agent: str
-    turn: int
-    arguments: Any
-    delegate: str | None
+    frame: pl.DataFrame
+    side: Side
+    trace: Ints  # of each span, the number of its trace
+    kind: npt.NDArray[Any]
+    above: Ints  # the nearest ancestor that is a step, -1 for none
+    failed: Bools
+    root: Ints  # of each trace
+    first: Ints  # of each trace, its first span
+    bad: Bools  # of each trace
+
+    def spoil(self, mask: Bools, traces: Ints) -> None:
+        self.bad[traces[mask]] = True
+
+    def taken(self, column: str, at: Ints) -> pl.Series:
+        return self.frame[column].gather(at)
 
 
 @dataclass(slots=True)
-class _Ran:
-    """What the tool calls of a run add up to."""
+class Models:
+    """The model calls of the traces that are left, in order."""
 
-    rows: list[Row]
-    steps: list[list[str]]
-    states: list[str]
-    handed: list[tuple[int, str, str, str]]  # start, from, to, tool
-    seen: set[str]
-
-
-class Batch:
-    """The columns of a sorted span table that the shortcut reads, as lists. Positions are rows of that table."""
-
-    def __init__(
-        self, frame: pl.DataFrame, side: Side, config: Config, where: Joints, kinds: list[int], above: list[int]
-    ) -> None:
-        self.frame, self.side, self.where = frame, side, where
-        self.kinds, self.above = kinds, above
-        self.soft = config.runs.soft_errors
-        self.declared = sorted({t for a in config.agents.values() for t in a.tools or ()} | set(config.tools))
-        self.offered: dict[frozenset[int], set[str] | None] = {}
-        column = {name: frame[name].to_list() for name in _READ}
-        self.trace_id, self.span_id, self.row_of = column["trace_id"], column["span_id"], column["row"]
-        self.start, self.end = column["start"], column["end"]
-        self.agent, self.tool, self.call_id = column["agent"], column["tool"], column["call_id"]
-        self.result, self.outputs, self.finish = column["result"], column["output_messages"], column["finish"]
-        self.request_model, self.response_model = column["request_model"], column["response_model"]
-        self.input_tokens, self.output_tokens = column["input_tokens"], column["output_tokens"]
-        self.asked, self.answered = column["input"], column["output"]
-        self.definitions, self.conversation = column["definitions"], column["conversation"]
-        self.service, self.environment, self.release = column["service"], column["environment"], column["release"]
-        self.scope, self.kind, self.status_code = column["scope"], column["kind"], column["status_code"]
-        inputs = side.texts["input_messages"].gather(frame["row"])
-        self.has_input = inputs.str.starts_with('[{"').fill_null(False).to_list()
-
-    def row(self, lo: int, hi: int, root: int) -> Row | None:
-        """The run of the trace at [lo, hi), whose root stands at `root`."""
-        models = [i for i in range(lo, hi) if self.kinds[i] == LLM_]
-        found = self._spans(lo, hi, root)
-        if found is None:
-            return None
-        tools, delegates, named = found
-        asked = self._model_calls(models, tools, delegates)
-        if asked is None:
-            return None
-        calls, llm_calls, text = asked
-        spoken, said = _spoken(self.asked[root]), _said(self.answered[root], text)
-        if spoken is None or said is None:
-            return None
-        ran = self._tool_calls(calls, models)
-        if ran is None:
-            return None
-        seen = ran.seen if spoken.strip() else ran.seen | {"empty_input"}
-        working = {c["agent"] for c in llm_calls} | {c["agent"] for c in ran.rows}
-        working |= {name for h in ran.handed for name in h[1:3]}
-        known, source = self._known(lo, hi, {h[3] for h in ran.handed})
-        trace_id = self.trace_id[root].hex()
-        unseen = ["length", "content_filter"] if all(c["finish_reason"] is None for c in llm_calls) else []
-        unexplained = Counter(self.scope[i] for i in range(lo, hi) if self.kind[i] is None)
-        return {
-            "run_id": hashlib.sha256(trace_id.encode() + self.span_id[root]).digest()[:16].hex(),
-            "trace_ids": [trace_id],
-            "conversation_id": self._conversation(lo, hi, root),
-            "case": None,
-            "service": self.service[root],
-            "environment": self.environment[root],
-            "release": self.release[root],
-            "start_unix_nano": min(self.start[lo:hi]),
-            "end_unix_nano": max(self.end[lo:hi]),
-            "settled": True,
-            "status": "ok",
-            "input": spoken,
-            "output": said,
-            "agents": sorted(working if named & working else named | working),
-            "known_tools": known,
-            "known_tools_source": source,
-            "tool_calls": ran.rows,
-            "llm_calls": llm_calls,
-            "delegations": [
-                {"from": h[1], "to": h[2], "form": "tool", "tool": h[3], "status": "ok"} for h in sorted(ran.handed)
-            ],
-            "boundaries": sorted(seen, key=b.NAMES.index),
-            "boundaries_unknown": unseen,
-            "path": _path(ran.steps),
-            "states": ran.states,
-            "incomplete": ["tokens not reported"] if all(c["input_tokens"] is None for c in llm_calls) else [],
-            "spans": hi - lo,
-            "orphans": 0,
-            "unexplained": [{"scope": s, "spans": n} for s, n in sorted(unexplained.items())],
-            "dropped_attributes": 0,
-            "masked": 0,
-            "sampled": None,
-            "weight": 1.0,
-        }
-
-    def _spans(self, lo: int, hi: int, root: int) -> tuple[dict[str, int], dict[int, int], set[str]] | None:
-        """Tool spans by call id, the agent span below each that has one, and the agents' names."""
-        tools: dict[str, int] = {}
-        delegates: dict[int, int] = {}
-        named: set[str] = set()
-        for i in range(lo, hi):
-            kind = self.kinds[i]
-            if kind == TOOL_:
-                key = self.call_id[i]
-                if key in tools or "tool_call_id" in (self.result[i] or ""):
-                    return None
-                tools[key] = i
-            elif kind == AGENT_:
-                if placeholder(self.agent[i]):
-                    return None
-                named.add(self.agent[i])
-                if i != root:
-                    delegates[self.above[i]] = i
-        if self.where.hosted and called_by_name(self.agent[root], self.where):
-            return None
-        return tools, delegates, named
-
-    def _model_calls(
-        self, models: list[int], tools: dict[str, int], delegates: dict[int, int]
-    ) -> tuple[list[_Call], list[Row], str | None] | None:
-        """Requests in order, rows of the model calls, and the last answer's text."""
-        calls: list[_Call] = []
-        rows: list[Row] = []
-        text: str | None = None
-        before = -1
-        for turn, i in enumerate(models):
-            answer = m.semconv_messages(self.outputs[i]) if self.outputs[i] else None
-            if answer is None or len(answer) != 1 or answer[0].role != "assistant" or not self.has_input[i]:
-                return None
-            if self.start[i] == before:
-                return None  # their order is not in the times alone
-            before = self.start[i]
-            message = answer[0]
-            text = message.text
-            finish = finish_reason(self.finish[i]) or message.finish_reason
-            if finish and b.FINISH.get(finish.lower().rsplit(".", 1)[-1]):
-                return None
-            if not message.requests and (text is None or "Action" in text or asks(finish)):
-                return None
-            owner = self.agent[self.above[i]]
-            for request in message.requests:
-                call = self._call(request, owner, turn, tools, delegates)
-                if call is None:
-                    return None
-                calls.append(call)
-            rows.append(
-                {
-                    "agent": owner,
-                    "request_model": self.request_model[i] or None,
-                    "response_model": self.response_model[i] or None,
-                    "input_tokens": self.input_tokens[i],
-                    "output_tokens": self.output_tokens[i],
-                    "status": "ok",
-                    "finish_reason": finish,
-                    "start_unix_nano": self.start[i],
-                    "end_unix_nano": self.end[i],
-                }
-            )
-        unmatched = len(calls) != len(tools) or len({c.at for c in calls}) != len(calls)
-        return None if unmatched or (calls and calls[-1].turn == len(models) - 1) else (calls, rows, text)
-
-    def _call(
-        self, request: m.Request, owner: str, turn: int, tools: dict[str, int], delegates: dict[int, int]
-    ) -> _Call | None:
-        at = tools.get(request.id or "")
-        if at is None or request.name != self.tool[at] or self.agent[self.above[at]] != owner:
-            return None
-        name = request.name or ""
-        child = delegates.get(at)
-        if child is None:
-            if name in ANSWERS or TO.match(name) or name.lower().replace("_", "") in BY_ARGUMENT:
-                return None
-            return _Call(at, name, owner, turn, request.arguments, None)
-        target = self.agent[child]
-        return None if target == owner else _Call(at, name, owner, turn, request.arguments, target)
-
-    def _tool_calls(self, calls: list[_Call], models: list[int]) -> _Ran | None:
-        ran = _Ran([], [], [], [], set())
-        steps: list[tuple[int, int, list[str]]] = []
-        failures: Counter[str] = Counter()
-        equal: Counter[str] = Counter()
-        for call in calls:
-            if call.delegate is not None:
-                ran.handed.append((self.start[call.at], call.agent, call.delegate, call.name))
-                label = f"{call.agent}->{call.delegate}"
-            else:
-                row = self._tool_call(call, models, ran, failures)
-                if row is None:
-                    return None
-                ran.rows.append(row)
-                equal[f"{call.name}\x00{row['arguments']}"] += 1
-                label = f"{call.agent}/{call.name}{'!' if row['status'] == 'error' else ''}"
-            if steps and steps[-1][1] == call.turn:
-                steps[-1][2].append(label)
-            else:
-                steps.append((self.end[models[call.turn]], call.turn, [label]))
-        if any(n >= 3 for n in equal.values()):
-            ran.seen.add("repeated_call")
-        ran.steps = [labels for _, _, labels in sorted(steps, key=lambda s: s[0])]
-        return ran
-
-    def _tool_call(self, call: _Call, models: list[int], ran: _Ran, failures: Counter[str]) -> Row | None:
-        at = call.at
-        arguments, rest = m.arguments(call.arguments)
-        if arguments is None:
-            raw = self.frame["arguments"][at]
-            arguments = m.arguments(raw)[0] if rest is None and raw is not None else None
-            if arguments is None:
-                return None
-        raw = self.result[at] if self.result[at] is not None else self._seen(call, models)
-        if raw is None:
-            return None
-        value, flagged = m.result(raw)
-        status, kind, error_type = "ok", None, None
-        if self.status_code[at] == 2 or self.row_of[at] in self.side.exceptions:
-            failed = failure(Node(Span._make(self.frame.row(at)), self.side))
-            if failed is None or not failed[0] or failed[0].startswith("<class"):
-                return None
-            status, kind, error_type = "error", "hard", failed[0]
-            ran.seen.add("tool_failure")
-        elif value is None or soft_error(value, flagged, self.soft):
-            return None  # rare, and weighed with more care by the general way
-        elif failures[call.name]:
-            ran.seen.add("tool_recovery")
-        before = failures[call.name]
-        ran.states.append(f"{call.agent}|{call.name}|{status}|{shape(value)}|{'2+' if before >= 2 else before}")
-        failures[call.name] += status == "error"
-        return {
-            "name": call.name,
-            "agent": call.agent,
-            "status": status,
-            "error_kind": kind,
-            "error_type": error_type,
-            "arguments": m.to_json(arguments),
-            "arguments_text": None,
-            "result": None if value is None else m.to_json(value),
-            "call_id": self.call_id[at],
-            "turn": call.turn,
-            "evidence": _EVIDENCE,
-            "start_unix_nano": self.start[at],
-            "end_unix_nano": self.end[at],
-        }
-
-    def _seen(self, call: _Call, models: list[int]) -> Any:
-        """What came back for a call that failed without a result, from the last input of the agent that asked."""
-        last = next((i for i in reversed(models) if self.agent[self.above[i]] == call.agent), None)
-        raw = None if last is None else self.side.texts["input_messages"][self.row_of[last]]
-        for message in (m.semconv_messages(raw) if raw else None) or ():
-            for told in message.results:
-                if told.id == self.call_id[call.at]:
-                    return told.content
-        return None
-
-    def _known(self, lo: int, hi: int, delegating: set[str]) -> tuple[list[str] | None, str | None]:
-        if self.declared:
-            return self.declared, "declared"
-        texts = frozenset(place for place in self.definitions[lo:hi] if place is not None)
-        if texts not in self.offered:
-            self.offered[texts] = names_of([self.side.definitions[place] for place in sorted(texts)])
-        names = self.offered[texts]
-        return (None, None) if names is None else (sorted(names - delegating), "offered")
-
-    def _conversation(self, lo: int, hi: int, root: int) -> str | None:
-        if self.conversation[root]:
-            return str(self.conversation[root])
-        steps = (self.conversation[i] for i in range(lo, hi) if self.kinds[i] in (AGENT_, LLM_))
-        return next((c for c in steps if c), None) or next((c for c in self.conversation[lo:hi] if c), None)
+    at: Ints
+    trace: Ints
+    turn: Ints  # its place in its run
+    said: answers.Answers
 
 
-_READ = (
-    *("trace_id", "span_id", "row", "start", "end", "agent", "tool", "call_id", "result", "output_messages", "finish"),
-    *("request_model", "response_model", "input_tokens", "output_tokens", "input", "output", "definitions"),
-    *("conversation", "service", "environment", "release", "scope", "kind", "status_code"),
-)
+@dataclass(slots=True)
+class Calls:
+    """What the model calls asked for, in order: each is one tool span, which may be the call of an agent."""
+
+    at: Ints
+    model: Ints  # its number in `Models`
+    trace: Ints
+    child: Ints  # the agent span that the tool span holds, -1 for none
+    name: pl.Series
+    agent: pl.Series
+    target: pl.Series  # the agent called, null for none
+    arguments: list[str | None]
+
+
+def rows(sketch: Sketch, config: Config, where: Joints) -> pl.DataFrame:
+    """RUNS rows of the traces that are not bad; `sketch.bad` marks more of them on the way."""
+    _agents(sketch, where)
+    models = _models(sketch)
+    texts = _texts(sketch, models)
+    calls = _calls(sketch, models)
+    outcomes = _Outcomes(sketch, models, calls, config.runs.soft_errors)
+    return _runs(sketch, models, calls, outcomes, texts, config)
+
+
+def _agents(sketch: Sketch, where: Joints) -> None:
+    agent = sketch.frame["agent"]
+    dubious = [name for name in agent.unique().to_list() if name is not None and placeholder(name)]
+    sketch.spoil((sketch.kind == AGENT_) & agent.is_in(dubious).fill_null(False).to_numpy(), sketch.trace)
+    if where.hosted:
+        names = sketch.taken("agent", sketch.root)
+        hosted = [name for name in names.unique().to_list() if called_by_name(name, where)]
+        sketch.bad |= names.is_in(hosted).fill_null(False).to_numpy()
+    tools = np.flatnonzero(sketch.kind == TOOL_)
+    wrapped = sketch.taken("result", tools).str.contains("tool_call_id", literal=True).fill_null(False)
+    sketch.spoil(wrapped.to_numpy(), sketch.trace[tools])
+
+
+def _models(sketch: Sketch) -> Models:
+    at = np.flatnonzero((sketch.kind == LLM_) & ~sketch.bad[sketch.trace])
+    said = answers.read(
+        sketch.taken("output_messages", at).to_list(),
+        sketch.taken("finish", at).to_list(),
+    )
+    trace = sketch.trace[at]
+    asked = sketch.side.texts["input_messages"].gather(sketch.frame["row"].gather(at))
+    sketch.spoil(~np.array(said.plain, dtype=bool), trace)
+    sketch.spoil(~asked.str.starts_with('[{"').fill_null(False).to_numpy(), trace)
+    start = sketch.taken("start", at).to_numpy()
+    again = np.zeros(len(at), dtype=bool)
+    again[1:] = (start[1:] == start[:-1]) & (trace[1:] == trace[:-1])  # their order is not in the times alone
+    sketch.spoil(again, trace)
+    return Models(at, trace, columns.places(trace), said)
+
+
+def _texts(sketch: Sketch, models: Models) -> tuple[list[str], list[str]]:
+    """What each trace was asked and what it answered; bad where that is not plain."""
+    traces = len(sketch.bad)
+    spoken, told = [""] * traces, [""] * traces
+    last = np.zeros(traces, dtype=np.int64)
+    last[models.trace] = np.arange(len(models.at))
+    good = np.flatnonzero(~sketch.bad)
+    inputs = sketch.taken("input", sketch.root[good]).to_list()
+    outputs = sketch.taken("output", sketch.root[good]).to_list()
+    for t, asked, answer, number in zip(good.tolist(), inputs, outputs, last[good].tolist(), strict=True):
+        question, reply = _spoken(asked), _said(answer, models.said.text[number])
+        if question is None or reply is None:
+            sketch.bad[t] = True
+        else:
+            spoken[t], told[t] = question, reply
+    return spoken, told
 
 
 def _spoken(raw: str | None) -> str | None:
@@ -338,12 +156,448 @@ def _said(raw: str | None, text: str | None) -> str | None:
     return None if found[0].text is None else m.final_answer(found[0].text)
 
 
-def _path(steps: list[list[str]]) -> list[list[str]]:
-    out: list[list[str]] = []
-    for labels in steps:
-        step = sorted(set(labels))
-        if out and [x.removesuffix("+") for x in out[-1]] == step:
-            out[-1] = [f"{x}+" for x in step]
+def _calls(sketch: Sketch, models: Models) -> Calls:
+    """Each request with the one tool span that bears its id; bad where the two do not tell the same."""
+    frame, said = sketch.frame, models.said
+    spans = np.flatnonzero((sketch.kind == TOOL_) & ~sketch.bad[sketch.trace])
+    tools = pl.DataFrame({"trace": sketch.trace[spans], "id": sketch.taken("call_id", spans), "at": spans})
+    sketch.spoil(tools.select(pl.struct("trace", "id").is_duplicated()).to_series().to_numpy(), sketch.trace[spans])
+    by = np.array(said.asked_by, dtype=np.int64)
+    trace = models.trace[by]
+    asked = pl.DataFrame({"trace": trace, "id": pl.Series(said.ids, dtype=pl.String), "name": said.names})
+    found = asked.join(tools.unique(["trace", "id"]), on=["trace", "id"], how="left", maintain_order="left")["at"]
+    sketch.spoil(found.is_null().to_numpy(), trace)
+    at = found.fill_null(0).to_numpy()
+    owner = frame["agent"].gather(sketch.above[models.at[by]])
+    name = frame["tool"].gather(at)
+    sketch.spoil(asked["name"].ne_missing(name).to_numpy(), trace)
+    sketch.spoil(owner.ne_missing(frame["agent"].gather(sketch.above[at])).to_numpy(), trace)
+    requests, executed = (np.bincount(some, minlength=len(sketch.bad)) for some in (trace, sketch.trace[spans]))
+    sketch.bad |= requests != executed
+    sketch.spoil(pl.Series(at).is_duplicated().to_numpy() & ~sketch.bad[trace], trace)
+    ended = np.zeros(len(sketch.bad), dtype=np.int64)
+    ended[models.trace] = models.turn
+    sketch.spoil(models.turn[by] == ended[trace], trace)  # asked for, and no answer after it
+    child = np.full(frame.height, -1, dtype=np.int64)
+    inner = np.flatnonzero((sketch.kind == AGENT_) & (sketch.above >= 0))
+    child[sketch.above[inner]] = inner
+    child = child[at]
+    target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
+    sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
+    sketch.spoil((child >= 0) & sketch.failed[at], trace)
+    special = [n for n in set(said.names) if n in ANSWERS or TO.match(n) or n.lower().replace("_", "") in BY_ARGUMENT]
+    if special:
+        sketch.spoil((child < 0) & name.is_in(special).fill_null(True).to_numpy(), trace)
+    kept = np.flatnonzero(~sketch.bad[trace])
+    return Calls(
+        at[kept],
+        by[kept],
+        trace[kept],
+        child[kept],
+        name.gather(kept),
+        owner.gather(kept),
+        target.gather(kept),
+        [said.arguments[i] for i in kept.tolist()],
+    )
+
+
+class _Outcomes:
+    """What came of the calls that ran a tool, in order, and what is to be told of their runs."""
+
+    def __init__(self, sketch: Sketch, models: Models, calls: Calls, soft: tuple[str, ...]) -> None:
+        self.number = np.flatnonzero(calls.child < 0)  # in `Calls`
+        self.trace = calls.trace[self.number]
+        self.recovered: set[int] = set()
+        number = self.number.tolist()
+        at = calls.at[self.number]
+        self.arguments = [calls.arguments[i] for i in number]
+        self.results: list[str | None] = []
+        self.types: list[str | None] = [None] * len(number)  # of the failed ones, their error type
+        forms: list[str] = []
+        raws = sketch.taken("result", at).to_list()
+        spoilt: list[int] = []
+        for i, (raw, told) in enumerate(zip(raws, self.arguments, strict=True)):
+            if raw and told is not None and raw[0] not in '[{"':
+                if soft_error(raw, None, soft):
+                    spoilt.append(i)  # rare, and weighed with more care by the general way
+                self.results.append(_encode(raw).decode())
+                forms.append("text")
+            else:
+                self.results.append(None)
+                forms.append("")
+        failed = sketch.failed[at]
+        hard = np.flatnonzero(failed)
+        spoilt = sorted(set(spoilt).difference(hard.tolist()))
+        spoilt += self._others(sketch, models, calls, [i for i, form in enumerate(forms) if not form], forms, soft)
+        for i, row in zip(hard.tolist(), sketch.frame[at[hard]].rows(), strict=True):
+            wrong = failure(Node(Span._make(row), sketch.side))
+            self.types[i] = wrong[0] if wrong is not None else None
+            if wrong is None or not wrong[0] or wrong[0].startswith("<class"):
+                spoilt.append(i)
+        sketch.bad[self.trace[spoilt]] = True
+        self.states = self._states(sketch, calls, forms, failed)
+
+    def _others(
+        self, sketch: Sketch, models: Models, calls: Calls, which: list[int], forms: list[str], soft: tuple[str, ...]
+    ) -> list[int]:
+        """Take down the calls whose result is no plain text or whose arguments stand in the span alone; which are not
+        regular."""
+        number = self.number[which]
+        at = calls.at[number]
+        spoilt = []
+        seen = _Seen(sketch, models)
+        for i, trace, agent, id, raw, own, failed in zip(
+            which,
+            self.trace[which].tolist(),
+            calls.agent.gather(number).to_list(),
+            sketch.taken("call_id", at).to_list(),
+            sketch.taken("result", at).to_list(),
+            sketch.taken("arguments", at).to_list(),
+            sketch.failed[at].tolist(),
+            strict=True,
+        ):
+            if self.arguments[i] is None:
+                found = None if own is None else answers.arguments(own)
+                self.arguments[i] = found or None
+            told: Any = raw if raw is not None else seen.result(trace, agent, id)
+            value, flagged = m.result(told)
+            if not told or self.arguments[i] is None or (not failed and _soft(value, flagged, soft)):
+                spoilt.append(i)
+            self.results[i] = None if value is None else m.to_json(value)
+            forms[i] = shape(value)
+        return spoilt
+
+    def _states(self, sketch: Sketch, calls: Calls, forms: list[str], failed: Bools) -> pl.Series:
+        """`agent|tool|ok or error|shape|earlier failures` after each call; runs that recovered are taken down."""
+        before = np.zeros(len(forms), dtype=np.int64)
+        name = calls.name.gather(self.number)
+        some = np.zeros(len(sketch.bad), dtype=bool)
+        some[self.trace[failed]] = True
+        broken = np.flatnonzero(some[self.trace])
+        failures: dict[tuple[int, str], int] = {}
+        for i, trace, tool in zip(
+            broken.tolist(), self.trace[broken].tolist(), name.gather(broken).to_list(), strict=True
+        ):
+            before[i] = failures.get((trace, tool), 0)
+            if failed[i]:
+                failures[trace, tool] = before[i] + 1
+            elif before[i]:
+                self.recovered.add(trace)
+        counts = pl.Series(["0", "1", "2+"]).gather(np.minimum(before, 2))
+        status = pl.Series(["ok", "error"]).gather(failed.astype(np.int64))
+        parts = [calls.agent.gather(self.number), name, status, pl.Series(forms, dtype=pl.String), counts]
+        return pl.select(pl.concat_str([pl.lit(part) for part in parts], separator="|")).to_series()
+
+
+def _soft(value: Any, flagged: bool | None, patterns: tuple[str, ...]) -> bool:
+    return value is None or soft_error(value, flagged, patterns)
+
+
+class _Seen:
+    """What came back for calls whose span has no result: from the last input of the agent that asked."""
+
+    def __init__(self, sketch: Sketch, models: Models) -> None:
+        self._sketch, self._models = sketch, models
+        self._agents = sketch.frame["agent"].gather(sketch.above[models.at])
+        self._told: dict[int, dict[str | None, Any]] = {}
+
+    def result(self, trace: int, agent: str, id: str) -> Any:
+        last = int(np.searchsorted(self._models.trace, trace, side="right")) - 1
+        while self._agents[last] != agent:
+            last -= 1
+        if last not in self._told:
+            row = self._sketch.frame["row"][int(self._models.at[last])]
+            raw = self._sketch.side.texts["input_messages"][row]
+            told: dict[str | None, Any] = {}
+            for message in (m.semconv_messages(raw) if raw else None) or ():
+                for result in message.results:
+                    told.setdefault(result.id, result.content)
+            self._told[last] = told
+        return self._told[last].get(id)
+
+
+def _runs(
+    sketch: Sketch,
+    models: Models,
+    calls: Calls,
+    outcomes: _Outcomes,
+    texts: tuple[list[str], list[str]],
+    config: Config,
+) -> pl.DataFrame:
+    frame = sketch.frame
+    good = np.flatnonzero(~sketch.bad)
+    root = sketch.root[good]
+    model = np.flatnonzero(~sketch.bad[models.trace])
+    tool = np.flatnonzero(~sketch.bad[outcomes.trace])
+    handed = np.flatnonzero((calls.child >= 0) & ~sketch.bad[calls.trace])
+    handed = handed[np.lexsort((calls.at[handed], calls.trace[handed]))]
+    of_models, of_tools = Groups(good, models.trace[model]), Groups(good, outcomes.trace[tool])
+    of_handed = Groups(good, calls.trace[handed])
+    llm = _llm_calls(sketch, models, model)
+    failed = np.zeros(len(sketch.bad), dtype=bool)
+    failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
+    identities = [trace.hex() for trace in frame["trace_id"].gather(root).to_list()]
+    spoken = [texts[0][t] for t in good.tolist()]
+    seen = [
+        np.array([not text.strip() for text in spoken], dtype=bool),
+        failed[good],
+        np.isin(good, sorted(outcomes.recovered)),
+        _repeated(calls, outcomes, tool, len(sketch.bad))[good],
+    ]
+    known, source = _known(sketch, good, of_handed, calls.name.gather(handed), config)
+    ended = np.append(sketch.first[1:], frame.height)[good]
+    no_tokens = of_models.every(llm["input_tokens"].is_null().to_numpy())
+    some_tokens_missing = of_models.any(
+        llm.select(pl.any_horizontal(pl.col("input_tokens", "output_tokens").is_null())).to_series().to_numpy()
+    )
+    no_model = of_models.any(
+        llm.select(pl.all_horizontal(pl.col("request_model", "response_model").is_null())).to_series().to_numpy()
+    )
+    no_finish = of_models.every(llm["finish_reason"].is_null().to_numpy())
+    out: dict[str, pl.Series] = {
+        "run_id": pl.Series(
+            [
+                hashlib.sha256(trace.encode() + span).digest()[:16].hex()
+                for trace, span in zip(identities, frame["span_id"].gather(root).to_list(), strict=True)
+            ],
+            dtype=pl.String,
+        ),
+        "trace_ids": Groups(good, good).lists(pl.Series(identities, dtype=pl.String)),
+        "conversation_id": _conversations(sketch, good),
+        **{name: frame[name].gather(root) for name in ("service", "environment", "release")},
+        "start_unix_nano": pl.Series(np.minimum.reduceat(frame["start"].to_numpy(), sketch.first)[good]),
+        "end_unix_nano": pl.Series(np.maximum.reduceat(frame["end"].to_numpy(), sketch.first)[good]),
+        "input": pl.Series(spoken, dtype=pl.String),
+        "output": pl.Series([texts[1][t] for t in good.tolist()], dtype=pl.String),
+        "agents": _working(
+            (of_models.of, llm["agent"]),
+            (of_handed.of, calls.agent.gather(handed)),
+            (of_handed.of, calls.target.gather(handed)),
+            runs=len(good),
+        ),
+        "known_tools": known,
+        "known_tools_source": source,
+        "tool_calls": of_tools.lists(_tool_calls(sketch, models, calls, outcomes, tool)),
+        "llm_calls": of_models.lists(llm.to_struct()),
+        "delegations": of_handed.lists(_delegations(calls, handed)),
+        "boundaries": columns.subsets(("empty_input", "tool_failure", "tool_recovery", "repeated_call"), seen),
+        "boundaries_unknown": columns.subsets(("length", "content_filter"), [no_finish, no_finish]),
+        "path": _paths(sketch, models, calls, good),
+        "states": of_tools.lists(outcomes.states.gather(tool)),
+        "incomplete": columns.subsets(
+            ("model not reported", "tokens not reported"), [no_model, no_tokens | some_tokens_missing]
+        ),
+        "spans": pl.Series(ended - sketch.first[good]),
+        "unexplained": _unexplained(sketch, good),
+    }
+    constant = {"settled": True, "status": "ok", "orphans": 0, "dropped_attributes": 0, "masked": 0, "weight": 1.0}
+    return (
+        pl.DataFrame(out)
+        .with_columns(**{name: pl.lit(value) for name, value in constant.items()})
+        .with_columns(pl.lit(None).alias(name) for name in RUNS if name not in out and name not in constant)
+        .select(RUNS.names())
+        .cast(RUNS)
+    )
+
+
+def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
+    at = models.at[which]
+    none = pl.lit(None, pl.String)
+    return pl.DataFrame(
+        {
+            "agent": sketch.frame["agent"].gather(sketch.above[at]),
+            "request_model": sketch.taken("request_model", at),
+            "response_model": sketch.taken("response_model", at),
+            "input_tokens": sketch.taken("input_tokens", at),
+            "output_tokens": sketch.taken("output_tokens", at),
+            "status": pl.repeat("ok", len(at), dtype=pl.String, eager=True),
+            "finish_reason": pl.Series([models.said.finish[i] for i in which.tolist()], dtype=pl.String),
+            "start_unix_nano": sketch.taken("start", at),
+            "end_unix_nano": sketch.taken("end", at),
+        }
+    ).with_columns(
+        pl.when(pl.col(c) != "").then(c).otherwise(none).alias(c) for c in ("request_model", "response_model")
+    )
+
+
+def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: _Outcomes, which: Ints) -> pl.Series:
+    number = outcomes.number[which]
+    at = calls.at[number]
+    failed = pl.Series(sketch.failed[at])
+    some = which.tolist()
+    return (
+        pl.DataFrame(
+            {
+                "name": calls.name.gather(number),
+                "agent": calls.agent.gather(number),
+                "failed": failed,
+                "error_type": pl.Series([outcomes.types[i] for i in some], dtype=pl.String),
+                "arguments": pl.Series([outcomes.arguments[i] for i in some], dtype=pl.String),
+                "result": pl.Series([outcomes.results[i] for i in some], dtype=pl.String),
+                "call_id": sketch.taken("call_id", at),
+                "turn": models.turn[calls.model[number]],
+                "start_unix_nano": sketch.taken("start", at),
+                "end_unix_nano": sketch.taken("end", at),
+            }
+        )
+        .select(
+            "name",
+            "agent",
+            pl.when("failed").then(pl.lit("error")).otherwise(pl.lit("ok")).alias("status"),
+            pl.when("failed").then(pl.lit("hard")).alias("error_kind"),
+            "error_type",
+            "arguments",
+            pl.lit(None, pl.String).alias("arguments_text"),
+            "result",
+            "call_id",
+            "turn",
+            pl.lit(pl.Series([["span", "message"]])).first().alias("evidence"),
+            "start_unix_nano",
+            "end_unix_nano",
+        )
+        .to_struct()
+    )
+
+
+def _delegations(calls: Calls, which: Ints) -> pl.Series:
+    return (
+        pl.DataFrame(
+            {
+                "from": calls.agent.gather(which),
+                "to": calls.target.gather(which),
+                "form": pl.repeat("tool", len(which), dtype=pl.String, eager=True),
+                "tool": calls.name.gather(which),
+                "status": pl.repeat("ok", len(which), dtype=pl.String, eager=True),
+            }
+        )
+        .cast({f.name: f.dtype for f in DELEGATION.fields})
+        .to_struct()
+    )
+
+
+def _repeated(calls: Calls, outcomes: _Outcomes, which: Ints, traces: int) -> Bools:
+    """The traces that called a tool three times with the same arguments."""
+    equal = pl.DataFrame(
+        {
+            "trace": outcomes.trace[which],
+            "name": calls.name.gather(outcomes.number[which]),
+            "arguments": pl.Series([outcomes.arguments[i] for i in which.tolist()], dtype=pl.String),
+        }
+    )
+    often = equal.group_by("trace", "name", "arguments").len().filter(pl.col("len") >= 3)["trace"]
+    found = np.zeros(traces, dtype=bool)
+    found[often.to_numpy()] = True
+    return found
+
+
+def _known(sketch: Sketch, good: Ints, handed: Groups, by: pl.Series, config: Config) -> tuple[pl.Series, pl.Series]:
+    """Known tools of each run and where they are known from: declared, else offered and no way to delegate."""
+    declared = sorted({t for a in config.agents.values() for t in a.tools or ()} | set(config.tools))
+    if declared:
+        lists: list[list[str] | None] = [declared]
+        at = np.zeros(len(good), dtype=np.int64)
+    else:
+        offered = pl.DataFrame({"trace": sketch.trace, "place": sketch.frame["definitions"]}).drop_nulls()
+        offered = offered.filter(pl.Series(~sketch.bad[offered["trace"].to_numpy()])).unique().sort("trace", "place")
+        texts = Groups(good, offered["trace"].to_numpy()).offsets.tolist()
+        places, tools, numbers = offered["place"].to_list(), by.to_list(), handed.offsets.tolist()
+        found: dict[tuple[tuple[int, ...], frozenset[str]], int] = {}
+        lists, chosen = [], []
+        for i in range(len(good)):
+            key = tuple(places[texts[i] : texts[i + 1]]), frozenset(tools[numbers[i] : numbers[i + 1]])
+            if key not in found:
+                found[key] = len(lists)
+                names = names_of([sketch.side.definitions[place] for place in key[0]])
+                lists.append(None if names is None else sorted(names - key[1]))
+            chosen.append(found[key])
+        at = np.array(chosen, dtype=np.int64)
+    known = pl.Series(lists, dtype=pl.List(pl.String)).gather(at)
+    source = pl.select(pl.when(known.is_not_null()).then(pl.lit("declared" if declared else "offered"))).to_series()
+    return known, source
+
+
+def _conversations(sketch: Sketch, good: Ints) -> pl.Series:
+    """The root's, else that of the first agent or model call that has one, else of the first span that has one."""
+    conversation = sketch.frame["conversation"]
+    told = np.flatnonzero((conversation.fill_null("") != "").to_numpy())
+    nowhere = sketch.frame.height
+    place = np.full(len(sketch.bad), nowhere, dtype=np.int64)
+    np.minimum.at(place, sketch.trace[told], told)
+    steps = told[np.isin(sketch.kind[told], (AGENT_, LLM_))]
+    first = np.full(len(sketch.bad), nowhere, dtype=np.int64)
+    np.minimum.at(first, sketch.trace[steps], steps)
+    place = np.where(first < nowhere, first, place)
+    roots = told[sketch.root[sketch.trace[told]] == told]
+    place[sketch.trace[roots]] = roots
+    at = pl.Series(place[good])
+    return conversation.gather(at.set(at == nowhere, None))
+
+
+def _working(*parts: tuple[Ints, pl.Series], runs: int) -> pl.Series:
+    """The agents that do something in each run."""
+    every = pl.concat([pl.DataFrame({"run": run, "agent": names}) for run, names in parts])
+    every = every.unique().sort("run", "agent")
+    return Groups(np.arange(runs), every["run"].to_numpy()).lists(every["agent"])
+
+
+def _paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Series:
+    """Steps in time, each of the calls that one answer asked for."""
+    ends = sketch.taken("end", models.at[calls.model]).to_list()
+    inner, outer, flat = [0], [0], list[str]()
+    steps: list[tuple[int, int, set[str]]] = []
+
+    def close() -> None:
+        steps.sort(key=lambda step: step[0])
+        before: list[str] | None = None
+        for _, _, labels in steps:
+            step = sorted(labels)
+            if step == before:
+                flat[inner[-2] :] = [f"{label}+" for label in step]
+            else:
+                flat.extend(step)
+                inner.append(len(flat))
+            before = step
+        outer.append(len(inner) - 1)
+        steps.clear()
+
+    labels = _labels(sketch, calls)
+    kept = ~sketch.bad[calls.trace]
+    now = 0
+    runs = np.searchsorted(good, calls.trace).tolist()
+    for run, model, end, label, fine in zip(runs, calls.model.tolist(), ends, labels, kept.tolist(), strict=True):
+        if not fine:
+            continue
+        while now < run:
+            close()
+            now += 1
+        if steps and steps[-1][1] == model:
+            steps[-1][2].add(label)
         else:
-            out.append(step)
-    return out
+            steps.append((end, model, {label}))
+    while now < len(good):
+        close()
+        now += 1
+    return columns.lists(outer, columns.lists(inner, pl.Series(flat, dtype=pl.String)))
+
+
+def _labels(sketch: Sketch, calls: Calls) -> list[str]:
+    frame = pl.DataFrame(
+        {"agent": calls.agent, "name": calls.name, "to": calls.target, "failed": sketch.failed[calls.at]}
+    )
+    ran = pl.format("{}/{}", "agent", "name") + pl.when("failed").then(pl.lit("!")).otherwise(pl.lit(""))
+    return (
+        frame.select(pl.when(pl.col("to").is_null()).then(ran).otherwise(pl.format("{}->{}", "agent", "to")))
+        .to_series()
+        .to_list()
+    )
+
+
+def _unexplained(sketch: Sketch, good: Ints) -> pl.Series:
+    """Spans that no dialect explains, by scope."""
+    odd = pl.DataFrame({"trace": sketch.trace, "scope": sketch.frame["scope"]}).filter(sketch.frame["kind"].is_null())
+    odd = odd.filter(pl.Series(~sketch.bad[odd["trace"].to_numpy()]))
+    counted = odd.group_by("trace", "scope").len("spans").sort("trace", "scope")
+    return Groups(good, counted["trace"].to_numpy()).lists(counted.select("scope", "spans").to_struct())
+
+
+__all__ = ["AGENT_", "LLM_", "NONE_", "TOOL_", "Sketch", "rows"]

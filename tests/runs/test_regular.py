@@ -1,0 +1,121 @@
+"""Regular traces take a shortcut; it finds what the general way finds, row for row."""
+
+import importlib
+import random
+
+import numpy as np
+import polars as pl
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from otelcov.ground.config import Config
+from otelcov.ground.schemas import RUNS
+from otelcov.runs import reconstruct
+from otelcov.runs.regular import regular
+from tests import captures
+from tests.bench.generate import Traffic, requests
+from tests.captures import LATER
+from tests.runs.requests import frames
+
+module = importlib.import_module("otelcov.runs.reconstruct")
+
+
+def with_shortcut(spans, logs, config=None):
+    """The runs, and how many of them the shortcut found."""
+    found = []
+
+    def counted(*arguments):
+        rows, rest = regular(*arguments)
+        found.append(rows.height)
+        return rows, rest
+
+    module.regular = counted
+    try:
+        return reconstruct(spans, logs, config or Config(), LATER), sum(found)
+    finally:
+        module.regular = regular
+
+
+def without(spans, logs, config=None):
+    module.regular = lambda frame, *_: (RUNS.to_frame(), np.ones(frame.height, dtype=bool))
+    try:
+        return reconstruct(spans, logs, config or Config(), LATER)
+    finally:
+        module.regular = regular
+
+
+def test_captures_are_the_same_runs_either_way():
+    taken = 0
+    for kind in ("corpus", "more"):
+        for name in captures.dialects(kind):
+            sent = frames([r for s in captures.packed(kind, name) for r in s.requests])
+            short, found = with_shortcut(*sent)
+            if found:
+                taken += 1
+                assert short.equals(without(*sent)), name
+    assert taken >= 4  # of so many captures the shortcut is known to take something
+
+
+def generated():
+    return frames([("traces", r.body) for r in requests(Traffic(spans=1500, request_spans=256, unique=0.5))])
+
+
+def test_generated_traffic_takes_the_shortcut():
+    short, found = with_shortcut(*generated())
+    assert short.equals(without(*generated()))
+    assert found > 0.9 * short.height
+
+
+def test_declared_tools_are_the_same_either_way():
+    config = Config.model_validate({"tools": {"declared_one": {}, "search_hotel": {}}})
+    short, found = with_shortcut(*generated(), config)
+    assert short.equals(without(*generated(), config))
+    assert found
+
+
+ODD_VALUES = (
+    *("", "null", "[]", "{}", "42", "unknown", "Agent", "Error: no such thing", "ValueError: odd", "plain words"),
+    *('{"isError": true, "content": [{"type": "text", "text": "no"}]}', '{"tool_call_id": "x", "content": "y"}'),
+    *('{"status": "error", "message": "m"}', "transfer_to_worker", "final_answer", "length", '["tool_calls"]'),
+    *('{"kwargs": {"a": 1}}', '"text in quotes"', "Action: go\nAction Input: {}", '[{"role": "user", "parts": []}]'),
+)
+
+
+def damaged(rng, spans):
+    """The same spans with odd attributes, times, parents and errors here and there."""
+    rows = spans.to_dicts()
+    others = [a for row in rows for a in row["attributes"]]
+    for row in rows:
+        if rng.random() > 0.06:
+            continue
+        pairs = rng.choice([row["attributes"], row["content"]]) or row["attributes"]
+        pair = rng.choice(pairs)
+        match rng.randrange(9):
+            case 0:
+                pairs.remove(pair)
+            case 1 | 2:
+                pair["string_value"] = rng.choice(ODD_VALUES)
+            case 3:
+                same = [o for o in others if o["key"] == pair["key"]]
+                pair |= rng.choice(same or [pair])
+            case 4 if pair["string_value"]:
+                pair["string_value"] = pair["string_value"][: len(pair["string_value"]) // 2]
+            case 5:
+                row["start_time_unix_nano"] = rng.choice(rows)["start_time_unix_nano"]
+            case 6:
+                row["parent_span_id"] = rng.choice([None, rng.choice(rows)["span_id"]])
+            case 7:
+                row["status_code"] = 2
+            case _:
+                row["end_time_unix_nano"] = row["start_time_unix_nano"] - rng.choice([0, 1])
+    return pl.DataFrame([r for r in rows if rng.random() > 0.002], schema=spans.schema)
+
+
+@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(seed=st.integers(0, 2**32))
+def test_odd_traces_are_the_same_runs_either_way(seed):
+    spans, logs = generated()
+    spans = damaged(random.Random(seed), spans)
+    short, found = with_shortcut(spans, logs)
+    assert short.equals(without(spans, logs))
+    assert found
