@@ -1,43 +1,69 @@
-"""What runs beside a collector, in a process of its own: what has settled is counted, closed hours are rewritten.
+"""What runs beside a collector, in processes of its own: what has settled is counted, closed hours are rewritten.
 
-`collect` starts it now and then and may stop it at any moment: transactions and lists are whole or not there.
+`collect` starts both now and then and may stop them at any moment: transactions and lists are whole or not there. While
+much comes in, counting goes on from one count to the next: a report then has only the last seconds left to count.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from pathlib import Path
 
-_EVERY_S, _TIDY_S = 30, 300  # how often `collect` starts this; how often closed hours are looked for
-_MOST = 300_000  # spans that are counted beside a collector; more would take memory from it, and wait for a report
+_FEW = 20_000  # spans that came while the last were counted; so few wait for the next start
+_MOST = 3_000_000  # more would take memory from the collector, and wait for a report
+_PAUSE_S = 2.0
+_LONG_S = 600.0  # then a process without this one's memory goes on
+_NICE = "_OTELCOV_NICE"  # set where the process is already: it lasts from one to the next
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("count", "tidy"))
     parser.add_argument("store")
     parser.add_argument("--config", type=Path)
     asked = parser.parse_args()
-    if hasattr(os, "nice"):
-        os.nice(10)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    if hasattr(os, "nice") and not os.environ.get(_NICE):
+        os.nice(10)
+        os.environ[_NICE] = "1"
+    (count if asked.what == "count" else tidy)(asked.store, asked.config)
+
+
+def count(store: str, path: Path | None) -> None:
+    """What has settled into kept sums, until little is left of it."""
     from otelcov.ground.config import load
     from otelcov.store import remote
-    from otelcov.store.upkeep import tidy
     from otelcov.sums.build import build, uncounted
 
-    now_ns, config = time.time_ns(), load(asked.config)
+    if remote.is_remote(store):
+        return  # each collector would count the traffic of all; there whoever reports counts, and keeps it
+    config, collector, began = load(path), os.getppid(), time.monotonic()
+    while os.getppid() == collector and (new := uncounted(store, config)) <= _MOST:
+        build(store, config, time.time_ns(), map, wait=False)
+        if new < _FEW:
+            return
+        if time.monotonic() - began > _LONG_S:
+            os.execv(sys.executable, [sys.executable, "-m", "otelcov.cli.beside", *sys.argv[1:]])
+        time.sleep(_PAUSE_S)
 
-    def count() -> None:
-        # Of a remote store each collector would count the traffic of all; there whoever reports counts, and keeps it.
-        if not remote.is_remote(asked.store) and uncounted(asked.store, config) <= _MOST:
-            build(asked.store, config, now_ns, map, wait=False)
 
-    count()  # first: what upkeep renames is known by then
-    if time.time() % _TIDY_S < _EVERY_S:
-        tidy(asked.store, now_ns)
-        count()
+def tidy(store: str, path: Path | None) -> None:
+    """Closed hours sorted, but none of which a part is counted and a part is not: its sums would be lost."""
+    from otelcov.ground.config import load
+    from otelcov.store import upkeep
+    from otelcov.sums import kept
+    from otelcov.sums.build import folder
+
+    config = load(path)
+
+    def may(table: str, files: frozenset[str]) -> bool:
+        counted: frozenset[str] = getattr(kept.load(folder(store, config)), table)
+        return files <= counted or not files & counted
+
+    upkeep.tidy(store, time.time_ns(), may)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import typer
 
 from otelcov.cli.options import STORE, ConfigFile, Store
 
-_BESIDE_S = 30.0  # how often what has settled is counted
+_BESIDE = (("count", 30.0), ("tidy", 300.0))  # seconds between two starts
 
 if TYPE_CHECKING:
     from collector.config import CollectorConfig
@@ -73,7 +73,7 @@ def collect(
     from otelcov.ground.config import load
     from otelcov.ground.errors import ConfigError, UsageError
     from otelcov.store import tables
-    from otelcov.store.background import Background
+    from otelcov.store.background import Background, Beside
     from otelcov.store.scan import inbox_root
 
     settings = load(config).collect
@@ -88,9 +88,9 @@ def collect(
     if root is None:
         raise UsageError(f"{store} is not a local folder, and the inbox must lie in one. Give it with --inbox DIR.")
     tables.create(store)
-    command = [sys.executable, "-m", "otelcov.cli.beside", *(["--config", str(config)] if config else [])]
-    background = Background(store, root, settings.commit_interval_ns / 1e9, settings.commit_bytes, upkeep=command)
-    background.upkeep_s = _BESIDE_S
+    named = ["--config", str(config)] if config else []
+    beside = [Beside([sys.executable, "-m", "otelcov.cli.beside", what, *named], s) for what, s in _BESIDE]
+    background = Background(store, root, settings.commit_interval_ns / 1e9, settings.commit_bytes, beside=beside)
 
     def follow(loop: StoreLoop) -> None:
         background.on_written = lambda written: loop.metrics.committed.inc(written.spans + written.logs)

@@ -24,9 +24,29 @@ from otelcov.store.worker import Damaged, Ended, Worker
 _TICK_S = 0.1
 _LAST_S = 2.0  # for the rest of the inbox once the collector has stopped; what is left waits for the next start
 _RETRY_S = 5.0
-_UPKEEP_S = 300.0
 # A process of its own: an hour's rewrite takes memory and the interpreter's lock, and may be stopped at any moment.
 _UPKEEP = "import os, sys, time; os.nice(10); from otelcov.store.upkeep import tidy; tidy(sys.argv[1], time.time_ns())"
+
+
+@dataclass
+class Beside:
+    """A command that is started now and then, never twice at a time; it takes the store as its last word."""
+
+    command: Sequence[str]
+    every_s: float
+    _started: float = field(default_factory=time.monotonic, init=False)
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def look(self, store: str) -> None:
+        now = time.monotonic()
+        if now - self._started >= self.every_s and (self._process is None or self._process.poll() is not None):
+            self._started = now
+            self._process = subprocess.Popen([*self.command, store], stdout=subprocess.DEVNULL)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()  # its transactions are whole or not there
+            self._process.wait()
 
 
 @dataclass
@@ -39,14 +59,12 @@ class Background:
     batch_bytes: int
     on_written: Callable[[Written], None] = lambda _: None
     on_failure: Callable[[str], None] = lambda _: None
-    upkeep: Sequence[str] = (sys.executable, "-c", _UPKEEP)  # a command that takes the store
-    upkeep_s: float = _UPKEEP_S
+    beside: Sequence[Beside] = field(default_factory=lambda: [Beside((sys.executable, "-c", _UPKEEP), 300.0)])
     _behind_since: float | None = field(default=None, init=False)
 
     def follow(self, box: Inbox, stop: threading.Event) -> None:
         self._adopt(stop)
-        upkeep: subprocess.Popen[bytes] | None = None
-        committed = tidied = time.monotonic()
+        committed = time.monotonic()
         with _Steps(self, box) as steps:
             while not stop.wait(0 if steps.behind() else _TICK_S):
                 now = time.monotonic()
@@ -56,12 +74,10 @@ class Background:
                     committed = now
                     if not steps.one(stop.is_set):
                         stop.wait(_RETRY_S)
-                if now - tidied >= self.upkeep_s and (upkeep is None or upkeep.poll() is not None):
-                    tidied = now
-                    upkeep = subprocess.Popen([*self.upkeep, self.store], stdout=subprocess.DEVNULL)
-            if upkeep is not None:
-                upkeep.terminate()  # its transactions are whole or not there
-                upkeep.wait()
+                for each in self.beside:
+                    each.look(self.store)
+            for each in self.beside:
+                each.stop()
             until = time.monotonic() + _LAST_S
             while box.backlog_bytes and steps.one(lambda: time.monotonic() > until):
                 pass

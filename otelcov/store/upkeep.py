@@ -32,6 +32,8 @@ _OUTSIDE_FILES = 32  # out of range is never over: rewritten when it has that ma
 _KEEP_HOURS = 1  # files that nobody lists any more, for the reports that are running
 _TRIES = 5
 
+May = Callable[[str, frozenset[str]], bool]
+
 
 @dataclass(frozen=True)
 class Removed:
@@ -39,24 +41,27 @@ class Removed:
     logs: int = 0
 
 
-def tidy(store: str | Path, now_ns: int) -> int:
-    """Rewrite the hours that are over and drop what nobody lists any more; how many were rewritten."""
+def tidy(store: str | Path, now_ns: int, may: May = lambda table, files: True) -> int:
+    """Rewrite the hours that are over and drop what nobody lists any more; how many were rewritten.
+
+    `may` says whether these files of a table may become others.
+    """
     rewritten = 0
     for table in open_(store):
         for day, hour in _untidy(table, now_ns):
-            rewritten += rewrite(store, table.name, day, hour)
+            rewritten += rewrite(store, table.name, day, hour, may)
         _clean(table.reopened().delta)
     return rewritten
 
 
-def rewrite(store: str | Path, name: str, day: str, hour: str) -> bool:
-    """One partition sorted, each row once; False if it was touched meanwhile and stays as it is."""
+def rewrite(store: str | Path, name: str, day: str, hour: str, may: May = lambda table, files: True) -> bool:
+    """One partition sorted, each row once; False if it was touched meanwhile, or may not be, and stays as it is."""
     from deltalake import WriterProperties, write_deltalake
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     table: Table = getattr(open_(store), name)
     files = table.files().filter((pl.col("day") == day) & (pl.col("hour") == hour))
-    if not files.height:
+    if not files.height or not may(name, frozenset(files["path"])):
         return False
     import pyarrow as pa
 

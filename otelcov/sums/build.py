@@ -34,6 +34,9 @@ SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are p
 HELD = 50_000  # spans of traces that are left, kept beside the list: to find so few in the tables costs more
 
 
+REST_NS = 2_000_000_000  # after the end of a run whose root has come, for what other senders still hold of it
+
+
 @dataclass(frozen=True)
 class Counted:
     """What came of a part."""
@@ -82,13 +85,19 @@ def uncounted(store: str, config: Config) -> int:
 def count(
     part: slices.Part, where: Joints, config: Config, now_ns: int, there: Path, linked: frozenset[bytes]
 ) -> Counted:
-    """Stage one of a part, and its batch: the runs that have settled and share no trace with one that has not."""
+    """Stage one of a part, and its batch: the runs that have settled and share no trace with one that has not.
+
+    Nothing is waited for but a root that has not come: what comes late reopens its trace, whenever it does.
+    """
     done = slices.reconstructed(part, where, config, now_ns)
     quiet_ns = max(0, now_ns - config.runs.settle_ns)
-    runs = done.runs.with_columns(_ok=pl.col("settled") & (pl.col("end_unix_nano") <= quiet_ns).fill_null(True))
+    rest_ns = max(quiet_ns, now_ns - REST_NS)
+    runs = done.runs.with_columns(_ok=pl.col("settled") & (pl.col("end_unix_nano") <= rest_ns).fill_null(True))
+    whole = runs.filter("_ok")["trace_ids"].explode().drop_nulls().unique().str.decode("hex")
     restless = set(runs.filter(~pl.col("_ok"))["trace_ids"].explode().drop_nulls().unique().to_list())
     out = done.waiting | where.linked | linked | {bytes.fromhex(trace) for trace in restless}
-    waits = pl.col("trace_id").is_in(pl.Series(sorted(out), dtype=pl.Binary).implode()) | (pl.col("end") > quiet_ns)
+    rests = pl.col("end") <= pl.when(pl.col("trace_id").is_in(whole.implode())).then(rest_ns).otherwise(quiet_ns)
+    waits = pl.col("trace_id").is_in(pl.Series(sorted(out), dtype=pl.Binary).implode()) | ~rests
     left, traces = part.traces.filter(waits), part.traces.filter(~waits)
     few = left if int(left["spans"].sum()) <= HELD else left.clear()
     spans, logs = (rows.join(few.select("trace_id"), on="trace_id", how="semi") for rows in done.rows)
@@ -97,7 +106,9 @@ def count(
     names = traces["trace_id"].bin.encode("hex")
     runs = runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())).drop("_ok")
     odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi")
-    batch = files.batch_of(there, runs, traces, odd, partial(runs, config), config.runs.settle_ns)
+    quiet = runs["end_unix_nano"].filter(runs["end_unix_nano"] <= quiet_ns)  # the others have roots, at any clock
+    settled_by = int(quiet.max() or 0) + config.runs.settle_ns if len(quiet) else 0  # type: ignore[arg-type]
+    batch = files.batch_of(there, runs, traces, odd, partial(runs, config), settled_by)
     return Counted(batch, left, (spans, logs))
 
 
@@ -173,7 +184,7 @@ def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> B
     odd = kept.odd([batch]).filter(~pl.col("trace_id").is_in(gone.implode()))
     if not traces.height:
         return None
-    return files.batch_of(kept.folder, runs, traces, odd, partial(runs, config), config.runs.settle_ns)
+    return files.batch_of(kept.folder, runs, traces, odd, partial(runs, config), batch.settled_by)
 
 
 def touches(traces: pl.Series) -> pl.Expr:
@@ -196,7 +207,8 @@ def _gathered(kept: Kept, batches: list[Batch], config: Config, now_ns: int) -> 
         sums = merge(*kept.sums(f"batch-{b.id}" for b in group))
         runs = pl.concat(kept.runs(b) for b in group)
         odd = kept.odd(group).select(ODD.names())
-        whole = files.batch_of(kept.folder, runs, kept.traces(group), odd, sums, config.runs.settle_ns)
+        settled_by = max(batch.settled_by for batch in group)
+        whole = files.batch_of(kept.folder, runs, kept.traces(group), odd, sums, settled_by)
         for batch in group:
             del out[batch.id]
         out[whole.id] = whole

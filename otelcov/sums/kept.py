@@ -148,7 +148,7 @@ def save(kept: Kept) -> None:
 
 
 def batch_of(
-    folder: Path, runs: pl.DataFrame, traces: pl.DataFrame, odd: pl.DataFrame, sums: Observations, settle_ns: int
+    folder: Path, runs: pl.DataFrame, traces: pl.DataFrame, odd: pl.DataFrame, sums: Observations, settled_by: int
 ) -> Batch:
     """Write a batch; it counts from the list that names it."""
     id = uuid.uuid4().hex
@@ -165,7 +165,7 @@ def batch_of(
         first=int(traces["first"].min() or 0) if traces.height else 0,  # type: ignore[arg-type]
         last=int(traces["last"].max() or 0) if traces.height else 0,  # type: ignore[arg-type]
         buckets=tuple(buckets),
-        settled_by=int(runs["end_unix_nano"].max() or 0) + settle_ns if runs.height else 0,  # type: ignore[arg-type]
+        settled_by=settled_by,
         odd=bool(odd.height),
     )
 

@@ -16,6 +16,7 @@ from otelcov.cli.measuring import Question
 from otelcov.coverage.observations import partial
 from otelcov.coverage.snapshot import snapshot
 from otelcov.engine.here import Here
+from otelcov.ground import windows
 from otelcov.store import commit, tables, upkeep
 from otelcov.sums import answer, build, kept
 from tests.bench.generate import HOUR, Traffic, requests
@@ -140,6 +141,17 @@ def test_runs_that_have_not_settled_stay_out_until_they_have(store):
     store.count()
     equal(store, early)
     equal(store)
+
+
+def test_a_run_whose_root_has_come_is_counted_within_seconds(store):
+    store.commit(bodies())
+    end = int(store.ask(since="all").runs()[0]["end_unix_nano"].max())
+    soon = f"{windows.iso(end + 3 * 10**9)}"
+    listed = store.count(soon)
+    assert listed.left_out().height == 1  # the last run lacks its root
+    early = windows.iso(end - 600 * 10**9)  # a clock that stands before its end tells the same
+    for now in (soon, early, NOW):
+        equal(store, now)
 
 
 def test_an_hour_that_upkeep_rewrote_is_not_counted_again(store):
