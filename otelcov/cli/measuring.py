@@ -19,6 +19,7 @@ from otelcov.ground.windows import Window
 if TYPE_CHECKING:
     import polars as pl
 
+    from otelcov.coverage.brief import Brief
     from otelcov.coverage.observations import Observations
     from otelcov.ground.config import Config
 
@@ -66,12 +67,24 @@ class Question:
 
     def observed(self) -> tuple[Observations, dict[str, int | None]]:
         """What the window's runs add up to: from sums that are kept, where the store is large enough for that."""
-        from otelcov.coverage.observations import partial
         from otelcov.sums import answer
 
         found = answer.observed(self.store, self.window, self.selection, self.config, self.now_ns, self._count)
-        if found is not None:
-            return found
+        return found or self._partial()
+
+    def briefly(self) -> tuple[Brief | Observations, dict[str, int | None]]:
+        """The same for a report that tells no services, releases, models and agents apart: less is read of it."""
+        from otelcov.sums import answer
+
+        chosen = self.selection
+        if chosen.service or chosen.release or chosen.model or chosen.agent:
+            return self.observed()
+        found = answer.briefly(self.store, self.window, chosen, self.config, self.now_ns, self._count)
+        return found or self._partial()
+
+    def _partial(self) -> tuple[Observations, dict[str, int | None]]:
+        from otelcov.coverage.observations import partial
+
         frame, quality = self.runs()
         return partial(frame, self.config, self.selection.agent), quality
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from otelcov.cli.measuring import Question, asking, out, terminal
 
+if TYPE_CHECKING:
+    from otelcov.coverage.exchange import Kept
+
 _FORMATS = "text, json, markdown, html, junit, csv, svg or prometheus"
+_TRACED = ("html",)  # formats that give an example trace of a path
 
 
 @asking
@@ -55,12 +59,10 @@ def report(
     """Say what the agents exercised, and what not."""
     from otelcov.ground import errors
     from otelcov.ground.errors import UsageError
-    from otelcov.report import Report, formats, render
-    from otelcov.report import _renderer as known
-    from otelcov.verdicts import drops, thresholds
+    from otelcov.report import Report, render, renderer
+    from otelcov.verdicts import thresholds
 
-    if format not in formats():
-        known(format)
+    renderer(format)
     if fail_under is not None and 0 < fail_under < 1:
         raise UsageError(
             f"--fail-under takes a percent, and {fail_under:g} is below one. Did you mean {fail_under * 100:g}?"
@@ -75,32 +77,47 @@ def report(
 
         return agentassay.report(question, format, fail_under)
 
-    from otelcov.coverage import compare
-    from otelcov.coverage.exchange import read, universes
+    from otelcov.coverage.observations import Observations
     from otelcov.coverage.snapshot import grouped, snapshot
 
-    earlier = None if baseline is None else read(baseline)
-    frozen = universes(earlier) if earlier is not None else {}
-    observations, quality = question.observed()
+    earlier, frozen = _earlier(baseline)
+    told_apart = by or settings.thresholds.agents or settings.coverage.paths
+    whole = bool(told_apart) or max_drop is not None or format in _TRACED
+    observations, quality = question.observed() if whole else question.briefly()
     shot = snapshot(observations, settings, question.window, question.selection, quality, frozen)
 
     def groups_by(field: str) -> list[dict[str, object]]:
+        assert isinstance(observations, Observations)
         return grouped(observations, settings, field, question.window, question.selection, frozen)
 
     groups = groups_by(by) if by else []
     agents = groups if by == "agent" else groups_by("agent") if settings.thresholds.agents else []
     verdicts = thresholds.judge(shot, settings.thresholds, agents, fail_under)
     if earlier is not None and max_drop is not None:
+        from otelcov.verdicts import drops
+
+        assert isinstance(observations, Observations)
         verdicts += drops.judge(earlier, observations, settings, question.selection, max_drop)
     gaps = None
     if format in ("text", "markdown", "html") and shot["runs"]["test"] < shot["runs"]["total"]:
+        from otelcov.coverage import compare
+
         others = ("staging", "production", "unspecified")
-        gaps = (
-            compare.gaps(observations, settings, ("test",), others, question.window) if shot["runs"]["test"] else None
-        )
+        if shot["runs"]["test"]:
+            gaps = compare.gaps(observations, settings, ("test",), others, question.window, listed=compare.LISTED)
     told = Report(shot, by, groups, gaps, [asdict(v) for v in verdicts])
     out(render(told, format, **(terminal() if format == "text" else {})))
     codes = [thresholds.exit_code(verdicts)]
     if not shot["runs"]["total"]:
         codes.append(errors.NO_DATA)
     return errors.worst(codes)
+
+
+def _earlier(baseline: Path | None) -> tuple[Kept | None, dict[str, frozenset[str]]]:
+    """An earlier snapshot, and the universes that it freezes."""
+    if baseline is None:
+        return None, {}
+    from otelcov.coverage.exchange import read, universes
+
+    earlier = read(baseline)
+    return earlier, universes(earlier)

@@ -9,6 +9,8 @@ from typing import Any
 import polars as pl
 
 from otelcov.coverage import metrics, statistics
+from otelcov.coverage.brief import Brief, kinds_of
+from otelcov.coverage.dimension import LISTED, most
 from otelcov.coverage.facts import MASS
 from otelcov.coverage.observations import Observations
 from otelcov.coverage.selection import side_of
@@ -33,27 +35,34 @@ _EXAMPLES = 3
 
 
 def gaps(
-    observations: Observations,
+    observations: Observations | Brief,
     config: Config,
     side: Iterable[str] = ("test",),
     against: Iterable[str] = ("production",),
     window: Window | None = None,
     selection: dict[str, list[str]] | None = None,
+    listed: int | None = None,
 ) -> dict[str, Any]:
-    """The share of what `against` does that `side` exercised, and the rest by its mass, with example traces."""
+    """The share of what `against` does that `side` exercised, and the rest by its mass, with example traces (of paths
+    only where they are told in full). `listed`: at most so many of each dimension are named."""
     sides, others = sorted(side), sorted(against)
-    rows = observations.texts()
+    short = observations if isinstance(observations, Brief) else None
+    rows = observations.rows if isinstance(observations, Brief) else observations.texts()
     rows = rows.with_columns(side_of(rows, config))
     mine, theirs = rows.filter(pl.col("side").is_in(sides)), rows.filter(pl.col("side").is_in(others))
     found = []
     for dimension, able in _COMPARED.items():
-        tested, seen = _items(mine, dimension), _items(theirs, dimension)
+        if short is not None and dimension == "path":
+            tested, seen = (_paths(short, config, which) for which in (sides, others))
+        else:
+            tested, seen = _items(mine, dimension), _items(theirs, dimension)
         shown = _shown(theirs, able)
         total = int(seen["mass"].sum())
         covered = seen.join(tested.select("item"), on="item", how="semi")
-        missing = seen.join(tested.select("item"), on="item", how="anti").sort(
-            ["mass", "item"], descending=[True, False]
-        )
+        missing = seen.join(tested.select("item"), on="item", how="anti")
+        missing = missing if listed is None else most(missing, listed)
+        missing = missing if short is None or dimension != "path" else short.named(missing)
+        missing = missing.sort(["mass", "item"], descending=[True, False])
         found.append(
             {
                 "dimension": dimension,
@@ -169,6 +178,13 @@ def _items(rows: pl.DataFrame, dimension: str) -> pl.DataFrame:
     )
 
 
+def _paths(short: Brief, config: Config, sides: list[str]) -> pl.DataFrame:
+    """item (a number), runs, mass, calls, traces (none)."""
+    kinds = short.kinds.filter(pl.col("dimension") == "path")
+    kinds = kinds_of(kinds.filter(side_of(kinds, config).is_in(sides)))
+    return kinds.with_columns(calls="runs", traces=pl.lit([], pl.List(pl.String)))
+
+
 def _plain(rows: pl.DataFrame, dimension: str) -> pl.DataFrame:
     rows = rows.filter((pl.col("dimension") == dimension) & pl.col("agent").is_null())
     return rows.group_by("item").agg(pl.col("runs").sum())
@@ -201,4 +217,4 @@ def _window(window: Window | None) -> dict[str, str | None]:
     return {"since": None if since is None else iso(since), "until": None if until is None else iso(until)}
 
 
-__all__ = ["MASS", "diff", "gaps"]
+__all__ = ["LISTED", "MASS", "diff", "gaps"]

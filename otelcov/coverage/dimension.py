@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from otelcov.coverage import estimators, statistics
-from otelcov.coverage.facts import MASS, SUMS
+from otelcov.coverage import brief, estimators, statistics
+from otelcov.coverage.brief import Brief
+from otelcov.coverage.facts import MASS, SUMS, digest
 from otelcov.ground.config import Config
 
 LISTED = 1000  # at most so many paths or states are named; the counts beside them are always exact
@@ -63,15 +64,55 @@ class View:
     config: Config
     agents: tuple[str, ...] = ()
     baseline: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    sides: tuple[str, ...] = ()  # of `rows`; none: all
+    wide: Brief | None = None  # where the kinds of dimensions that `rows` lacks are; with `side`
+
+    def of(self, *dimensions: str) -> pl.DataFrame:
+        """The rows of these dimensions, every agent's among them."""
+        found = [self._parts[d] for d in dimensions if d in self._parts]
+        if self.wide is not None and brief.SETS in dimensions:
+            found.append(self._sets)
+        return pl.concat(found) if found else self.rows.clear()
 
     def items(self, dimension: str, by_item: bool = False) -> pl.DataFrame:
         """Sums per item over the selection, sorted by item. `by_item` adds up every agent's rows."""
-        rows = self.rows.filter(pl.col("dimension") == dimension)
+        rows = self.of(dimension)
         return self.sum([rows if by_item else rows.filter(pl.col("agent").is_null())])
 
     def sum(self, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat([f.select("item", *SUMS) for f in frames])
         return rows.group_by("item").agg(_SUMMED).sort("item")
+
+    def kinds(self, dimension: str, sides: Iterable[str] | None = None) -> pl.DataFrame:
+        """item, runs, mass of what some run did, in any order; `item` is text, or a number that stands for it."""
+        rows = self._kinds(dimension)
+        chosen = self.sides if sides is None else tuple(sides)
+        rows = rows.filter(pl.col("side").is_in(chosen)) if chosen else rows
+        if rows.schema["item"] != pl.String:
+            return brief.kinds_of(rows)
+        return rows.filter(pl.col("runs") > 0).group_by("item").agg(pl.col("runs", "mass").sum())
+
+    def units(self, dimension: str) -> tuple[int, int]:
+        """f1 and f2: kinds of one and of two runs; the runs of one test case count once."""
+        rows = self._kinds(dimension)
+        rows = rows.filter(pl.col("side").is_in(self.sides)) if self.sides else rows
+        rows = rows.filter(pl.col("runs") > 0)
+        of_cases = rows.filter(pl.col("case").is_not_null()).group_by("item").agg(runs=pl.col("case").n_unique())
+        others = rows.filter(pl.col("case").is_null())
+        if rows.schema["item"] != pl.String:
+            alone = brief.kinds_of(others)
+        else:
+            alone = others.group_by("item").agg(pl.col("runs", "mass").sum())
+        if of_cases.height:
+            both = pl.concat([alone.select("item", "runs"), of_cases.select("item", pl.col("runs").cast(pl.Int64))])
+            alone = both.group_by("item").agg(pl.col("runs").sum())
+        return int((alone["runs"] == 1).sum()), int((alone["runs"] == 2).sum())
+
+    def names(self, kinds: pl.DataFrame) -> list[str]:
+        """The texts of kinds, sorted; of very many, those with the greatest mass."""
+        if self.wide is None or kinds.schema["item"] == pl.String:
+            return frequent(kinds)
+        return sorted(self.wide.named(most(kinds))["item"])
 
     @cached_property
     def shown(self) -> dict[str, int]:
@@ -80,30 +121,57 @@ class View:
 
     def relative(self, dimension: str) -> Relative | None:
         """What the tests exercised of what the other sides did; None without runs on both."""
-        rows = self.base.filter(pl.col("agent").is_null())
-        shown = rows.filter((pl.col("dimension") == "run") & (pl.col("item") == "all"))
-        if shown.filter(pl.col("side") == "test").is_empty() or shown.filter(pl.col("side") != "test").is_empty():
+        if "test" not in self._present or not self._present - {"test"}:
             return None
-        rows = rows.filter(pl.col("dimension") == dimension)
-        tests = self.sum([rows.filter((pl.col("side") == "test") & (pl.col("runs") > 0))])
-        others = self.sum([rows.filter((pl.col("side") != "test") & (pl.col("runs") > 0))])
-        return Relative(tests, others)
+        others = self._present - {"test"}
+        return Relative(self, self.kinds(dimension, ["test"]), self.kinds(dimension, sorted(others)))
+
+    @cached_property
+    def _present(self) -> set[str]:
+        """The sides that have runs, of all."""
+        rows = self.base.filter((pl.col("dimension") == "run") & (pl.col("item") == "all") & pl.col("agent").is_null())
+        return set(rows["side"])
+
+    @cached_property
+    def _parts(self) -> dict[str, pl.DataFrame]:
+        return {str(key[0]): rows for key, rows in self.rows.partition_by("dimension", as_dict=True).items()}
+
+    @cached_property
+    def _sets(self) -> pl.DataFrame:
+        assert self.wide is not None
+        environments = self.base.select("environment", "side").unique()
+        rows = pl.concat([brief.ROWS.to_frame(), *(read() for read in self.wide.sets)])
+        rows = rows.join(environments, on="environment", how="left", nulls_equal=True)
+        rows = rows.filter(pl.col("side").is_in(self.sides)) if self.sides else rows
+        return rows.select(self.rows.columns)
+
+    def _kinds(self, dimension: str) -> pl.DataFrame:
+        """item, case, side, runs, mass: several rows may be of one item."""
+        columns = ("item", "case", "side", "runs", "mass")
+        if self.wide is not None and dimension in brief.WIDE:
+            return self.wide.kinds.filter(pl.col("dimension") == dimension).select(columns)
+        return self.base.filter((pl.col("dimension") == dimension) & pl.col("agent").is_null()).select(columns)
 
 
 @dataclass(frozen=True)
 class Relative:
     """|items of the other sides that tests exercised| over all items of the other sides, by count and by mass."""
 
-    tests: pl.DataFrame
+    view: View
+    tests: pl.DataFrame  # item, runs, mass
     others: pl.DataFrame
 
     @cached_property
     def exercised(self) -> pl.DataFrame:
-        return self.others.join(self.tests.select("item"), on="item", how="semi").sort("item")
+        return self.others.filter(self._tested)
 
     @cached_property
     def missing(self) -> pl.DataFrame:
-        return self.others.join(self.tests.select("item"), on="item", how="anti").sort("item")
+        return self.others.filter(~self._tested)
+
+    @property
+    def _tested(self) -> pl.Expr:
+        return pl.col("item").is_in(self.tests["item"].implode())
 
     @property
     def by_count(self) -> float | None:
@@ -126,8 +194,8 @@ class Relative:
             "method": "relative_mass" if share is not None else "none",
             "covered": self.exercised.height,
             "known": self.others.height or None,
-            "covered_items": frequent(self.exercised),
-            "missing": frequent(self.missing),
+            "covered_items": self.view.names(self.exercised),
+            "missing": self.view.names(self.missing),
             "universe": "baseline",
             "reason": None if share is not None else f"no run of another side can show its {what}",
             "interval": None if share is None else statistics.wilson(round(share * runs), runs),
@@ -140,9 +208,19 @@ def no_views() -> dict[str, float | None]:
 
 def frequent(items: pl.DataFrame) -> list[str]:
     """The names of the items, sorted; of very many, those with the greatest mass."""
-    if items.height > LISTED:
-        items = items.sort(["mass", "item"], descending=[True, False]).head(LISTED)
-    return sorted(items["item"])
+    return sorted(most(items)["item"])
+
+
+def most(items: pl.DataFrame, listed: int = LISTED) -> pl.DataFrame:
+    """At most so many items, those of the greatest mass; of equal ones those of the least hash."""
+    if items.height <= listed:
+        return items
+    if items.schema["item"] != pl.String:
+        return items.sort(["mass", "item"], descending=[True, False]).head(listed)
+    least = items["mass"].top_k(listed).min()
+    more, equals = items.filter(pl.col("mass") > least), items.filter(pl.col("mass") == least)
+    by_hash = sorted(equals["item"].to_list(), key=digest)[: listed - more.height]
+    return pl.concat([more, equals.filter(pl.col("item").is_in(by_hash))])
 
 
 def ratio(

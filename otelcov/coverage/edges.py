@@ -18,6 +18,7 @@ from otelcov.coverage.facts import Facts, tally
 from otelcov.coverage.graph import Edge
 from otelcov.ground.windows import iso
 
+DIMENSIONS = ("edge", "edge_tool", "edge_open", "edge_tool_open", "delegation", "agent")
 _SUMS = ("calls", "errors", "requested", "runs")
 
 
@@ -121,7 +122,7 @@ def matching(edge: Edge, seen: dict[tuple[str | None, str], dict[str, Any]]) -> 
 
 def measure(view: View) -> dict[str, Any]:
     """The `edges` part of a snapshot."""
-    config, traffic = view.config, Traffic.of(view.rows)
+    config, traffic = view.config, Traffic.of(view.of(*DIMENSIONS))
     allowed, restricted = graph.allowed(config, view.agents), graph.restricted(config, view.agents)
     delegations = graph.delegations(config, view.agents)
     able = view.shown.get("tool", 0)

@@ -6,10 +6,11 @@ n is the number of runs, f1 and f2 how many kinds (paths) were seen in exactly o
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Z = 1.96
 LEVEL = 0.95
@@ -85,6 +86,8 @@ def bootstrap_interval(
 
     Group g of equal runs occurs weights[g] times; (run_of[i], kind_of[i]) says that the runs of a group show a kind.
     """
+    import numpy as np  # as slow to import as all else here together; few reports draw again
+
     rng = np.random.default_rng(20_120_901)
     total = int(weights.sum())
     kinds = int(kind_of.max()) + 1 if len(kind_of) else 0

@@ -7,6 +7,7 @@ that agent's part of it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -115,6 +116,12 @@ def flatten(
         traces=traces,
         units=None if cluster is None else _units(table, cluster),
     )
+
+
+def digest(text: str) -> bytes:
+    """The hash that stands for an item: 16 bytes of BLAKE2b over its UTF-8 text."""
+    # Polars' own hash is no format: it may differ between releases and machines.
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def scoped(steps: pl.DataFrame) -> pl.DataFrame:

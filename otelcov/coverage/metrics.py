@@ -28,7 +28,7 @@ def measure(view: View) -> dict[str, Any]:
     totals = dict(view.items("sum").select("item", "calls").iter_rows())
     llm = view.items("llm")
     errors = int(llm["errors"].sum()) if view.shown.get("model") else None
-    edges = view.rows.filter(pl.col("dimension") == "edge")
+    edges = view.of("edge")
     tools_shown = bool(view.shown.get("tool"))
     latency = {f"p{q}": _milliseconds(percentile(view, "latency", q / 100)) for q in (50, 95, 99)}
     tokens = {

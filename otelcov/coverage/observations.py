@@ -10,14 +10,14 @@ derived from the environment when it is read. The parts of the config that `part
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
 
-from otelcov.coverage import boundaries, edges, metrics, models, paths, states, tools
-from otelcov.coverage.facts import KEY, SUMS, flatten
+from otelcov.coverage import boundaries, brief, edges, metrics, models, paths, states, tools
+from otelcov.coverage.brief import Brief
+from otelcov.coverage.facts import KEY, SUMS, digest, flatten
 from otelcov.ground.config import Config
 
 ROWS = pl.Schema(
@@ -65,6 +65,28 @@ class Observations:
         """The rows with the text of each item in the place of its hash."""
         return self.rows.join(self.items, on="item", how="left").drop("item").rename({"text": "item"})
 
+    def brief(self) -> Brief:
+        """The same with less."""
+        rows, items = self.rows, self.items
+        whole = rows.filter(pl.col("agent").is_null() | pl.col("dimension").is_in(brief.EDGES))
+        wide = whole.filter(pl.col("dimension").is_in(brief.WIDE))
+        kinds = wide.group_by("dimension", "environment", "case", "item").agg(pl.col("runs", "mass").sum())
+        paths = wide.filter(pl.col("dimension") == "path")["item"]
+
+        def texts(wanted: pl.Series) -> dict[int, str]:
+            known = items.filter(pl.col("item").is_in(paths.implode())).with_columns(_number(pl.col("item")))
+            return dict(known.filter(pl.col("item").is_in(wanted.implode())).iter_rows())
+
+        def sets() -> pl.DataFrame:
+            return _summed(whole.filter(pl.col("dimension") == brief.SETS), items)
+
+        return Brief(
+            _summed(whole.filter(~pl.col("dimension").is_in([*brief.WIDE, brief.SETS])), items),
+            kinds.with_columns(_number(pl.col("item"))).select(brief.KINDS.names()),
+            (texts,),
+            (sets,),
+        )
+
 
 EMPTY = Observations(pl.DataFrame(schema=ROWS), pl.DataFrame(schema=ITEMS))
 
@@ -105,7 +127,16 @@ def _typed(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _hashed(texts: pl.Series) -> pl.DataFrame:
-    # Polars' own hash is no format: it may differ between releases and machines.
     known = [t for t in texts.to_list() if t is not None]
-    keys = [hashlib.blake2b(t.encode("utf-8", "surrogatepass"), digest_size=16).digest() for t in known]
-    return pl.DataFrame({"item": keys, "text": known}, schema=ITEMS)
+    return pl.DataFrame({"item": [digest(t) for t in known], "text": known}, schema=ITEMS)
+
+
+def _summed(rows: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """brief.ROWS"""
+    sums = rows.group_by(brief.KEY).agg(_HOW.get(c, pl.Expr.sum)(pl.col(c)) for c in SUMS)
+    return sums.join(items, on="item", how="left").drop("item").rename({"text": "item"}).select(brief.ROWS.names())
+
+
+def _number(item: pl.Expr) -> pl.Expr:
+    """The first 8 bytes of an item's hash."""
+    return item.bin.slice(0, 8).bin.reinterpret(dtype=pl.UInt64, endianness="big")

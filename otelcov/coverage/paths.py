@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from otelcov.coverage import estimators
-from otelcov.coverage.dimension import Dimension, View, frequent, no_views
+from otelcov.coverage.dimension import Dimension, View, no_views
 from otelcov.coverage.facts import Facts, tally
 
 THEN = " > "
@@ -35,10 +35,10 @@ def observe(facts: Facts) -> pl.DataFrame:
 
 
 def measure(view: View) -> Dimension:
-    seen = view.items("path").filter(pl.col("runs") > 0)
+    seen = view.kinds("path")
     n = view.shown.get("path", 0)
     settled = view.shown.get("settled", 0)
-    f1, f2 = _frequencies(view)
+    f1, f2 = view.units("path")
     kinds = seen.height
     relative = view.relative("path")
     declared = view.config.coverage.paths
@@ -47,8 +47,8 @@ def measure(view: View) -> Dimension:
         "chao_jost": estimators.chao_jost(n, f1, f2),
         "chao1": estimators.chao1(n, kinds, f1, f2),
     }
-    names = set(seen["item"])
     wanted = {THEN.join(path) for path in declared or []}
+    names = set(seen["item"]) if wanted else set()
     if wanted and n:
         views["declared"] = len(names & wanted) / len(wanted)
     if relative is not None:
@@ -59,9 +59,9 @@ def measure(view: View) -> Dimension:
         "method": "none",
         "covered": kinds,
         "known": None,
-        "covered_items": frequent(seen),
+        "covered_items": [] if relative is not None else view.names(seen),
         "missing": [],
-        "undeclared": sorted(names - wanted) if wanted else [],
+        "undeclared": sorted(names - wanted),
         "interval": None,
         "universe": "none",
         "reason": None,
@@ -70,7 +70,7 @@ def measure(view: View) -> Dimension:
         result["reason"] = "no settled run in the window"
     elif relative is not None:
         result |= relative.result("path")
-    elif set(view.rows.filter(pl.col("item") == "all")["side"]) == {"test"}:
+    elif set(view.of("run").filter(pl.col("item") == "all")["side"]) == {"test"}:
         if wanted and n:
             result |= {
                 "score": views["declared"],
@@ -110,9 +110,8 @@ def measure(view: View) -> Dimension:
 
 def summary(view: View, dimension: str) -> dict[str, Any]:
     """`coverage.sequences` (kinds counted by runs) and `coverage.bigrams` (by occurrences)."""
-    items = view.items(dimension)
-    counts = items["calls" if dimension == "bigram" else "runs"].to_list()
-    n, f1, f2 = sum(counts), counts.count(1), counts.count(2)
+    counts = view.items(dimension)["calls"] if dimension == "bigram" else view.kinds(dimension)["runs"]
+    n, f1, f2 = int(counts.sum()), int((counts == 1).sum()), int((counts == 2).sum())
     return {
         "n": n,
         "distinct": len(counts),
@@ -135,19 +134,6 @@ def _estimate(
     assert score is not None
     reason = "sampled, rate unknown" if view.shown.get("sampled:unknown") else None
     return score, estimators.esty_interval(n, f1, f2, score), reason
-
-
-def _frequencies(view: View) -> tuple[int, int]:
-    """f1 and f2 over runs; the runs of one test case count once."""
-    rows = view.rows.filter((pl.col("dimension") == "path") & pl.col("agent").is_null() & (pl.col("runs") > 0))
-    units = (
-        rows.group_by("item")
-        .agg(units=pl.col("runs").filter(pl.col("case").is_null()).sum() + pl.col("case").drop_nulls().n_unique())[
-            "units"
-        ]
-        .to_list()
-    )
-    return units.count(1), units.count(2)
 
 
 def _as_json(interval: estimators.Interval | None) -> dict[str, float] | None:

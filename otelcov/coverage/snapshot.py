@@ -7,11 +7,13 @@ FORMAT history:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from otelcov.coverage import boundaries, edges, metrics, models, paths, states, tools
+from otelcov.coverage.brief import Brief
 from otelcov.coverage.dimension import Dimension, View
 from otelcov.coverage.facts import BUCKET_NS, KEY, MODELS_APART, SUMS
 from otelcov.coverage.observations import Observations
@@ -32,7 +34,7 @@ _FILLED = {"path": ("path", ""), "sequence": ("tool", ""), "bigram": ("tool", "^
 
 
 def snapshot(
-    observations: Observations,
+    observations: Observations | Brief,
     config: Config,
     window: Window = ALL,
     selection: Selection | None = None,
@@ -41,8 +43,13 @@ def snapshot(
 ) -> dict[str, Any]:
     """The snapshot of observations to which the selection, but for its sides, has been applied."""
     selection = selection or Selection()
-    base = _with_side(observations, config)
-    view = _view(base, config, selection, baseline or {})
+    wide = None
+    if isinstance(observations, Brief):
+        wide = replace(observations, kinds=_with_side(observations.kinds, config))
+        base = _with_side(observations.rows, config)
+    else:
+        base = _with_side(observations.texts(), config)
+    view = _view(base, config, selection, baseline or {}, wide=wide)
     return _measured(view, window, selection, dict(quality or {}))
 
 
@@ -56,7 +63,7 @@ def grouped(
 ) -> list[dict[str, Any]]:
     """A snapshot of each agent, service, release, model or day, with the group's name under `group`."""
     selection = selection or Selection()
-    base = _with_side(observations, config)
+    base = _with_side(observations.texts(), config)
     found = []
     for name, rows, agents in _groups(base, by, selection):
         view = _view(rows, config, selection, baseline or {}, agents)
@@ -85,12 +92,7 @@ def band(score: float | None) -> str | None:
 def _measured(view: View, window: Window, selection: Selection, counters: dict[str, int | None]) -> dict[str, Any]:
     dimensions = [measure(view) for measure in MEASURES]
     total, weakest = overall(dimensions)
-    sides = dict(
-        view.rows.filter((pl.col("dimension") == "run") & (pl.col("item") == "all"))
-        .group_by("side")
-        .agg(pl.col("runs").sum())
-        .iter_rows()
-    )
+    sides = dict(view.of("run").filter(pl.col("item") == "all").group_by("side").agg(pl.col("runs").sum()).iter_rows())
     shown = view.shown
     return {
         "format": FORMAT,
@@ -121,13 +123,14 @@ def _view(
     selection: Selection,
     baseline: Mapping[str, frozenset[str]],
     agents: tuple[str, ...] | None = None,
+    wide: Brief | None = None,
 ) -> View:
     rows = base.filter(pl.col("side").is_in(sorted(selection.side))) if selection.side else base
-    return View(rows, base, config, selection.agent if agents is None else agents, baseline)
+    sides = tuple(sorted(selection.side))
+    return View(rows, base, config, selection.agent if agents is None else agents, baseline, sides, wide)
 
 
-def _with_side(observations: Observations, config: Config) -> pl.DataFrame:
-    rows = observations.texts()
+def _with_side(rows: pl.DataFrame, config: Config) -> pl.DataFrame:
     return rows.with_columns(side_of(rows, config))
 
 
@@ -198,7 +201,7 @@ def _follows(view: View) -> list[dict[str, Any]]:
 
 def _buckets(view: View) -> list[dict[str, Any]]:
     """Runs per hour, or per day where the hours are many; buckets without a run between them are there too."""
-    rows = view.rows.filter((pl.col("dimension") == "run") & (pl.col("item") == "all") & pl.col("bucket").is_not_null())
+    rows = view.of("run").filter((pl.col("item") == "all") & pl.col("bucket").is_not_null())
     if rows.is_empty():
         return []
     first, last = int(rows["bucket"].min()), int(rows["bucket"].max())  # type: ignore[arg-type]

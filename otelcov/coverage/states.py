@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from otelcov.coverage import estimators
@@ -92,7 +91,7 @@ def _drawn_again(view: View) -> estimators.Interval:
     names = kinds.select("item").unique().sort("item").with_row_index("kind")
     kinds = kinds.join(names, on="item", how="left")
     return estimators.bootstrap_interval(
-        sets["runs"].to_numpy().astype(np.int64),
-        kinds["group"].to_numpy().astype(np.int64),
-        kinds["kind"].to_numpy().astype(np.int64),
+        sets["runs"].to_numpy().astype("int64"),
+        kinds["group"].to_numpy().astype("int64"),
+        kinds["kind"].to_numpy().astype("int64"),
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from otelcov.ground.errors import UsageError, did_you_mean
@@ -47,18 +46,23 @@ class Report:
 
 
 def formats() -> list[str]:
+    from importlib.metadata import entry_points
+
     return [*BUILT_IN, *sorted(p.name for p in entry_points(group="otelcov.reports") if p.name not in BUILT_IN)]
 
 
 def render(report: Report, format: str, **options: Any) -> str:
     """The report in a format; `options` are that format's own (a width and colours for text)."""
-    return _renderer(format)(report, **options)
+    return renderer(format)(report, **options)
 
 
-def _renderer(format: str) -> Callable[..., str]:
+def renderer(format: str) -> Callable[..., str]:
+    """The function of a format; `UsageError` where there is none."""
     if format in BUILT_IN:
         found: Callable[..., str] = import_module(BUILT_IN[format]).render
         return found
+    from importlib.metadata import entry_points  # looks into every package that is installed
+
     points: Iterable[Any] = entry_points(group="otelcov.reports", name=format)
     for point in points:
         loaded: Callable[..., str] = point.load()

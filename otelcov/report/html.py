@@ -33,7 +33,7 @@ def render(report: Report) -> str:
         dimensions=snapshot["coverage"]["dimensions"],
         words=words,
         gaps=rows[:LISTED],
-        more_gaps=max(0, len(rows) - LISTED),
+        more_gaps=max(0, words.uncovered(report.gaps) - LISTED) if report.gaps else 0,
         listed=LISTED,
         matrix=_matrix(snapshot["edges"]),
         delegation_map=Markup(_delegations(snapshot["edges"])),

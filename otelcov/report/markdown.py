@@ -99,13 +99,15 @@ def _gaps(report: Report) -> list[str]:
     rows = [(d["dimension"], u) for d in (report.gaps or {"dimensions": []})["dimensions"] for u in d["uncovered"]]
     rows.sort(key=lambda r: (-r[1]["share"], r[0], r[1]["item"]))
     shown = [f"{words.percent(u['share'])} {name}: {words.item(u['item'])}" for name, u in rows]
-    return _folded(f"seen elsewhere and never tested: {len(rows)}", shown)
+    total = words.uncovered(report.gaps) if report.gaps else 0
+    return _folded(f"seen elsewhere and never tested: {total}", shown, total)
 
 
-def _folded(title: str, names: list[str]) -> list[str]:
+def _folded(title: str, names: list[str], total: int | None = None) -> list[str]:
     if not names:
         return []
-    more = [f"- and {len(names) - LISTED} more"] if len(names) > LISTED else []
+    left = (len(names) if total is None else total) - LISTED
+    more = [f"- and {left} more"] if left > 0 else []
     return [
         f"<details><summary>{cell(title)}</summary>",
         "",

@@ -247,8 +247,8 @@ def _gaps(report: Report, width: int) -> list[RenderableType]:
             f"  {words.percent(row['share']):>6}  {dimension:<9} "
             f"{words.short(words.item(row['item']), max(20, width - 20))}\n"
         )
-    if len(rows) > LISTED:
-        text.append(f"  and {len(rows) - LISTED:,} more: otelcov gaps\n", "dim")
+    if (more := words.uncovered(report.gaps) - LISTED) > 0:
+        text.append(f"  and {more:,} more: otelcov gaps\n", "dim")
     text.rstrip()
     return [text]
 

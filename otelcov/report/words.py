@@ -171,3 +171,8 @@ def _escaped(c: str) -> str:
     code = ord(c)
     named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(c)
     return named or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65_536 else f"\\U{code:08x}")
+
+
+def uncovered(gaps: dict[str, Any]) -> int:
+    """How many items a side never exercised, also where not all of them are named."""
+    return sum(d["known"] - d["exercised"] for d in gaps["dimensions"])

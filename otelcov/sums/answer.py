@@ -2,35 +2,45 @@
 
 Equal to counting everything now, whatever was kept. Hours that lie in the window whole come from sums; an hour that
 the window cuts, a batch that was reopened, and every batch where `--agent` or `--model` asks for what sums do not
-tell apart, come from run rows; spans are read of open traces alone.
+tell apart, come from run rows; spans are read of open traces alone, and nothing of the reconstruction is imported
+where there are none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import polars as pl
 
+from otelcov.coverage import brief
+from otelcov.coverage.brief import Brief
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import EMPTY, Observations, merge, partial
 from otelcov.coverage.selection import select
 from otelcov.ground.config import Config
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window
-from otelcov.runs import slices
-from otelcov.runs.reconstruct import reconstruct
-from otelcov.runs.slices import TRACES, Look
-from otelcov.store import pieces
+from otelcov.sums import glance
 from otelcov.sums import kept as files
-from otelcov.sums.build import folder, touches
-from otelcov.sums.kept import ODD, Batch
-from otelcov.sums.opened import Open, guests, opened
+from otelcov.sums.kept import ODD, Batch, Hour, Kept, touches
+from otelcov.sums.meaning import folder
 
 LIVE = 50_000  # spans that a report counts itself; beyond, they are counted once and kept
 _KEYS = ("service", "environment", "release", "case")
 
 Quality = dict[str, int | None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What adds up to the window, but for the selection."""
+
+    kept: Kept
+    hours: list[Hour]  # whole
+    batches: list[tuple[str, pl.Expr | None]]  # whole, or the buckets of them that are in no hour above
+    runs: list[pl.DataFrame]
+    quality: Quality
 
 
 def observed(
@@ -47,71 +57,76 @@ def observed(
     `count` brings the kept sums up to date; it is called when more than `live` spans that are committed are not
     counted.
     """
+    found = _found(store, window, selection, config, now_ns, count, live)
+    if found is None:
+        return None
+    whole = [f"hour-{hour.id}" for hour in found.hours]
+    sums = [*found.kept.sums(whole), *_of_batches(found)]
+    return _added([*(_selected(some, selection) for some in sums), _counted(found, selection, config)]), found.quality
+
+
+def briefly(
+    store: str,
+    window: Window,
+    selection: Selection,
+    config: Config,
+    now_ns: int,
+    count: Callable[[], object] | None = None,
+    live: int = LIVE,
+) -> tuple[Brief, Quality] | None:
+    """The same, for a report that tells neither services, releases, models nor agents apart."""
+    found = _found(store, window, selection, config, now_ns, count, live)
+    if found is None:
+        return None
+    rest = [*_of_batches(found), _counted(found, selection, config)]
+    told = brief.add([found.kept.briefs(found.hours), *(some.brief() for some in rest)])
+    for name in ("environment", "case"):
+        if wanted := getattr(selection, name):
+            told = told.only(name, wanted)
+    return told, found.quality
+
+
+def _found(
+    store: str,
+    window: Window,
+    selection: Selection,
+    config: Config,
+    now_ns: int,
+    count: Callable[[], object] | None,
+    live: int,
+) -> Found | None:
     there = folder(store, config)
-    max_run_ns = config.runs.max_run_ns
-    look = pieces.look(store)
     kept = files.load(there)
-    new = int(look.spans.filter(~pl.col("path").is_in(sorted(kept.spans)))["rows"].sum())
-    if new > live and count is not None and (not kept.batches or opened(kept, look, now_ns, max_run_ns).spans > live):
-        count()
-        look, kept = pieces.look(store), files.load(there)
-    if not kept.batches:
-        return None
-    open_ = opened(kept, look, now_ns, max_run_ns)
-    if not open_.kept.batches:
-        return None
-    open_, live_runs, odd = _live(open_, window, config, now_ns)
-    dirty = {key[0]: some["trace_id"] for key, some in open_.reopened.partition_by("batch", as_dict=True).items()}
-    sums, runs = _kept(open_, dirty, window, selection)
-    runs = [select(frame, selection, config) for frame in (*runs, _inside(live_runs, window))]
-    counted = partial(pl.concat(runs), config, selection.agent)
-    return _added([*(_selected(some, selection) for some in sums), counted]), _quality(open_, dirty, odd, window)
+    dirty: dict[str, pl.Series] = {}
+    if kept.told_ns is not None and kept.told_ns <= now_ns and kept.batches and glance.quiet(store, kept):
+        runs, odd = kept.left_runs(now_ns, config.runs.settle_ns)
+    else:
+        from otelcov.sums import live as counting
+
+        found = counting.found(store, kept, window, config, now_ns, count, live)
+        if found is None:
+            return None
+        kept, dirty, runs, odd = found
+    quality = _quality(kept, dirty, odd, window)
+    hours, batches, cut = _chosen(kept, dirty, window, bool(selection.agent or selection.model))
+    rows = [_run_rows(kept, kept.by_id[id], buckets, dirty.get(id), window) for id, buckets in cut.items()]
+    return Found(kept, hours, batches, [*rows, _inside(runs, window)], quality)
 
 
-def _live(open_: Open, window: Window, config: Config, now_ns: int) -> tuple[Open, pl.DataFrame, pl.DataFrame]:
-    """The runs of the open traces in reach of the window, and which of their spans are odd."""
-    while True:
-        spans, logs, odd = slices.each_once(*_rows(open_, window, config.runs.max_run_ns))
-        known = set(open_.reopened["trace_id"])
-        more = guests(open_, spans)
-        more = more.filter(~pl.col("trace_id").is_in(pl.Series(sorted(known), dtype=pl.Binary).implode()))
-        if not more.height:
-            break
-        open_ = replace(open_, reopened=pl.concat([open_.reopened, more]))
-    return open_, reconstruct(spans, logs, config, now_ns), odd
+def _of_batches(found: Found) -> list[Observations]:
+    return [some for id, where in found.batches for some in found.kept.sums([f"batch-{id}"], where)]
 
 
-def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    look = Look.of(open_.look)
-    reach = _reach(window, max_run_ns)
-    counted = replace(look, spans=look.spans.filter(~pl.col("path").is_in(open_.new_spans["path"].implode())))
-    held = open_.kept.left_rows()
-    of_held = pl.col("trace_id").is_in(held[0]["trace_id"].unique().implode())
-    again = pl.concat([open_.left, open_.reopened.select(TRACES.names())]).unique("trace_id").filter(reach)
-    apart = again.filter(~of_held)
-    parts = [slices.rows_of(part) for part in slices.parts(counted, apart)] if apart.height else []
-    fresh = open_.fresh.filter(reach)
-    touched = pl.concat([again, fresh]).unique("trace_id") if open_.new_logs.height else fresh
-    new = slices.rows_of(slices.Part(replace(look, spans=open_.new_spans), touched)) if fresh.height else None
-    parts += [new] if new is not None else []
-    ids = pl.concat([again["trace_id"], fresh["trace_id"]]).implode()
-    of_open = pl.col("trace_id").is_in(ids)
-    new_logs = [] if fresh.height or not open_.new_logs.height else [_logs(replace(look, logs=open_.new_logs), again)]
-    spans = pl.concat([*(p[0] for p in parts), open_.held_spans.filter(of_open), held[0].filter(of_open)])
-    logs = pl.concat([*(p[1] for p in parts), open_.held_logs.filter(of_open), held[1].filter(of_open), *new_logs])
-    return spans, logs
+def _counted(found: Found, selection: Selection, config: Config) -> Observations:
+    runs = [select(frame, selection, config) for frame in found.runs]
+    return partial(pl.concat(runs), config, selection.agent)
 
 
-def _logs(look: Look, traces: pl.DataFrame) -> pl.DataFrame:
-    return pieces.rows(look.logs_url, "logs", look.logs["path"], pieces.of_traces("logs", traces["trace_id"])).collect()
-
-
-def _kept(
-    open_: Open, dirty: dict[str, pl.Series], window: Window, selection: Selection
-) -> tuple[list[Observations], list[pl.DataFrame]]:
-    """Sums of whole hours, and run rows of what sums cannot tell."""
-    kept = open_.kept
-    from_rows = bool(selection.agent or selection.model)
+def _chosen(
+    kept: Kept, dirty: dict[str, pl.Series], window: Window, from_rows: bool
+) -> tuple[list[Hour], list[tuple[str, pl.Expr | None]], dict[str, set[int | None]]]:
+    """Whole hours, whole batches (in part where hours have the rest), and buckets of batches for which sums cannot
+    tell."""
     whole: dict[int | None, set[str]] = {}
     cut: dict[str, set[int | None]] = {}
     for batch in kept.batches:
@@ -123,26 +138,27 @@ def _kept(
                 whole.setdefault(bucket, set()).add(batch.id)
             else:
                 cut.setdefault(batch.id, set()).add(bucket)
-    sums = []
+    hours = []
     for hour in kept.hours:
         ids = whole.get(hour.bucket, set())
         if hour.batches and set(hour.batches) <= ids:
-            sums += kept.sums([f"hour-{hour.id}"])
+            hours.append(hour)
             ids -= set(hour.batches)
     of: dict[str, list[int | None]] = {}
     for bucket, ids in whole.items():
         for id in ids:
             of.setdefault(id, []).append(bucket)
+    batches: list[tuple[str, pl.Expr | None]] = []
     for id, buckets in of.items():
         every = set(buckets) == set(kept.by_id[id].buckets)
-        sums += kept.sums([f"batch-{id}"], None if every else pl.col("bucket").is_in(buckets, nulls_equal=True))
-    return sums, [_run_rows(open_, kept.by_id[id], buckets, dirty.get(id), window) for id, buckets in cut.items()]
+        batches.append((id, None if every else pl.col("bucket").is_in(buckets, nulls_equal=True)))
+    return hours, batches, cut
 
 
 def _run_rows(
-    open_: Open, batch: Batch, buckets: Iterable[int | None], without: pl.Series | None, window: Window
+    kept: Kept, batch: Batch, buckets: Iterable[int | None], without: pl.Series | None, window: Window
 ) -> pl.DataFrame:
-    runs = open_.kept.runs(batch)
+    runs = kept.runs(batch)
     bucket = pl.col("start_unix_nano").cast(pl.Int64) // BUCKET_NS * BUCKET_NS
     runs = _inside(runs.filter(bucket.is_in(list(buckets), nulls_equal=True)), window)
     return runs if without is None else runs.filter(~touches(without))
@@ -193,20 +209,11 @@ def _between(at: pl.Expr, window: Window) -> pl.Expr:
     return inside
 
 
-def _reach(window: Window, max_run_ns: int) -> pl.Expr:
-    near = pl.lit(True)
-    if window.since_ns is not None:
-        near = near & (pl.col("last") >= max(0, window.since_ns - max_run_ns))
-    if window.until_ns is not None:
-        near = near & (pl.col("first") < window.until_ns + max_run_ns)
-    return near | (pl.col("first") == 0)
-
-
-def _quality(open_: Open, dirty: dict[str, pl.Series], live: pl.DataFrame, window: Window) -> Quality:
-    kept = open_.kept.odd(open_.kept.batches)
+def _quality(kept: Kept, dirty: dict[str, pl.Series], live: pl.DataFrame, window: Window) -> Quality:
+    counted = kept.odd(kept.batches)
     for id, traces in dirty.items():
-        kept = kept.filter((pl.col("batch") != id) | ~pl.col("trace_id").is_in(traces.implode()))
-    odd = pl.concat([kept.select(ODD.names()), live.select(ODD.names())])
+        counted = counted.filter((pl.col("batch") != id) | ~pl.col("trace_id").is_in(traces.implode()))
+    odd = pl.concat([counted.select(ODD.names()), live.select(ODD.names())])
     if window != ALL:
         odd = odd.filter((pl.col("at") > 0) & _between(pl.col("at"), window))
     told = odd.select(pl.col("copies", "differed", "outside").sum()).row(0)

@@ -23,15 +23,17 @@ from otelcov.coverage.observations import merge, partial
 from otelcov.ground.config import Config
 from otelcov.runs import slices
 from otelcov.runs.joining import Joints
+from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import TRACES, Look, Mapper
-from otelcov.store import pieces, remote
+from otelcov.store import pieces
 from otelcov.sums import kept as files
-from otelcov.sums.kept import ODD, Batch, Hour, Kept
-from otelcov.sums.meaning import meaning
+from otelcov.sums.kept import ODD, Batch, Hour, Kept, touches
+from otelcov.sums.meaning import everything, folder
 from otelcov.sums.opened import opened
 
 SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are put together
 HELD = 50_000  # spans of traces that are left, kept beside the list: to find so few in the tables costs more
+TOLD = 5_000  # spans of traces that are left, whose runs are kept too: a quiet store's report needs no reconstruction
 
 
 REST_NS = 2_000_000_000  # after the end of a run whose root has come, for what other senders still hold of it
@@ -44,16 +46,6 @@ class Counted:
     batch: Batch | None
     left: pl.DataFrame  # TRACES
     rows: tuple[pl.DataFrame, pl.DataFrame]  # spans and log records of what was left
-
-
-def folder(store: str, config: Config) -> Path:
-    """Where the sums of a store lie; those of a remote store in a cache on this machine."""
-    return everything(store) / meaning(config)
-
-
-def everything(store: str) -> Path:
-    """The sums of all meanings."""
-    return (remote.cache(store) if remote.is_remote(store) else Path(store)) / "sums"
 
 
 def build(
@@ -153,7 +145,12 @@ def _build(
     old = [b if b.id not in dirty else _without(kept, b, dirty[b.id], config) for b in kept.batches]
     batches = _gathered(kept, [*(b for b in old if b is not None), *batches], config, now_ns)
     name = f"left-{uuid.uuid4().hex}"
-    files.write_left(there / name, pl.concat(left), *(pl.concat(some) for some in zip(*rows, strict=True)))
+    spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
+    files.write_left(there / name, pl.concat(left), spans, logs)
+    told = sum(int(frame["spans"].sum()) for frame in left) <= TOLD
+    if told:
+        spans, logs, odd = slices.each_once(spans, logs)
+        files.write_told(there / name, reconstruct(spans, logs, config, now_ns), odd)
     kept = replace(
         kept,
         versions=(look.tables.spans.delta.version(), look.tables.logs.delta.version()),
@@ -161,6 +158,7 @@ def _build(
         logs=frozenset(look.logs["path"]),
         batches=tuple(batches),
         left=name,
+        told_ns=now_ns if told else None,
     )
     files.save(replace(kept, hours=_hours(kept, now_ns)))
 
@@ -185,12 +183,6 @@ def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> B
     if not traces.height:
         return None
     return files.batch_of(kept.folder, runs, traces, odd, partial(runs, config), batch.settled_by)
-
-
-def touches(traces: pl.Series) -> pl.Expr:
-    """Runs of these traces."""
-    names = traces.bin.encode("hex").implode()
-    return pl.col("trace_ids").list.eval(pl.element().is_in(names)).list.any()
 
 
 def _gathered(kept: Kept, batches: list[Batch], config: Config, now_ns: int) -> list[Batch]:
@@ -228,11 +220,12 @@ def _hours(kept: Kept, now_ns: int) -> tuple[Hour, ...]:
         held = set(hours[bucket].batches) if bucket in hours else set()
         fresh = len(set(ids) - held)
         over = bucket + BUCKET_NS <= now_ns
-        if (fresh and over and (len(ids) > 1 or held)) or fresh > 8:
+        if (fresh and over) or fresh > 8:
             sums = merge(*kept.sums((f"batch-{id}" for id in ids), pl.col("bucket") == bucket))
             sums = replace(sums, items=sums.items.join(sums.rows.select("item").unique(), on="item", how="semi"))
             id = uuid.uuid4().hex
             files.write_sums(kept.folder / f"hour-{id}", sums)
+            files.write_brief(kept.folder / f"hour-{id}", sums)
             hours[bucket] = Hour(id, bucket, tuple(ids))
     return tuple(hours[bucket] for bucket in sorted(hours))
 

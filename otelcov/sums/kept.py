@@ -7,20 +7,29 @@ import os
 import time
 import uuid
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from otelcov.coverage import brief
+from otelcov.coverage.brief import Brief
 from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.schemas import RUNS
-from otelcov.runs.slices import TRACES
-from otelcov.store import pieces
 
-FORMAT = 1
+FORMAT = 2
 LIST = "kept.json"
-_TRACES: dict[str, Any] = dict(TRACES)
+_TRACES: dict[str, Any] = {
+    "trace_id": pl.Binary,
+    "start": pl.UInt64,
+    "first": pl.UInt64,
+    "last": pl.UInt64,
+    "end": pl.UInt64,
+    "spans": pl.Int64,
+    "outside": pl.Boolean,
+}
+TRACES = pl.Schema(_TRACES)  # as runs.slices has them; the reconstruction is not imported to read what is kept
 _ODD: dict[str, Any] = {
     "trace_id": pl.Binary,
     "copies": pl.UInt32,
@@ -68,6 +77,7 @@ class Kept:
     batches: tuple[Batch, ...] = ()
     hours: tuple[Hour, ...] = ()
     left: str = ""  # the traces of counted files that are in no batch
+    told_ns: int | None = None  # the clock at which the runs of these were told, where they are few
 
     @property
     def by_id(self) -> dict[str, Batch]:
@@ -99,10 +109,34 @@ class Kept:
 
     def left_rows(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The spans and log records of traces that are left, as far as they are kept here."""
+        from otelcov.store import pieces
+
         if not self.left:
             return pieces.empty_rows("spans"), pieces.empty_rows("logs")
         spans, logs = (pl.read_parquet(self.folder / f"{self.left}.{n}.parquet", glob=False) for n in ("spans", "logs"))
         return spans, logs
+
+    def left_runs(self, now_ns: int, settle_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The runs of the traces that are left, as long as nothing joins them, and which of their spans are odd.
+
+        Only what `told_ns` says can be asked for: a run whose root is missing settles with time, nothing else does."""
+        runs, odd = (pl.read_parquet(self.folder / f"{self.left}.{n}.parquet", glob=False) for n in ("runs", "odd"))
+        quiet = pl.col("end_unix_nano").cast(pl.Int64) + settle_ns <= now_ns
+        return runs.with_columns(pl.col("settled") | quiet), odd
+
+    def briefs(self, hours: Iterable[Hour]) -> Brief:
+        """The sums of whole hours, as far as a report of all of them needs them."""
+        names = [str(self.folder / f"hour-{hour.id}") for hour in hours]
+        if not names:
+            return brief.add([])
+
+        def of(kind: str) -> pl.LazyFrame:
+            return pl.scan_parquet([f"{name}.{kind}.parquet" for name in names], glob=False)
+
+        def texts(wanted: pl.Series) -> dict[int, str]:
+            return dict(of("paths").filter(pl.col("item").is_in(wanted.implode())).unique("item").collect().iter_rows())
+
+        return Brief(of("brief").collect(), of("kinds").collect(), (texts,), (lambda: of("sets").collect(),))
 
     def sums(self, names: Iterable[str], where: pl.Expr | None = None) -> list[Observations]:
         return [read_sums(self.folder / name, where) for name in names]
@@ -124,6 +158,7 @@ def load(folder: Path) -> Kept:
         tuple(Batch(**{**b, "buckets": tuple(b["buckets"])}) for b in told["batches"]),
         tuple(Hour(**{**h, "batches": tuple(h["batches"])}) for h in told["hours"]),
         told["left"],
+        told["told_ns"],
     )
 
 
@@ -137,6 +172,7 @@ def save(kept: Kept) -> None:
         "batches": [asdict(batch) for batch in kept.batches],
         "hours": [asdict(hour) for hour in kept.hours],
         "left": kept.left,
+        "told_ns": kept.told_ns,
     }
     new = kept.folder / f"new-{uuid.uuid4().hex}.json"
     with new.open("w") as file:
@@ -175,6 +211,17 @@ def write_left(path: Path, traces: pl.DataFrame, spans: pl.DataFrame, logs: pl.D
         rows.write_parquet(path.with_name(f"{path.name}.{name}.parquet"), compression="zstd", compression_level=1)
 
 
+def touches(traces: pl.Series) -> pl.Expr:
+    """Runs of these traces."""
+    names = traces.bin.encode("hex").implode()
+    return pl.col("trace_ids").list.eval(pl.element().is_in(names)).list.any()
+
+
+def write_told(path: Path, runs: pl.DataFrame, odd: pl.DataFrame) -> None:
+    slim(runs).write_parquet(path.with_name(f"{path.name}.runs.parquet"))
+    odd.select(ODD.names()).write_parquet(path.with_name(f"{path.name}.odd.parquet"))
+
+
 def slim(runs: pl.DataFrame) -> pl.DataFrame:
     """Run rows without content, in the same columns."""
     texts = [pl.lit(None, pl.String).alias(name) for name in _CONTENT]
@@ -189,6 +236,19 @@ def write_sums(path: Path, sums: Observations) -> None:
         path.with_name(f"{path.name}.sums.parquet"), compression="lz4", row_group_size=1 << 18
     )
     sums.items.write_parquet(path.with_name(f"{path.name}.items.parquet"), compression="lz4")
+
+
+def write_brief(path: Path, sums: Observations) -> None:
+    """Of kinds those of the greatest mass come first, and so do their texts: they are the ones that are printed."""
+    short = sums.brief()
+    kinds = short.kinds.sort("dimension", "mass", "item", descending=[False, True, False])
+    paths = kinds.filter(pl.col("dimension") == "path").select("item").unique(maintain_order=True)
+    texts = paths.with_columns(text=short.named(paths)["item"])
+    rows = short.rows.sort("dimension", "bucket", nulls_last=True)
+    sets = pl.concat(read() for read in short.sets)
+    for name, frame in (("brief", rows), ("kinds", kinds), ("sets", sets)):
+        frame.write_parquet(path.with_name(f"{path.name}.{name}.parquet"), compression="lz4", row_group_size=1 << 18)
+    texts.write_parquet(path.with_name(f"{path.name}.paths.parquet"), compression="zstd", row_group_size=8192)
 
 
 def read_sums(path: Path, where: pl.Expr | None = None) -> Observations:
@@ -209,6 +269,3 @@ def _sweep(kept: Kept) -> None:
                     file.unlink()
             except FileNotFoundError:
                 continue  # another process was quicker
-
-
-__all__ = ["Batch", "Hour", "Kept", "batch_of", "load", "read_sums", "replace", "save", "write_left", "write_sums"]

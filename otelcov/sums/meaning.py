@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from otelcov.ground.config import Config
+from otelcov.store import remote
 
 _ROOT = Path(__file__).parent.parent
 _READERS = ("dialects", "runs", "coverage", "sums", "store/duplicates.py", "store/layout.py", "ground/schemas.py")
@@ -21,6 +22,16 @@ _LOOKED_AT: Any = {
     "coverage": {"state_attributes"},
     "runs": {"settle_ns", "soft_errors"},
 }
+
+
+def folder(store: str, config: Config) -> Path:
+    """Where the sums of a store lie; those of a remote store in a cache on this machine."""
+    return everything(store) / meaning(config)
+
+
+def everything(store: str) -> Path:
+    """The sums of all meanings."""
+    return (remote.cache(store) if remote.is_remote(store) else Path(store)) / "sums"
 
 
 def meaning(config: Config) -> str:

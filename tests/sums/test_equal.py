@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
+from dataclasses import replace
 from functools import partial as bound
 
 import polars as pl
@@ -13,10 +14,12 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from collector.segment import Row
 from otelcov.cli.measuring import Question
+from otelcov.coverage.brief import Brief
 from otelcov.coverage.observations import partial
 from otelcov.coverage.snapshot import snapshot
 from otelcov.engine.here import Here
 from otelcov.ground import windows
+from otelcov.runs import slices
 from otelcov.store import commit, tables, upkeep
 from otelcov.sums import answer, build, kept
 from tests.bench.generate import HOUR, Traffic, requests
@@ -30,7 +33,10 @@ QUESTIONS = (
     {"since": "all", "agent": ["worker"]},
     {"since": "all", "model": ["gpt-4o"], "side": ["test"]},
     {"since": "all", "environment": ["production"], "release": ["2.3.0"]},
+    {"since": "all", "environment": ["production"]},
+    {"since": "2026-01-01T00:20:10.5Z", "side": ["production"]},
 )
+WHOLE = {"service": (), "release": (), "model": (), "agent": ()}  # what a brief answer does not tell apart
 
 
 def bodies(spans: int = 1_500, **changes) -> list[bytes]:
@@ -72,11 +78,19 @@ def equal(store: Store, now: str = NOW, questions=QUESTIONS[:2]) -> None:
         assert found is not None
         summed = snapshot(found[0], asked.config, asked.window, asked.selection, found[1])
         assert json.dumps(summed) == json.dumps(live), options
+        if asked.selection == replace(asked.selection, **WHOLE):
+            short, told = asked.briefly()
+            assert isinstance(short, Brief)
+            assert json.dumps(snapshot(short, asked.config, asked.window, asked.selection, told)) == json.dumps(live)
 
 
 @pytest.fixture
 def store(tmp_path) -> Store:
     return Store(tmp_path / "store")
+
+
+def test_kept_sums_know_the_columns_of_a_survey():
+    assert kept.TRACES == slices.TRACES
 
 
 def test_kept_sums_give_the_same_report(store):

@@ -1,0 +1,88 @@
+"""The open traces of a store, counted now: what has come since the count, and what the count left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+
+from otelcov.ground.config import Config
+from otelcov.ground.windows import Window
+from otelcov.runs import slices
+from otelcov.runs.reconstruct import reconstruct
+from otelcov.runs.slices import TRACES, Look
+from otelcov.store import pieces
+from otelcov.sums import kept as files
+from otelcov.sums.kept import Kept
+from otelcov.sums.opened import Open, guests, opened
+
+
+def found(
+    store: str, kept: Kept, window: Window, config: Config, now_ns: int, count: Callable[[], object] | None, most: int
+) -> tuple[Kept, dict[str, pl.Series], pl.DataFrame, pl.DataFrame] | None:
+    """The kept sums that hold, the traces of each batch that do not, the runs of open traces, and their odd spans.
+
+    None where nothing holds. `count` is called when more than `most` spans that are committed are not counted.
+    """
+    max_run_ns = config.runs.max_run_ns
+    look = pieces.look(store)
+    new = int(look.spans.filter(~pl.col("path").is_in(sorted(kept.spans)))["rows"].sum())
+    if new > most and count is not None and (not kept.batches or opened(kept, look, now_ns, max_run_ns).spans > most):
+        count()
+        look, kept = pieces.look(store), files.load(kept.folder)
+    if not kept.batches:
+        return None
+    open_ = opened(kept, look, now_ns, max_run_ns)
+    if not open_.kept.batches:
+        return None
+    open_, now, odd = runs(open_, window, config, now_ns)
+    dirty = {str(key[0]): some["trace_id"] for key, some in open_.reopened.partition_by("batch", as_dict=True).items()}
+    return open_.kept, dirty, now, odd
+
+
+def runs(open_: Open, window: Window, config: Config, now_ns: int) -> tuple[Open, pl.DataFrame, pl.DataFrame]:
+    """The runs of the open traces in reach of the window, and which of their spans are odd."""
+    while True:
+        spans, logs, odd = slices.each_once(*_rows(open_, window, config.runs.max_run_ns))
+        known = set(open_.reopened["trace_id"])
+        more = guests(open_, spans)
+        more = more.filter(~pl.col("trace_id").is_in(pl.Series(sorted(known), dtype=pl.Binary).implode()))
+        if not more.height:
+            break
+        open_ = replace(open_, reopened=pl.concat([open_.reopened, more]))
+    return open_, reconstruct(spans, logs, config, now_ns), odd
+
+
+def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    look = Look.of(open_.look)
+    reach = _reach(window, max_run_ns)
+    counted = replace(look, spans=look.spans.filter(~pl.col("path").is_in(open_.new_spans["path"].implode())))
+    held = open_.kept.left_rows()
+    of_held = pl.col("trace_id").is_in(held[0]["trace_id"].unique().implode())
+    again = pl.concat([open_.left, open_.reopened.select(TRACES.names())]).unique("trace_id").filter(reach)
+    apart = again.filter(~of_held)
+    parts = [slices.rows_of(part) for part in slices.parts(counted, apart)] if apart.height else []
+    fresh = open_.fresh.filter(reach)
+    touched = pl.concat([again, fresh]).unique("trace_id") if open_.new_logs.height else fresh
+    new = slices.rows_of(slices.Part(replace(look, spans=open_.new_spans), touched)) if fresh.height else None
+    parts += [new] if new is not None else []
+    ids = pl.concat([again["trace_id"], fresh["trace_id"]]).implode()
+    of_open = pl.col("trace_id").is_in(ids)
+    new_logs = [] if fresh.height or not open_.new_logs.height else [_logs(replace(look, logs=open_.new_logs), again)]
+    spans = pl.concat([*(p[0] for p in parts), open_.held_spans.filter(of_open), held[0].filter(of_open)])
+    logs = pl.concat([*(p[1] for p in parts), open_.held_logs.filter(of_open), held[1].filter(of_open), *new_logs])
+    return spans, logs
+
+
+def _logs(look: Look, traces: pl.DataFrame) -> pl.DataFrame:
+    return pieces.rows(look.logs_url, "logs", look.logs["path"], pieces.of_traces("logs", traces["trace_id"])).collect()
+
+
+def _reach(window: Window, max_run_ns: int) -> pl.Expr:
+    near = pl.lit(True)
+    if window.since_ns is not None:
+        near = near & (pl.col("last") >= max(0, window.since_ns - max_run_ns))
+    if window.until_ns is not None:
+        near = near & (pl.col("first") < window.until_ns + max_run_ns)
+    return near | (pl.col("first") == 0)
