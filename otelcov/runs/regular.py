@@ -113,7 +113,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             "forced",
             pl.col("start") == 0,
             pl.col("end") < pl.col("start"),
-            (pl.col("kind") == LLM) & (pl.col("tool").is_not_null() | pl.col("call_id").is_not_null()),
+            pl.col("kind").eq_missing(LLM) & (pl.col("tool").is_not_null() | pl.col("call_id").is_not_null()),
         )
     ).to_series()
 
