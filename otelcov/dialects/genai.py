@@ -119,4 +119,7 @@ GENAI_NAMES = Dialect(
     )
     .then(pl.lit(LLM)),
     tool=pl.col("span.name").str.extract(r"^execute_tool (\S+)$"),
+    request_model=pl.when(pl.col("span.kind") == 3).then(
+        pl.col("span.name").str.extract(r"^(?:chat|text_completion|generate_content) (\S+)$")
+    ),
 )

@@ -17,33 +17,43 @@ from otelcov.dialects.base import (
 )
 
 _AGENTOPS = pl.col("agentops.span.kind").str.to_lowercase()
+_AGENTOPS_KINDS = ("entity", "session", "agent", "workflow", "operation", "task")
 _AGENTOPS_NAME = pl.coalesce(
-    [pl.col("agentops.entity.name"), span_name(r"^(.+)\.(?:agent|tool|operation|task|workflow)$")]
+    [
+        pl.col("agentops.entity.name"),
+        pl.col("operation.name"),
+        span_name(r"^(.+)\.(?:agent|tool|operation|task|workflow)$"),
+    ]
 )
 
 AGENTOPS = Dialect(
     name="agentops",
-    kind=_AGENTOPS.replace_strict(
-        {
-            "agent": AGENT,
-            "tool": TOOL,
-            "llm": LLM,
-            "session": CHAIN,
-            "workflow": CHAIN,
-            "operation": CHAIN,
-            "task": CHAIN,
-            "chain": CHAIN,
-            "guardrail": OTHER,
-        },
-        default=None,
-        return_dtype=pl.String,
+    kind=pl.coalesce(
+        [
+            _AGENTOPS.replace_strict(
+                {
+                    "agent": AGENT,
+                    "tool": TOOL,
+                    "llm": LLM,
+                    "session": CHAIN,
+                    "workflow": CHAIN,
+                    "operation": CHAIN,
+                    "task": CHAIN,
+                    "chain": CHAIN,
+                    "guardrail": OTHER,
+                },
+                default=None,
+                return_dtype=pl.String,
+            ),
+            value("gen_ai.request.type", chat=LLM, completion=LLM),
+        ]
     ),
     agent=pl.when(_AGENTOPS == "agent").then(_AGENTOPS_NAME),
     tool=pl.when(_AGENTOPS == "tool").then(_AGENTOPS_NAME),
-    arguments=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.input")),
-    result=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.output")),
-    input=first("agentops.entity.input"),
-    output=first("agentops.entity.output"),
+    arguments=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.input", "agentops.tool.input")),
+    result=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.output", "agentops.tool.output")),
+    input=first(*(f"agentops.{kind}.input" for kind in _AGENTOPS_KINDS)),
+    output=first(*(f"agentops.{kind}.output" for kind in _AGENTOPS_KINDS)),
 )
 
 _LANGWATCH = pl.col("langwatch.span.type").str.to_lowercase()

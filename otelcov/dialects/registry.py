@@ -34,6 +34,7 @@ from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, O
 from otelcov.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_HOLDERS, OPENLLMETRY_MCP, OPENLLMETRY_NAMES
 from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI
+from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import SPRING_AI
 from otelcov.dialects.vercel import VERCEL
@@ -48,6 +49,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LOGFIRE,
     MASTRA,
     SPRING_AI,
+    SEMANTIC_KERNEL,
     AGENTOPS,
     LANGWATCH,
     BRAINTRUST,
