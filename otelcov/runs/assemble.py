@@ -59,6 +59,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     if hidden:
         incomplete.add("model calls share a span")
         unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=NAMES.index)
+    ended = status(run)
+    if ended == "unknown" and calls and any(r.name not in ANSWERS for r in calls[-1].requests):
+        incomplete.add("what came last is not visible")
     agents = sorted(
         {
             a
@@ -97,7 +100,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "start_unix_nano": start or None,
         "end_unix_nano": end or None,
         "settled": not root.orphan or now_ns - end >= config.runs.settle_ns,
-        "status": status(run),
+        "status": ended,
         "input": run.input,
         "output": run.output,
         "agents": agents,

@@ -43,6 +43,8 @@ def status(run: Evidence) -> str:
         return "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run):
         return "error"
+    if _swallowed(root):
+        return "unknown"
     if root.orphan and not (last is not None and last.text and not last.requests and not asks(last.finish)):
         return "unknown"
     if last is not None and root.kind == LLM:
@@ -55,12 +57,20 @@ def status(run: Evidence) -> str:
     return "unknown" if not root.span.end and not run.calls else "ok"
 
 
+def _swallowed(root: Node) -> bool:
+    """The root says neither that it went well nor what it answered, and the last thing in it failed."""
+    if root.span.status_code or root.span.output is not None or not root.children:
+        return False
+    final = max(root.children, key=lambda n: (n.end, n.start))
+    return final.kind in (AGENT, CHAIN) and bool(exceptions(final)) and failure(final) is not None
+
+
 def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
     """(boundaries seen, boundaries that cannot be judged here), both in the order of `boundaries.NAMES`."""
     seen: set[str] = set()
     unknown: set[str] = set()
     _failures(run, seen)
-    _structure(run, seen)
+    _structure(run, seen, unknown)
     if run.input is None:
         unknown.add("empty_input")
     elif not run.input.strip():
@@ -106,13 +116,15 @@ def _failures(run: Evidence, seen: set[str]) -> None:
         seen.add("error")
 
 
-def _structure(run: Evidence, seen: set[str]) -> None:
+def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     last = run.last
     if last is None:
         return
     texts = (run.output, last.text if last.outputs else None)
-    if _forced(last) or any(t is not None and b.GAVE_UP.search(t) for t in texts) or _pending(run, seen):
+    if _forced(last) or any(t is not None and b.GAVE_UP.search(t) for t in texts):
         seen.add("max_steps")
+    elif _pending(run, seen):
+        (seen if _ran_and_stopped(run, last) else unknown).add("max_steps")
 
 
 def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
@@ -225,6 +237,17 @@ def _pending(run: Evidence, seen: set[str]) -> bool:
         return False
     asked = [o for t, o in _done(run) if t.asked_by is last and t.name not in ANSWERS]
     return bool(asked) and all(o.status != "error" for o in asked)
+
+
+def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
+    """Did the tools that were asked for last run, and is none of their results the run's answer? Calls left to somebody
+    else (an approval, a client's own tools) and tools that end a run by their result look like a limit otherwise."""
+    asked = [o for t, o in _done(run) if t.asked_by is last and t.name not in ANSWERS]
+    if not any(o.status == "ok" for o in asked):
+        return False
+    return run.output is None or not any(
+        o.result is not None and run.output.strip() in (o.result, m.to_json(o.result)) for o in asked
+    )
 
 
 def _escapes(node: Node) -> bool:

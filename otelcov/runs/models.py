@@ -351,6 +351,9 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         layers = [n]
         above = outer.get(id(n))
         while above is not None and len(inner[id(above)]) == 1:
+            if _failed_later(above, layers[-1]):
+                above.kind = OVERWRITTEN
+                break
             layers.append(above)
             above = outer.get(id(above))
         if len(layers) == 1 and _overwritten(n):
@@ -366,12 +369,20 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
 
 
 def _overwritten(node: Node) -> bool:
-    """More tools ran inside the span than its (last) answer asks for: there were earlier answers."""
+    """More tools ran inside the span than its (last) answer asks for: there were earlier answers. Or the tools that its
+    answer asks for ran inside it and it failed: a later call did."""
     ran = [x for x in node.children if x.kind == TOOL]
     if not ran:
         return False
     call = ModelCall(node, [node])
-    return call.outputs is not None and len(call.requests) < len(ran)
+    if call.outputs is None:
+        return False
+    return len(call.requests) < len(ran) or (bool(call.requests) and call.error is not None)
+
+
+def _failed_later(outer: Node, inner: Node) -> bool:
+    """Tools were asked for inside a span that then failed: it holds more calls than the one that can be seen."""
+    return failure(outer) is not None and failure(inner) is None and bool(ModelCall(inner, [inner]).requests)
 
 
 def _beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:

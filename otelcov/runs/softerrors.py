@@ -32,6 +32,8 @@ _BEGINS = re.compile(
     )""",
     re.X,
 )
+# How frameworks end a message that sends a model's call back to it (pydantic-ai's RetryPromptPart).
+_ENDS = re.compile(r"Fix the errors and try again\.\s*$")
 # Results by which a framework says that it did not run the tool at all.
 _REFUSED = re.compile(
     r"\s*(?:I tried reusing the same input, I must stop using this action input"
@@ -93,6 +95,8 @@ def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ())
     if not isinstance(value, str):
         return False
     extra = _extra(patterns)
+    if value.endswith("again.") and _ENDS.search(value):
+        return True
     return _BEGINS.match(value) is not None or (extra is not None and extra.search(value) is not None)
 
 
