@@ -30,6 +30,7 @@ class ToolCall:
         "delegates_to",
         "end",
         "evidence",
+        "from_memory",
         "name",
         "nodes",
         "position",
@@ -53,6 +54,7 @@ class ToolCall:
         self.start = 0
         self.end = 0
         self.delegates_to: str | None = None
+        self.from_memory = False  # the framework answered it with an earlier call's result
 
 
 def same_name(a: str | None, b: str | None) -> bool:
@@ -154,7 +156,22 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     if not blind and any(_open(c) for c in calls):
         _answers(model_calls, calls, by_id)
     _order(calls)
+    for c in calls:
+        c.from_memory = _from_memory(c, calls, model_calls)
     return calls
+
+
+def _from_memory(call: ToolCall, calls: list[ToolCall], model_calls: list[ModelCall]) -> bool:
+    """An equal call ran with a span; this one has none, and between request and result was no time to run it."""
+    asker = call.asked_by
+    if call.nodes or asker is None or call.result_of is None:
+        return False
+    ran = [c.end - c.start for c in calls if c.nodes and same_name(c.name, call.name)]
+    after = next((mc for mc in model_calls if mc.turn > asker.turn and mc.agent == asker.agent), None)
+    if not ran or after is None or after.start - asker.end >= min(ran):
+        return False
+    wanted = m.arguments(call.arguments)[0]
+    return any(c.nodes and same_name(c.name, call.name) and m.arguments(c.arguments)[0] == wanted for c in calls)
 
 
 def _open(call: ToolCall) -> bool:
@@ -256,19 +273,33 @@ def _unseen_requests(
 
 
 def _unseen_siblings(inputs: list[m.Message], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
-    """Requests that stand in one message with a known one: some instrumentations keep only one of an answer's."""
-    for message in inputs:
-        if len(message.requests) < 2:
+    """Requests that stand in one answer with a known one: some instrumentations keep only one of an answer's."""
+    for requests in _answers_of(inputs):
+        if len(requests) < 2:
             continue
-        known = next((c for r in message.requests if r.id for c in by_id.get(r.id, ())), None)
-        if known is None or known.asked_by is None or all(r.id in by_id for r in message.requests):
+        known = next((c for r in requests if r.id for c in by_id.get(r.id, ())), None)
+        if known is None or known.asked_by is None or all(r.id in by_id for r in requests):
             continue
-        for position, request in enumerate(message.requests):
+        for position, request in enumerate(requests):
             if request.id in by_id:
                 for c in by_id[request.id]:
                     c.position = position if c.asked_by is known.asked_by else c.position
             elif request.id:
                 _add_request(request, known.asked_by, position, calls, by_id)
+
+
+def _answers_of(inputs: list[m.Message]) -> list[list[m.Request]]:
+    """The requests of each answer that history shows. OpenAI's Responses tell each item as a message of its own."""
+    out: list[list[m.Request]] = []
+    same = False
+    for message in inputs:
+        if message.role == "assistant" and message.requests:
+            if same:
+                out[-1].extend(message.requests)
+            else:
+                out.append(list(message.requests))
+        same = message.role == "assistant"
+    return out
 
 
 def _add_request(
@@ -531,20 +562,42 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
     if not call.nodes:
         if call.answer is None:
             out.status = _not_seen(call, spans_shown, model_calls)
-        elif refused(value):
+        elif call.from_memory or refused(value):
             out.status, out.error_kind, out.error_type = "requested", None, None
-        elif value is None and flagged is None:
-            out.status = "unknown"  # it came back, and what came back is not on the wire
+        elif flagged is None and (value is None or (out.status == "ok" and _flag_lost(call))):
+            out.status = "unknown"  # it came back; how it went is not on the wire
     return out
+
+
+_WITHOUT_FLAGS = re.compile(r"^opentelemetry\.instrumentation\.bedrock$")
+"""Instrumentations that leave out the flag by which a provider's own protocol tells a failed tool (toolResult.status):
+there a text that reads like any other says nothing."""
+
+
+def _flag_lost(call: ToolCall) -> bool:
+    return call.result_of is not None and any(_WITHOUT_FLAGS.match(n.span.scope) for n in call.result_of.layers)
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall]) -> str:
     if spans_shown:
         return "requested"
     later = [mc for mc in model_calls if call.turn is not None and mc.turn > call.turn and mc.agent == call.agent]
-    if any(mc.inputs is not None and not mc.truncated_input and not mc.cut for mc in later):
+    if any(not mc.truncated_input and not mc.cut and _goes_on(call, mc) for mc in later):
         return "requested"
     return "unknown"
+
+
+def _goes_on(call: ToolCall, later: ModelCall) -> bool:
+    """Is this the conversation in which the call was asked for? Another one (a nameless agent's) says nothing of it."""
+    inputs = later.inputs
+    if inputs is None:
+        return False
+    if any(r.id == call.call_id if call.call_id else same_name(r.name, call.name) for x in inputs for r in x.requests):
+        return True
+    before = call.asked_by.inputs if call.asked_by is not None else None
+    return before is not None and [(x.role, x.text) for x in inputs[: len(before)]] == [
+        (x.role, x.text) for x in before
+    ]
 
 
 def _arguments(call: ToolCall, out: Outcome) -> None:

@@ -226,6 +226,29 @@ def _managed(call: ToolCall, scene: _Scene) -> _Found | None:
     return None
 
 
+def _anonymous(call: ToolCall, scene: _Scene) -> _Found | None:
+    """A call without a span that by its name asks an agent; one without a name worked next, inside the asking one."""
+    named = TO.match(_words(call)) or ASK.match(call.name or "")
+    if call.nodes or call.agent is not None or call.asked_by is None or named is None:
+        return None
+    asker = call.asked_by
+    top = next((a for a in asker.node.ancestors() if a.kind == AGENT), None)
+    if top is None:
+        return None
+    own = [c for c in scene.model_calls if c.turn > asker.turn and _nearest_agent(c.node) is top]
+    until = own[0].start if own else top.end
+    for n in scene.nodes:
+        if n.kind != AGENT or n.own_agent is not None or id(n) in scene.used or n is top:
+            continue
+        if _nearest_agent(n) is top and asker.end <= n.start < until:
+            return _Found(named.group("to"), "tool", n)
+    return None
+
+
+def _nearest_agent(node: Node) -> Node | None:
+    return next((a for a in node.ancestors() if a.kind == AGENT), None)
+
+
 def _nameless(call: ToolCall, scene: _Scene) -> _Found | None:
     """A model and tools at work inside a tool's span: an agent, though nobody named it."""
     named = TO.match(_words(call)) or ASK.match(call.name or "")
@@ -234,7 +257,7 @@ def _nameless(call: ToolCall, scene: _Scene) -> _Found | None:
     return None
 
 
-_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _nameless)
+_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless)
 
 
 def _loop_below(node: Node, says_so: bool) -> bool:

@@ -337,7 +337,7 @@ def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unit
         if after is None or not p.calls:
             continue
         requests = p.calls[-1].requests
-        lo, hi = bisect_left(starts, p.end), bisect_right(starts, after.start)
+        lo, hi = bisect_left(starts, p.end - _JITTER_NS), bisect_right(starts, after.start)
         for child in loose[lo:hi]:
             if (
                 child is after

@@ -533,13 +533,18 @@ def _result(part: dict[str, Value]) -> Result:
 def _plain(value: Value) -> Value:
     """The text of a list of text parts, or the value itself where it is none."""
     if isinstance(value, list) and value and all(isinstance(v, (dict, str)) for v in value):
-        texts = [v if isinstance(v, str) else v.get("text", v.get("content")) for v in value]
+        texts = [v if isinstance(v, str) else _part_text(v) for v in value]
         if all(isinstance(t, str) for t in texts):
             return "\n".join(texts)
         jsons = [v.get("json") for v in value if isinstance(v, dict) and "json" in v]
         if len(jsons) == len(value) == 1:
             return jsons[0]
     return value
+
+
+def _part_text(part: dict[str, Value]) -> Value:
+    inner = part.get("message_content")  # OpenInference's flattened parts
+    return (inner if isinstance(inner, dict) else part).get("text", part.get("content"))
 
 
 _REPR = re.compile(r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunctionToolCall|ToolCall|FunctionCall)\(")
@@ -759,6 +764,8 @@ def result(raw: Value) -> tuple[Value, bool | None]:
             plain = _plain(value)
             if isinstance(plain, str):
                 return plain, flagged
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and set(value[0]) == {"json"}:
+            value = value[0]["json"]  # a content block of Bedrock's
         if not isinstance(value, dict):
             break
         if value.get("lc") == 1 and isinstance(value.get("kwargs"), dict):

@@ -34,7 +34,7 @@ _WHY = {
     "status": ("tool status not reported",),
     "restricted": ("tool calls not visible",),
     "agent": ("no agent name",),
-    "model calls": ("model calls not visible", "no model call visible"),
+    "model calls": ("model calls not visible", "no model call visible", "what came last is not visible"),
     "tokens": ("tokens not reported",),
     "model": ("model not reported",),
     "delegations": ("delegations not visible", "delegation without an agent's name", "no agent name"),

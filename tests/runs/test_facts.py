@@ -101,6 +101,36 @@ def test_what_was_asked_and_not_run_is_requested():
     assert sorted(calls(run)) == [("risky", "requested", None), ("safe", "ok", None)]
 
 
+def test_spans_of_no_kind_beside_named_tools_break_nothing():
+    named = span(2, 1, "x", at=1, attributes={"tool.name": "t", "tool.call.id": "c"})
+    assert [run["tool_calls"] for run in runs(agent(1, "a", took=9), named)] == [None]
+
+
+def test_another_conversation_does_not_tell_that_a_call_never_ran():
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {})], at=1),
+        chat(3, 1, "done", at=3, attributes={"gen_ai.input.messages": [{"role": "user", "content": "something else"}]}),
+    )
+    assert calls(run) == [("look", "unknown", None)]
+
+
+def test_an_equal_call_answered_in_no_time_was_not_run_again():
+    asked = [
+        {"role": "assistant", "tool_calls": [{"id": i, "function": {"name": "t", "arguments": "{}"}}]} for i in "ab"
+    ]
+    answered = [{"role": "tool", "tool_call_id": i, "content": "x"} for i in "ab"]
+    history = [asked[0], answered[0], asked[1], answered[1]]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("a", "t", {})], at=0.5, took=0.5),
+        tool(3, 1, "t", call="a", at=1, took=1, result="x"),
+        chat(4, 1, [("b", "t", {})], at=2, took=1),
+        chat(5, 1, "done", at=3.1, attributes={"gen_ai.input.messages": history}),
+    )
+    assert calls(run) == [("t", "ok", None), ("t", "requested", None)]
+
+
 def test_a_tool_seen_by_two_layers_is_one_call():
     inner = span(
         4,
