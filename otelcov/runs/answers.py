@@ -18,8 +18,7 @@ from otelcov.runs.models import finish_reason
 
 _WRAPPING = frozenset(("inputs", "input_str", "kwargs", "args", "arguments"))
 _REPR = ("ToolCall(", "FunctionCall(")
-_encode = msgspec.json.Encoder(order="sorted").encode
-_UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
+_encode = msgspec.json.Encoder(order="sorted").encode_lines
 
 
 @dataclass(slots=True)
@@ -40,6 +39,7 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
     """The answers of model spans, from their output messages and finish reasons (one each per span)."""
     out = Answers()
     reasons = {raw: finish_reason(raw) for raw in set(finishes)}
+    objects: list[m.Value] = []  # the arguments of the requests that carry some
     ends: dict[str | None, bool] = {None: True}
     for number, (raw, finish) in enumerate(zip(outputs, finishes, strict=True)):
         found = _message(raw)
@@ -50,12 +50,14 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
             for part in found.parts:
                 kind = part.type
                 if kind == "tool_call" and part.name:
-                    told = arguments(part.arguments)
-                    plain = plain and told != ""
+                    told = part.arguments
+                    if type(told) is not dict or not _WRAPPING.isdisjoint(told):
+                        told, rest = m.arguments(told)
+                        plain = plain and rest is None
+                    objects.append(told)
                     out.asked_by.append(number)
                     out.ids.append(part.id or "")
                     out.names.append(part.name)
-                    out.arguments.append(told or None)
                     asked += 1
                 elif kind == "text" and part.content is not None:
                     text = part.content if not text else f"{text}\n{part.content}"
@@ -70,7 +72,13 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
         out.plain.append(plain and ends[reason])
         out.text.append(text)
         out.finish.append(reason)
+    out.arguments = [None if text == "null" else text for text in json_texts(objects)]
     return out
+
+
+def json_texts(values: list[m.Value]) -> list[str]:
+    """The canonical JSON of each value."""
+    return _encode(values).decode().split("\n")[:-1]  # no line break stands in JSON unescaped
 
 
 def _message(raw: str | None) -> Any:
@@ -79,19 +87,9 @@ def _message(raw: str | None) -> Any:
         return None
     try:
         (found,) = m.semconv(raw)
-    except _UNREADABLE:
+    except m.UNREADABLE:
         return None
     return found if m.ROLES.get(found.role, found.role) == "assistant" else None
 
 
-def arguments(raw: m.Value) -> str | None:
-    """An argument object as canonical JSON; empty where it is no object, None where nothing is told."""
-    if type(raw) is dict and _WRAPPING.isdisjoint(raw):
-        return _encode(raw).decode()
-    found, rest = m.arguments(raw)
-    if found is None:
-        return None if rest is None else ""
-    return _encode(found).decode()
-
-
-__all__ = ["Answers", "arguments", "read"]
+__all__ = ["Answers", "json_texts", "read"]

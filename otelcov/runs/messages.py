@@ -18,6 +18,8 @@ import msgspec
 _decode = msgspec.json.Decoder(strict=False).decode
 _encode = msgspec.json.Encoder().encode
 
+UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
+"""What reading JSON raises."""
 Value = Any  # a JSON value
 
 
@@ -97,7 +99,7 @@ def semconv_messages(text: str) -> list[Message] | None:
         return None
     try:
         decoded = semconv(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except UNREADABLE:
         return None
     out = []
     for found in decoded:
@@ -134,7 +136,7 @@ def parse_json(text: str | None) -> Value:
         return None
     try:
         return _decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except UNREADABLE:
         return None
 
 

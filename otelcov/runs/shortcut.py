@@ -24,7 +24,7 @@ from otelcov.runs.delegations import BY_ARGUMENT, TO
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.offered import names_of
 from otelcov.runs.paths import shape
-from otelcov.runs.softerrors import soft_error
+from otelcov.runs.softerrors import SIGNS, soft_error
 from otelcov.runs.spans import Side, Span
 from otelcov.runs.texts import ANSWERS
 from otelcov.runs.tree import Node, failure, placeholder
@@ -140,6 +140,9 @@ def _texts(sketch: Sketch, models: Models) -> tuple[list[str], list[str]]:
 
 def _spoken(raw: str | None) -> str | None:
     """The newest user message, where the root's input is plainly a list of messages."""
+    plain = _single(raw)
+    if plain is not None and plain[0] == "user":
+        return m.own_words(plain[1])
     for message in reversed((m.semconv_messages(raw) if raw else None) or ()):
         if message.role == "user" and not message.results and message.text is not None:
             return m.own_words(message.text)
@@ -150,10 +153,27 @@ def _said(raw: str | None, text: str | None) -> str | None:
     """The root's answer, else the last model's."""
     if not raw:
         return m.final_answer(text)
+    plain = _single(raw)
+    if plain is not None and plain[0] in ("assistant", "user") and "Call(" not in plain[1]:
+        return m.final_answer(plain[1])
     found = m.semconv_messages(raw)
     if found is None or len(found) != 1 or found[0].role not in ("assistant", "user"):
         return None
     return None if found[0].text is None else m.final_answer(found[0].text)
+
+
+def _single(raw: str | None) -> tuple[str, str] | None:
+    """Role and text of the one message of one text part, the usual case; None for any other."""
+    if not raw or not raw.startswith('[{"'):
+        return None
+    try:
+        found = m.semconv(raw)
+    except m.UNREADABLE:
+        return None
+    if len(found) != 1 or len(found[0].parts) != 1:
+        return None
+    part = found[0].parts[0]
+    return (found[0].role, part.content) if part.type == "text" and part.content is not None else None
 
 
 def _calls(sketch: Sketch, models: Models) -> Calls:
@@ -211,20 +231,21 @@ class _Outcomes:
         number = self.number.tolist()
         at = calls.at[self.number]
         self.arguments = [calls.arguments[i] for i in number]
-        self.results: list[str | None] = []
         self.types: list[str | None] = [None] * len(number)  # of the failed ones, their error type
-        forms: list[str] = []
-        raws = sketch.taken("result", at).to_list()
-        spoilt: list[int] = []
-        for i, (raw, told) in enumerate(zip(raws, self.arguments, strict=True)):
-            if raw and told is not None and raw[0] not in '[{"':
-                if soft_error(raw, None, soft):
-                    spoilt.append(i)  # rare, and weighed with more care by the general way
-                self.results.append(_encode(raw).decode())
-                forms.append("text")
-            else:
-                self.results.append(None)
-                forms.append("")
+        told = pl.Series([text is not None for text in self.arguments], dtype=pl.Boolean)
+        raws = sketch.taken("result", at)
+        plain = (told & (raws != "") & ~_begins(raws)).fill_null(False)
+        texts = raws.filter(plain)
+        places = np.flatnonzero(plain.to_numpy())
+        self.results: list[str | None] = [None] * len(number)
+        for i, text in zip(places.tolist(), answers.json_texts(texts.to_list()), strict=True):
+            self.results[i] = text
+        forms = ["text" if found else "" for found in plain.to_list()]
+        doubtful = np.arange(len(texts)) if soft else np.flatnonzero(texts.str.contains_any(SIGNS).to_numpy())
+        some = zip(places[doubtful].tolist(), texts.gather(doubtful).to_list(), strict=True)
+        spoilt = [
+            i for i, text in some if soft_error(text, None, soft)
+        ]  # rare; the general way weighs it with more care
         failed = sketch.failed[at]
         hard = np.flatnonzero(failed)
         spoilt = sorted(set(spoilt).difference(hard.tolist()))
@@ -257,8 +278,8 @@ class _Outcomes:
             strict=True,
         ):
             if self.arguments[i] is None:
-                found = None if own is None else answers.arguments(own)
-                self.arguments[i] = found or None
+                found = m.arguments(own)[0]
+                self.arguments[i] = None if found is None else m.to_json(found)
             told: Any = raw if raw is not None else seen.result(trace, agent, id)
             value, flagged = m.result(told)
             if not told or self.arguments[i] is None or (not failed and _soft(value, flagged, soft)):
@@ -287,6 +308,11 @@ class _Outcomes:
         status = pl.Series(["ok", "error"]).gather(failed.astype(np.int64))
         parts = [calls.agent.gather(self.number), name, status, pl.Series(forms, dtype=pl.String), counts]
         return pl.select(pl.concat_str([pl.lit(part) for part in parts], separator="|")).to_series()
+
+
+def _begins(texts: pl.Series) -> pl.Series:
+    """Is this JSON, from its first character?"""
+    return texts.str.starts_with("[") | texts.str.starts_with("{") | texts.str.starts_with('"')
 
 
 def _soft(value: Any, flagged: bool | None, patterns: tuple[str, ...]) -> bool:
@@ -541,55 +567,40 @@ def _working(*parts: tuple[Ints, pl.Series], runs: int) -> pl.Series:
 
 
 def _paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Series:
-    """Steps in time, each of the calls that one answer asked for."""
-    ends = sketch.taken("end", models.at[calls.model]).to_list()
-    inner, outer, flat = [0], [0], list[str]()
-    steps: list[tuple[int, int, set[str]]] = []
-
-    def close() -> None:
-        steps.sort(key=lambda step: step[0])
-        before: list[str] | None = None
-        for _, _, labels in steps:
-            step = sorted(labels)
-            if step == before:
-                flat[inner[-2] :] = [f"{label}+" for label in step]
-            else:
-                flat.extend(step)
-                inner.append(len(flat))
-            before = step
-        outer.append(len(inner) - 1)
-        steps.clear()
-
-    labels = _labels(sketch, calls)
-    kept = ~sketch.bad[calls.trace]
-    now = 0
-    runs = np.searchsorted(good, calls.trace).tolist()
-    for run, model, end, label, fine in zip(runs, calls.model.tolist(), ends, labels, kept.tolist(), strict=True):
-        if not fine:
-            continue
-        while now < run:
-            close()
-            now += 1
-        if steps and steps[-1][1] == model:
-            steps[-1][2].add(label)
-        else:
-            steps.append((end, model, {label}))
-    while now < len(good):
-        close()
-        now += 1
-    return columns.lists(outer, columns.lists(inner, pl.Series(flat, dtype=pl.String)))
+    """Steps in time, each of the calls that one answer asked for; equal ones in a row are one."""
+    kept = np.flatnonzero(~sketch.bad[calls.trace])
+    model = calls.model[kept]
+    labels = pl.DataFrame(
+        {
+            "run": np.searchsorted(good, calls.trace[kept]),
+            "end": sketch.taken("end", models.at[model]),
+            "model": model,
+            "label": _labels(sketch, calls).gather(kept),
+        }
+    )
+    labels = labels.unique().sort("run", "end", "model", "label")
+    labels = labels.with_columns(step=pl.struct("run", "model").rle_id())
+    steps = labels.group_by("step", maintain_order=True).agg(pl.first("run"), text=pl.col("label").str.join("\n"))
+    streaks = steps.with_columns(streak=pl.struct("run", "text").rle_id()).with_columns(
+        again=pl.len().over("streak") > 1, first=pl.col("streak").is_first_distinct()
+    )
+    labels = labels.with_columns(streaks.select("again", "first", "streak").select(pl.all().gather(labels["step"])))
+    labels = labels.filter("first").with_columns(
+        pl.when("again").then(pl.format("{}+", "label")).otherwise("label").alias("label")
+    )
+    first = streaks.filter("first")
+    inner = Groups(first["streak"].to_numpy(), labels["streak"].to_numpy()).lists(labels["label"])
+    return Groups(np.arange(len(good)), first["run"].to_numpy()).lists(inner)
 
 
-def _labels(sketch: Sketch, calls: Calls) -> list[str]:
+def _labels(sketch: Sketch, calls: Calls) -> pl.Series:
     frame = pl.DataFrame(
         {"agent": calls.agent, "name": calls.name, "to": calls.target, "failed": sketch.failed[calls.at]}
     )
     ran = pl.format("{}/{}", "agent", "name") + pl.when("failed").then(pl.lit("!")).otherwise(pl.lit(""))
-    return (
-        frame.select(pl.when(pl.col("to").is_null()).then(ran).otherwise(pl.format("{}->{}", "agent", "to")))
-        .to_series()
-        .to_list()
-    )
+    return frame.select(
+        pl.when(pl.col("to").is_null()).then(ran).otherwise(pl.format("{}->{}", "agent", "to"))
+    ).to_series()
 
 
 def _unexplained(sketch: Sketch, good: Ints) -> pl.Series:

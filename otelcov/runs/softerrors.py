@@ -34,6 +34,12 @@ _BEGINS = re.compile(
 )
 # How frameworks end a message that sends a model's call back to it (pydantic-ai's RetryPromptPart).
 _ENDS = re.compile(r"Fix the errors and try again\.\s*$")
+SIGNS = [
+    *("Error", "Exception", "Failure", "Timeout", "error", "exception", "Traceback", "Tool", "Function"),
+    *("Failed", "Unknown", "ERROR", "FAILED", "FAILURE"),
+]
+"""Every text that is a soft error holds one of these: fast to look for in every result."""
+
 # Results by which a framework says that it did not run the tool at all.
 _REFUSED = re.compile(
     r"\s*(?:I tried reusing the same input, I must stop using this action input"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
-from otelcov.runs import reconstruct
+from otelcov.runs import reconstruct, softerrors
 from otelcov.runs.regular import regular
 from tests import captures
 from tests.bench.generate import Traffic, requests
@@ -79,6 +79,13 @@ ODD_VALUES = (
     *('{"status": "error", "message": "m"}', "transfer_to_worker", "final_answer", "length", '["tool_calls"]'),
     *('{"kwargs": {"a": 1}}', '"text in quotes"', "Action: go\nAction Input: {}", '[{"role": "user", "parts": []}]'),
 )
+
+
+@settings(max_examples=300)
+@given(st.from_regex(softerrors._BEGINS) | st.from_regex(softerrors._ENDS))
+def test_every_text_of_a_soft_error_holds_a_sign_of_one(text):
+    if softerrors.soft_error(text, None):
+        assert any(sign in text for sign in softerrors.SIGNS)
 
 
 def damaged(rng, spans):
