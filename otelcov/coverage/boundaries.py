@@ -8,18 +8,19 @@ from __future__ import annotations
 import polars as pl
 
 from otelcov.coverage.dimension import Dimension, View, no_views
-from otelcov.coverage.facts import Facts, tally
+from otelcov.coverage.facts import Facts
+from otelcov.coverage.tally import Steps
 from otelcov.ground.config import SEED_BOUNDARIES
 
 
-def observe(facts: Facts) -> pl.DataFrame:
+def observe(facts: Facts) -> list[Steps]:
     """Rows `boundary` (runs that reached it) and `boundary_unknown` (runs that could not have shown it)."""
     runs = facts.settled().with_columns(agent=pl.lit(None, pl.String))
     found = []
     for dimension, column in (("boundary", "boundaries"), ("boundary_unknown", "boundaries_unknown")):
         steps = runs.select("rid", "agent", item=column).explode("item").filter(pl.col("item").is_not_null())
-        found.append(tally(facts, dimension, steps.unique(), once=True))
-    return pl.concat(found)
+        found.append(Steps(dimension, steps.unique(), once=True))
+    return found
 
 
 def measure(view: View) -> Dimension:

@@ -14,15 +14,16 @@ import polars as pl
 
 from otelcov.coverage import graph, statistics
 from otelcov.coverage.dimension import View
-from otelcov.coverage.facts import Facts, tally
+from otelcov.coverage.facts import Facts
 from otelcov.coverage.graph import Edge
+from otelcov.coverage.tally import Steps
 from otelcov.ground.windows import iso
 
 DIMENSIONS = ("edge", "edge_tool", "edge_open", "edge_tool_open", "delegation", "agent")
 _SUMS = ("calls", "errors", "requested", "runs")
 
 
-def observe(facts: Facts) -> pl.DataFrame:
+def observe(facts: Facts) -> list[Steps]:
     """Rows `edge` (tool calls), `edge_tool` (calls of delegating tools), `delegation` and `agent` (runs with it)."""
     found = []
     for suffix, calls, delegations in (
@@ -30,13 +31,13 @@ def observe(facts: Facts) -> pl.DataFrame:
         ("_open", facts.open_calls, facts.open_delegations),
     ):
         by_tool = delegations.filter(pl.col("tool").is_not_null()).with_columns(item=pl.col("tool"))
-        found.append(tally(facts, f"edge{suffix}", calls, any_evidence=True))
-        found.append(tally(facts, f"edge_tool{suffix}", by_tool, any_evidence=True))
-    found.append(tally(facts, "delegation", facts.delegations.filter(pl.col("item").is_not_null()), any_evidence=True))
+        found.append(Steps(f"edge{suffix}", calls, any_evidence=True))
+        found.append(Steps(f"edge_tool{suffix}", by_tool, any_evidence=True))
+    found.append(Steps("delegation", facts.delegations.filter(pl.col("item").is_not_null()), any_evidence=True))
     seen = facts.settled().select("rid", item="agents").explode("item").filter(pl.col("item").is_not_null())
     seen = seen.filter(facts.mine(pl.col("item"))).with_columns(agent=pl.lit(None, pl.String))
-    found.append(tally(facts, "agent", seen.unique()))
-    return pl.concat(found)
+    found.append(Steps("agent", seen.unique()))
+    return found
 
 
 @dataclass(frozen=True)

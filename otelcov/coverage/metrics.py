@@ -11,16 +11,27 @@ from typing import Any
 import polars as pl
 
 from otelcov.coverage.dimension import View
-from otelcov.coverage.facts import Facts, scoped, tally
+from otelcov.coverage.facts import Facts, scoped
+from otelcov.coverage.tally import Steps
 
 SCALE = 2**5
 ZERO = "zero"
 _QUALITY = ("spans", "orphans", "dropped_attributes", "masked")
 
 
-def observe(facts: Facts) -> pl.DataFrame:
-    """Rows `run`, `latency`, `input_tokens`, `output_tokens` (histograms), `sum`, `llm` and `quality`."""
-    return pl.concat([_runs(facts), _latency(facts), *_tokens(facts), _quality(facts)])
+def observe(facts: Facts) -> list[Steps]:
+    """Steps `run` and `llm`, and of `quality` why runs are incomplete."""
+    return [_runs(facts), Steps("llm", model_calls(facts)), _incomplete(facts)]
+
+
+def observe_each(facts: Facts) -> list[Steps]:
+    """Steps `latency`, `input_tokens`, `output_tokens` (histograms), `sum`, and the rest of `quality`: what runs that
+    are alike do not share."""
+    return [_latency(facts), *_tokens(facts), _quality(facts)]
+
+
+def model_calls(facts: Facts) -> pl.DataFrame:
+    return scoped(facts.llm).select("rid", "agent", "errors", "at", item=pl.lit("calls"))
 
 
 def measure(view: View) -> dict[str, Any]:
@@ -94,7 +105,7 @@ def histogram(items: pl.DataFrame) -> list[tuple[float, int]]:
     return sorted(pairs)
 
 
-def _runs(facts: Facts) -> pl.DataFrame:
+def _runs(facts: Facts) -> Steps:
     able = {
         "tool": "tool_calls",
         "path": "path",
@@ -113,33 +124,39 @@ def _runs(facts: Facts) -> pl.DataFrame:
     }
     nobody = pl.lit(None, pl.String)
     parts = [facts.runs.filter(flag).select("rid", agent=nobody, item=pl.lit(name)) for name, flag in flags.items()]
-    return tally(facts, "run", pl.concat(parts), once=True)
+    return Steps("run", pl.concat(parts), once=True)
 
 
-def _latency(facts: Facts) -> pl.DataFrame:
+def _latency(facts: Facts) -> Steps:
     took = pl.col("end_unix_nano").cast(pl.Int64) - pl.col("start")
     timed = facts.settled().select("rid", agent=pl.lit(None, pl.String), value=took).filter(pl.col("value") >= 0)
-    return tally(facts, "latency", timed.select("rid", "agent", item=_bucket(pl.col("value"))), once=True)
+    return Steps("latency", timed.select("rid", "agent", item=_bucket(pl.col("value"))), once=True)
 
 
-def _tokens(facts: Facts) -> list[pl.DataFrame]:
-    calls = scoped(facts.llm)
-    found = [tally(facts, "llm", calls.select("rid", "agent", "errors", "at", item=pl.lit("calls")))]
-    for name in ("input_tokens", "output_tokens"):
-        spent = calls.filter(pl.col(name).is_not_null()).group_by("rid", "agent").agg(value=pl.col(name).sum())
-        found.append(tally(facts, name, spent.select("rid", "agent", item=_bucket(pl.col("value"))), once=True))
-        found.append(tally(facts, "sum", spent.select("rid", "agent", item=pl.lit(name), executed="value"), once=True))
+def _tokens(facts: Facts) -> list[Steps]:
+    kinds = ("input_tokens", "output_tokens")
+    spent = [*(pl.col(name).sum() for name in kinds), *(pl.col(name).count().alias(f"{name}_told") for name in kinds)]
+    whole = facts.llm.group_by("rid").agg(spent).with_columns(agent=pl.lit(None, pl.String))
+    mine = facts.llm.filter(pl.col("agent").is_not_null()).group_by("rid", "agent").agg(spent)
+    both = pl.concat([whole, mine.select(whole.columns)])
+    found = []
+    for name in kinds:
+        told = both.filter(pl.col(f"{name}_told") > 0)
+        found.append(Steps(name, told.select("rid", "agent", item=_bucket(pl.col(name))), once=True))
+        found.append(Steps("sum", told.select("rid", "agent", item=pl.lit(name), executed=name), once=True))
     return found
 
 
-def _quality(facts: Facts) -> pl.DataFrame:
+def _incomplete(facts: Facts) -> Steps:
+    reasons = facts.runs.select("rid", item="incomplete").explode("item").filter(pl.col("item").is_not_null()).unique()
+    item = pl.lit("incomplete:") + pl.col("item")
+    return Steps("quality", reasons.select("rid", agent=pl.lit(None, pl.String), item=item))
+
+
+def _quality(facts: Facts) -> Steps:
     nobody = pl.lit(None, pl.String)
     runs = facts.runs
     counts = [runs.select("rid", agent=nobody, item=pl.lit(c), executed=pl.col(c).cast(pl.Int64)) for c in _QUALITY]
-    reasons = runs.select("rid", item="incomplete").explode("item").filter(pl.col("item").is_not_null()).unique()
-    counts.append(
-        reasons.select("rid", agent=nobody, item=pl.lit("incomplete:") + pl.col("item"), executed=pl.lit(1, pl.Int64))
-    )
     strange = runs.select("rid", "unexplained").filter(pl.col("unexplained").list.len() > 0).explode("unexplained")
     strange = strange.unnest("unexplained")
     counts.append(
@@ -150,8 +167,7 @@ def _quality(facts: Facts) -> pl.DataFrame:
             executed=pl.col("spans").cast(pl.Int64),
         )
     )
-    found = pl.concat(counts).filter(pl.col("executed") > 0)
-    return tally(facts, "quality", found)
+    return Steps("quality", pl.concat(counts).filter(pl.col("executed") > 0))
 
 
 def _bucket(value: pl.Expr) -> pl.Expr:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 from otelcov.coverage.dimension import Dimension, View, ratio
-from otelcov.coverage.facts import Facts, scoped, tally
+from otelcov.coverage.facts import Facts, scoped
+from otelcov.coverage.tally import Steps
 
 
-def observe(facts: Facts) -> pl.DataFrame:
+def observe(facts: Facts) -> list[Steps]:
     """Rows `model`: model calls by canonical name, failed ones as errors."""
-    return tally(facts, "model", scoped(facts.llm.filter(pl.col("item").is_not_null())))
+    return [Steps("model", scoped(facts.llm.filter(pl.col("item").is_not_null())))]
 
 
 def measure(view: View) -> Dimension:

@@ -17,7 +17,8 @@ import polars as pl
 
 from otelcov.coverage import boundaries, brief, edges, metrics, models, paths, states, tools
 from otelcov.coverage.brief import Brief
-from otelcov.coverage.facts import KEY, SUMS, digest, flatten
+from otelcov.coverage.facts import KEY, SUMS, Facts, digest, flatten, scoped
+from otelcov.coverage.tally import Steps, count, each, tally, times, total
 from otelcov.ground.config import Config
 
 ROWS = pl.Schema(
@@ -38,7 +39,7 @@ ITEMS = pl.Schema({"item": pl.Binary, "text": pl.String})
 _ID = [*KEY, "dimension", "agent", "item"]
 _HOW = {"first_seen": pl.Expr.min, "last_seen": pl.Expr.max, "example_trace": pl.Expr.min}
 
-# One observer per dimension: flat facts -> rows.
+# One observer per dimension: flat facts -> steps. Runs that are alike share these; those of _EACH are a run's own.
 OBSERVERS = (
     tools.observe,
     paths.observe,
@@ -48,6 +49,17 @@ OBSERVERS = (
     edges.observe,
     metrics.observe,
 )
+_EACH = metrics.observe_each
+# What runs are alike in, beside whom they served and when.
+_ALIKE = (
+    *("settled", "status", "sampled", "agents", "known_tools", "known_tools_source", "path", "states"),
+    *("boundaries", "boundaries_unknown", "incomplete"),
+)
+_LISTS = {
+    "tool_calls": ("name", "agent", "status"),
+    "llm_calls": ("agent", "request_model", "response_model", "status"),
+    "delegations": ("from", "to", "tool", "status"),
+}
 
 
 @dataclass(frozen=True)
@@ -97,19 +109,79 @@ def partial(
     """What these runs add. With `agents`, only the steps of those agents count, in every run."""
     if runs.is_empty():
         return EMPTY
-    facts = flatten(runs, config, agents, cluster=cluster)
-    rows = pl.concat([observe(facts) for observe in OBSERVERS])
-    items = _hashed(rows["item"].unique())
-    rows = rows.join(facts.keys, on="key", how="left").join(items, left_on="item", right_on="text", how="left")
-    rows = rows.drop("item", "key").rename({"item_right": "item"})
-    return Observations(_typed(rows), items)
+    shape, few = _alike(runs)
+    few_facts = flatten(few, config, agents)
+    facts = flatten(runs, config, agents, cluster=cluster, models=few_facts.runs["model"].gather(shape))
+    if cluster or _timeless(facts):
+        parts = [(count(facts, _every(facts)), each(facts))]
+    else:
+        counted = count(few_facts, [steps for observe in OBSERVERS for steps in observe(few_facts)])
+        parts = [(counted.timeless(), _weights(facts, shape)), (count(facts, _EACH(facts)), each(facts))]
+    items = _hashed(pl.concat([counted.names["item"] for counted, _ in parts]).unique())
+    rows = pl.concat([total(counted.hashed(items), weights, facts.traces) for counted, weights in parts])
+    if len(parts) > 1:
+        rows = _timed(rows, facts, items)
+    return Observations(_typed(pl.concat([rows, facts.keys[rows["key"]].drop("key")], how="horizontal")), items)
 
 
 def per_run(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> pl.DataFrame:
     """The same rows for each run alone, with the text of its items: run_id, dimension, agent, item and sums."""
     facts = flatten(runs, config, agents, key=("run_id",))
-    rows = pl.concat([observe(facts) for observe in OBSERVERS])
+    rows = tally(facts, _every(facts))
     return rows.join(facts.keys, on="key", how="left").drop("key")
+
+
+def _every(facts: Facts) -> list[Steps]:
+    return [steps for observe in (*OBSERVERS, _EACH) for steps in observe(facts)]
+
+
+def _timeless(facts: Facts) -> bool:
+    """Whether a call has no time of its own; then its run's counts, and that is told for each run alone."""
+    return any(calls["at"].has_nulls() for calls in (facts.calls, facts.open_calls, facts.llm))
+
+
+def _alike(runs: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    """One run of all that are alike, and by which of these each run is told."""
+    calls = [
+        pl.col(name).list.eval(pl.struct(pl.element().struct.field(field) for field in fields)).alias(name)
+        for name, fields in _LISTS.items()
+    ]
+    shapes = runs.with_row_index("run").select("run", *_ALIKE, *calls)
+    groups = shapes.group_by(*_ALIKE, *_LISTS, maintain_order=True).agg("run").select("run").with_row_index("shape")
+    return groups.explode("run").sort("run")["shape"], runs[groups["run"].list.first()]
+
+
+def _weights(facts: Facts, shape: pl.Series) -> pl.DataFrame:
+    """How many runs of a key are alike, as `total` asks for it."""
+    runs = facts.runs.select("key", "mass", "start", "trace_rank", rid=shape)
+    return runs.group_by("rid", "key").agg(
+        pl.len().cast(pl.Int64).alias("n"),
+        pl.col("mass").sum(),
+        pl.col("start").min(),
+        pl.col("start").max().alias("end"),
+        pl.col("trace_rank").min().alias("trace"),
+    )
+
+
+def _timed(rows: pl.DataFrame, facts: Facts, items: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the times of those steps that have their own."""
+    calls, asked = times(facts, facts.calls), times(facts, facts.llm)
+    named = asked.filter(pl.col("item").is_not_null())
+    steps = {
+        "tool": scoped(calls),
+        "edge": calls,
+        "edge_open": times(facts, facts.open_calls),
+        "model": scoped(named),
+        "llm": scoped(asked).with_columns(item=pl.lit("calls")),
+    }
+    told = ["key", "dimension", "agent", "item"]
+    frame = pl.concat([some.with_columns(dimension=pl.lit(name)) for name, some in steps.items()])
+    frame = frame.group_by(told).agg(pl.col("first").min(), pl.col("last").max())
+    frame = frame.join(items, left_on="item", right_on="text").drop("item").rename({"item_right": "item"})
+    own = pl.col("dimension").is_in(list(steps))
+    timed = rows.filter(own).join(frame, on=told, how="left", nulls_equal=True)
+    timed = timed.with_columns(first_seen="first", last_seen="last").select(rows.columns)
+    return pl.concat([rows.filter(~own), timed])
 
 
 def merge(*parts: Observations) -> Observations:

@@ -13,25 +13,24 @@ import polars as pl
 
 from otelcov.coverage import estimators
 from otelcov.coverage.dimension import Dimension, View, no_views
-from otelcov.coverage.facts import Facts, tally
+from otelcov.coverage.facts import Facts
+from otelcov.coverage.tally import Steps
 
 THEN = " > "
 TOGETHER = " & "
 NO_SAMPLE = "a suite is no random sample: import production traffic or declare paths"
 
 
-def observe(facts: Facts) -> pl.DataFrame:
+def observe(facts: Facts) -> list[Steps]:
     """Rows `path`, `sequence` and `bigram`."""
     runs = facts.settled()
     able = runs.filter(pl.col("tool_calls").is_not_null()).select("rid")
     sequences = _sequences(facts, able)
-    return pl.concat(
-        [
-            tally(facts, "path", _paths(facts, runs.filter(pl.col("path").is_not_null())), once=True),
-            tally(facts, "sequence", sequences.select("rid", "agent", item=pl.col("names").list.join(THEN)), once=True),
-            tally(facts, "bigram", _bigrams(sequences)),
-        ]
-    )
+    return [
+        Steps("path", _paths(facts, runs.filter(pl.col("path").is_not_null())), once=True),
+        Steps("sequence", sequences.select("rid", "agent", item=pl.col("names").list.join(THEN)), once=True),
+        Steps("bigram", _bigrams(sequences)),
+    ]
 
 
 def measure(view: View) -> Dimension:
@@ -212,7 +211,7 @@ def _rejoined(steps: pl.DataFrame) -> pl.DataFrame:
 
 def _sequences(facts: Facts, able: pl.DataFrame) -> pl.DataFrame:
     """rid, agent (scope), names: the executed tools of each run, and of each agent in it."""
-    done = facts.calls.filter(pl.col("executed") > 0).join(able, on="rid", how="semi").sort("rid", "pos")
+    done = facts.calls.filter(pl.col("executed") > 0).join(able, on="rid", how="semi").sort("pos")
     whole = done.group_by("rid", maintain_order=True).agg(names=pl.col("item"))
     # A run that called no tool has the empty sequence.
     whole = able.join(whole, on="rid", how="left", maintain_order="left").with_columns(

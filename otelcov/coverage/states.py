@@ -13,12 +13,13 @@ import polars as pl
 
 from otelcov.coverage import estimators
 from otelcov.coverage.dimension import Dimension, View, frequent, no_views
-from otelcov.coverage.facts import Facts, tally
+from otelcov.coverage.facts import Facts
+from otelcov.coverage.tally import Steps
 
 APART = "\n"  # between the states of one set
 
 
-def observe(facts: Facts) -> pl.DataFrame:
+def observe(facts: Facts) -> list[Steps]:
     """Rows `state` (runs that were in it) and `state_set` (runs with exactly these states)."""
     runs = facts.settled().filter(pl.col("states").is_not_null())
     visits = runs.select("rid", item="states").explode("item").filter(pl.col("item").is_not_null())
@@ -29,9 +30,7 @@ def observe(facts: Facts) -> pl.DataFrame:
     sets = alone.sort("item").group_by("rid", "agent", maintain_order=True).agg(item=pl.col("item").str.join(APART))
     none = runs.select("rid").join(visits, on="rid", how="anti")
     empty = none.select("rid", agent=pl.lit(None, pl.String), item=pl.lit(""))
-    return pl.concat(
-        [tally(facts, "state", alone, once=True), tally(facts, "state_set", pl.concat([sets, empty]), once=True)]
-    )
+    return [Steps("state", alone, once=True), Steps("state_set", pl.concat([sets, empty]), once=True)]
 
 
 def measure(view: View) -> Dimension:

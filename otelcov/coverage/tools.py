@@ -8,11 +8,12 @@ from __future__ import annotations
 import polars as pl
 
 from otelcov.coverage.dimension import Dimension, View, ratio
-from otelcov.coverage.facts import Facts, scoped, tally
+from otelcov.coverage.facts import Facts, scoped
 from otelcov.coverage.graph import declared_tools
+from otelcov.coverage.tally import Steps
 
 
-def observe(facts: Facts) -> pl.DataFrame:
+def observe(facts: Facts) -> list[Steps]:
     """Rows `tool` (calls by name) and `offered` (tools whose definition a run showed to its model)."""
     offered = facts.settled().filter(pl.col("known_tools_source") == "offered")
     offers = offered.select("rid", "agents", item="known_tools").explode("item").filter(pl.col("item").is_not_null())
@@ -22,7 +23,7 @@ def observe(facts: Facts) -> pl.DataFrame:
     offers = pl.concat(
         [f.select("rid", "agent", "item") for f in (whole.with_columns(agent=pl.lit(None, pl.String)), alone)]
     )
-    return pl.concat([tally(facts, "tool", scoped(facts.calls)), tally(facts, "offered", offers)])
+    return [Steps("tool", scoped(facts.calls)), Steps("offered", offers)]
 
 
 def measure(view: View) -> Dimension:

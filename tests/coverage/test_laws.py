@@ -114,6 +114,26 @@ def test_any_order_and_any_partition_give_the_same_sums_and_the_same_bytes(
 
 
 @quick
+@given(some_runs(4), st.integers(0, 9))
+def test_runs_that_are_alike_count_as_each_of_them_alone_does(runs: list[dict[str, Any]], later: int) -> None:
+    copies = [_moved(row, n, n * later * 3600) for row in runs for n in range(4)]
+    assert same(observed(copies), merge(*(observed([row]) for row in copies)))
+
+
+def _moved(row: dict[str, Any], number: int, seconds: int) -> dict[str, Any]:
+    """The same run with another id, later, for another service."""
+
+    def later(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: v + seconds * 10**9 if k.endswith("_unix_nano") and v else later(v) for k, v in value.items()}
+        return [later(v) for v in value] if isinstance(value, list) else value
+
+    trace = f"{number}{row['run_id'][1:]}"
+    moved: dict[str, Any] = later(row) | {"run_id": trace, "trace_ids": [trace], "service": f"s{number // 2}"}
+    return moved
+
+
+@quick
 @given(some_runs(), some_run(999))
 def test_more_evidence_never_lowers_coverage_of_a_declared_universe(
     runs: list[dict[str, Any]], more: dict[str, Any]
