@@ -6,8 +6,7 @@ read straight into columns; any other form is left to the general way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import msgspec
 
@@ -26,70 +25,63 @@ class Answers:
     """Of each model span: is it plain, what it said, why it ended. Of each request, in order: the model span's number,
     the call id, the tool, and its arguments as canonical JSON (None: the request carries none)."""
 
-    plain: list[bool] = field(default_factory=list)
-    text: list[str | None] = field(default_factory=list)
-    finish: list[str | None] = field(default_factory=list)
-    asked_by: list[int] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    arguments: list[str | None] = field(default_factory=list)
+    plain: list[bool]
+    text: list[str | None]
+    finish: list[str | None]
+    asked_by: list[int]
+    ids: list[str]
+    names: list[str]
+    arguments: list[str | None]
 
 
 def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
     """The answers of model spans, from their output messages and finish reasons (one each per span)."""
-    out = Answers()
+    count = len(outputs)
+    plain, texts, ends = [False] * count, list[str | None]([None]) * count, list[str | None]([None]) * count
+    asked_by, ids, names = list[int](), list[str](), list[str]()
+    objects: list[m.Value] = []  # the arguments of the requests
     reasons = {raw: finish_reason(raw) for raw in set(finishes)}
-    objects: list[m.Value] = []  # the arguments of the requests that carry some
-    ends: dict[str | None, bool] = {None: True}
+    usual: dict[str | None, bool] = {None: True}
     for number, (raw, finish) in enumerate(zip(outputs, finishes, strict=True)):
-        found = _message(raw)
-        text, plain, asked = None, found is not None, 0
-        reason = reasons[finish]
-        if found is not None:
-            reason = reason or found.finish_reason
-            for part in found.parts:
-                kind = part.type
-                if kind == "tool_call" and part.name:
-                    told = part.arguments
-                    if type(told) is not dict or not _WRAPPING.isdisjoint(told):
-                        told, rest = m.arguments(told)
-                        plain = plain and rest is None
-                    objects.append(told)
-                    out.asked_by.append(number)
-                    out.ids.append(part.id or "")
-                    out.names.append(part.name)
-                    asked += 1
-                elif kind == "text" and part.content is not None:
-                    text = part.content if not text else f"{text}\n{part.content}"
-                elif kind != "reasoning" and kind != "thinking":
-                    plain = False
-        if reason not in ends:
-            ends[reason] = not FINISH.get(str(reason).lower().rsplit(".", 1)[-1])
-        if text is not None and (_REPR[0] in text or _REPR[1] in text):
-            plain = False
-        if not asked and (text is None or "Action" in text or asks(reason)):
-            plain = False
-        out.plain.append(plain and ends[reason])
-        out.text.append(text)
-        out.finish.append(reason)
-    out.arguments = [None if text == "null" else text for text in json_texts(objects)]
-    return out
+        if raw is None or not raw.startswith('[{"'):
+            continue
+        try:
+            (found,) = m.semconv(raw)
+        except m.UNREADABLE:
+            continue
+        text, regular, before = None, found.role == "assistant", len(ids)
+        for part in found.parts:
+            kind = part.type
+            if kind == "tool_call" and part.name:
+                told = part.arguments
+                if type(told) is not dict or not _WRAPPING.isdisjoint(told):
+                    told, rest = m.arguments(told)
+                    regular = regular and rest is None
+                objects.append(told)
+                asked_by.append(number)
+                ids.append(part.id or "")
+                names.append(part.name)
+            elif kind == "text" and part.content is not None:
+                text = part.content if not text else f"{text}\n{part.content}"
+            elif kind != "reasoning" and kind != "thinking":
+                regular = False
+        ends[number] = reason = reasons[finish] or found.finish_reason
+        if reason not in usual:
+            usual[reason] = not FINISH.get(str(reason).lower().rsplit(".", 1)[-1])
+        if text is not None:
+            texts[number] = text
+            if _REPR[0] in text or _REPR[1] in text:
+                regular = False
+        if before == len(ids) and (text is None or "Action" in text or asks(reason)):
+            regular = False
+        plain[number] = regular and usual[reason]
+    arguments = [None if text == "null" else text for text in json_texts(objects)]
+    return Answers(plain, texts, ends, asked_by, ids, names, arguments)
 
 
 def json_texts(values: list[m.Value]) -> list[str]:
     """The canonical JSON of each value."""
     return _encode(values).decode().split("\n")[:-1]  # no line break stands in JSON unescaped
-
-
-def _message(raw: str | None) -> Any:
-    """The one assistant message of an answer, or None."""
-    if raw is None or not raw.startswith('[{"'):
-        return None
-    try:
-        (found,) = m.semconv(raw)
-    except m.UNREADABLE:
-        return None
-    return found if m.ROLES.get(found.role, found.role) == "assistant" else None
 
 
 __all__ = ["Answers", "json_texts", "read"]

@@ -18,7 +18,8 @@ from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs.joining import Joints
-from otelcov.runs.shortcut import AGENT_, LLM_, NONE_, TOOL_, Sketch, rows
+from otelcov.runs.shortcut import rows
+from otelcov.runs.sketch import AGENT_, LLM_, NONE_, TOOL_, Sketch
 from otelcov.runs.spans import Side
 from otelcov.runs.tree import USUAL_LIMITS
 

@@ -1,0 +1,202 @@
+"""Regular traces as tables side by side: model answers, and the tool calls that they asked for.
+
+Only JSON is looked at value by value. A trace that turns out not to be as regular as its columns looked is marked in
+`Sketch.bad` and left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from otelcov.runs import answers, columns
+from otelcov.runs import messages as m
+from otelcov.runs.delegations import BY_ARGUMENT, TO
+from otelcov.runs.joining import Joints, called_by_name
+from otelcov.runs.spans import Side
+from otelcov.runs.texts import ANSWERS
+from otelcov.runs.tree import placeholder
+
+NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Sketch:
+    """A sorted span table and what its columns alone tell. Positions are rows of that table."""
+
+    frame: pl.DataFrame
+    side: Side
+    trace: Ints  # of each span, the number of its trace
+    kind: npt.NDArray[Any]
+    above: Ints  # the nearest ancestor that is a step, -1 for none
+    failed: Bools
+    root: Ints  # of each trace
+    first: Ints  # of each trace, its first span
+    bad: Bools  # of each trace
+
+    def spoil(self, mask: Bools, traces: Ints) -> None:
+        self.bad[traces[mask]] = True
+
+    def taken(self, column: str, at: Ints) -> pl.Series:
+        return self.frame[column].gather(at)
+
+
+@dataclass(slots=True)
+class Models:
+    """The model calls of the traces that are left, in order."""
+
+    at: Ints
+    trace: Ints
+    turn: Ints  # its place in its run
+    said: answers.Answers
+
+
+@dataclass(slots=True)
+class Calls:
+    """What the model calls asked for, in order: each is one tool span, which may be the call of an agent."""
+
+    at: Ints
+    model: Ints  # its number in `Models`
+    trace: Ints
+    child: Ints  # the agent span that the tool span holds, -1 for none
+    name: pl.Series
+    agent: pl.Series
+    target: pl.Series  # the agent called, null for none
+    arguments: list[str | None]
+
+
+def check_agents(sketch: Sketch, where: Joints) -> None:
+    agent = sketch.frame["agent"]
+    dubious = [name for name in agent.unique().to_list() if name is not None and placeholder(name)]
+    sketch.spoil((sketch.kind == AGENT_) & agent.is_in(dubious).fill_null(False).to_numpy(), sketch.trace)
+    if where.hosted:
+        names = sketch.taken("agent", sketch.root)
+        hosted = [name for name in names.unique().to_list() if called_by_name(name, where)]
+        sketch.bad |= names.is_in(hosted).fill_null(False).to_numpy()
+    tools = np.flatnonzero(sketch.kind == TOOL_)
+    wrapped = sketch.taken("result", tools).str.contains("tool_call_id", literal=True).fill_null(False)
+    sketch.spoil(wrapped.to_numpy(), sketch.trace[tools])
+
+
+def models_of(sketch: Sketch) -> Models:
+    at = np.flatnonzero((sketch.kind == LLM_) & ~sketch.bad[sketch.trace])
+    said = answers.read(
+        sketch.taken("output_messages", at).to_list(),
+        sketch.taken("finish", at).to_list(),
+    )
+    trace = sketch.trace[at]
+    asked = sketch.side.texts["input_messages"].gather(sketch.frame["row"].gather(at))
+    sketch.spoil(~np.array(said.plain, dtype=bool), trace)
+    sketch.spoil(~asked.str.starts_with('[{"').fill_null(False).to_numpy(), trace)
+    start = sketch.taken("start", at).to_numpy()
+    again = np.zeros(len(at), dtype=bool)
+    again[1:] = (start[1:] == start[:-1]) & (trace[1:] == trace[:-1])  # their order is not in the times alone
+    sketch.spoil(again, trace)
+    return Models(at, trace, columns.places(trace), said)
+
+
+def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str]]:
+    """What each trace was asked and what it answered; bad where that is not plain."""
+    traces = len(sketch.bad)
+    spoken, told = [""] * traces, [""] * traces
+    last = np.zeros(traces, dtype=np.int64)
+    last[models.trace] = np.arange(len(models.at))
+    good = np.flatnonzero(~sketch.bad)
+    inputs = sketch.taken("input", sketch.root[good]).to_list()
+    outputs = sketch.taken("output", sketch.root[good]).to_list()
+    for t, asked, answer, number in zip(good.tolist(), inputs, outputs, last[good].tolist(), strict=True):
+        question, reply = _spoken(asked), _said(answer, models.said.text[number])
+        if question is None or reply is None:
+            sketch.bad[t] = True
+        else:
+            spoken[t], told[t] = question, reply
+    return spoken, told
+
+
+def _spoken(raw: str | None) -> str | None:
+    """The newest user message, where the root's input is plainly a list of messages."""
+    plain = _single(raw)
+    if plain is not None and plain[0] == "user":
+        return m.own_words(plain[1])
+    for message in reversed((m.semconv_messages(raw) if raw else None) or ()):
+        if message.role == "user" and not message.results and message.text is not None:
+            return m.own_words(message.text)
+    return None
+
+
+def _said(raw: str | None, text: str | None) -> str | None:
+    """The root's answer, else the last model's."""
+    if not raw:
+        return m.final_answer(text)
+    plain = _single(raw)
+    if plain is not None and plain[0] in ("assistant", "user") and "Call(" not in plain[1]:
+        return m.final_answer(plain[1])
+    found = m.semconv_messages(raw)
+    if found is None or len(found) != 1 or found[0].role not in ("assistant", "user"):
+        return None
+    return None if found[0].text is None else m.final_answer(found[0].text)
+
+
+def _single(raw: str | None) -> tuple[str, str] | None:
+    """Role and text of the one message of one text part, the usual case; None for any other."""
+    if not raw or not raw.startswith('[{"'):
+        return None
+    try:
+        found = m.semconv(raw)
+    except m.UNREADABLE:
+        return None
+    if len(found) != 1 or len(found[0].parts) != 1:
+        return None
+    part = found[0].parts[0]
+    return (found[0].role, part.content) if part.type == "text" and part.content is not None else None
+
+
+def calls_of(sketch: Sketch, models: Models) -> Calls:
+    """Each request with the one tool span that bears its id; bad where the two do not tell the same."""
+    frame, said = sketch.frame, models.said
+    spans = np.flatnonzero((sketch.kind == TOOL_) & ~sketch.bad[sketch.trace])
+    tools = pl.DataFrame({"trace": sketch.trace[spans], "id": sketch.taken("call_id", spans), "at": spans})
+    sketch.spoil(tools.select(pl.struct("trace", "id").is_duplicated()).to_series().to_numpy(), sketch.trace[spans])
+    by = np.array(said.asked_by, dtype=np.int64)
+    trace = models.trace[by]
+    asked = pl.DataFrame({"trace": trace, "id": pl.Series(said.ids, dtype=pl.String), "name": said.names})
+    found = asked.join(tools.unique(["trace", "id"]), on=["trace", "id"], how="left", maintain_order="left")["at"]
+    sketch.spoil(found.is_null().to_numpy(), trace)
+    at = found.fill_null(0).to_numpy()
+    owner = frame["agent"].gather(sketch.above[models.at[by]])
+    name = frame["tool"].gather(at)
+    sketch.spoil(asked["name"].ne_missing(name).to_numpy(), trace)
+    sketch.spoil(owner.ne_missing(frame["agent"].gather(sketch.above[at])).to_numpy(), trace)
+    requests, executed = (np.bincount(some, minlength=len(sketch.bad)) for some in (trace, sketch.trace[spans]))
+    sketch.bad |= requests != executed
+    sketch.spoil(pl.Series(at).is_duplicated().to_numpy() & ~sketch.bad[trace], trace)
+    ended = np.zeros(len(sketch.bad), dtype=np.int64)
+    ended[models.trace] = models.turn
+    sketch.spoil(models.turn[by] == ended[trace], trace)  # asked for, and no answer after it
+    child = np.full(frame.height, -1, dtype=np.int64)
+    inner = np.flatnonzero((sketch.kind == AGENT_) & (sketch.above >= 0))
+    child[sketch.above[inner]] = inner
+    child = child[at]
+    target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
+    sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
+    sketch.spoil((child >= 0) & sketch.failed[at], trace)
+    special = [n for n in set(said.names) if n in ANSWERS or TO.match(n) or n.lower().replace("_", "") in BY_ARGUMENT]
+    if special:
+        sketch.spoil((child < 0) & name.is_in(special).fill_null(True).to_numpy(), trace)
+    kept = np.flatnonzero(~sketch.bad[trace])
+    return Calls(
+        at[kept],
+        by[kept],
+        trace[kept],
+        child[kept],
+        name.gather(kept),
+        owner.gather(kept),
+        target.gather(kept),
+        [said.arguments[i] for i in kept.tolist()],
+    )
