@@ -14,7 +14,7 @@ from pathlib import Path
 
 _FEW = 20_000  # spans that came while the last were counted; so few wait for the next start
 _MOST = 3_000_000  # more would take memory from the collector, and wait for a report
-_PAUSE_S = 2.0
+_PAUSE_S = 1.0
 _LONG_S = 600.0  # then a process without this one's memory goes on
 _NICE = "_OTELCOV_NICE"  # set where the process is already: it lasts from one to the next
 

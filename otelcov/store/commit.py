@@ -35,7 +35,7 @@ NEW = "new-"  # how the files begin that no upkeep has rewritten
 _TRIES = 8
 _GROUP_ROWS = 32_768
 # Columns whose values hardly ever repeat: looking each up in a dictionary first would cost a sixth of the writing.
-_UNIQUE = (
+UNIQUE = (
     "span_id",
     "start_time_unix_nano",
     "end_time_unix_nano",
@@ -186,6 +186,7 @@ class _File:
         self.path = f"day={day}/hour={hour}/{NEW}{uuid.uuid4().hex}.parquet"
         self.table = table
         self.rows = 0
+        self.times: list[tuple[int, int]] = []  # least and greatest of the rows' first time column, as it is stored
         self.waiting: list[pa.Table] = []
         self.waiting_rows = 0
         self.local = table.local and table.local / self.path
@@ -211,8 +212,15 @@ class _File:
             size = self.local.stat().st_size
         else:
             size = self._send()
-        stats = json.dumps({"numRecords": self.rows})
-        return AddAction(self.path, size, self.partition, time.time_ns() // 1_000_000, True, stats)
+        return AddAction(self.path, size, self.partition, time.time_ns() // 1_000_000, True, json.dumps(self._stats()))
+
+    def _stats(self) -> dict[str, Any]:
+        """What lets readers skip the file: when its rows began, unless some of them do not say."""
+        least, greatest = min(low for low, _ in self.times), max(high for _, high in self.times)
+        if least <= 0:
+            return {"numRecords": self.rows}
+        name = partitions.TIMES[self.table.name][0]
+        return {"numRecords": self.rows, "minValues": {name: least}, "maxValues": {name: greatest}}
 
     def _write_group(self) -> None:
         import pyarrow as pa
@@ -223,11 +231,13 @@ class _File:
         rows = pa.concat_tables(self.waiting).unify_dictionaries()
         if self.writer is None:
             times = list(partitions.TIMES[self.table.name])
-            repeating = [leaf for leaf in _leaves(rows.schema) if leaf not in _UNIQUE]
+            repeating = [leaf for leaf in _leaves(rows.schema) if leaf not in UNIQUE]
             self.writer = pq.ParquetWriter(
                 self.sink, rows.schema, write_statistics=times, use_dictionary=repeating, **_WRITE
             )
         self.writer.write_table(rows)
+        first = rows.column(partitions.TIMES[self.table.name][0]).to_numpy()
+        self.times.append((int(first.min()), int(first.max())))
         self.rows += rows.num_rows
         self.waiting, self.waiting_rows = [], 0
 

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 OUTSIDE = scan._OUTSIDE
 _COLUMNS = {name: pl.Schema({**schema, **duplicates.COPIES}) for name, schema in (("spans", SPANS), ("logs", LOGS))}
-FILES = pl.Schema({"path": pl.String, "rows": pl.Int64, "bytes": pl.Int64, "hour": pl.Int64})
+FILES = pl.Schema(
+    {
+        "path": pl.String,
+        "rows": pl.Int64,
+        "bytes": pl.Int64,
+        "hour": pl.Int64,
+        "first_ns": pl.Int64,  # when its first and its last row start; null: not known, or 0 is among them
+        "last_ns": pl.Int64,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Look:
 
     @cached_property
     def spans(self) -> pl.DataFrame:
-        """FILES: path (relative to the table), rows, bytes, hour since the epoch (-1: out of range)."""
+        """FILES: path (relative to the table), rows, bytes, hour since the epoch (-1: out of range), and its times."""
         return _files(self.tables.spans)
 
     @cached_property
@@ -91,9 +100,9 @@ def between(files: pl.DataFrame, first_ns: int | None, last_ns: int | None) -> l
     """The files that may hold rows of this stretch of time; those out of range are always among them."""
     near = pl.lit(True)
     if first_ns is not None:
-        near = near & (pl.col("hour") >= first_ns // HOUR_NS)
+        near = near & (pl.col("hour") >= first_ns // HOUR_NS) & (pl.col("last_ns") >= first_ns).fill_null(True)
     if last_ns is not None:
-        near = near & (pl.col("hour") <= last_ns // HOUR_NS)
+        near = near & (pl.col("hour") <= last_ns // HOUR_NS) & (pl.col("first_ns") <= last_ns).fill_null(True)
     return files.filter(near | (pl.col("hour") < 0))["path"].to_list()
 
 
@@ -101,7 +110,8 @@ def _files(table: Table) -> pl.DataFrame:
     listed = table.files()
     hours = [partitions.number(day, hour) for day, hour in listed.select("day", "hour").iter_rows()]
     return (
-        listed.select("path", rows="num_records", bytes="size_bytes")
+        listed.select("path", "first_ns", "last_ns", rows="num_records", bytes="size_bytes")
         .with_columns(hour=pl.Series(hours, dtype=pl.Int64))
+        .select(FILES.names())
         .cast(FILES)
     )

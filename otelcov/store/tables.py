@@ -34,6 +34,7 @@ OUT_OF_RANGE = "out-of-range"
 PARTITION = ["day", "hour"]
 
 _FORMAT_KEY = "otelcov.format"
+_ENDS = (("min", "first_ns"), ("max", "last_ns"))
 _SETTINGS = {
     _FORMAT_KEY: str(FORMAT),
     "delta.checkpointInterval": "50",
@@ -80,10 +81,14 @@ class Table:
         return [json.loads(line) for line in text.splitlines() if line]
 
     def files(self) -> pl.DataFrame:
-        """Every file of this version: path (relative), day, hour, num_records, size_bytes."""
+        """Every file of this version: path (relative), day, hour, num_records, size_bytes, and `first_ns`, `last_ns`:
+        when its first and its last row start; null where that is not known."""
         actions: Any = self.delta.get_add_actions(flatten=True)
         listed = pl.DataFrame(actions)
+        name = "start_time_unix_nano" if self.name == "spans" else "time_unix_nano"
+        known = all(f"{end}.{name}" in listed.columns for end in ("min", "max"))
         return listed.select(
+            *((pl.col(f"{a}.{name}") if known else pl.lit(None)).cast(pl.Int64).alias(b) for a, b in _ENDS),
             "path",
             "size_bytes",
             "num_records",

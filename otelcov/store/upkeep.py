@@ -18,7 +18,7 @@ import polars as pl
 
 from otelcov.ground.errors import StoreError
 from otelcov.store import duplicates, partitions, remote, scan
-from otelcov.store.commit import NEW, Committer
+from otelcov.store.commit import NEW, UNIQUE, Committer
 from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, PARTITION, Table, arrow_schema, decoded, open_, stored, stored_schema
 
@@ -56,7 +56,7 @@ def tidy(store: str | Path, now_ns: int, may: May = lambda table, files: True) -
 
 def rewrite(store: str | Path, name: str, day: str, hour: str, may: May = lambda table, files: True) -> bool:
     """One partition sorted, each row once; False if it was touched meanwhile, or may not be, and stays as it is."""
-    from deltalake import WriterProperties, write_deltalake
+    from deltalake import ColumnProperties, WriterProperties, write_deltalake
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     table: Table = getattr(open_(store), name)
@@ -76,7 +76,12 @@ def rewrite(store: str | Path, name: str, day: str, hour: str, may: May = lambda
             predicate=f"day = '{day}' AND hour = '{hour}'",
             partition_by=PARTITION,
             target_file_size=256 << 20,
-            writer_properties=WriterProperties(compression="ZSTD", compression_level=3, max_row_group_size=65_536),
+            writer_properties=WriterProperties(
+                compression="ZSTD",
+                compression_level=3,
+                max_row_group_size=65_536,
+                column_properties=dict.fromkeys(UNIQUE, ColumnProperties(dictionary_enabled=False)),
+            ),
         )
     except CommitFailedError:
         return False

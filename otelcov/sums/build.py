@@ -32,6 +32,10 @@ from otelcov.sums.meaning import everything, folder
 from otelcov.sums.opened import opened
 
 SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are put together
+LARGE = 10 * slices.PART  # spans of a batch, about at most: a late span costs to sum so many again
+MANY = 32  # batches of an hour; where more are, larger ones are put together, too
+_BACK_NS = 300 * 10**9
+_AT_ONCE = 3  # groups of a count, that none takes long
 HELD = 50_000  # spans of traces that are left, kept beside the list: to find so few in the tables costs more
 TOLD = 5_000  # spans of traces that are left, whose runs are kept too: a quiet store's report needs no reconstruction
 
@@ -143,7 +147,7 @@ def _build(
         done += (counted.batch.spans if counted.batch else 0) + int(counted.left["spans"].sum())
         progress(done, total)
     old = [b if b.id not in dirty else _without(kept, b, dirty[b.id], config) for b in kept.batches]
-    batches = _gathered(kept, [*(b for b in old if b is not None), *batches], config, now_ns)
+    batches, gathered = _gathered(kept, [*(b for b in old if b is not None), *batches], config, now_ns)
     name = f"left-{uuid.uuid4().hex}"
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
     files.write_left(there / name, pl.concat(left), spans, logs)
@@ -160,7 +164,7 @@ def _build(
         left=name,
         told_ns=now_ns if told else None,
     )
-    files.save(replace(kept, hours=_hours(kept, now_ns)))
+    files.save(replace(kept, hours=_hours(kept, now_ns, gathered)))
 
 
 def _of_open(every: Look, new: pl.DataFrame, known: pl.DataFrame, fresh: pl.DataFrame, each: Mapper) -> slices.Survey:
@@ -185,32 +189,55 @@ def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> B
     return files.batch_of(kept.folder, runs, traces, odd, partial(runs, config), batch.settled_by)
 
 
-def _gathered(kept: Kept, batches: list[Batch], config: Config, now_ns: int) -> list[Batch]:
-    """The small batches of hours that are over, put together: merged sums, run rows one after the other."""
-    over = (now_ns - config.runs.settle_ns) // BUCKET_NS * BUCKET_NS
-    small: dict[int, list[Batch]] = {}
-    for batch in batches:
-        if batch.spans < SMALL and batch.buckets and all(b is not None and b < over for b in batch.buckets):
-            small.setdefault(batch.first // BUCKET_NS, []).append(batch)
-    out = {batch.id: batch for batch in batches}
-    for group in small.values():
-        if len(group) < 4:
-            continue
+def _gathered(
+    kept: Kept, batches: list[Batch], config: Config, now_ns: int
+) -> tuple[list[Batch], dict[str, tuple[Batch, list[Batch]]]]:
+    """Small batches put together: merged sums, run rows one after the other; and by its id what each new one is of."""
+    of: dict[str, tuple[Batch, list[Batch]]] = {}
+    for group in _groups(batches, config, now_ns):
         sums = merge(*kept.sums(f"batch-{b.id}" for b in group))
         runs = pl.concat(kept.runs(b) for b in group)
         odd = kept.odd(group).select(ODD.names())
         settled_by = max(batch.settled_by for batch in group)
         whole = files.batch_of(kept.folder, runs, kept.traces(group), odd, sums, settled_by)
-        for batch in group:
-            del out[batch.id]
-        out[whole.id] = whole
-    return list(out.values())
+        of[whole.id] = whole, group
+    gone = {batch.id for _, group in of.values() for batch in group}
+    return [*(b for b in batches if b.id not in gone), *(whole for whole, _ in of.values())], of
 
 
-def _hours(kept: Kept, now_ns: int) -> tuple[Hour, ...]:
+def _groups(batches: list[Batch], config: Config, now_ns: int) -> list[list[Batch]]:
+    """The batches that become one: small ones of an hour that is over; where an hour has many, also larger ones that
+    lie a while back."""
+    over = (now_ns - config.runs.settle_ns) // BUCKET_NS
+    hours: dict[int, list[Batch]] = {}
+    for batch in sorted(batches, key=lambda batch: batch.first):
+        if batch.spans < LARGE // 2 and batch.buckets and None not in batch.buckets:
+            hours.setdefault(batch.first // BUCKET_NS, []).append(batch)
+    groups: list[list[Batch]] = []
+    for hour, some in hours.items():
+        many = len(some) > MANY
+        if many:
+            some = [batch for batch in some if batch.last < now_ns - _BACK_NS]
+        else:
+            some = [
+                batch for batch in some if batch.spans < SMALL and max(b or 0 for b in batch.buckets) < over * BUCKET_NS
+            ]
+        group: list[Batch] = []
+        for batch in some:
+            group.append(batch)
+            if many and sum(b.spans for b in group) >= LARGE:
+                groups.append(group)
+                group = []
+        if hour < over:
+            groups.append(group)
+    return [group for group in groups if len(group) >= 4][:_AT_ONCE]
+
+
+def _hours(kept: Kept, now_ns: int, gathered: dict[str, tuple[Batch, list[Batch]]]) -> tuple[Hour, ...]:
     """The sums of each hour of several batches; those that still hold are taken over."""
     alive = set(kept.by_id)
-    hours = {hour.bucket: hour for hour in kept.hours if set(hour.batches) <= alive}
+    known = (_renamed(hour, gathered) for hour in kept.hours)
+    hours = {hour.bucket: hour for hour in known if set(hour.batches) <= alive}
     of: dict[int, list[str]] = {}
     for batch in kept.batches:
         for bucket in batch.buckets:
@@ -221,13 +248,25 @@ def _hours(kept: Kept, now_ns: int) -> tuple[Hour, ...]:
         fresh = len(set(ids) - held)
         over = bucket + BUCKET_NS <= now_ns
         if (fresh and over) or fresh > 8:
-            sums = merge(*kept.sums((f"batch-{id}" for id in ids), pl.col("bucket") == bucket))
+            new = kept.sums((f"batch-{id}" for id in ids if id not in held), pl.col("bucket") == bucket)
+            before = kept.sums([f"hour-{hours[bucket].id}"]) if held else []  # so it costs what came, not the hour
+            sums = merge(*before, *new)
             sums = replace(sums, items=sums.items.join(sums.rows.select("item").unique(), on="item", how="semi"))
             id = uuid.uuid4().hex
             files.write_sums(kept.folder / f"hour-{id}", sums)
             files.write_brief(kept.folder / f"hour-{id}", sums)
             hours[bucket] = Hour(id, bucket, tuple(ids))
     return tuple(hours[bucket] for bucket in sorted(hours))
+
+
+def _renamed(hour: Hour, gathered: dict[str, tuple[Batch, list[Batch]]]) -> Hour:
+    """The hour with gathered batches in the place of those that became them, where it has all of their sums."""
+    batches = set(hour.batches)
+    for whole, group in gathered.values():
+        here = {batch.id for batch in group if hour.bucket in batch.buckets}
+        if here and here <= batches:
+            batches = batches - here | {whole.id}
+    return replace(hour, batches=tuple(sorted(batches)))
 
 
 @contextmanager

@@ -86,10 +86,13 @@ class Kept:
     def runs(self, batch: Batch) -> pl.DataFrame:
         return pl.read_parquet(self.folder / f"batch-{batch.id}.runs.parquet", glob=False)
 
-    def traces(self, batches: Iterable[Batch]) -> pl.DataFrame:
-        """TRACES and batch"""
+    def traces(self, batches: Iterable[Batch], among: pl.Series | None = None) -> pl.DataFrame:
+        """TRACES and batch; `among`: of these traces alone, without holding the others in memory."""
+        kept = pl.lit(True) if among is None else pl.col("trace_id").is_in(among.implode())
         frames = [
-            pl.read_parquet(self.folder / f"batch-{b.id}.traces.parquet", glob=False).with_columns(batch=pl.lit(b.id))
+            pl.read_parquet(self.folder / f"batch-{b.id}.traces.parquet", glob=False)
+            .filter(kept)
+            .with_columns(batch=pl.lit(b.id))
             for b in batches
         ]
         return pl.concat([pl.Schema({**_TRACES, "batch": pl.String}).to_frame(), *frames])

@@ -47,7 +47,7 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     logs = _of_logs(new, held_logs)
     touching = pl.concat([found.traces["trace_id"], found.linked, logs["trace_id"]]).unique()
     times = pl.concat([found.traces["first"], found.traces["last"], logs["at"]])
-    reopened = kept.traces(_near(kept, times, max_run_ns)).filter(pl.col("trace_id").is_in(touching.implode()))
+    reopened = kept.traces(_near(kept, times, max_run_ns), touching)
     early = [batch for batch in kept.batches if batch.settled_by > now_ns]
     if early:
         reopened = pl.concat([reopened, kept.traces(early)]).unique(["trace_id", "batch"])

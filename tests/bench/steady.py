@@ -34,13 +34,13 @@ _STRETCH_S = 30  # of traffic that is generated at once
 
 
 def live(rate: int, spans: int, until: float) -> Iterator[bytes]:
-    """Requests as they come due, `rate` spans a second; the runs of each stretch begin when it is sent."""
+    """Requests as they come due, `rate` spans a second; all of their spans have ended when they are sent."""
     began, sent, seed = time.monotonic(), 0, 0
     while True:
         seed += 1
         length = _STRETCH_S * 10**9
         traffic = Traffic(
-            rate * _STRETCH_S, request_spans=spans, seed=seed, since_ns=time.time_ns() - length, length_ns=length
+            rate * _STRETCH_S, request_spans=spans, seed=seed, since_ns=time.time_ns() - 3 * length, length_ns=length
         )
         for request in requests(traffic):
             due = began + sent / rate

@@ -119,6 +119,20 @@ def test_counting_bit_by_bit_in_any_order_gives_the_same_report(store):
     assert store.count().hours
 
 
+def test_many_batches_of_an_hour_are_put_together_while_it_lasts(store, monkeypatch):
+    monkeypatch.setattr(build, "MANY", 3)
+    monkeypatch.setattr(build, "LARGE", 400)
+    sent = bodies()
+    for first in range(0, len(sent), 4):
+        store.commit(sent[first : first + 4])
+        listed = store.count("2026-01-01T01:50:00Z")
+    equal(store)
+    assert listed.hours
+    assert len(listed.batches) < len(sent) // 4
+    store.commit(sent[:2])  # a batch that was put together is reopened
+    equal(store)
+
+
 def test_spans_sent_again_are_told_as_duplicates_once(store):
     sent = bodies()
     store.commit(sent)
