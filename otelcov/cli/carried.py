@@ -38,6 +38,7 @@ def stored(store: str, config: Config, window: Window, now_ns: int) -> Iterator[
     from otelcov.ground.selection import Selection
     from otelcov.ground.windows import iso
 
+    yield from weighed(store)
     frame, _ = runs.load(store, window, Selection(), config, now_ns)
     if frame.is_empty():
         when = "at all" if window.since_ns is None else f"since {iso(window.since_ns)}"
@@ -46,6 +47,23 @@ def stored(store: str, config: Config, window: Window, now_ns: int) -> Iterator[
         return
     yield from carried(frame)
     yield from instrumented(store, window, config.runs.max_run_ns)
+
+
+def weighed(store: str) -> Iterator[Finding]:
+    """What the tables take, and how much of it is content."""
+    from otelcov.report.words import percent
+    from otelcov.store import tables
+    from otelcov.store.sizes import size
+
+    for table in tables.open_(store):
+        if (found := size(table)) is not None:
+            text = (
+                f"{found.rows:,} {table.name if table.name == 'spans' else 'log records'} take "
+                f"{found.bytes / 2**20:,.1f} MiB, {found.bytes / found.rows:,.0f} bytes each, "
+                f"{percent(found.content_share)} of them content; "
+                f"{found.files:,} files, {found.new_files:,} of them as they came"
+            )
+            yield Finding("store", "ok", text)
 
 
 def carried(runs: pl.DataFrame) -> Iterator[Finding]:

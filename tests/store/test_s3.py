@@ -26,6 +26,7 @@ from collector.inbox import Inbox, orphans
 from otelcov.cli import app
 from otelcov.store import remote, scan, tables, upkeep
 from otelcov.store.commit import Committer
+from otelcov.store.sizes import size
 from tests.bench.generate import Traffic, requests
 from tests.store import s3
 from tests.store.otlp import HOUR, NOW, logs, span, trace_request, traces
@@ -70,6 +71,8 @@ def test_hours_are_rewritten_dropped_and_erased_as_in_a_folder(store: str, tmp_p
         keep(store, tmp_path, traces(span(n, trace=9 - n, start=old), span(50, start=old)), logs("same", at=old))
     keep(store, tmp_path, traces(span(60), span(61, trace=7)))
     told = scan.quality(store)
+    weight = size(tables.open_(store).spans)
+    assert weight is not None and (weight.rows, weight.new_files) == (8, 4)
     assert upkeep.tidy(store, NOW) == 2
     assert sorted(tables.open_(store).spans.files()["num_records"]) == [2, 4]
     assert ids(store) == [0, 1, 2, 50, 60, 61]
