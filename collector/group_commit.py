@@ -15,7 +15,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
 from collector.inbox import Inbox, InboxError, Row
 from collector.metrics import Metrics
@@ -26,13 +25,12 @@ MOST_SECONDS = 1.0  # between two groups
 SLOW_SECONDS = 0.02  # a disk that takes longer must not hold the event loop
 
 
-class _Waiting(NamedTuple):
-    row: Row
-    done: asyncio.Future[None]
+Kept = Callable[[InboxError | None], None]
+_Waiting = tuple[Row, Kept]
 
 
 class GroupCommit:
-    """`await commit(row)`: on disk when it returns, InboxError when it could not be kept."""
+    """`commit(row, kept)`: calls back once the row is on disk, or with the reason why it could not be kept."""
 
     def __init__(self, inbox: Inbox, metrics: Metrics, room: int | None = None) -> None:
         self.inbox = inbox
@@ -44,13 +42,11 @@ class GroupCommit:
         self._busy = False  # a flush is scheduled, or a group is being written
         self._usual_seconds = 0.0  # a moving average
 
-    def commit(self, row: Row) -> asyncio.Future[None]:
-        waiting = _Waiting(row, self._loop.create_future())
-        self._waiting.append(waiting)
+    def commit(self, row: Row, kept: Kept) -> None:
+        self._waiting.append((row, kept))
         if not self._busy:
             self._busy = True
             self._loop.call_soon(self._flush)  # after all that is ready now, so that it shares the group
-        return waiting.done
 
     async def close(self) -> None:
         """Returns when everything handed in is on disk or has failed."""
@@ -68,7 +64,7 @@ class GroupCommit:
         task.add_done_callback(lambda done: self._written(group, done.result()))
 
     def _writer(self, group: list[_Waiting]) -> Callable[[], tuple[float, InboxError | None]]:
-        rows = [waiting.row for waiting in group]
+        rows = [row for row, _ in group]
 
         def write() -> tuple[float, InboxError | None]:
             began = time.perf_counter()
@@ -87,14 +83,14 @@ class GroupCommit:
         self._metrics.fsync_seconds.observe(seconds)
         if error is not None:
             self._metrics.inbox_errors.inc()
-        _settle(group, error)
         self._busy = bool(self._waiting)
-        if not self._busy:
-            return
-        if (pause := self._pause()) > 0:
-            self._loop.call_later(pause, self._flush)
-        else:
-            self._loop.call_soon(self._flush)
+        if self._busy:
+            if (pause := self._pause()) > 0:
+                self._loop.call_later(pause, self._flush)
+            else:
+                self._loop.call_soon(self._flush)
+        for _, kept in group:
+            kept(error)
 
     def _pause(self) -> float:
         """Seconds: in balance, as long as the store needs for a group."""
@@ -104,21 +100,11 @@ class GroupCommit:
 
     def _next_group(self) -> tuple[list[_Waiting], int]:
         size = 0
-        for index, waiting in enumerate(self._waiting):
-            size += len(waiting.row.body)
+        for index, (row, _) in enumerate(self._waiting):
+            size += len(row.body)
             if size >= GROUP_BYTES:
                 group = self._waiting[: index + 1]
                 del self._waiting[: index + 1]
                 return group, size
         group, self._waiting = self._waiting, []
         return group, size
-
-
-def _settle(group: list[_Waiting], error: InboxError | None) -> None:
-    for _, done in group:
-        if done.cancelled():
-            continue  # the sender hung up; its rows may stay
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)

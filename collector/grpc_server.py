@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from collector import answers
@@ -95,36 +96,53 @@ class GrpcServer:
         self.export.queue_bytes += more
         return more <= 0 or self.export.queue_bytes <= self.config.max_queue_bytes
 
-    async def answer(self, request: Request) -> Verdict:
-        path = request.headers[b":path"]
-        if path == _HEALTH[0]:
-            return Verdict(answers.OK, _SERVING if self.serving else _NOT_SERVING)
-        body = request.message
-        if request.compressed:
-            encoding = _ENCODINGS.get(request.headers.get(b"grpc-encoding", b""))
-            if encoding is None:
-                return self.refuse("content_encoding", UNIMPLEMENTED, "grpc-encoding must be gzip, deflate or identity")
-            limit = self.config.max_request_bytes
-            try:
-                if len(body) > _INLINE:
-                    body = await asyncio.to_thread(inflate, encoding, body, limit)
-                else:
-                    body = inflate(encoding, body, limit)
-            except BadEncoding as error:
-                return self.refuse("malformed", INVALID_ARGUMENT, str(error))
-            except TooLarge:
-                return self.refuse("too_large", RESOURCE_EXHAUSTED, f"more than {limit} bytes after inflation")
-        signal = _SERVICES[path]
-        answer = await self.export.export(signal, body, "grpc")
-        if answer is answers.ACCEPTED:
-            return _ACCEPTED
-        if answer.code == answers.OK:
-            return Verdict(answers.OK, answers.protobuf(signal, answer))
-        return _refusal(answer)
+    def call(self, request: Request, answered: Callable[[Verdict], None]) -> None:
+        if request.headers[b":path"] == _HEALTH[0]:
+            answered(Verdict(answers.OK, _SERVING if self.serving else _NOT_SERVING))
+        elif not request.compressed:
+            self._take(request, request.message, answered)
+        elif len(request.message) > _INLINE:
+            self.export.spawn(self._inflate_beside(request, answered))
+        else:
+            self._inflated(request, answered, self._inflate(request))
+
+    async def _inflate_beside(self, request: Request, answered: Callable[[Verdict], None]) -> None:
+        self._inflated(request, answered, await asyncio.to_thread(self._inflate, request))
+
+    def _inflate(self, request: Request) -> bytes | tuple[str, int, str]:
+        """The message, or why it is refused."""
+        encoding = _ENCODINGS.get(request.headers.get(b"grpc-encoding", b""))
+        if encoding is None:
+            return "content_encoding", UNIMPLEMENTED, "grpc-encoding must be gzip, deflate or identity"
+        limit = self.config.max_request_bytes
+        try:
+            return inflate(encoding, request.message, limit)
+        except BadEncoding as error:
+            return "malformed", INVALID_ARGUMENT, str(error)
+        except TooLarge:
+            return "too_large", RESOURCE_EXHAUSTED, f"more than {limit} bytes after inflation"
+
+    def _inflated(
+        self, request: Request, answered: Callable[[Verdict], None], outcome: bytes | tuple[str, int, str]
+    ) -> None:
+        if isinstance(outcome, bytes):
+            self._take(request, outcome, answered)
+        else:
+            answered(self.refuse(*outcome))
+
+    def _take(self, request: Request, body: bytes, answered: Callable[[Verdict], None]) -> None:
+        path = _SERVICES[request.headers[b":path"]]
+        self.export.take(path, body, "grpc", lambda answer: answered(_verdict(path, answer)))
 
     def refuse(self, reason: str, status: int, text: str) -> Verdict:
         self.export.refused(reason)
         return _refusal(Answer(status, text))
+
+
+def _verdict(path: Path, answer: Answer) -> Verdict:
+    if answer is answers.ACCEPTED:
+        return _ACCEPTED
+    return _refusal(answer) if answer.code != answers.OK else Verdict(answers.OK, answers.protobuf(path, answer))
 
 
 def _refusal(answer: Answer) -> Verdict:

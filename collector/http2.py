@@ -13,7 +13,8 @@ import asyncio
 import struct
 import time
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -57,7 +58,8 @@ class Handler(Protocol):
     def begin(self, headers: Headers) -> Verdict | None:
         """A verdict before the body has come, or None to go on."""
 
-    async def answer(self, request: Request) -> Verdict: ...
+    def call(self, request: Request, answered: Callable[[Verdict], None]) -> None:
+        """`answered` is called once, at once or later."""
 
     def refuse(self, reason: str, status: int, text: str) -> Verdict:
         """Count a refusal and say it as a verdict."""
@@ -74,7 +76,7 @@ class Limits(NamedTuple):
 
 
 class _Stream:
-    __slots__ = ("began", "headers", "pieces", "size", "task", "window")
+    __slots__ = ("began", "called", "headers", "pieces", "size", "window")
 
     def __init__(self, headers: Headers, window: int) -> None:
         self.headers = headers
@@ -82,7 +84,7 @@ class _Stream:
         self.size = 0
         self.window = window  # how much we may send on it
         self.began = time.monotonic()
-        self.task: asyncio.Task[None] | None = None
+        self.called = False  # the message has come whole
 
 
 class _Broken(Exception):
@@ -94,7 +96,7 @@ class _Broken(Exception):
 
 
 class Connection(asyncio.Protocol):
-    """One client. Frames come in, calls go to the handler as tasks, answers leave as one write each."""
+    """One client. Frames come in, calls go to the handler, answers leave as one write each."""
 
     def __init__(self, handler: Handler, limits: Limits, connections: set[Connection]) -> None:
         self._handler, self._limits, self._connections = handler, limits, connections
@@ -166,7 +168,7 @@ class Connection(asyncio.Protocol):
         if not self._closing:
             self._go_away(_NO_ERROR, b"")
         for number, stream in list(self._streams.items()):
-            if stream.task is None or stream.task.done():  # a body that has not come, or a watch
+            if not stream.called:  # a body that has not come, or a watch
                 self._drop(number)
         self._close_if_done()
 
@@ -262,7 +264,7 @@ class Connection(asyncio.Protocol):
             self._write(_frame(_WINDOW, 0, 0, struct.pack(">I", self._received)))
             self._received = 0
         stream = self._streams.get(number)
-        if stream is None or stream.task is not None:
+        if stream is None or stream.called:
             if number == 0 or number > self._last:
                 raise _Broken(_PROTOCOL_ERROR, "data on an idle stream")
             return  # answered before its end
@@ -287,10 +289,10 @@ class Connection(asyncio.Protocol):
             return
         self._forget(stream)  # from here on the call counts its own bytes
         request = Request(stream.headers, body[0] == 1, body[5:])
-        stream.task = self._loop.create_task(self._call(number, request))
+        stream.called = True
+        self._handler.call(request, partial(self._answered, number))
 
-    async def _call(self, number: int, request: Request) -> None:
-        verdict = await self._handler.answer(request)
+    def _answered(self, number: int, verdict: Verdict) -> None:
         if number in self._streams:
             self._answer(number, verdict, early=False)
 
@@ -393,7 +395,7 @@ class Connection(asyncio.Protocol):
                 self._transport.abort()
             return
         for number, stream in list(self._streams.items()):
-            if stream.task is None and now - stream.began > limits.body_seconds:
+            if not stream.called and now - stream.began > limits.body_seconds:
                 if stream.headers.get(b":path", b"").endswith(b"/Watch"):
                     continue
                 verdict = self._handler.refuse("slow_body", 4, "the message did not come in time")

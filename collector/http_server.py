@@ -11,6 +11,7 @@ import contextlib
 import logging
 import socket
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from granian._granian import SocketHolder
@@ -97,6 +98,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _app(config: CollectorConfig, export: Export, metrics: Metrics, ready: Callable[[], str | None]) -> App:
     allowed = tuple(tokens(config))
+    loop = asyncio.get_running_loop()
     limit = config.max_request_bytes
     body_seconds = config.body_timeout_ns / 10**9
 
@@ -152,9 +154,16 @@ def _app(config: CollectorConfig, export: Export, metrics: Metrics, ready: Calla
             return refuse("too_large", f"more than {limit} bytes after inflation", 413, RESOURCE_EXHAUSTED)
         except BadEncoding as error:
             return refuse("malformed", str(error), 400)
-        reply(await export.export(path, body, "http", json))
+        answer: asyncio.Future[Answer] = loop.create_future()
+        export.take(path, body, "http", partial(_settle, answer), json)
+        reply(await answer)
 
     return app
+
+
+def _settle(future: asyncio.Future[Answer], answer: Answer) -> None:
+    if not future.cancelled():  # the sender hung up; what it sent may stay
+        future.set_result(answer)
 
 
 async def _bounded(protocol: Any, limit: int) -> bytes:
