@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from collector import answers
+from collector import answers, tls
 from collector.answers import INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAUTHENTICATED, UNIMPLEMENTED, Answer, Path
 from collector.auth import authorized
 from collector.config import CollectorConfig, tokens
@@ -49,15 +48,15 @@ class GrpcServer:
             config.body_timeout_ns / 1e9,
             config.idle_timeout_ns / 1e9,
         )
-        tls = _tls(config)
+        secured = tls.context(config, "h2")
         try:
             self._server = await asyncio.get_running_loop().create_server(
                 lambda: Connection(self, limits, self._connections),
                 config.host.strip("[]"),
                 config.grpc_port,
-                ssl=tls,
+                ssl=secured,
                 backlog=_BACKLOG,
-                ssl_handshake_timeout=limits.header_seconds if tls else None,
+                ssl_handshake_timeout=limits.header_seconds if secured else None,
             )
         except OSError as error:
             where = f"{config.host}:{config.grpc_port}"
@@ -150,16 +149,3 @@ def _refusal(answer: Answer) -> Verdict:
     if answer.retry:
         trailers.append(("google.rpc.retryinfo-bin", answers.retry_info()))
     return Verdict(answer.code, answer.message.encode(), trailers)
-
-
-def _tls(config: CollectorConfig) -> ssl.SSLContext | None:
-    if config.tls_cert is None:
-        return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(config.tls_cert, config.tls_key)
-    context.set_alpn_protocols(["h2"])
-    if config.tls_client_ca is not None:
-        context.load_verify_locations(config.tls_client_ca)
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context

@@ -1,197 +1,189 @@
 """OTLP/HTTP with protobuf and JSON, and the pages an operator looks at: /healthz /readyz /metrics.
 
-granian's Rust threads speak HTTP/1.1 and HTTP/2 and hand over whole bodies; what it does not bound is bounded here:
-the size before it is read, the time until it has come. An error is a google.rpc.Status in the request's own encoding.
+An error is a google.rpc.Status in the request's own encoding (in JSON where that is not known).
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-from granian._granian import SocketHolder
-from granian.constants import HTTPModes, Interfaces, SSLProtocols
-from granian.http import HTTP1Settings, HTTP2Settings
-from granian.server.embed import Server
-
-from collector import answers
+from collector import answers, tls
 from collector.answers import HTTP_STATUS, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAUTHENTICATED, Answer, Path
 from collector.auth import authorized
 from collector.config import CollectorConfig, tokens
 from collector.export import Export
+from collector.http1 import Connection, Head, Limits, Response
 from collector.inflate import ENCODINGS, BadEncoding, TooLarge, inflate
 from collector.metrics import CONTENT_TYPE, Metrics
 
 _PATHS: dict[str, Path] = {"/v1/traces": "traces", "/v1/logs": "logs", "/v1/metrics": "metrics"}
-_PROTOBUF = [("content-type", "application/x-protobuf")]
-_JSON = [("content-type", "application/json")]
-_TEXT = [("content-type", "text/plain; charset=utf-8")]
+_PROTOBUF, _JSON = b"application/x-protobuf", b"application/json"
+_TEXT = b"text/plain; charset=utf-8"
 _BACKLOG = 1024
 _INLINE = 64 * 1024  # compressed bytes that are inflated in the event loop
+# Of refusals; what is not here is a bad request.
+_CODES = {401: UNAUTHENTICATED, 413: RESOURCE_EXHAUSTED, 431: RESOURCE_EXHAUSTED, 503: answers.UNAVAILABLE}
 
-App = Callable[[Any, Any], Awaitable[None]]
-
-
-class _BoundServer(Server):
-    """granian on a socket that is bound already, so that port 0 is known before the first request."""
-
-    def __init__(self, listener: socket.socket, app: App, **options: Any) -> None:
-        super().__init__(app, **options)
-        self._listener = listener
-
-    def _init_shared_socket(self) -> None:
-        self._ssp: Any = None
-        self._shd: Any = SocketHolder(self._listener.detach(), False, _BACKLOG)  # type: ignore[call-arg]
+Answered = Callable[[Response], None]
+_Refusal = tuple[str, int, str]  # reason, status, text
 
 
-async def start(
-    config: CollectorConfig, export: Export, metrics: Metrics, ready: Callable[[], str | None]
-) -> tuple[Any, asyncio.Task[None], int]:
-    """(server, its task, port). `ready` says why not, or None."""
-    listener = _listen(config.host, config.http_port)
-    logging.getLogger("_granian").setLevel(logging.CRITICAL)  # a refused TLS handshake is the client's news
-    server = _BoundServer(
-        listener,
-        _app(config, export, metrics, ready),
-        address=config.host,
-        port=listener.getsockname()[1],
-        interface=Interfaces.RSGI,
-        http=HTTPModes.auto,
-        websockets=False,
-        backlog=_BACKLOG,
-        backpressure=_BACKLOG,
-        log_enabled=False,
-        http1_settings=HTTP1Settings(
-            header_read_timeout=config.header_timeout_ns // 10**6, max_buffer_size=256 * 1024, pipeline_flush=False
-        ),
-        http2_settings=HTTP2Settings(
-            keep_alive_interval=max(1, config.idle_timeout_ns // 2 // 10**6), max_headers_size=64 * 1024
-        ),
-        ssl_cert=config.tls_cert,
-        ssl_key=config.tls_key,
-        ssl_ca=config.tls_client_ca,
-        ssl_client_verify=config.tls_client_ca is not None,
-        ssl_protocol_min=SSLProtocols.tls12,
-    )
-    task = asyncio.create_task(server.serve())
-    return server, task, int(listener.getsockname()[1])
+@dataclass
+class HttpServer:
+    """Listening. `ready` says why not, or None."""
 
+    config: CollectorConfig
+    export: Export
+    metrics: Metrics
+    ready: Callable[[], str | None]
+    port: int = 0
+    _allowed: tuple[bytes, ...] = ()
+    _connections: set[Connection] = field(default_factory=set)
+    _server: asyncio.Server | None = None
 
-def _listen(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setblocking(False)
-    try:
-        listener.bind((host.strip("[]"), port))
-        listener.listen(_BACKLOG)
-    except OSError as error:
-        listener.close()
-        raise OSError(f"could not listen on {host}:{port} for HTTP: {error.strerror}") from error
-    return listener
-
-
-def _app(config: CollectorConfig, export: Export, metrics: Metrics, ready: Callable[[], str | None]) -> App:
-    allowed = tuple(tokens(config))
-    loop = asyncio.get_running_loop()
-    limit = config.max_request_bytes
-    body_seconds = config.body_timeout_ns / 10**9
-
-    async def app(scope: Any, protocol: Any) -> None:
-        path = _PATHS.get(scope.path)
-        if path is None:
-            return _page(scope, protocol, metrics, ready)
-        headers = scope.headers
-        kind = headers.get("content-type") or ""
-        if kind != "application/x-protobuf":  # the usual one, spelled as usual, needs no parsing
-            kind = kind.partition(";")[0].strip().lower()
-        json = kind == "application/json"
-
-        def reply(answer: Answer, http_status: int | None = None) -> None:
-            encoded = answers.as_json(path, answer) if json else answers.protobuf(path, answer)
-            extra = _JSON if json else _PROTOBUF
-            if answer.retry:
-                extra = [*extra, ("retry-after", str(answers.RETRY_SECONDS))]
-            protocol.response_bytes(http_status or HTTP_STATUS[answer.code], extra, encoded)
-
-        def refuse(reason: str, message: str, http_status: int, code: int = INVALID_ARGUMENT) -> None:
-            export.refused(reason)
-            reply(Answer(code, message), http_status)
-
-        if scope.method != "POST":
-            return refuse("method", f"{scope.method} is not allowed here; POST an OTLP request", 405)
-        if allowed and not authorized(headers.get("authorization") or "", allowed):
-            return refuse("unauthenticated", "a bearer token is needed, and this is none of them", 401, UNAUTHENTICATED)
-        if not json and kind != "application/x-protobuf":
-            json = True  # something a person can read
-            return refuse("content_type", "the Content-Type must be application/x-protobuf or application/json", 415)
-        encoding = (headers.get("content-encoding") or "").strip().lower()
-        if encoding not in ENCODINGS:
-            message = f"Content-Encoding {encoding[:40]!r} is not known; gzip, deflate, zstd and identity are"
-            return refuse("content_encoding", message, 415)
-        length = headers.get("content-length")
-        size = int(length) if length is not None and length.isdigit() else None
-        if size is not None and size > limit:
-            return refuse("too_large", f"the body has {size} bytes; at most {limit} are taken", 413, RESOURCE_EXHAUSTED)
-        if (busy := export.busy(size or 0)) is not None:
-            return reply(busy)
+    async def start(self) -> None:
+        config = self.config
+        self._allowed = tokens(config)
+        limits = Limits(
+            config.max_request_bytes,
+            config.header_timeout_ns / 1e9,
+            config.body_timeout_ns / 1e9,
+            config.idle_timeout_ns / 1e9,
+        )
+        heads: dict[bytes, Head] = {}
+        secured = tls.context(config, "http/1.1")
         try:
-            async with asyncio.timeout(body_seconds):
-                body = await protocol() if size is not None else await _bounded(protocol, limit)
-            if encoding:
-                if len(body) > _INLINE:
-                    body = await asyncio.to_thread(inflate, encoding, body, limit)
-                else:
-                    body = inflate(encoding, body, limit)
+            self._server = await asyncio.get_running_loop().create_server(
+                lambda: Connection(self, limits, self._connections, heads),
+                config.host.strip("[]"),
+                config.http_port,
+                ssl=secured,
+                backlog=_BACKLOG,
+                ssl_handshake_timeout=limits.header_seconds if secured else None,
+            )
+        except OSError as error:
+            where = f"{config.host}:{config.http_port}"
+            raise OSError(f"could not listen on {where} for HTTP: {error.strerror or error}") from error
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self, seconds: float) -> None:
+        """No new requests; those open are answered by then or are cut."""
+        if self._server is None:
+            return
+        self._server.close()
+        for connection in list(self._connections):
+            connection.drain()
+        try:
+            async with asyncio.timeout(seconds):
+                while self._connections:
+                    await asyncio.sleep(0.01)
         except TimeoutError:
-            return refuse("slow_body", f"the body did not come within {body_seconds:g} s", 408)
+            for connection in list(self._connections):
+                connection.cut()
+
+    def begin(self, head: Head) -> Response | None:
+        if head.path not in _PATHS:
+            return self._page(head)
+        if head.method != "POST":
+            return self.refuse(head, "method", 405, f"{head.method} is not allowed here; POST an OTLP request")
+        if self._allowed and not authorized(head.headers.get(b"authorization", b""), self._allowed):
+            text = "a bearer token is needed, and this is none of them"
+            return self.refuse(head, "unauthenticated", 401, text)
+        if _kind(head) not in (_PROTOBUF, _JSON):
+            text = "the Content-Type must be application/x-protobuf or application/json"
+            return self.refuse(None, "content_type", 415, text)
+        encoding = _encoding(head)
+        if encoding not in ENCODINGS:
+            text = f"Content-Encoding {encoding[:40]!r} is not known; gzip, deflate, zstd and identity are"
+            return self.refuse(head, "content_encoding", 415, text)
+        limit = self.config.max_request_bytes
+        if head.length is not None and head.length > limit:
+            text = f"the body has {head.length} bytes; at most {limit} are taken"
+            return self.refuse(head, "too_large", 413, text)
+        busy = self.export.busy(head.length or 0)
+        return _response(_PATHS[head.path], busy, _kind(head) == _JSON) if busy is not None else None
+
+    def room(self, more: int) -> bool:
+        self.export.queue_bytes += more
+        return more <= 0 or self.export.queue_bytes <= self.config.max_queue_bytes
+
+    def call(self, head: Head, body: bytes, answered: Answered) -> None:
+        encoding = _encoding(head)
+        if not encoding:
+            self._take(head, body, answered)
+        elif len(body) > _INLINE:
+            self.export.spawn(self._inflate_beside(head, encoding, body, answered))
+        else:
+            self._inflated(head, self._inflate(encoding, body), answered)
+
+    def refuse(self, head: Head | None, reason: str, status: int, text: str) -> Response:
+        self.export.refused(reason)
+        code = _CODES.get(status, INVALID_ARGUMENT)
+        json = head is None or _kind(head) != _PROTOBUF  # something a person can read
+        return _response("traces", Answer(code, text), json, status)
+
+    async def _inflate_beside(self, head: Head, encoding: str, body: bytes, answered: Answered) -> None:
+        self._inflated(head, await asyncio.to_thread(self._inflate, encoding, body), answered)
+
+    def _inflate(self, encoding: str, body: bytes) -> bytes | _Refusal:
+        limit = self.config.max_request_bytes
+        try:
+            return inflate(encoding, body, limit)
         except TooLarge:
-            return refuse("too_large", f"more than {limit} bytes after inflation", 413, RESOURCE_EXHAUSTED)
+            return "too_large", 413, f"more than {limit} bytes after inflation"
         except BadEncoding as error:
-            return refuse("malformed", str(error), 400)
-        answer: asyncio.Future[Answer] = loop.create_future()
-        export.take(path, body, "http", partial(_settle, answer), json)
-        reply(await answer)
+            return "malformed", 400, str(error)
 
-    return app
+    def _inflated(self, head: Head, outcome: bytes | _Refusal, answered: Answered) -> None:
+        if isinstance(outcome, bytes):
+            self._take(head, outcome, answered)
+        else:
+            answered(self.refuse(head, *outcome))
 
+    def _take(self, head: Head, body: bytes, answered: Answered) -> None:
+        path, json = _PATHS[head.path], _kind(head) == _JSON
+        self.export.take(path, body, "http", partial(_answer, answered, path, json), json)
 
-def _settle(future: asyncio.Future[Answer], answer: Answer) -> None:
-    if not future.cancelled():  # the sender hung up; what it sent may stay
-        future.set_result(answer)
-
-
-async def _bounded(protocol: Any, limit: int) -> bytes:
-    """A body whose length nobody told."""
-    pieces, size = [], 0
-    async for piece in protocol:
-        size += len(piece)
-        if size > limit:
-            raise TooLarge
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _page(scope: Any, protocol: Any, metrics: Metrics, ready: Callable[[], str | None]) -> None:
-    if scope.path not in ("/healthz", "/readyz", "/metrics"):
-        message = Answer(answers.NOT_FOUND, "no such path; OTLP/HTTP is at /v1/traces and /v1/logs")
-        protocol.response_bytes(404, _JSON, answers.as_json("traces", message))
-    elif scope.method not in ("GET", "HEAD"):
-        protocol.response_str(405, _TEXT, "GET only\n")
-    elif scope.path == "/metrics":
-        protocol.response_bytes(200, [("content-type", CONTENT_TYPE)], metrics.render())
-    else:
-        why_not = ready() if scope.path == "/readyz" else None
-        protocol.response_str(503 if why_not else 200, _TEXT, (why_not or "ok") + "\n")
+    def _page(self, head: Head) -> Response:
+        if head.path not in ("/healthz", "/readyz", "/metrics"):
+            missing = Answer(answers.NOT_FOUND, "no such path; OTLP/HTTP is at /v1/traces and /v1/logs")
+            return _response("traces", missing, True, 404)
+        if head.method not in ("GET", "HEAD"):
+            return Response(405, _type(_TEXT), b"GET only\n")
+        if head.path == "/metrics":
+            return Response(200, _type(CONTENT_TYPE.encode()), self.metrics.render())
+        why_not = self.ready() if head.path == "/readyz" else None
+        return Response(503 if why_not else 200, _type(_TEXT), (why_not or "ok").encode() + b"\n")
 
 
-async def stop(server: Any, task: asyncio.Task[None], seconds: float) -> None:
-    """No new connections; those open have been answered by then or are cut."""
-    server.stop()
-    with contextlib.suppress(TimeoutError, asyncio.CancelledError):
-        await asyncio.wait_for(task, seconds)
+def _kind(head: Head) -> bytes:
+    kind = head.headers.get(b"content-type", b"")
+    if kind == _PROTOBUF:  # the usual one, spelled as usual, needs no parsing
+        return kind
+    return kind.partition(b";")[0].strip().lower()
+
+
+def _encoding(head: Head) -> str:
+    return head.headers.get(b"content-encoding", b"").decode("latin-1").strip().lower()
+
+
+def _type(kind: bytes) -> bytes:
+    return b"content-type: " + kind + b"\r\n"
+
+
+_ACCEPTED = Response(200, _type(_PROTOBUF), b"")
+
+
+def _answer(answered: Answered, path: Path, json: bool, answer: Answer) -> None:
+    answered(_ACCEPTED if answer is answers.ACCEPTED and not json else _response(path, answer, json))
+
+
+def _response(path: Path, answer: Answer, json: bool, status: int | None = None) -> Response:
+    headers = _type(_JSON if json else _PROTOBUF)
+    if answer.retry:
+        headers += b"retry-after: %d\r\n" % answers.RETRY_SECONDS
+    body = answers.as_json(path, answer) if json else answers.protobuf(path, answer)
+    return Response(status or HTTP_STATUS[answer.code], headers, body)

@@ -16,14 +16,14 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from collector import admit, http_server
+from collector import admit
 from collector import config as configuration
 from collector.config import CollectorConfig
 from collector.export import Export
 from collector.group_commit import GroupCommit
 from collector.grpc_server import GrpcServer
+from collector.http_server import HttpServer
 from collector.inbox import Inbox
 from collector.metrics import Metrics
 
@@ -68,15 +68,14 @@ async def serve(
             return "stopping"
         return None if ready else "starting"
 
-    threads_before = _foreign_threads()
     with _signals(loop, stop):
-        grpc_serves, http_started = GrpcServer(config, export), None
+        grpc_serves, http_serves = GrpcServer(config, export), HttpServer(config, export, metrics, why_not_ready)
         try:
             await grpc_serves.start()
-            http_started = await http_server.start(config, export, metrics, why_not_ready)
+            await http_serves.start()
             loop_state.start()
             ready = grpc_serves.serving = True
-            on_ready({"grpc": grpc_serves.port, "http": http_started[2], "store": config.store})
+            on_ready({"grpc": grpc_serves.port, "http": http_serves.port, "store": config.store})
             if inbox.set_aside:  # after the first line, which is for programs
                 aside = config.inbox / ".damaged"
                 print(f"set aside {inbox.set_aside} damaged inbox files under {aside}", file=sys.stderr, flush=True)
@@ -84,14 +83,10 @@ async def serve(
         finally:
             export.draining = True
             grpc_serves.serving = False
-            await grpc_serves.stop(config.drain_seconds)
-            if http_started is not None:
-                await _until(lambda: not export.open, config.drain_seconds)
-                await http_server.stop(http_started[0], http_started[1], 1.0)
+            await asyncio.gather(grpc_serves.stop(config.drain_seconds), http_serves.stop(config.drain_seconds))
             await commit.close()
             await loop_state.finish()
             inbox.close()
-            await _until(lambda: _foreign_threads() <= threads_before, 1.0)
     if loop_state.error is not None:
         raise loop_state.error
 
@@ -153,24 +148,3 @@ def _signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event):  # type: ign
     finally:
         for each in listened:
             loop.remove_signal_handler(each)
-
-
-def _foreign_threads() -> int:
-    """Threads that Python did not start and nobody named: granian's. They hand Python objects back when they end, and
-    abort the process if Python has gone by then."""
-    own = {thread.native_id for thread in threading.enumerate()}
-    main = Path("/proc/self/comm")
-    if not main.exists():
-        return 0
-    name, count = main.read_text(), 0
-    for task in Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):
-            count += int(task.name) not in own and (task / "comm").read_text() == name
-    return count
-
-
-async def _until(condition: Callable[[], bool], seconds: float) -> None:
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while not condition():
-                await asyncio.sleep(0.01)
