@@ -186,8 +186,8 @@ def _timed(rows: pl.DataFrame, facts: Facts, items: pl.DataFrame) -> pl.DataFram
 
 def merge(*parts: Observations) -> Observations:
     """The sum of observations of disjoint sets of whole runs."""
-    if not parts:
-        return EMPTY
+    if len(parts) < 2:
+        return parts[0] if parts else EMPTY
     rows = pl.concat([p.rows for p in parts])
     summed = rows.group_by(_ID).agg(_HOW.get(c, pl.Expr.sum)(pl.col(c)) for c in SUMS)
     items = pl.concat([p.items for p in parts]).unique("item")

@@ -59,7 +59,15 @@ Bytes = Annotated[int, Field(gt=0)]
 class Section(BaseModel):
     """Unknown keys are errors; values cannot be changed after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=False, validate_by_alias=True)
+    # Every command waits for these classes: only `Config` is built, and each section as a part of it.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, validate_by_name=False, validate_by_alias=True, defer_build=True
+    )
+
+
+def _section() -> Any:
+    """A section that is not written is one where nothing is."""
+    return Field(default_factory=dict, validate_default=True)
 
 
 class Sides(Section):
@@ -110,7 +118,7 @@ class Coverage(Section):
     profile: Literal["otelcov", "agentassay"] = "otelcov"
     min_runs: Annotated[int, Field(ge=1)] = 20
     state_attributes: Names = []
-    agentassay: AgentAssay = AgentAssay()
+    agentassay: AgentAssay = _section()
 
 
 class Thresholds(Section):
@@ -255,17 +263,17 @@ class Alerts(Section):
 
 
 class Config(Section):
-    sides: Sides = Sides()
+    sides: Sides = _section()
     agents: dict[str, Agent] = {}
     tools: dict[str, Tool] = {}
     models: dict[str, Model] = {}
-    coverage: Coverage = Coverage()
-    thresholds: AllThresholds = AllThresholds()
-    runs: Runs = Runs()
-    collect: Collect = Collect()
-    judge: Judge = Judge()
-    cases: Cases = Cases()
-    alerts: Alerts = Alerts()
+    coverage: Coverage = _section()
+    thresholds: AllThresholds = _section()
+    runs: Runs = _section()
+    collect: Collect = _section()
+    judge: Judge = _section()
+    cases: Cases = _section()
+    alerts: Alerts = _section()
 
     def side(self, environment: str | None) -> Side:
         """The side of a `deployment.environment.name`."""

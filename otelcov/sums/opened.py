@@ -57,6 +57,7 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
 def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
     """TRACES and batch of counted runs that an open tool call may have made: an agent of the name that the call bears,
     in a trace of its own, within the time of the call."""
+    from otelcov.runs.delegations import bare
     from otelcov.runs.joining import called_agents
 
     # What was left has been held against all that was counted; only what came since has not.
@@ -66,24 +67,22 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
         within = [call for call in calls if call[1] <= batch.last and batch.first <= call[2]]
         if not within:
             continue
-        start = pl.col("start_unix_nano")
-        runs = open_.kept.runs(batch).select("trace_ids", "agents", start)
-        runs = runs.filter(pl.any_horizontal(start.is_between(max(0, low), high) for _, low, high in within))
-        hits = [
-            ids
-            for ids, agents, at in runs.iter_rows()
-            if any(_among(name, agents) and low <= at <= high for name, low, high in within)
-        ]
-        if hits:
-            ids = pl.Series([bytes.fromhex(t) for some in hits for t in some], dtype=pl.Binary)
+        low, high = max(0, min(low for _, low, _ in within)), max(high for _, _, high in within)
+        runs = open_.kept.runs(batch).select("trace_ids", "agents", at="start_unix_nano")
+        runs = runs.filter(pl.col("at").is_between(low, high)).with_row_index("run").explode("agents")
+        named = {agent: bare(agent) for agent in runs["agents"].drop_nulls().unique()}
+        told = pl.DataFrame(within, schema={"name": pl.String, "low": pl.Int64, "high": pl.Int64}, orient="row")
+        name = pl.col("agents").replace_strict(named, default=None, return_dtype=pl.String).alias("name")
+        hits = (
+            runs.with_columns(name)
+            .join(told.unique(), on="name")
+            .filter(pl.col("at").cast(pl.Int64).is_between("low", "high"))
+            .unique("run")
+        )
+        if hits.height:
+            ids = hits["trace_ids"].explode().str.decode("hex").unique()
             found.append(open_.kept.traces([batch]).filter(pl.col("trace_id").is_in(ids.implode())))
     return pl.concat(found)
-
-
-def _among(name: str, agents: list[str] | None) -> bool:
-    from otelcov.runs.delegations import bare
-
-    return any(bare(agent) == name for agent in agents or ())
 
 
 def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:
