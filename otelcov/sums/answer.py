@@ -37,7 +37,7 @@ class Found:
     """What adds up to the window, but for the selection."""
 
     kept: Kept
-    hours: list[Hour]  # whole
+    whole: list[str]  # files of sums
     batches: list[tuple[str, pl.Expr | None]]  # whole, or the buckets of them that are in no hour above
     runs: list[pl.DataFrame]
     quality: Quality
@@ -60,8 +60,7 @@ def observed(
     found = _found(store, window, selection, config, now_ns, count, live)
     if found is None:
         return None
-    whole = [f"hour-{hour.id}" for hour in found.hours]
-    sums = [*found.kept.sums(whole), *_of_batches(found)]
+    sums = [*found.kept.sums(found.whole), *_of_batches(found)]
     return _added([*(_selected(some, selection) for some in sums), _counted(found, selection, config)]), found.quality
 
 
@@ -79,7 +78,7 @@ def briefly(
     if found is None:
         return None
     rest = [*_of_batches(found), _counted(found, selection, config)]
-    told = brief.add([found.kept.briefs(found.hours), *(some.brief() for some in rest)])
+    told = brief.add([found.kept.briefs(found.whole), *(some.brief() for some in rest)])
     for name in ("environment", "case"):
         if wanted := getattr(selection, name):
             told = told.only(name, wanted)
@@ -98,8 +97,11 @@ def _found(
     there = folder(store, config)
     kept = files.load(there)
     dirty: dict[str, pl.Series] = {}
+    from_rows, whole = bool(selection.agent or selection.model), list[str]()
     if kept.told_ns is not None and kept.told_ns <= now_ns and kept.batches and glance.quiet(store, kept):
         runs, odd = kept.left_runs(now_ns, config.runs.settle_ns)
+        if kept.summed is not None and not from_rows and all(_between_ns(at, window) for at in kept.summed):
+            runs, whole = runs.clear(), [kept.left]
     else:
         from otelcov.sums import live as counting
 
@@ -108,9 +110,10 @@ def _found(
             return None
         kept, dirty, runs, odd = found
     quality = _quality(kept, dirty, odd, window)
-    hours, batches, cut = _chosen(kept, dirty, window, bool(selection.agent or selection.model))
+    hours, batches, cut = _chosen(kept, dirty, window, from_rows)
     rows = [_run_rows(kept, kept.by_id[id], buckets, dirty.get(id), window) for id, buckets in cut.items()]
-    return Found(kept, hours, batches, [*rows, _inside(runs, window)], quality)
+    whole += [f"hour-{hour.id}" for hour in hours]
+    return Found(kept, whole, batches, [*rows, _inside(runs, window)], quality)
 
 
 def _of_batches(found: Found) -> list[Observations]:
@@ -198,6 +201,11 @@ def _inside(runs: pl.DataFrame, window: Window) -> pl.DataFrame:
     if window == ALL:
         return runs
     return runs.filter(_between(pl.col("start_unix_nano"), window))
+
+
+def _between_ns(at: int, window: Window) -> bool:
+    since = at if window.since_ns is None else window.since_ns
+    return since <= at and (window.until_ns is None or at < window.until_ns)
 
 
 def _between(at: pl.Expr, window: Window) -> pl.Expr:

@@ -152,9 +152,11 @@ def _build(
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
     files.write_left(there / name, pl.concat(left), spans, logs)
     told = sum(int(frame["spans"].sum()) for frame in left) <= TOLD
+    summed = None
     if told:
         spans, logs, odd = slices.each_once(spans, logs)
-        files.write_told(there / name, reconstruct(spans, logs, config, now_ns), odd)
+        runs = reconstruct(spans, logs, config, now_ns)
+        summed = files.write_told(there / name, runs, odd, partial(runs, config))
     kept = replace(
         kept,
         versions=(look.tables.spans.delta.version(), look.tables.logs.delta.version()),
@@ -163,6 +165,7 @@ def _build(
         batches=tuple(batches),
         left=name,
         told_ns=now_ns if told else None,
+        summed=summed,
     )
     files.save(replace(kept, hours=_hours(kept, now_ns, gathered)))
 

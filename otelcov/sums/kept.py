@@ -78,6 +78,7 @@ class Kept:
     hours: tuple[Hour, ...] = ()
     left: str = ""  # the traces of counted files that are in no batch
     told_ns: int | None = None  # the clock at which the runs of these were told, where they are few
+    summed: tuple[int, int] | None = None  # when they start, first and last, where all have settled and are summed too
 
     @property
     def by_id(self) -> dict[str, Batch]:
@@ -127,9 +128,9 @@ class Kept:
         quiet = pl.col("end_unix_nano").cast(pl.Int64) + settle_ns <= now_ns
         return runs.with_columns(pl.col("settled") | quiet), odd
 
-    def briefs(self, hours: Iterable[Hour]) -> Brief:
-        """The sums of whole hours, as far as a report of all of them needs them."""
-        names = [str(self.folder / f"hour-{hour.id}") for hour in hours]
+    def briefs(self, whole: Iterable[str]) -> Brief:
+        """Sums by the names of their files, as far as a report of all of them needs them."""
+        names = [str(self.folder / name) for name in whole]
         if not names:
             return brief.add([])
 
@@ -162,6 +163,7 @@ def load(folder: Path) -> Kept:
         tuple(Hour(**{**h, "batches": tuple(h["batches"])}) for h in told["hours"]),
         told["left"],
         told["told_ns"],
+        tuple(told["summed"]) if told["summed"] else None,
     )
 
 
@@ -176,6 +178,7 @@ def save(kept: Kept) -> None:
         "hours": [asdict(hour) for hour in kept.hours],
         "left": kept.left,
         "told_ns": kept.told_ns,
+        "summed": kept.summed,
     }
     new = kept.folder / f"new-{uuid.uuid4().hex}.json"
     with new.open("w") as file:
@@ -220,9 +223,16 @@ def touches(traces: pl.Series) -> pl.Expr:
     return pl.col("trace_ids").list.eval(pl.element().is_in(names)).list.any()
 
 
-def write_told(path: Path, runs: pl.DataFrame, odd: pl.DataFrame) -> None:
+def write_told(path: Path, runs: pl.DataFrame, odd: pl.DataFrame, sums: Observations) -> tuple[int, int] | None:
+    """The runs of what is left; where all have settled their sums too, and then when they start."""
     slim(runs).write_parquet(path.with_name(f"{path.name}.runs.parquet"))
     odd.select(ODD.names()).write_parquet(path.with_name(f"{path.name}.odd.parquet"))
+    start = runs["start_unix_nano"]
+    if runs.is_empty() or start.has_nulls() or not runs["settled"].all():
+        return None
+    write_sums(path, sums)
+    write_brief(path, sums)
+    return int(start.min()), int(start.max())  # type: ignore[arg-type]
 
 
 def slim(runs: pl.DataFrame) -> pl.DataFrame:

@@ -17,6 +17,8 @@ from otelcov.store import partitions, pieces
 from otelcov.store.tables import Table
 from otelcov.sums.kept import Batch, Kept
 
+_CALLED = ("trace_id", "span_id", "parent_span_id", "name", "start_time_unix_nano", "end_time_unix_nano")
+
 
 @dataclass(frozen=True)
 class Open:
@@ -61,7 +63,8 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
     from otelcov.runs.joining import called_agents
 
     # What was left has been held against all that was counted; only what came since has not.
-    calls = called_agents(spans.join(open_.fresh.select("trace_id"), on="trace_id", how="semi"))
+    fresh = spans.select(_CALLED).join(open_.fresh.select("trace_id"), on="trace_id", how="semi")
+    calls = called_agents(fresh)
     found = [open_.reopened.clear()]
     for batch in open_.kept.batches if calls else ():
         within = [call for call in calls if call[1] <= batch.last and batch.first <= call[2]]
