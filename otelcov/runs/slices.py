@@ -6,9 +6,13 @@ those of later hours where its traces go on. What a part must know of all others
 
 from __future__ import annotations
 
+import functools
+import gc
+import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -17,9 +21,14 @@ from otelcov.ground.schemas import LOGS, RUNS, SPANS
 from otelcov.runs.joining import Joints, joints
 from otelcov.runs.reconstruct import reconstruct, stage_one
 from otelcov.store import duplicates, partitions, pieces
+from otelcov.store.groups import Group, Shelf
 from otelcov.store.partitions import HOUR_NS
 
+T = TypeVar("T")
+
 PART = 60_000  # spans, so that a worker stays below half a gigabyte
+_LIGHT_ROWS = 250_000  # of a task of the survey
+_ROW = 3, 16  # parts that one worker takes in a row, at least and at most
 
 _LIGHT = ("trace_id", "name", "start_time_unix_nano", "end_time_unix_nano", "links")
 TRACES = pl.Schema(
@@ -33,6 +42,8 @@ TRACES = pl.Schema(
         "outside": pl.Boolean,  # has spans in no hour of their own
     }
 )
+
+PLACES = pl.Schema({"trace_id": pl.Binary, "path": pl.String, "group": pl.UInt32, "last": pl.UInt64})
 
 Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
@@ -56,6 +67,7 @@ class Survey:
     traces: pl.DataFrame  # TRACES
     where: Joints
     linked: pl.Series  # traces that spans link to
+    places: pl.DataFrame  # PLACES, of the traces that lie in local files
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,8 @@ class Part:
 
     look: Look
     traces: pl.DataFrame  # TRACES
+    groups: tuple[Group, ...] | None = None  # the row groups that hold the spans; None: to be found by reading
+    shelf: Shelf = field(default_factory=Shelf)  # what a part before has read
 
 
 @dataclass(frozen=True)
@@ -79,62 +93,73 @@ class Done:
 def survey(look: Look, each: Mapper, traces: pl.Series | None = None, more: Iterable[pl.DataFrame] = ()) -> Survey:
     """One look over the few columns that tell which traces there are; `traces`: only these. `more` are rows that are
     in no file yet."""
-    hours = look.spans.partition_by("hour") if look.spans.height else []
-    tasks = [(look.spans_url, files["path"].to_list(), traces) for files in hours]
+    tasks = [(look.spans_url, files["path"].to_list(), traces) for files in _heaps(look.spans)]
     found = [*each(_light, tasks), *(_summed(frame.lazy()) for frame in more)]
-    merged = pl.concat([TRACES.to_frame(), *(f[0] for f in found)])
+    merged = pl.concat([TRACES.to_frame(), *(f.traces for f in found)])
     merged = merged.group_by("trace_id").agg(
         pl.col("start", "first").min(), pl.col("last", "end").max(), pl.col("spans").sum(), pl.col("outside").any()
     )
     merged = merged.select(TRACES.names()).sort("first", "trace_id")
-    links = [frame["links"].explode().struct.field("trace_id") for _, frame, _ in found if frame.height]
+    links = [f.linking["links"].explode().struct.field("trace_id") for f in found if f.linking.height]
     linked = pl.concat([pl.Series("trace_id", [], pl.Binary), *(s.rename("trace_id") for s in links)])
-    return Survey(merged, _where(merged, found), linked.drop_nulls().unique())
+    places = pl.concat([PLACES.to_frame(), *(f.places for f in found)])
+    return Survey(merged, _where(merged, found), linked.drop_nulls().unique(), places)
 
 
-def parts(look: Look, traces: pl.DataFrame, spans: int = PART) -> list[Part]:
-    """Whole traces in parts of about so many spans, each of one hour."""
+def parts(look: Look, traces: pl.DataFrame, spans: int = PART, places: pl.DataFrame | None = None) -> list[Part]:
+    """Whole traces in parts of about so many spans, each of one hour. `places` (PLACES) of them all, if they are known,
+    say what to read; then traces are together that end in the same row group."""
+    groups = _numbered(places) if places is not None and places.height else None
+    home = pl.lit(0, pl.UInt32).alias("home")
+    if groups is not None:
+        homes = groups.group_by("trace_id").agg(home=pl.col("number").max())
+        traces, home = traces.join(homes, on="trace_id", how="left", maintain_order="left"), pl.col("home").fill_null(0)
     hour = pl.when("outside").then(None).otherwise(pl.col("first") // HOUR_NS).alias("hour")
     out = []
-    for some in traces.with_columns(hour).partition_by("hour", maintain_order=True):
-        total = int(some["spans"].sum())
-        count = -(-total // spans)
-        place = (pl.col("spans").cum_sum() - 1) * count // total
-        for part in some.sort("first", "trace_id").with_columns(part=place).partition_by("part", maintain_order=True):
-            part = part.drop("hour", "part")
-            first, last = int(part["first"].min()), int(part["last"].max())  # type: ignore[arg-type]
-            far = bool(part["outside"].any())
-            near = (
-                look
-                if far
-                else replace(
-                    look,
-                    spans=_among(look.spans, first, last, outside=False),
-                    logs=_among(look.logs, first - HOUR_NS, int(part["end"].max()) + HOUR_NS, outside=True),  # type: ignore[arg-type]
-                )
-            )
-            out.append(Part(near, part))
-    return out
+    for some in traces.with_columns(home, hour).partition_by("hour", maintain_order=True):
+        some = some.sort("home", "first", "trace_id")
+        for part in _cut(some, spans).partition_by("part", maintain_order=True):
+            out.append(_near(look, part.select(TRACES.names())))
+    return out if groups is None else _placed(out, groups)
+
+
+def each_part(each: Mapper, work: Callable[[Part], T], parts: list[Part], workers: int | None = None) -> Iterator[T]:
+    """`work` on every part. Neighbours mostly lie in the same row groups, so a worker takes several in a row and reads
+    each row group once; the rows of parts get shorter, so that all workers end at about the same time."""
+    workers = workers or os.cpu_count() or 1
+    rows, at = [], 0
+    while at < len(parts):
+        length = min(_ROW[1], max(_ROW[0], (len(parts) - at) * 2 // (3 * workers)))
+        rows.append(parts[at : at + length])
+        at += length
+    for results in each(functools.partial(in_a_row, work), rows):
+        yield from results
+
+
+def in_a_row(work: Callable[[Part], T], parts: list[Part]) -> list[T]:
+    """`work` on each of these parts, which reads no row group twice."""
+    shelf = Shelf(Counter(group for part in parts for group in part.groups or ()))
+    results = []
+    gc.freeze()  # so that the passes below look at little more than what they are to free
+    try:
+        for part in parts:
+            results.append(work(replace(part, shelf=shelf)))
+            gc.collect()  # a cycle that holds on to one text holds on to all texts of its row group
+    finally:
+        gc.unfreeze()
+    return results
 
 
 def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The spans and the log records of a part, copies and all."""
-    look, traces = part.look, part.traces
     frames = [pieces.empty_rows("spans")]
-    for files in look.spans.partition_by("hour") if look.spans.height else []:
-        hour = int(files["hour"][0])
-        here = pl.lit(True)
-        some = traces
-        if hour >= 0:
-            some = traces.filter((pl.col("last") // HOUR_NS >= hour) & (pl.col("first") // HOUR_NS <= hour))
-            if some.height and int(some["start"].min()) > 0:  # type: ignore[arg-type]
-                # Files in order of arrival are skipped by this, sorted ones by the trace ids.
-                start = pl.col("start_time_unix_nano")
-                here = (start >= int(some["start"].min())) & (start <= int(some["last"].max()))  # type: ignore[arg-type]
-        if some.height:
-            kept = here & pieces.of_traces("spans", some["trace_id"])
-            frames.append(pieces.rows(look.spans_url, "spans", files["path"], kept).collect())
-    return pl.concat(frames), _logs(look, traces["trace_id"])
+    ids = part.traces["trace_id"]
+    if part.groups is None:
+        frames += _found(part)
+    else:
+        read = (part.shelf.rows(group, pieces.COLUMNS["spans"], ids) for group in part.groups)
+        frames += [rows.with_columns(pl.lit(False).alias(pieces.OUTSIDE)) for rows in read if rows.height]
+    return pl.concat(frames), _logs(part.look, ids)
 
 
 def each_once(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -161,22 +186,117 @@ def joined(done: Iterable[Done], look: Look, found: Survey, config: Config, now_
         waiting |= part.waiting
     ids = pl.Series(sorted(waiting), dtype=pl.Binary)
     some = found.traces.filter(pl.col("trace_id").is_in(ids.implode()))
-    rows = [rows_of(part) for part in parts(look, some)]
+    rows = in_a_row(rows_of, parts(look, some, places=found.places))
     if rows:
         spans, logs, _ = each_once(*(pl.concat(frames) for frames in zip(*rows, strict=True)))
         frames.append(reconstruct(spans, logs, config, now_ns, found.where))
     return pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
 
 
-def _light(task: tuple[str, list[str], pl.Series | None]) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
+def _numbered(places: pl.DataFrame) -> pl.DataFrame:
+    """trace_id, path, group, and the group's number: about in the order of their arrival, which no file tells."""
+    files = places.group_by("path").agg(pl.col("last").median()).sort("last", "path").select("path")
+    every = files.with_row_index("file").join(places, on="path", how="inner")
+    number = pl.struct("file", "group").rank("dense").cast(pl.UInt32)
+    return every.select("trace_id", "path", "group", number=number)
+
+
+def _cut(traces: pl.DataFrame, spans: int) -> pl.DataFrame:
+    """The number of its `part` beside each trace: some whole homes together, or a share of a large one."""
+    homes = traces.group_by("home", maintain_order=True).agg(total=pl.col("spans").sum())
+    begins, shares, part, room = [], [], 0, spans
+    for total in homes["total"].to_list():
+        share = max(1, round(total / spans))
+        if share > 1 or total > room:  # it begins a part of its own
+            part, room = part + 1, spans
+        begins.append(part)
+        shares.append(share)
+        part, room = part + share - 1, room - total if share == 1 else 0
+    homes = homes.with_columns(begin=pl.Series(begins, dtype=pl.Int64), share=pl.Series(shares, dtype=pl.Int64))
+    within = (pl.col("spans").cum_sum().over("home") - 1) * pl.col("share") // pl.col("total")
+    return traces.join(homes, on="home", maintain_order="left").with_columns(part=pl.col("begin") + within)
+
+
+def _near(look: Look, traces: pl.DataFrame) -> Part:
+    """These traces with the files that may hold them."""
+    if traces["outside"].any():
+        return Part(look, traces)
+    first = int(traces["first"].min())  # type: ignore[arg-type]
+    last, end = (int(traces[name].max()) for name in ("last", "end"))  # type: ignore[arg-type]
+    spans = _among(look.spans, first, last, outside=False)
+    return Part(
+        replace(look, spans=spans, logs=_among(look.logs, first - HOUR_NS, end + HOUR_NS, outside=True)), traces
+    )
+
+
+def _placed(parts: list[Part], groups: pl.DataFrame) -> list[Part]:
+    """The same parts with the row groups to read, where no span of them lies out of range."""
+    frames = [part.traces.select("trace_id", part=pl.lit(at, pl.UInt32)) for at, part in enumerate(parts)]
+    read = pl.concat(frames).join(groups, on="trace_id").select("part", "path", "group", "number").unique()
+    of: list[list[Group]] = [[] for _ in parts]
+    for at, path, group in read.sort("number").select("part", "path", "group").iter_rows():
+        of[at].append(Group(path, group))
+    return [
+        part if part.traces["outside"].any() else replace(part, groups=tuple(some))
+        for part, some in zip(parts, of, strict=True)
+    ]
+
+
+def _found(part: Part) -> list[pl.DataFrame]:
+    """The spans of a part, sought in all of its files."""
+    look, traces = part.look, part.traces
+    frames = []
+    for files in look.spans.partition_by("hour") if look.spans.height else []:
+        hour = int(files["hour"][0])
+        here = pl.lit(True)
+        some = traces
+        if hour >= 0:
+            some = traces.filter((pl.col("last") // HOUR_NS >= hour) & (pl.col("first") // HOUR_NS <= hour))
+            if some.height and int(some["start"].min()) > 0:  # type: ignore[arg-type]
+                # Files in order of arrival are skipped by this, sorted ones by the trace ids.
+                start = pl.col("start_time_unix_nano")
+                here = (start >= int(some["start"].min())) & (start <= int(some["last"].max()))  # type: ignore[arg-type]
+        if some.height:
+            kept = here & pieces.of_traces("spans", some["trace_id"])
+            frames.append(pieces.rows(look.spans_url, "spans", files["path"], kept).collect())
+    return frames
+
+
+def _heaps(files: pl.DataFrame) -> list[pl.DataFrame]:
+    """Some files each, for a task of the survey; those out of range apart."""
+    heap = (pl.col("rows").cum_sum() - 1) // _LIGHT_ROWS
+    return (
+        files.sort("hour", "path").with_columns(heap=heap.over("hour")).partition_by("hour", "heap")
+        if files.height
+        else []
+    )
+
+
+@dataclass(frozen=True)
+class _Surveyed:
+    """The survey of some rows."""
+
+    traces: pl.DataFrame  # TRACES
+    linking: pl.DataFrame  # the spans with links
+    names: list[str]  # of all spans
+    places: pl.DataFrame  # PLACES
+
+
+def _light(task: tuple[str, list[str], pl.Series | None]) -> _Surveyed:
     url, paths, traces = task
-    kept = None if traces is None else pieces.of_traces("spans", traces)
-    return _summed(pieces.rows(url, "spans", paths, kept))
+    kept = pl.lit(True) if traces is None else pieces.of_traces("spans", traces)
+    frames = []
+    for path in paths:
+        frame = pieces.light(url, path, [name for name in _LIGHT if name != "links"])
+        if frame is None:
+            return _summed(pieces.rows(url, "spans", paths, kept))
+        frames.append(frame.with_columns(path=pl.lit(f"{url}/{path}")))
+    return _summed(pl.concat(frames).lazy().filter(kept))
 
 
-def _summed(rows: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
-    """TRACES, the spans with links, and the names of all spans."""
-    frame = rows.select(*_LIGHT, pieces.OUTSIDE, at=partitions.moment("spans")).collect()
+def _summed(rows: pl.LazyFrame) -> _Surveyed:
+    placed = ("path", "group") if "group" in rows.collect_schema() else ()
+    frame = rows.select(*_LIGHT, *placed, pieces.OUTSIDE, at=partitions.moment("spans")).collect()
     traces = frame.group_by("trace_id").agg(
         start=pl.col("start_time_unix_nano").min(),
         first=pl.col("at").min(),
@@ -186,12 +306,15 @@ def _summed(rows: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
         outside=pl.col(pieces.OUTSIDE).any(),
     )
     linking = frame.filter(pl.col("links").list.len() > 0).select(_LIGHT)
-    return traces.select(TRACES.names()), linking, frame["name"].unique().to_list()
+    places = PLACES.to_frame()
+    if placed:
+        places = frame.group_by("path", "group", "trace_id").agg(last=pl.col("at").max()).select(PLACES.names())
+    return _Surveyed(traces.select(TRACES.names()), linking, frame["name"].unique().to_list(), places)
 
 
-def _where(traces: pl.DataFrame, found: list[tuple[pl.DataFrame, pl.DataFrame, list[str]]]) -> Joints:
-    names = sorted({name for _, _, some in found for name in some if name is not None})
-    linking = pl.concat([f[1] for f in found]) if found else pieces.empty_rows("spans").select(_LIGHT)
+def _where(traces: pl.DataFrame, found: list[_Surveyed]) -> Joints:
+    names = sorted({name for some in found for name in some.names if name is not None})
+    linking = pl.concat([f.linking for f in found]) if found else pieces.empty_rows("spans").select(_LIGHT)
     links = linking.schema["links"]
     none = pl.lit(None, links).alias("links")
     times = [pl.col("first").alias("start_time_unix_nano"), pl.col("end").alias("end_time_unix_nano")]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from otelcov.ground.schemas import LOGS, SPANS
-from otelcov.store import duplicates, partitions, remote, scan
+from otelcov.store import duplicates, groups, partitions, remote, scan
 from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, stored_schema
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collector.inbox import Waiting
 
 OUTSIDE = scan._OUTSIDE
-_COLUMNS = {name: pl.Schema({**schema, **duplicates.COPIES}) for name, schema in (("spans", SPANS), ("logs", LOGS))}
+COLUMNS = {name: pl.Schema({**schema, **duplicates.COPIES}) for name, schema in (("spans", SPANS), ("logs", LOGS))}
 FILES = pl.Schema(
     {
         "path": pl.String,
@@ -63,7 +63,7 @@ def look(store: str | Path, inbox: Path | None = None) -> Look:
 
 
 def empty_rows(name: str) -> pl.DataFrame:
-    return _COLUMNS[name].to_frame().with_columns(pl.lit(False).alias(OUTSIDE))
+    return COLUMNS[name].to_frame().with_columns(pl.lit(False).alias(OUTSIDE))
 
 
 def rows(url: str, name: str, paths: Iterable[str], kept: pl.Expr | None = None) -> pl.LazyFrame:
@@ -76,7 +76,7 @@ def rows(url: str, name: str, paths: Iterable[str], kept: pl.Expr | None = None)
         if some:
             scanned = pl.scan_parquet(
                 some,
-                schema=stored_schema(_COLUMNS[name]),
+                schema=stored_schema(COLUMNS[name]),
                 missing_columns="insert",
                 extra_columns="ignore",
                 hive_partitioning=False,
@@ -84,8 +84,17 @@ def rows(url: str, name: str, paths: Iterable[str], kept: pl.Expr | None = None)
                 storage_options=remote.options(url),
             )
             scanned = scanned if kept is None else scanned.filter(kept)
-            frames.append(scanned.select(*decoded(_COLUMNS[name]), pl.lit(outside).alias(OUTSIDE)))
+            frames.append(scanned.select(*decoded(COLUMNS[name]), pl.lit(outside).alias(OUTSIDE)))
     return pl.concat(frames)
+
+
+def light(url: str, path: str, names: list[str]) -> pl.DataFrame | None:
+    """Flat columns of a file of spans, `links` and `group`; None where that is no quicker than to read its rows."""
+    if remote.is_remote(url) or path.startswith(f"day={OUT_OF_RANGE}/"):
+        return None
+    schema = pl.Schema({name: SPANS[name] for name in (*names, "links")})
+    stored = groups.light(f"{url}/{path}", names).cast(stored_schema(schema))
+    return stored.select(*decoded(schema), pl.lit(False).alias(OUTSIDE), "group")
 
 
 def of_traces(name: str, traces: pl.Series) -> pl.Expr:

@@ -131,7 +131,7 @@ def _build(
             again = open_.reopened.filter(~pl.col("batch").is_in(sorted(early)))
             dirty = {key[0]: some for key, some in again.partition_by("batch", as_dict=True).items()}
             found = _of_open(every, open_.new_spans, pl.concat([open_.left, again.drop("batch")]), open_.fresh, each)
-    parts = slices.parts(every, found.traces)
+    parts = slices.parts(every, found.traces, places=found.places)
     work = functools.partial(
         count, where=found.where, config=config, now_ns=now_ns, there=there, linked=frozenset(found.linked.to_list())
     )
@@ -139,7 +139,7 @@ def _build(
     progress(done, total)
     batches, left = [], [TRACES.to_frame()]
     rows: list[tuple[pl.DataFrame, pl.DataFrame]] = [(pieces.empty_rows("spans"), pieces.empty_rows("logs"))]
-    for counted in each(work, parts):
+    for counted in slices.each_part(each, work, parts):
         batches += [counted.batch] if counted.batch is not None else []
         left.append(counted.left)
         if sum(int(frame["spans"].sum()) for frame in left) <= HELD:

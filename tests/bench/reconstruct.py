@@ -99,7 +99,9 @@ def measure(store: str, workers: int) -> dict[str, object]:
             found = slices.survey(look, runner.map)
             times["survey"], at = time.perf_counter() - at, time.perf_counter()
             work = functools.partial(_count, where=found.where, config=config, now_ns=now_ns)
-            for n, wait in runner.map(work, slices.parts(look, found.traces)):
+            for n, wait in slices.each_part(
+                runner.map, work, slices.parts(look, found.traces, places=found.places), workers
+            ):
                 runs, waiting = runs + n, waiting + wait
             times["stage one"] = time.perf_counter() - at
             took = time.perf_counter() - began
