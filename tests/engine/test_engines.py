@@ -8,8 +8,10 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from otelcov.engine import engine
@@ -56,12 +58,28 @@ def test_divided_reconstruction_gives_the_runs_of_one_process(store, name):
     try:
         found = slices.survey(look, runner.map)
         work = functools.partial(slices.reconstructed, where=found.where, config=Config(), now_ns=2**62)
-        done = list(runner.map(work, slices.parts(look, found.traces, spans=300)))
+        parts = slices.parts(look, found.traces, spans=300, places=found.places)
+        done = list(slices.each_part(runner.map, work, parts, workers=1))
     finally:
         runner.close()
     assert len(done) > 3
     alone = slices.joined(done, look, found, Config(), 2**62)
     assert alone.equals(expected)
+
+
+def test_parts_read_by_row_groups_are_those_found_in_all_files(tmp_path):
+    store = Store(tmp_path / "store")
+    sent = bodies()
+    for first in range(0, len(sent), 5):  # many files, so that traces lie in several of them
+        store.commit(sent[first : first + 5])
+    look = slices.Look.of(pieces.look(store.path))
+    found = slices.survey(look, map)
+    placed = slices.parts(look, found.traces, spans=300, places=found.places)
+    sought = [replace(part, groups=None) for part in placed]
+    assert max(len(part.groups) for part in placed) > 1
+    assert sorted(pl.concat(part.traces for part in placed)["trace_id"]) == sorted(found.traces["trace_id"])
+    for one, other in zip(slices.in_a_row(slices.rows_of, placed), map(slices.rows_of, sought), strict=True):
+        assert one[0].sort("trace_id", "span_id").equals(other[0].sort("trace_id", "span_id"))
 
 
 def test_a_killed_worker_changes_nothing():
