@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 def count(store: str, config: Config, now_ns: int, where: str | None = None) -> None:
     """Count what was committed and is not counted, on the engine of that name."""
     from otelcov.engine import engine
-    from otelcov.sums.build import build
 
     runner = engine(where)
     try:
+        runner.warm()
+        from otelcov.sums.build import build
+
         if not sys.stderr.isatty():
             build(store, config, now_ns, runner.map)
             return

@@ -1,8 +1,8 @@
 """Where divided work runs: in this process, in processes of this machine, or on a Ray cluster.
 
-An engine has two methods. `map` calls one function on many tasks and gives the results as they come, in any order;
-`close` lets go of what it holds. The work is a pure function of its task and of the store's files, which never
-change, so a worker that dies costs the time of its task and nothing else.
+An engine has three methods. `map` calls one function on many tasks and gives the results as they come, in any order;
+`warm` says that there will be tasks soon, `close` lets go of what the engine holds. The work is a pure function of its
+task and of the store's files, which never change, so a worker that dies costs the time of its task and nothing else.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ R = TypeVar("R")
 
 class Engine(Protocol):
     def map(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]: ...
+
+    def warm(self) -> None: ...
 
     def close(self) -> None: ...
 

@@ -43,6 +43,9 @@ class Cluster:
             done, running = self.ray.wait(running, num_returns=1)
             yield from self.ray.get(done)
 
+    def warm(self) -> None:
+        pass
+
     def close(self) -> None:
         if self.mine:
             self.ray.shutdown()

@@ -13,5 +13,8 @@ class Here:
     def map(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         return map(work, tasks)
 
+    def warm(self) -> None:
+        pass
+
     def close(self) -> None:
         pass

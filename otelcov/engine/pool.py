@@ -5,11 +5,13 @@ They are spawned, not forked: a forked child of a process that has used Delta or
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from otelcov.ground.errors import StoreError
@@ -17,7 +19,14 @@ from otelcov.ground.errors import StoreError
 T = TypeVar("T")
 R = TypeVar("R")
 
-_THREADS = "POLARS_MAX_THREADS"
+# Read when a child imports Polars and Arrow: one thread each, and memory that was freed goes back at once. Else what
+# several allocators hold back for later, in every worker, comes to more than what is in use.
+_SETTINGS = {
+    "POLARS_MAX_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "_RJEM_MALLOC_CONF": "dirty_decay_ms:500,muzzy_decay_ms:0",
+}
+_HEAVY = ("otelcov.runs.slices", "pyarrow.parquet")  # what takes a worker longest to import
 _DEATHS = 5  # of workers, before it is no accident
 
 
@@ -26,6 +35,12 @@ class Pool:
         self.workers = workers
         self._executor: ProcessPoolExecutor | None = None
         self._deaths = 0
+
+    def warm(self) -> None:
+        """Have workers start while the caller still finds out what they are to do."""
+        with suppress(BrokenProcessPool):  # then `map` starts others
+            for _ in range(self.workers):
+                self._submit(_import, _HEAVY)
 
     def map(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         left = list(reversed(list(tasks)))
@@ -69,12 +84,18 @@ class Pool:
         if self._executor is None:
             spawn = multiprocessing.get_context("spawn")
             self._executor = ProcessPoolExecutor(self.workers, mp_context=spawn)
-        before = os.environ.get(_THREADS)
-        os.environ[_THREADS] = "1"  # read when a child imports Polars; children start while tasks are submitted
+        before = {name: os.environ.get(name) for name in _SETTINGS}
+        os.environ.update(_SETTINGS)  # children start while tasks are submitted
         try:
             return self._executor.submit(work, task)
         finally:
-            if before is None:
-                del os.environ[_THREADS]
-            else:
-                os.environ[_THREADS] = before
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+def _import(names: Iterable[str]) -> None:
+    for name in names:
+        importlib.import_module(name)

@@ -26,7 +26,7 @@ from otelcov.store.partitions import HOUR_NS
 
 T = TypeVar("T")
 
-PART = 60_000  # spans, so that a worker stays below half a gigabyte
+PART = 36_000  # spans, so that a worker stays below half a gigabyte
 _LIGHT_ROWS = 250_000  # of a task of the survey
 _ROW = 3, 16  # parts that one worker takes in a row, at least and at most
 

@@ -95,6 +95,7 @@ def measure(store: str, workers: int) -> dict[str, object]:
     with watched() as peak:
         try:
             began = at = time.perf_counter()
+            runner.warm()
             look = slices.Look.of(pieces.look(store))
             found = slices.survey(look, runner.map)
             times["survey"], at = time.perf_counter() - at, time.perf_counter()
