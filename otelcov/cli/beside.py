@@ -51,7 +51,7 @@ def count(store: str, path: Path | None) -> None:
 
 
 def tidy(store: str, path: Path | None) -> None:
-    """Closed hours sorted, but none of which a part is counted and a part is not: its sums would be lost."""
+    """Closed hours sorted, small files put together."""
     from otelcov.ground.config import load
     from otelcov.store import upkeep
     from otelcov.sums import kept
@@ -59,11 +59,11 @@ def tidy(store: str, path: Path | None) -> None:
 
     config = load(path)
 
-    def may(table: str, files: frozenset[str]) -> bool:
-        counted: frozenset[str] = getattr(kept.load(folder(store, config)), table)
-        return files <= counted or not files & counted
+    def counted(table: str) -> frozenset[str]:
+        found: frozenset[str] = getattr(kept.load(folder(store, config)), table)
+        return found
 
-    upkeep.tidy(store, time.time_ns(), may)
+    upkeep.tidy(store, time.time_ns(), counted)
 
 
 if __name__ == "__main__":

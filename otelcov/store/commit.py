@@ -162,7 +162,7 @@ def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_h
 
 def _write(table: Table, requests: Sequence[Row], any_hour: bool) -> tuple[int, list[AddAction | RemoveAction]]:
     """The rows of these requests in files, one a partition; they count from the commit that names them."""
-    files: dict[int, _File] = {}
+    files: dict[int, File] = {}
     count = 0
     for rows in layout.pieces(table.name, requests):
         hours = partitions.hours(table.name, rows, any_hour, files.keys())
@@ -170,13 +170,13 @@ def _write(table: Table, requests: Sequence[Row], any_hour: bool) -> tuple[int, 
         for hour in different.tolist():
             part = rows if len(different) == 1 else rows.filter(hours == hour)
             if hour not in files:
-                files[hour] = _File(table, *partitions.names(hour))
+                files[hour] = File(table, *partitions.names(hour))
             files[hour].add(stored(part))
         count += rows.num_rows
     return count, [file.close() for file in files.values()]
 
 
-class _File:
+class File:
     """One Parquet file that is being written, a row group at a time while its rows are still in the caches."""
 
     def __init__(self, table: Table, day: str, hour: str) -> None:

@@ -4,6 +4,10 @@ An hour that is over is read, its copies dropped, and written anew sorted by tra
 files it came in. That goes through the very handle whose files were read, so Delta refuses it when anything touched
 the hour meanwhile; then nothing is lost and the next round tries again. (Delta's own `optimize` is never used: two of
 them on one version doubled the rows without an error.)
+
+An hour that is still open is touched all the time. Of its files the small ones are put together, many at a time: one
+transaction names what goes and what comes in its place, so commits of other files do not disturb it, and it is refused
+when any of those that go has gone already.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import polars as pl
 
 from otelcov.ground.errors import StoreError
 from otelcov.store import duplicates, partitions, remote, scan
-from otelcov.store.commit import NEW, UNIQUE, Committer
+from otelcov.store.commit import NEW, UNIQUE, Committer, File
 from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, PARTITION, Table, arrow_schema, decoded, open_, stored, stored_schema
 
@@ -29,10 +33,18 @@ if TYPE_CHECKING:
 _LATE_NS = 600_000_000_000  # after its end, for the spans that come late, before an hour counts as closed
 _PART_ROWS = 500_000  # of an hour in memory at once
 _OUTSIDE_FILES = 32  # out of range is never over: rewritten when it has that many new files
+_SMALL_BYTES = 1 << 20
+_MANY_SMALL = 64  # files of an open hour that become one
 _KEEP_HOURS = 1  # files that nobody lists any more, for the reports that are running
 _TRIES = 5
 
-May = Callable[[str, frozenset[str]], bool]
+# The files of a table from which sums are kept. None becomes one with another that is not among them: what is new could
+# then not be told from what is counted.
+Counted = Callable[[str], frozenset[str]]
+
+
+def _none(table: str) -> frozenset[str]:
+    return frozenset()
 
 
 @dataclass(frozen=True)
@@ -41,27 +53,27 @@ class Removed:
     logs: int = 0
 
 
-def tidy(store: str | Path, now_ns: int, may: May = lambda table, files: True) -> int:
-    """Rewrite the hours that are over and drop what nobody lists any more; how many were rewritten.
-
-    `may` says whether these files of a table may become others.
-    """
+def tidy(store: str | Path, now_ns: int, counted: Counted = _none) -> int:
+    """Rewrite the hours that are over, put small files of open ones together, and drop what nobody lists any more; how
+    many hours were rewritten."""
     rewritten = 0
     for table in open_(store):
         for day, hour in _untidy(table, now_ns):
-            rewritten += rewrite(store, table.name, day, hour, may)
+            rewritten += rewrite(store, table.name, day, hour, counted)
+        gather(table.reopened(), counted)
         _clean(table.reopened().delta)
     return rewritten
 
 
-def rewrite(store: str | Path, name: str, day: str, hour: str, may: May = lambda table, files: True) -> bool:
+def rewrite(store: str | Path, name: str, day: str, hour: str, counted: Counted = _none) -> bool:
     """One partition sorted, each row once; False if it was touched meanwhile, or may not be, and stays as it is."""
     from deltalake import ColumnProperties, WriterProperties, write_deltalake
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     table: Table = getattr(open_(store), name)
     files = table.files().filter((pl.col("day") == day) & (pl.col("hour") == hour))
-    if not files.height or not may(name, frozenset(files["path"])):
+    known = counted(name)
+    if not files.height or 0 < files["path"].is_in(sorted(known)).sum() < files.height:
         return False
     import pyarrow as pa
 
@@ -87,6 +99,47 @@ def rewrite(store: str | Path, name: str, day: str, hour: str, may: May = lambda
         return False
     except DeltaError as error:
         raise StoreError(f"Couldn't rewrite {day} {hour}:00 of {table.url}: {error}") from error
+    return True
+
+
+def gather(table: Table, counted: Counted = _none) -> int:
+    """Many small files of a partition put together, sorted and each row once; how many there were."""
+    files = table.files().with_columns(pl.col("path").is_in(sorted(counted(table.name))).alias("counted"))
+    small = files.filter((pl.col("size_bytes") < _SMALL_BYTES) & (pl.col("day") != OUT_OF_RANGE))
+    gathered = 0
+    for (day, hour, _), some in small.sort("path").group_by(*PARTITION, "counted", maintain_order=True):
+        if some.height >= _MANY_SMALL and _swap(table, some, str(day), str(hour)):
+            gathered += some.height
+    return gathered
+
+
+def _swap(table: Table, files: pl.DataFrame, day: str, hour: str) -> bool:
+    """One file in the place of these; False if another process was quicker with any of them."""
+    import pyarrow as pa
+    from deltalake import PostCommitHookProperties
+    from deltalake.exceptions import CommitFailedError, DeltaError
+    from deltalake.transaction import AddAction, RemoveAction
+
+    whole = File(table, day, hour)
+    for batch in _sorted(table, files, day, hour):
+        whole.add(pa.Table.from_batches([batch]).drop_columns(PARTITION))
+    at = time.time_ns() // 1_000_000
+    partition: dict[str, str | None] = {"day": day, "hour": hour}
+    gone = files.select("path", "size_bytes").rows()
+    actions: list[AddAction | RemoveAction] = [whole.close()]
+    actions += [RemoveAction(path, True, at, size=size, partition_values=partition) for path, size in gone]
+    try:
+        table.delta.create_write_transaction(
+            actions,
+            mode="append",
+            schema=arrow_schema(table.schema, partitioned=True),
+            partition_by=PARTITION,
+            post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+        )
+    except CommitFailedError:
+        return False
+    except DeltaError as error:
+        raise StoreError(f"Couldn't put files of {day} {hour}:00 of {table.url} together: {error}") from error
     return True
 
 

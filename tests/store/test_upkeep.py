@@ -70,6 +70,45 @@ def test_an_hour_that_was_touched_meanwhile_stays_as_it_is(
     assert ids(tmp_path) == [0, 1, 7]
 
 
+def test_small_files_of_an_open_hour_are_put_together_beside_commits(
+    committer: Committer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "_MANY_SMALL", 3)
+    for n in range(4):
+        keep(committer, traces(span(n), span(50)))
+    before, told = scan.spans(tmp_path).collect().sort("span_id"), scan.quality(tmp_path)
+    assert upkeep.tidy(tmp_path, NOW) == 0  # no hour is over
+    assert tables.open_(tmp_path).spans.files()["num_records"].to_list() == [5]
+    assert scan.spans(tmp_path).collect().sort("span_id").equals(before)
+    assert scan.quality(tmp_path) == told
+    for n in range(10, 13):
+        keep(committer, traces(span(n)))
+    sorted_ = upkeep._sorted
+
+    def late(*given: object) -> object:
+        keep(committer, traces(span(20)))
+        return sorted_(*given)  # type: ignore[arg-type]
+
+    one, two = (tables.open_(tmp_path).spans for _ in range(2))
+    counted = frozenset(one.files()["path"].sort()[:2])
+    assert upkeep.gather(one, lambda table: counted) == 0  # neither two nor two are enough
+    monkeypatch.setattr(upkeep, "_sorted", late)
+    assert upkeep.gather(one) == 4
+    monkeypatch.undo()
+    monkeypatch.setattr(upkeep, "_MANY_SMALL", 3)
+    assert upkeep.gather(two) == 0  # another was quicker
+    assert ids(tmp_path) == [0, 1, 2, 3, 10, 11, 12, 20, 50]
+    assert tables.open_(tmp_path).spans.files().height == 2
+
+
+def test_an_hour_that_is_counted_in_part_waits(committer: Committer, tmp_path: Path) -> None:
+    for n in range(2):
+        keep(committer, traces(span(n, start=OLD)))
+    files = committer.tables.spans.reopened().files()["path"]
+    assert upkeep.tidy(tmp_path, NOW, lambda table: frozenset(files[:1])) == 0
+    assert upkeep.tidy(tmp_path, NOW, lambda table: frozenset(files)) == 1
+
+
 def test_retention_drops_whole_hours_by_the_start_of_the_span(committer: Committer, tmp_path: Path) -> None:
     keep(committer, traces(span(1, start=OLD - 1), span(2, start=OLD), span(3)), logs("old", at=OLD - 1), logs("new"))
     keep(committer, traces(span(4, start=1), span(5, start=0, end=0), received=NOW))  # out of range

@@ -58,5 +58,6 @@ def _write(store: str, inbox: Path, now: int, writer: int, rounds: int) -> None:
 
 
 def _tidy(store: str, done: Path) -> None:
+    upkeep._MANY_SMALL = 2  # put together what they can, too
     while not done.exists():
         upkeep.tidy(store, NOW)
