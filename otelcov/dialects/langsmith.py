@@ -2,9 +2,12 @@
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, first, value
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, value
 
 _IS_TOOL = pl.col("langsmith.span.kind").str.to_lowercase() == "tool"
+# The processor for OpenAI's Agents SDK writes a list of one object as that object: such a result is not what it was.
+_AGENTS_SDK = (pl.col("langsmith.metadata.ls_integration") == "openai-agents-sdk").fill_null(False)
+_WHOLE = ~_AGENTS_SDK | pl.col("gen_ai.completion").str.starts_with('{"output":')
 
 LANGSMITH = Dialect(
     name="langsmith",
@@ -20,9 +23,20 @@ LANGSMITH = Dialect(
     ),
     agent=first("langsmith.metadata.lc_agent_name", "langsmith.metadata.agent_name"),
     arguments=pl.when(_IS_TOOL).then(first("gen_ai.prompt")),
-    result=pl.when(_IS_TOOL).then(first("gen_ai.completion")),
+    result=pl.when(_IS_TOOL & _WHOLE).then(first("gen_ai.completion")),
     conversation=first(
         "langsmith.metadata.thread_id", "langsmith.metadata.session_id", "langsmith.metadata.conversation_id"
     ),
     definitions=first("langsmith.metadata.tools"),
+)
+
+# It writes agents as chains, too: they alone list the tools they have.
+_AGENT = (
+    _AGENTS_SDK
+    & (pl.col("langsmith.span.kind").str.to_lowercase() == "chain")
+    & pl.col("gen_ai.tool.definitions").is_not_null()
+)
+
+LANGSMITH_AGENTS = Dialect(
+    name="langsmith-openai-agents", kind=pl.when(_AGENT).then(pl.lit(AGENT)), agent=pl.when(_AGENT).then("span.name")
 )

@@ -23,7 +23,7 @@ from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.haystack import HAYSTACK
 from otelcov.dialects.langfuse import LANGFUSE
-from otelcov.dialects.langsmith import LANGSMITH
+from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
 from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
 from otelcov.dialects.logfire import LOGFIRE
@@ -57,6 +57,7 @@ DIALECTS: tuple[Dialect, ...] = (
     DSPY,
     OPENINFERENCE,
     VERCEL,
+    LANGSMITH_AGENTS,
     LANGSMITH,
     OPENLLMETRY_MCP,
     OPENLLMETRY_HOLDERS,

@@ -93,7 +93,7 @@ def span_fact(nodes: list[Node], fact: str) -> Any:
 
 
 _AROUND = re.compile(
-    r"^(?:execute_tool|tool|Tool:|Function:|running tool:?)\s+"
+    r"^(?:execute_tool|tool_call|tool\.execute|tool|Tool:|Function:|running tool:?)\s+"
     r"|\.(?:__call__|acall|call|run|_run|arun|forward|invoke|ainvoke|tool|execute)$"
 )
 
@@ -102,7 +102,17 @@ def span_name(nodes: list[Node]) -> str | None:
     name = span_fact(nodes, "tool")
     if not isinstance(name, str):
         name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
+        if _ANY_TOOL.match(name):
+            return None
     return name.strip() or None
+
+
+_ANY_TOOL = re.compile(
+    r"\s*(?:ai\.toolCall|\w*FunctionTool|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call|running tools?"
+    r"|function|\{\w*\}|\[\w+\])\s*$",
+    re.I,
+)
+"""Span names that every tool's span has."""
 
 
 def span_call_id(nodes: list[Node]) -> str | None:
@@ -575,7 +585,11 @@ there a text that reads like any other says nothing."""
 
 
 def _flag_lost(call: ToolCall) -> bool:
-    return call.result_of is not None and any(_WITHOUT_FLAGS.match(n.span.scope) for n in call.result_of.layers)
+    told = call.result_of
+    if told is None:
+        return False
+    flat = any(n.span.row in n.side.families["flat_input"] for n in told.layers)
+    return (flat and told.truncated_input) or any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers)
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall]) -> str:

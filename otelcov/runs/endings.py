@@ -240,14 +240,11 @@ def _pending(run: Evidence, seen: set[str]) -> bool:
 
 
 def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
-    """Did the tools that were asked for last run, and is none of their results the run's answer? Calls left to somebody
-    else (an approval, a client's own tools) and tools that end a run by their result look like a limit otherwise."""
-    asked = [o for t, o in _done(run) if t.asked_by is last and t.name not in ANSWERS]
-    if not any(o.status == "ok" for o in asked):
+    """Did the tools that were asked for last run, and did no answer come? Calls left to somebody else (an approval, a
+    client's own tools), tools that end a run by their result, and a lost span of the last answer look alike."""
+    if not any(o.status == "ok" for t, o in _done(run) if t.asked_by is last and t.name not in ANSWERS):
         return False
-    return run.output is None or not any(
-        o.result is not None and run.output.strip() in (o.result, m.to_json(o.result)) for o in asked
-    )
+    return run.output is None or run.output.strip() in ("", (last.text or "").strip())
 
 
 def _escapes(node: Node) -> bool:

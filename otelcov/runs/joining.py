@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.calls import span_call_id
 from otelcov.runs.delegations import ASK, TO, bare
@@ -95,7 +95,11 @@ def waits(part: Fragment, where: Joints) -> bool:
 
 def _guest(part: Fragment, where: Joints) -> str | None:
     root = part.root
-    if not where.hosted or root.kind != AGENT or root.orphan or root.own_agent is None:
+    if not where.hosted or root.orphan:
+        return None
+    if root.kind == CHAIN and len(root.children) == 1:
+        root = root.children[0]  # a framework's own frame around the agent
+    if root.kind != AGENT or root.own_agent is None:
         return None
     return bare(root.own_agent) if bare(root.own_agent) in where.hosted else None
 

@@ -731,6 +731,8 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
         return _unwrap(value["inputs"])
     if keys <= {"inputs", "tags", "metadata", "kwargs"} and isinstance(value.get("inputs"), dict) and len(keys) > 1:
         return _unwrap(value["inputs"])
+    if keys == {"input", "options"} and isinstance(value["input"], dict):
+        return value["input"]
     if keys == {"tool_name", "arguments"} and isinstance(value["arguments"], dict):
         return value["arguments"]
     if keys == {"kwargs"} and isinstance(value["kwargs"], dict):

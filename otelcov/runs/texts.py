@@ -11,6 +11,7 @@ from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node
 
 # By these a framework has the model hand in its answer; they call nothing (smolagents, BeeAI; pydantic-ai, OpenAI).
+_NOTHING = ("null", "None", "undefined")  # how a value that is none was written as text
 ANSWERS = ("final_answer", "final_result")
 
 
@@ -79,7 +80,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | 
 
 def _user_text(raw: str | None, limit: int | None) -> str | None:
     """What the user said, from an input attribute in any form."""
-    if raw is None or (limit is not None and len(raw) >= limit):
+    if raw is None or raw in _NOTHING or (limit is not None and len(raw) >= limit):
         return None
     if raw[:1] not in '[{"':
         return raw
@@ -166,7 +167,7 @@ def _front(root: Node) -> list[Node]:
 
 
 def _assistant_text(raw: str | None, limit: int | None) -> str | None:
-    if raw is None or (limit is not None and len(raw) >= limit):
+    if raw is None or raw in _NOTHING or (limit is not None and len(raw) >= limit):
         return None
     if raw[:1] not in '[{"':
         return m.final_answer(raw)
@@ -193,8 +194,8 @@ def _assistant_text(raw: str | None, limit: int | None) -> str | None:
                 return m.final_answer(str(value[key]))
     found = m.messages(value, "assistant")
     for x in reversed(found):
+        if any(r.name not in ANSWERS for r in x.requests):
+            return None
         if x.text is not None and x.role in ("assistant", "user") and not x.results:
             return m.final_answer(x.text)
-        if x.requests:
-            return None
     return None

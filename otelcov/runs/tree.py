@@ -165,8 +165,12 @@ def _mend_clocks(root: Node) -> None:
             stack.append((child, move))
 
 
+_ID = re.compile(r"^(?=.*\d)(?:[0-9a-f]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.I)
+
+
 def placeholder(name: str | None) -> bool:
-    return name is None or name.strip().lower() in PLACEHOLDERS
+    """No name of an agent: nothing, a word that stands for any, or an id."""
+    return name is None or name.strip().lower() in PLACEHOLDERS or _ID.match(name.strip()) is not None
 
 
 _ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")
