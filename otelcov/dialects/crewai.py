@@ -16,7 +16,7 @@ CREWAI = Dialect(
     .then(pl.lit(OTHER)),
     agent=first("crewai.agent.role"),
     tool=pl.when((pl.col("openinference.span.kind").str.to_uppercase() == "TOOL") & scope("crewai")).then(
-        span_name(r"^(.+?)(?:\.run|\._?use)$")
+        span_name(r"^'?(.+?)'?(?:\.run|\._?use)$")
     ),
     definitions=first("crewai.agent.tools", "crewai.task.tools"),
     input=first("crewai.task.description"),

@@ -104,12 +104,12 @@ def span_name(nodes: list[Node]) -> str | None:
         name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
         if _ANY_TOOL.match(name):
             return None
-    return name.strip() or None
+    return name.strip(" '\"`") or None
 
 
 _ANY_TOOL = re.compile(
-    r"\s*(?:ai\.toolCall|\w*FunctionTool|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call|running tools?"
-    r"|function|\{\w*\}|\[\w+\])\s*$",
+    r"\s*(?:ai\.toolCall|\w*FunctionTool|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call"
+    r"|running tools?|function|\{\w*\}|\[\w+\])\s*$",
     re.I,
 )
 """Span names that every tool's span has."""

@@ -484,6 +484,8 @@ def _request(call: Value) -> Request | None:
     )
     if not isinstance(name, str) or not name:
         return None
+    if name[0] == name[-1] == "'":
+        name = name[1:-1] or name  # a repr of it
     arguments = None
     for key in ("arguments", "args", "input", "parameters", "tool_input", "kwargs"):
         if body.get(key) is not None:
@@ -756,7 +758,7 @@ def result(raw: Value) -> tuple[Value, bool | None]:
     if isinstance(raw, str):
         parsed = parse_json(raw) if raw[:1] in '[{"' else None
         if parsed is None:
-            return raw, None
+            return _outcome_repr(raw)
         value = parsed
     flagged: bool | None = None
     for _ in range(6):
@@ -809,6 +811,22 @@ def result(raw: Value) -> tuple[Value, bool | None]:
     if isinstance(value, str) and isinstance(raw, str) and value is not raw:
         return value, flagged
     return value, flagged
+
+
+_OUTCOME = re.compile(r"status='(success|failure|error)' result=(.*?) error=(.*?)(?: \w+=.*)?$", re.S)
+
+
+def _outcome_repr(text: str) -> tuple[Value, bool | None]:
+    """A text, or what the `repr` of a record of status, result and error holds (Agno's FunctionExecutionResult)."""
+    hit = _OUTCOME.match(text) if text.startswith("status='") else None
+    if hit is None:
+        return text, None
+    failed = hit.group(1) != "success"
+    told = hit.group(3 if failed else 2)
+    try:
+        return ast.literal_eval(told), failed
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return told, failed
 
 
 def result_call_id(raw: str | None) -> str | None:

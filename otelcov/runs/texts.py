@@ -11,7 +11,7 @@ from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node
 
 # By these a framework has the model hand in its answer; they call nothing (smolagents, BeeAI; pydantic-ai, OpenAI).
-_NOTHING = ("null", "None", "undefined")  # how a value that is none was written as text
+_NOTHING = ("null", "None", "undefined", "__end__")  # how a value that is none was written as text
 ANSWERS = ("final_answer", "final_result")
 
 
