@@ -39,7 +39,10 @@ class Shelf:
         mine = frame["trace_id"].is_in(traces.implode()).fill_null(False)
         if self.asks[group] > 0:
             self.frames[group] = _compact(frame.filter(~mine))
-        return frame if mine.all() else frame.filter(mine)
+        if mine.all():
+            return frame
+        rows = frame.filter(mine)
+        return _compact(rows) if 4 * rows.height < frame.height else rows
 
 
 def light(path: str, names: list[str]) -> pl.DataFrame:
