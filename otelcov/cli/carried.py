@@ -39,6 +39,7 @@ def stored(store: str, config: Config, window: Window, now_ns: int) -> Iterator[
     from otelcov.ground.windows import iso
 
     yield from weighed(store)
+    yield from recorded(store, window, config.runs.max_run_ns)
     frame, _ = runs.load(store, window, Selection(), config, now_ns)
     if frame.is_empty():
         when = "at all" if window.since_ns is None else f"since {iso(window.since_ns)}"
@@ -64,6 +65,19 @@ def weighed(store: str) -> Iterator[Finding]:
                 f"{found.files:,} files, {found.new_files:,} of them as they came"
             )
             yield Finding("store", "ok", text)
+
+
+def recorded(store: str, window: Window, max_run_ns: int) -> Iterator[Finding]:
+    """Log records that tell of agent work of which there are no spans."""
+    from otelcov.runs.records import without_spans
+    from otelcov.store import scan
+
+    for service, scope, records, events in without_spans(scan.logs(store, window, max_run_ns).collect()):
+        text = (
+            f"{service or '(no service.name)'}: {records:,} log records of {scope or '(no scope)'} "
+            f"({', '.join(events)}) tell of agent work, no spans"
+        )
+        yield Finding("logs", "warning", text, "Runs come from spans: switch on the sender's traces, if it has any.")
 
 
 def carried(runs: pl.DataFrame) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 import json
 import time
 
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from typer.testing import CliRunner
 
@@ -48,6 +49,25 @@ def test_what_a_services_spans_lack_is_named_with_what_to_switch_on(tmp_path):
     assert "shop: no service.version, so no release (1 of 1 runs)" in told
     assert "shop: no input text (1 of 1 runs)" in told
     assert code == 0  # it lacks something, but nothing keeps spans from being kept
+
+
+def test_agent_work_told_by_log_records_alone_is_said(tmp_path):
+    request = ExportLogsServiceRequest()
+    group = request.resource_logs.add()
+    group.resource.attributes.add(key="service.name").value.string_value = "claude-code"
+    scope = group.scope_logs.add()
+    scope.scope.name = "com.anthropic.claude_code.events"
+    for name in ("user_prompt", "api_request", "tool_result", "started"):
+        record = scope.log_records.add(time_unix_nano=time.time_ns())
+        record.attributes.add(key="event.name").value.string_value = name
+    (tmp_path / "one.logs.pb").write_bytes(request.SerializeToString())
+    store = str(tmp_path / "store")
+    assert CliRunner().invoke(app, ["import", str(tmp_path), "--store", store]).exit_code == 0
+    _, findings, _ = doctor("--store", store, "--since", "1h", "--until", "all")
+    assert [f["text"] for f in findings if f["check"] == "logs"] == [
+        "claude-code: 3 log records of com.anthropic.claude_code.events (api_request, tool_result, user_prompt) "
+        "tell of agent work, no spans"
+    ]
 
 
 def test_a_sender_without_a_name_is_found(tmp_path):
