@@ -7,6 +7,7 @@ what is decided here costs a few milliseconds a batch.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -66,6 +67,7 @@ class Background:
         self._adopt(stop)
         committed = time.monotonic()
         with _Steps(self, box) as steps:
+            steps.warm()
             while not stop.wait(0 if steps.behind() else _TICK_S):
                 now = time.monotonic()
                 if box.backlog_bytes and self._behind_since is None:
@@ -109,6 +111,11 @@ class _Steps:
 
     def __exit__(self, *_: object) -> None:
         self._dismiss()
+
+    def warm(self) -> None:
+        """Start the process before there is work: a collector that is stopped soon has no time to wait for it."""
+        with contextlib.suppress(OSError):  # the first batch tries again, and says why
+            self._worker = Worker(self._background.store, self._box)
 
     def behind(self) -> bool:
         return self._box.backlog_bytes >= self._background.batch_bytes

@@ -110,6 +110,7 @@ def main(store: str, folder: str, lock: str) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SIGKILL_ME_WITH_MY_PARENT, signal.SIGKILL)
     os.set_inheritable(int(lock), False)
+    _load()
     batches: Batches | None = None
     for line in sys.stdin.buffer:
         fixed = Fixed(**json.loads(line))
@@ -131,6 +132,15 @@ def main(store: str, folder: str, lock: str) -> None:
             until = batch.rows[-1].received_unix_nano if batch.rows else 0
             _say(spans=written.spans, logs=written.logs, until=until)
         del batch  # it is large, and the next may be long in coming
+
+
+def _load() -> None:
+    """What a commit needs, before the first one waits for it."""
+    import deltalake  # noqa: F401
+    import ptars  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+
+    from collector import wire  # noqa: F401
 
 
 def _may_pass(error: BaseException) -> bool:

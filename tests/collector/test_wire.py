@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 from pathlib import Path
@@ -48,7 +49,7 @@ any_value: st.SearchStrategy[Any] = st.recursive(
         text.map(lambda v: common_pb2.AnyValue(string_value=v)),
         st.booleans().map(lambda v: common_pb2.AnyValue(bool_value=v)),
         st.integers(-(2**63), 2**63 - 1).map(lambda v: common_pb2.AnyValue(int_value=v)),
-        st.floats().map(lambda v: common_pb2.AnyValue(double_value=v)),
+        st.floats().map(lambda v: common_pb2.AnyValue(double_value=v if v == v else math.nan)),  # JSON has one NaN
         st.binary(max_size=8).map(lambda v: common_pb2.AnyValue(bytes_value=v)),
     ),
     lambda inner: st.one_of(
