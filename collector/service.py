@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import sys
 import threading
@@ -102,7 +103,13 @@ def run(
     # The store's thread and ours pass the interpreter lock to and fro; at the usual 5 ms each pass would cost more than
     # an fsync.
     sys.setswitchinterval(0.0002)
-    uvloop.run(serve(config, on_ready, store))
+
+    def ready(said: Ready) -> None:
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: no collection of garbage looks at it again
+        on_ready(said)
+
+    uvloop.run(serve(config, ready, store))
 
 
 class _Beside:
