@@ -11,7 +11,7 @@ import typer
 
 from otelcov.cli.options import STORE, ConfigFile, Store
 
-_BESIDE = (("count", 30.0), ("tidy", 300.0))  # seconds between two starts
+_BESIDE = (("count", 30.0, 5.0), ("tidy", 300.0, 300.0))  # seconds between two starts, and until the first
 
 if TYPE_CHECKING:
     from collector.config import CollectorConfig
@@ -89,7 +89,7 @@ def collect(
         raise UsageError(f"{store} is not a local folder, and the inbox must lie in one. Give it with --inbox DIR.")
     tables.create(store)
     named = ["--config", str(config)] if config else []
-    beside = [Beside([sys.executable, "-m", "otelcov.cli.beside", what, *named], s) for what, s in _BESIDE]
+    beside = [Beside([sys.executable, "-m", "otelcov.cli.beside", what, *named], *s) for what, *s in _BESIDE]
     background = Background(store, root, settings.commit_interval_ns / 1e9, settings.commit_bytes, beside=beside)
 
     def follow(loop: StoreLoop) -> None:

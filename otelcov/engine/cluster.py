@@ -14,6 +14,8 @@ R = TypeVar("R")
 
 class Cluster:
     def __init__(self, workers: int) -> None:
+        # Started by `uv run`, Ray would have each worker do the same, and install what is installed.
+        os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
         try:
             import ray
         except ImportError as error:

@@ -35,13 +35,17 @@ class Beside:
 
     command: Sequence[str]
     every_s: float
-    _started: float = field(default_factory=time.monotonic, init=False)
+    first_s: float | None = None  # after which it is started first; None: every_s
+    _next: float = field(default=0.0, init=False)
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._next = time.monotonic() + (self.every_s if self.first_s is None else self.first_s)
 
     def look(self, store: str) -> None:
         now = time.monotonic()
-        if now - self._started >= self.every_s and (self._process is None or self._process.poll() is not None):
-            self._started = now
+        if now >= self._next and (self._process is None or self._process.poll() is not None):
+            self._next = now + self.every_s
             self._process = subprocess.Popen([*self.command, store], stdout=subprocess.DEVNULL)
 
     def stop(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 
 from collector.inbox import Inbox, orphans
 from otelcov.store import commit, scan, tables, worker
-from otelcov.store.background import Background
+from otelcov.store.background import Background, Beside
 from otelcov.store.commit import Written
 from tests.store.otlp import span, traces
 
@@ -146,3 +147,21 @@ def test_a_store_may_lie_behind_a_url(tmp_path: Path) -> None:
     assert scan.spans(store).collect().height == 2
     assert scan.spans(store, inbox=inbox).collect().height == 3
     box.close()
+
+
+def test_what_runs_beside_is_started_now_and_then_and_never_twice(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    program = f"import sys, time; open({str(said)!r}, 'a').write(sys.argv[1] + chr(10)); time.sleep(60)"
+    each = Beside([sys.executable, "-c", program], every_s=0.0, first_s=0.0)
+    each.look("store")
+    until(lambda: said.exists() and said.read_text() == "store\n")
+    each.look("store")
+    each.stop()
+    assert said.read_text() == "store\n"
+    each.look("store")  # it has ended, so the next may start
+    until(lambda: said.read_text() == "store\n" * 2)
+    each.stop()
+    later = Beside([sys.executable, "-c", program], every_s=1000.0)
+    later.look("store")
+    later.stop()
+    assert said.read_text() == "store\n" * 2
