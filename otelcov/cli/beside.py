@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 _FEW = 20_000  # spans that came while the last were counted; so few wait for the next start
-_MOST = 3_000_000  # more would take memory from the collector, and wait for a report
+_MOST = 250_000  # spans of one count, so that it takes no memory from the collector
 _PAUSE_S = 1.0
 _LONG_S = 600.0  # then a process without this one's memory goes on
 _NICE = "_OTELCOV_NICE"  # set where the process is already: it lasts from one to the next
@@ -41,13 +41,15 @@ def count(store: str, path: Path | None) -> None:
     if remote.is_remote(store):
         return  # each collector would count the traffic of all; there whoever reports counts, and keeps it
     config, collector, began = load(path), os.getppid(), time.monotonic()
-    while os.getppid() == collector and (new := uncounted(store, config)) <= _MOST:
-        build(store, config, time.time_ns(), map, wait=False)
+    while os.getppid() == collector:
+        new = uncounted(store, config)
+        build(store, config, time.time_ns(), map, wait=False, most=_MOST)
         if new < _FEW:
             return
         if time.monotonic() - began > _LONG_S:
             os.execv(sys.executable, [sys.executable, "-m", "otelcov.cli.beside", *sys.argv[1:]])
-        time.sleep(_PAUSE_S)
+        if new < _MOST:
+            time.sleep(_PAUSE_S)
 
 
 def tidy(store: str, path: Path | None) -> None:

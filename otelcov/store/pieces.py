@@ -40,11 +40,13 @@ FILES = pl.Schema(
 class Look:
     tables: Tables
     waiting: list[Waiting]
+    only: frozenset[str] | None = None  # of the files of spans; None: all
 
     @cached_property
     def spans(self) -> pl.DataFrame:
         """FILES: path (relative to the table), rows, bytes, hour since the epoch (-1: out of range), and its times."""
-        return _files(self.tables.spans)
+        files = _files(self.tables.spans)
+        return files if self.only is None else files.filter(pl.col("path").is_in(sorted(self.only)))
 
     @cached_property
     def logs(self) -> pl.DataFrame:

@@ -59,6 +59,7 @@ def build(
     each: Mapper,
     progress: Callable[[int, int], None] = lambda done, all: None,
     wait: bool = True,
+    most: int | None = None,
 ) -> bool:
     """Bring the kept sums of a store up to its last commit; False if another process does it, or none can be kept."""
     there = folder(store, config)
@@ -68,7 +69,7 @@ def build(
         return False  # whoever may only read counts for every report
     with _alone(there, wait) as alone:
         if alone:
-            _build(there, store, config, now_ns, each, progress)
+            _build(there, store, config, now_ns, each, progress, most)
         return alone
 
 
@@ -109,10 +110,16 @@ def count(
 
 
 def _build(
-    there: Path, store: str, config: Config, now_ns: int, each: Mapper, progress: Callable[[int, int], None]
+    there: Path,
+    store: str,
+    config: Config,
+    now_ns: int,
+    each: Mapper,
+    progress: Callable[[int, int], None],
+    most: int | None,
 ) -> None:
-    look = pieces.look(store)
     kept = files.load(there)
+    look = _oldest(pieces.look(store), kept, most)
     every = Look.of(look)
     if kept.versions[0] < 0 or not kept.batches:
         kept = Kept(there)
@@ -159,7 +166,8 @@ def _build(
         summed = files.write_told(there / name, runs, odd, partial(runs, config))
     kept = replace(
         kept,
-        versions=(look.tables.spans.delta.version(), look.tables.logs.delta.version()),
+        # Of the newest version all is counted; where some files wait, a reader must look what there is.
+        versions=(look.tables.spans.delta.version() - (look.only is not None), look.tables.logs.delta.version()),
         spans=frozenset(look.spans["path"]),
         logs=frozenset(look.logs["path"]),
         batches=tuple(batches),
@@ -168,6 +176,15 @@ def _build(
         summed=summed,
     )
     files.save(replace(kept, hours=_hours(kept, now_ns, gathered)))
+
+
+def _oldest(look: pieces.Look, kept: Kept, most: int | None) -> pieces.Look:
+    """The same look without the newest files, if more than `most` spans are not counted."""
+    new = look.spans.filter(~pl.col("path").is_in(sorted(kept.spans))).sort("last_ns", "path", nulls_last=False)
+    if most is None or int(new["rows"].sum()) <= most:
+        return look
+    later = new.filter(pl.col("rows").cum_sum().shift(1, fill_value=0) >= most)["path"]
+    return replace(look, only=frozenset(look.spans["path"]) - frozenset(later))
 
 
 def _of_open(every: Look, new: pl.DataFrame, known: pl.DataFrame, fresh: pl.DataFrame, each: Mapper) -> slices.Survey:

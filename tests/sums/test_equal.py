@@ -119,6 +119,19 @@ def test_counting_bit_by_bit_in_any_order_gives_the_same_report(store):
     assert store.count().hours
 
 
+def test_counting_some_files_at_a_time_gives_the_same_report(store):
+    sent = bodies()
+    for first in range(0, len(sent), 4):
+        store.commit(sent[first : first + 4])
+    asked = store.ask(since="all")
+    left = [build.uncounted(store.path, asked.config)]
+    while left[-1]:
+        assert build.build(store.path, asked.config, asked.now_ns, Here().map, most=400)
+        left.append(build.uncounted(store.path, asked.config))
+        equal(store, questions=QUESTIONS[:1])
+    assert len(left) > 3 and left == sorted(left, reverse=True)
+
+
 def test_many_batches_of_an_hour_are_put_together_while_it_lasts(store, monkeypatch):
     monkeypatch.setattr(build, "MANY", 3)
     monkeypatch.setattr(build, "LARGE", 400)
