@@ -42,6 +42,12 @@ UNIQUE = (
     "time_unix_nano",
     "content.list.element.string_value",
 )
+# Of values' types most occur nowhere in a row group: where its statistics say so, readers leave these columns out.
+OFTEN_EMPTY = tuple(
+    f"{name}.list.element.{kind}_value"
+    for name in ("attributes", "content")
+    for kind in ("bool", "int", "double", "array", "kvlist", "bytes")
+)
 _WRITE = {"compression": "zstd", "compression_level": 1, "store_schema": False}
 
 
@@ -230,10 +236,11 @@ class File:
             return
         rows = pa.concat_tables(self.waiting).unify_dictionaries()
         if self.writer is None:
-            times = list(partitions.TIMES[self.table.name])
-            repeating = [leaf for leaf in _leaves(rows.schema) if leaf not in UNIQUE]
+            leaves = list(_leaves(rows.schema))
+            repeating = [leaf for leaf in leaves if leaf not in UNIQUE]
+            told = [*partitions.TIMES[self.table.name], *(leaf for leaf in leaves if leaf.startswith(OFTEN_EMPTY))]
             self.writer = pq.ParquetWriter(
-                self.sink, rows.schema, write_statistics=times, use_dictionary=repeating, **_WRITE
+                self.sink, rows.schema, write_statistics=told, use_dictionary=repeating, **_WRITE
             )
         self.writer.write_table(rows)
         first = rows.column(partitions.TIMES[self.table.name][0]).to_numpy()

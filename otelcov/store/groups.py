@@ -77,9 +77,55 @@ def _decoded(group: Group, schema: pl.Schema) -> pl.DataFrame:
     stored = stored_schema(schema)
     with pq.ParquetFile(group.path) as file:
         here = [name for name in file.schema_arrow.names if name in stored]
-        frame = _framed(file.read_row_group(group.number, columns=here, use_threads=pl.thread_pool_size() > 1))
+        empty = _empty(file.metadata, group.number)
+        leaves = [
+            leaf
+            for i in range(file.metadata.num_columns)
+            if (leaf := file.metadata.schema.column(i).path).split(".")[0] in here and leaf not in empty
+        ]
+        table = file.read_row_group(group.number, columns=leaves, use_threads=pl.thread_pool_size() > 1)
+        for name in {leaf.split(".")[0] for leaf in empty} & set(here):
+            whole = _whole(table[name], file.schema_arrow.field(name).type)
+            table = table.set_column(table.schema.get_field_index(name), name, whole)
+    frame = _framed(table)
     absent = [pl.lit(None, kind).alias(name) for name, kind in stored.items() if name not in here]
     return frame.with_columns(absent).cast(stored).select(decoded(schema))
+
+
+def _empty(about: Any, number: int) -> set[str]:
+    """The leaves of lists of key-values that hold nothing but nulls in a row group, as its statistics tell."""
+    found = set()
+    group = about.row_group(number)
+    for i in range(about.num_columns):
+        column = group.column(i)
+        parts = column.path_in_schema.split(".")
+        if len(parts) == 4 and parts[-1] != "key" and parts[-1].endswith("_value"):
+            told = column.statistics
+            if told is not None and told.has_null_count and told.null_count == column.num_values:
+                found.add(column.path_in_schema)
+    return found
+
+
+def _whole(column: Any, kind: Any) -> Any:
+    """A list<struct> column with nulls for the fields that were not read."""
+    import pyarrow as pa
+
+    chunks = []
+    for lists in column.chunks:
+        values = lists.values
+        fields = [
+            values.field(field.name)
+            if values.type.get_field_index(field.name) >= 0
+            else pa.nulls(len(values), field.type)
+            for field in kind.value_type
+        ]
+        whole = pa.StructArray.from_arrays(fields, fields=list(kind.value_type))
+        chunks.append(
+            pa.ListArray.from_arrays(
+                lists.offsets, whole, type=kind, mask=lists.is_null() if lists.null_count else None
+            )
+        )
+    return pa.chunked_array(chunks, kind)
 
 
 def _framed(table: Any) -> pl.DataFrame:
