@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -44,16 +45,32 @@ def without(spans, logs, config=None):
         module.regular = regular
 
 
+# Captures of which the shortcut takes some runs.
+KNOWN = [
+    *(("corpus", name) for name in ("openai-loop--otel-genai-util", "otel-semconv--manual")),
+    *(("more", name) for name in ("pyai1--stream", "vercel7--agent-responses")),
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), KNOWN)
+def test_a_capture_is_the_same_runs_either_way(kind, name):
+    sent = frames([r for s in captures.packed(kind, name) for r in s.requests])
+    short, found = with_shortcut(*sent)
+    assert short.equals(without(*sent))
+    assert found
+
+
+@pytest.mark.full
 def test_captures_are_the_same_runs_either_way():
-    taken = 0
+    taken = set()
     for kind in ("corpus", "more"):
         for name in captures.dialects(kind):
             sent = frames([r for s in captures.packed(kind, name) for r in s.requests])
             short, found = with_shortcut(*sent)
             if found:
-                taken += 1
+                taken.add((kind, name))
                 assert short.equals(without(*sent)), name
-    assert taken >= 4  # of so many captures the shortcut is known to take something
+    assert taken >= set(KNOWN)
 
 
 def generated():
@@ -81,7 +98,7 @@ ODD_VALUES = (
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.from_regex(softerrors._BEGINS) | st.from_regex(softerrors._ENDS))
 def test_every_text_of_a_soft_error_holds_a_sign_of_one(text):
     if softerrors.soft_error(text, None):
@@ -118,7 +135,7 @@ def damaged(rng, spans):
     return pl.DataFrame([r for r in rows if rng.random() > 0.002], schema=spans.schema)
 
 
-@settings(max_examples=15, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_odd_traces_are_the_same_runs_either_way(seed):
     spans, logs = generated()

@@ -84,7 +84,7 @@ def test_hours_are_rewritten_dropped_and_erased_as_in_a_folder(store: str, tmp_p
 
 
 def test_two_writers_and_two_upkeep_processes_lose_and_double_nothing(store: str, tmp_path: Path) -> None:
-    together(store, tmp_path, rounds=4)
+    together(store, tmp_path, rounds=2)
 
 
 @pytest.mark.full
@@ -263,7 +263,7 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
 def test_two_collectors_and_two_writers_with_one_of_each_killed_lose_and_double_nothing(
     store: str, tmp_path: Path
 ) -> None:
-    under_load(store, tmp_path, seconds=2)
+    under_load(store, tmp_path, seconds=1)
 
 
 @pytest.mark.full

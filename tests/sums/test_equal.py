@@ -126,12 +126,13 @@ def test_counting_some_files_at_a_time_gives_the_same_report(store):
     asked = store.ask(since="all")
     left = [build.uncounted(store.path, asked.config)]
     while left[-1]:
-        assert build.build(store.path, asked.config, asked.now_ns, Here().map, most=400)
+        assert build.build(store.path, asked.config, asked.now_ns, Here().map, most=600)
         left.append(build.uncounted(store.path, asked.config))
         equal(store, questions=QUESTIONS[:1])
     assert len(left) > 3 and left == sorted(left, reverse=True)
 
 
+@pytest.mark.full
 def test_many_batches_of_an_hour_are_put_together_while_it_lasts(store, monkeypatch):
     monkeypatch.setattr(build, "MANY", 3)
     monkeypatch.setattr(build, "LARGE", 400)
