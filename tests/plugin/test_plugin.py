@@ -70,7 +70,7 @@ def test_without_the_option_nothing_is_measured_or_changed(tmp_path: Path) -> No
     assert "otelcov" not in done.stdout
 
 
-@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.full), 2])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.full)])
 def test_a_threshold_that_is_not_reached_fails_the_session(tmp_path: Path, workers: int) -> None:
     extra = ["-n", str(workers)] if workers else []
     failing = session(tmp_path, "--otelcov", "--otelcov-fail-under=90", *extra)

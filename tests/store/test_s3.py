@@ -32,7 +32,6 @@ from tests.store import s3
 from tests.store.otlp import HOUR, NOW, logs, span, trace_request, traces
 from tests.store.together import SPAWN, ids, together
 
-SENDERS = 6
 OTELCOV = [sys.executable, "-m", "otelcov"]
 BEGIN = 1_767_225_600_000_000_000  # 2026-01-01
 WINDOW = ["--since", "2026-01-01T00:00:00Z", "--until", "2026-01-01T02:00:00Z", "--now", "2026-01-02T00:00:00Z"]
@@ -192,7 +191,7 @@ def write(store: str, inbox: Path, said: Path, first: int, rounds: int) -> None:
     box.retire()
 
 
-def under_load(store: str, folder: Path, seconds: float) -> None:
+def under_load(store: str, folder: Path, seconds: float, senders: int) -> None:
     tables.create(store)
     said = [folder / "said0", folder / "said1"]
     for file in said:
@@ -218,8 +217,8 @@ def under_load(store: str, folder: Path, seconds: float) -> None:
         for which in (0, 1):
             current[which] = collector(store, folder / f"inbox{which}", stack)
         stays, killed = writer(0, 50_000_000, 8), writer(1, 60_000_000, 1_000_000)
-        pool = ThreadPoolExecutor(SENDERS)
-        senders = [pool.submit(send) for _ in range(SENDERS)]
+        pool = ThreadPoolExecutor(senders)
+        sending = [pool.submit(send) for _ in range(senders)]
         until(lambda: len(acknowledged) > 100 and len(said[1].read_text()) > 20)
         time.sleep(seconds)
         os.kill(current[1].process.pid, signal.SIGKILL)  # between an answer and its commit, or in the midst of one
@@ -231,7 +230,7 @@ def under_load(store: str, folder: Path, seconds: float) -> None:
         takes_over = writer(1, 70_000_000, 2)
         time.sleep(seconds)
         stop.set()
-        for sender in senders:
+        for sender in sending:
             sender.result()
         for process in (stays, takes_over):
             process.join(120)
@@ -250,7 +249,7 @@ def under_load(store: str, folder: Path, seconds: float) -> None:
     assert len(set(found)) == len(found)
     assert sum(tables.open_(store).spans.files()["num_records"]) == len(found)  # not even as a copy
     assert scan.quality(store).duplicates == 0
-    assert len(set(found) - known) <= SENDERS + 1  # on disk, and killed before it was said
+    assert len(set(found) - known) <= senders + 1  # on disk, and killed before it was said
 
 
 def until(condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -263,11 +262,11 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
 def test_two_collectors_and_two_writers_with_one_of_each_killed_lose_and_double_nothing(
     store: str, tmp_path: Path
 ) -> None:
-    under_load(store, tmp_path, seconds=1)
+    under_load(store, tmp_path, seconds=1, senders=2)
 
 
 @pytest.mark.full
 def test_two_collectors_and_two_writers_with_one_of_each_killed_lose_and_double_nothing_for_long(
     store: str, tmp_path: Path
 ) -> None:
-    under_load(store, tmp_path, seconds=15)
+    under_load(store, tmp_path, seconds=15, senders=6)
