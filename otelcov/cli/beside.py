@@ -12,9 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-_FEW = 20_000  # spans that came while the last were counted; so few wait for the next start
-_MOST = 250_000  # spans of one count, so that it takes no memory from the collector
+_FEW = 20_000  # spans that came while the last were counted; so few wait a while
+_MOST = 120_000  # spans of one count, so that it takes no memory from the collector and no report waits long for it
 _PAUSE_S = 1.0
+_IDLE_S = 25.0  # in which few spans came: the rest is for the next start
 _LONG_S = 600.0  # then a process without this one's memory goes on
 _NICE = "_OTELCOV_NICE"  # set where the process is already: it lasts from one to the next
 
@@ -27,29 +28,33 @@ def main() -> None:
     asked = parser.parse_args()
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     if hasattr(os, "nice") and not os.environ.get(_NICE):
-        os.nice(10)
+        os.nice(3)
         os.environ[_NICE] = "1"
     (count if asked.what == "count" else tidy)(asked.store, asked.config)
 
 
 def count(store: str, path: Path | None) -> None:
-    """What has settled into kept sums, until little is left of it."""
+    """What has settled into kept sums, as long as much comes."""
     from otelcov.ground.config import load
     from otelcov.store import remote
-    from otelcov.sums.build import build, uncounted
+    from otelcov.sums.beside import counting
+    from otelcov.sums.build import build, folder, uncounted
 
     if remote.is_remote(store):
         return  # each collector would count the traffic of all; there whoever reports counts, and keeps it
     config, collector, began = load(path), os.getppid(), time.monotonic()
-    while os.getppid() == collector:
-        new = uncounted(store, config)
+    with counting(folder(store, config)):
+        busy = began if uncounted(store, config) >= _FEW else began - _IDLE_S
         build(store, config, time.time_ns(), map, wait=False, most=_MOST)
-        if new < _FEW:
-            return
-        if time.monotonic() - began > _LONG_S:
-            os.execv(sys.executable, [sys.executable, "-m", "otelcov.cli.beside", *sys.argv[1:]])
-        if new < _MOST:
-            time.sleep(_PAUSE_S)
+        while os.getppid() == collector and time.monotonic() - busy < _IDLE_S:
+            new = uncounted(store, config)
+            if new >= _FEW:
+                build(store, config, time.time_ns(), map, wait=False, most=_MOST)
+                busy = time.monotonic()
+            if time.monotonic() - began > _LONG_S:
+                os.execv(sys.executable, [sys.executable, "-m", "otelcov.cli.beside", *sys.argv[1:]])
+            if new < _MOST:
+                time.sleep(_PAUSE_S)
 
 
 def tidy(store: str, path: Path | None) -> None:

@@ -9,17 +9,20 @@ if TYPE_CHECKING:
     from otelcov.ground.config import Config
 
 
-def count(store: str, config: Config, now_ns: int, where: str | None = None) -> None:
-    """Count what was committed and is not counted, on the engine of that name."""
+_ALONE = 250_000  # spans that one process has counted by the time that a pool has started
+
+
+def count(store: str, config: Config, now_ns: int, where: str | None, new: int, few: int) -> None:
+    """Count what was committed and is not counted, about `new` spans, on the engine of that name; `few` are left."""
     from otelcov.engine import engine
 
-    runner = engine(where)
+    runner = engine(where or ("here" if new < _ALONE else None))
     try:
         runner.warm()
         from otelcov.sums.build import build
 
         if not sys.stderr.isatty():
-            build(store, config, now_ns, runner.map)
+            build(store, config, now_ns, runner.map, few=few)
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -27,6 +30,10 @@ def count(store: str, config: Config, now_ns: int, where: str | None = None) -> 
         columns = (TextColumn("Counting spans"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("", total=None)
-            build(store, config, now_ns, runner.map, lambda done, all: bar.update(task, completed=done, total=all))
+
+            def show(done: int, every: int) -> None:
+                bar.update(task, completed=done, total=every)
+
+            build(store, config, now_ns, runner.map, show, few=few)
     finally:
         runner.close()

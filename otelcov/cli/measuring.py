@@ -88,10 +88,10 @@ class Question:
         frame, quality = self.runs()
         return partial(frame, self.config, self.selection.agent), quality
 
-    def _count(self) -> None:
+    def _count(self, new: int, few: int) -> None:
         from otelcov.cli.counting import count
 
-        count(self.store, self.config, self.now_ns, self.engine)
+        count(self.store, self.config, self.now_ns, self.engine, new, few)
 
 
 _SELECTION = {

@@ -30,7 +30,8 @@ PART = 36_000  # spans, so that a worker stays below half a gigabyte
 _LIGHT_ROWS = 250_000  # of a task of the survey
 _ROW = 3, 16  # parts that one worker takes in a row, at least and at most
 
-_LIGHT = ("trace_id", "name", "start_time_unix_nano", "end_time_unix_nano", "links")
+_JOINING = ("trace_id", "name", "start_time_unix_nano", "end_time_unix_nano", "links")
+_LIGHT = ("parent_span_id", *_JOINING)
 TRACES = pl.Schema(
     {
         "trace_id": pl.Binary,
@@ -40,6 +41,7 @@ TRACES = pl.Schema(
         "end": pl.UInt64,
         "spans": pl.Int64,
         "outside": pl.Boolean,  # has spans in no hour of their own
+        "rooted": pl.Boolean,  # has a span that names no parent
     }
 )
 
@@ -78,6 +80,7 @@ class Part:
     traces: pl.DataFrame  # TRACES
     groups: tuple[Group, ...] | None = None  # the row groups that hold the spans; None: to be found by reading
     shelf: Shelf = field(default_factory=Shelf)  # what a part before has read
+    held: pl.DataFrame | None = None  # spans that are known already, and in none of these row groups
 
 
 @dataclass(frozen=True)
@@ -90,14 +93,25 @@ class Done:
     rows: tuple[pl.DataFrame, pl.DataFrame]  # the spans and log records as they were read, copies and all
 
 
-def survey(look: Look, each: Mapper, traces: pl.Series | None = None, more: Iterable[pl.DataFrame] = ()) -> Survey:
+def survey(
+    look: Look,
+    each: Mapper,
+    traces: pl.Series | None = None,
+    more: Iterable[pl.DataFrame] = (),
+    again: tuple[pl.DataFrame, pl.Series] | None = None,
+) -> Survey:
     """One look over the few columns that tell which traces there are; `traces`: only these. `more` are rows that are
-    in no file yet."""
+    in none of these files, `again` other files and the traces that are sought in them."""
     tasks = [(look.spans_url, files["path"].to_list(), traces) for files in _heaps(look.spans)]
+    if again is not None:
+        tasks += [(look.spans_url, files["path"].to_list(), again[1]) for files in _heaps(again[0])]
     found = [*each(_light, tasks), *(_summed(frame.lazy()) for frame in more)]
     merged = pl.concat([TRACES.to_frame(), *(f.traces for f in found)])
     merged = merged.group_by("trace_id").agg(
-        pl.col("start", "first").min(), pl.col("last", "end").max(), pl.col("spans").sum(), pl.col("outside").any()
+        pl.col("start", "first").min(),
+        pl.col("last", "end").max(),
+        pl.col("spans").sum(),
+        pl.col("outside", "rooted").any(),
     )
     merged = merged.select(TRACES.names()).sort("first", "trace_id")
     links = [f.linking["links"].explode().struct.field("trace_id") for f in found if f.linking.height]
@@ -106,10 +120,17 @@ def survey(look: Look, each: Mapper, traces: pl.Series | None = None, more: Iter
     return Survey(merged, _where(merged, found), linked.drop_nulls().unique(), places)
 
 
-def parts(look: Look, traces: pl.DataFrame, spans: int = PART, places: pl.DataFrame | None = None) -> list[Part]:
+def parts(
+    look: Look,
+    traces: pl.DataFrame,
+    spans: int = PART,
+    places: pl.DataFrame | None = None,
+    held: pl.DataFrame | None = None,
+) -> list[Part]:
     """Whole traces in parts of about so many spans, each of one hour. `places` (PLACES) of them all, if they are known,
-    say what to read; then traces are together that end in the same row group."""
-    groups = _numbered(places) if places is not None and places.height else None
+    say what to read; then traces are together that end in the same row group. `held` are the spans of them that lie
+    in none of these places."""
+    groups = _numbered(places) if places is not None and (places.height or held is not None) else None
     home = pl.lit(0, pl.UInt32).alias("home")
     if groups is not None:
         homes = groups.group_by("trace_id").agg(home=pl.col("number").max())
@@ -120,7 +141,8 @@ def parts(look: Look, traces: pl.DataFrame, spans: int = PART, places: pl.DataFr
         some = some.sort("home", "first", "trace_id")
         for part in _cut(some, spans).partition_by("part", maintain_order=True):
             out.append(_near(look, part.select(TRACES.names())))
-    return out if groups is None else _placed(out, groups)
+    out = out if groups is None else _placed(out, groups)
+    return out if held is None else _holding(out, held)
 
 
 def each_part(each: Mapper, work: Callable[[Part], T], parts: list[Part], workers: int | None = None) -> Iterator[T]:
@@ -152,7 +174,7 @@ def in_a_row(work: Callable[[Part], T], parts: list[Part]) -> list[T]:
 
 def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The spans and the log records of a part, copies and all."""
-    frames = [pieces.empty_rows("spans")]
+    frames = [pieces.empty_rows("spans"), *([] if part.held is None else [part.held])]
     ids = part.traces["trace_id"]
     if part.groups is None:
         frames += _found(part)
@@ -172,7 +194,11 @@ def each_once(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, pl
 
 
 def reconstructed(part: Part, where: Joints, config: Config, now_ns: int) -> Done:
-    rows = rows_of(part)
+    return of_rows(rows_of(part), where, config, now_ns)
+
+
+def of_rows(rows: tuple[pl.DataFrame, pl.DataFrame], where: Joints, config: Config, now_ns: int) -> Done:
+    """Stage one of the spans and log records of whole traces."""
     spans, logs, odd = each_once(*rows)
     runs, waiting = stage_one(spans, logs, config, now_ns, where)
     return Done(runs, waiting, odd, rows)
@@ -231,6 +257,8 @@ def _near(look: Look, traces: pl.DataFrame) -> Part:
 
 def _placed(parts: list[Part], groups: pl.DataFrame) -> list[Part]:
     """The same parts with the row groups to read, where no span of them lies out of range."""
+    if not parts:
+        return []
     frames = [part.traces.select("trace_id", part=pl.lit(at, pl.UInt32)) for at, part in enumerate(parts)]
     read = pl.concat(frames).join(groups, on="trace_id").select("part", "path", "group", "number").unique()
     of: list[list[Group]] = [[] for _ in parts]
@@ -240,6 +268,14 @@ def _placed(parts: list[Part], groups: pl.DataFrame) -> list[Part]:
         part if part.traces["outside"].any() else replace(part, groups=tuple(some))
         for part, some in zip(parts, of, strict=True)
     ]
+
+
+def _holding(parts: list[Part], held: pl.DataFrame) -> list[Part]:
+    """The same parts with the spans of theirs that are held."""
+    if not held.height:
+        return parts
+    of = (held.filter(held["trace_id"].is_in(part.traces["trace_id"].implode())) for part in parts)
+    return [replace(part, held=some) for part, some in zip(parts, of, strict=True)]
 
 
 def _found(part: Part) -> list[pl.DataFrame]:
@@ -304,8 +340,9 @@ def _summed(rows: pl.LazyFrame) -> _Surveyed:
         end=pl.max_horizontal("end_time_unix_nano", "start_time_unix_nano").max(),
         spans=pl.len().cast(pl.Int64),
         outside=pl.col(pieces.OUTSIDE).any(),
+        rooted=(pl.col("parent_span_id").is_null() | (pl.col("parent_span_id").bin.size() == 0)).any(),
     )
-    linking = frame.filter(pl.col("links").list.len() > 0).select(_LIGHT)
+    linking = frame.filter(pl.col("links").list.len() > 0).select(_JOINING)
     places = PLACES.to_frame()
     if placed:
         places = frame.group_by("path", "group", "trace_id").agg(last=pl.col("at").max()).select(PLACES.names())
@@ -314,7 +351,7 @@ def _summed(rows: pl.LazyFrame) -> _Surveyed:
 
 def _where(traces: pl.DataFrame, found: list[_Surveyed]) -> Joints:
     names = sorted({name for some in found for name in some.names if name is not None})
-    linking = pl.concat([f.linking for f in found]) if found else pieces.empty_rows("spans").select(_LIGHT)
+    linking = pl.concat([f.linking for f in found]) if found else pieces.empty_rows("spans").select(_JOINING)
     links = linking.schema["links"]
     none = pl.lit(None, links).alias("links")
     times = [pl.col("first").alias("start_time_unix_nano"), pl.col("end").alias("end_time_unix_nano")]

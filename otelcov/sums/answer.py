@@ -49,13 +49,13 @@ def observed(
     selection: Selection,
     config: Config,
     now_ns: int,
-    count: Callable[[], object] | None = None,
+    count: Callable[[int, int], object] | None = None,
     live: int = LIVE,
 ) -> tuple[Observations, Quality] | None:
     """None where nothing is kept; then the caller counts by itself.
 
     `count` brings the kept sums up to date; it is called when more than `live` spans that are committed are not
-    counted.
+    counted, with their number and with how many may stay so.
     """
     found = _found(store, window, selection, config, now_ns, count, live)
     if found is None:
@@ -70,7 +70,7 @@ def briefly(
     selection: Selection,
     config: Config,
     now_ns: int,
-    count: Callable[[], object] | None = None,
+    count: Callable[[int, int], object] | None = None,
     live: int = LIVE,
 ) -> tuple[Brief, Quality] | None:
     """The same, for a report that tells neither services, releases, models nor agents apart."""
@@ -91,7 +91,7 @@ def _found(
     selection: Selection,
     config: Config,
     now_ns: int,
-    count: Callable[[], object] | None,
+    count: Callable[[int, int], object] | None,
     live: int,
 ) -> Found | None:
     there = folder(store, config)

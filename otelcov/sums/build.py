@@ -25,18 +25,19 @@ from otelcov.runs import slices
 from otelcov.runs.joining import Joints
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import TRACES, Look, Mapper
-from otelcov.store import pieces
+from otelcov.store import pieces, remote
 from otelcov.sums import kept as files
 from otelcov.sums.kept import ODD, Batch, Hour, Kept, touches
 from otelcov.sums.meaning import everything, folder
-from otelcov.sums.opened import opened
+from otelcov.sums.opened import Open, opened
 
 SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are put together
 LARGE = 10 * slices.PART  # spans of a batch, about at most: a late span costs to sum so many again
 MANY = 32  # batches of an hour; where more are, larger ones are put together, too
 _BACK_NS = 300 * 10**9
+_NEW = 2 * slices.PART  # spans of a part of what came since the last count: that is read by one worker
 _AT_ONCE = 3  # groups of a count, that none takes long
-HELD = 50_000  # spans of traces that are left, kept beside the list: to find so few in the tables costs more
+HELD = 250_000, 250_000_000  # spans and bytes of traces that are left, kept beside the list: nobody seeks them again
 TOLD = 5_000  # spans of traces that are left, whose runs are kept too: a quiet store's report needs no reconstruction
 
 
@@ -60,15 +61,19 @@ def build(
     progress: Callable[[int, int], None] = lambda done, all: None,
     wait: bool = True,
     most: int | None = None,
+    few: int = 0,
 ) -> bool:
-    """Bring the kept sums of a store up to its last commit; False if another process does it, or none can be kept."""
+    """Bring the kept sums of a store up to its last commit; False if another process does it, or none can be kept.
+
+    Of more than `most` committed spans the newest are left for another time. `few` and fewer are not counted: then
+    whoever counted meanwhile has left no more than the caller counts himself."""
     there = folder(store, config)
     try:
         there.mkdir(parents=True, exist_ok=True)
     except OSError:
         return False  # whoever may only read counts for every report
     with _alone(there, wait) as alone:
-        if alone:
+        if alone and not (few and uncounted(store, config) <= few):
             _build(there, store, config, now_ns, each, progress, most)
         return alone
 
@@ -84,10 +89,16 @@ def count(
 ) -> Counted:
     """Stage one of a part, and its batch: the runs that have settled and share no trace with one that has not.
 
-    Nothing is waited for but a root that has not come: what comes late reopens its trace, whenever it does.
+    Nothing is waited for but a root that has not come: what comes late reopens its trace, whenever it does. A trace
+    that has no root yet and is not quiet has no run that has settled; it is put back as it is.
     """
-    done = slices.reconstructed(part, where, config, now_ns)
     quiet_ns = max(0, now_ns - config.runs.settle_ns)
+    rows = slices.rows_of(part)
+    awake = part.traces.filter(pl.col("rooted") | (pl.col("end") <= quiet_ns))
+    if not awake.height:
+        return Counted(None, part.traces, rows)
+    whole_rows = rows if awake.height == part.traces.height else (_of(awake, rows[0]), _of(awake, rows[1]))
+    done = slices.of_rows(whole_rows, where, config, now_ns)
     rest_ns = max(quiet_ns, now_ns - REST_NS)
     runs = done.runs.with_columns(_ok=pl.col("settled") & (pl.col("end_unix_nano") <= rest_ns).fill_null(True))
     whole = runs.filter("_ok")["trace_ids"].explode().drop_nulls().unique().str.decode("hex")
@@ -96,17 +107,20 @@ def count(
     rests = pl.col("end") <= pl.when(pl.col("trace_id").is_in(whole.implode())).then(rest_ns).otherwise(quiet_ns)
     waits = pl.col("trace_id").is_in(pl.Series(sorted(out), dtype=pl.Binary).implode()) | ~rests
     left, traces = part.traces.filter(waits), part.traces.filter(~waits)
-    few = left if int(left["spans"].sum()) <= HELD else left.clear()
-    spans, logs = (rows.join(few.select("trace_id"), on="trace_id", how="semi") for rows in done.rows)
+    again = _of(left, rows[0]), _of(left, rows[1])
     if not traces.height:
-        return Counted(None, left, (spans, logs))
+        return Counted(None, left, again)
     names = traces["trace_id"].bin.encode("hex")
     runs = runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())).drop("_ok")
     odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi")
     quiet = runs["end_unix_nano"].filter(runs["end_unix_nano"] <= quiet_ns)  # the others have roots, at any clock
     settled_by = int(quiet.max() or 0) + config.runs.settle_ns if len(quiet) else 0  # type: ignore[arg-type]
     batch = files.batch_of(there, runs, traces, odd, partial(runs, config), settled_by)
-    return Counted(batch, left, (spans, logs))
+    return Counted(batch, left, again)
+
+
+def _of(traces: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(rows["trace_id"].is_in(traces["trace_id"].implode()))
 
 
 def _build(
@@ -125,31 +139,30 @@ def _build(
         kept = Kept(there)
         found = slices.survey(every, each)
         dirty: dict[str, pl.DataFrame] = {}
+        parts = slices.parts(every, found.traces, places=found.places)
     else:
         open_ = opened(kept, look, now_ns, config.runs.max_run_ns, with_inbox=False)
         if open_.kept.versions[0] < 0:
             kept, found, dirty = Kept(there), slices.survey(every, each), {}
+            parts = slices.parts(every, found.traces, places=found.places)
         else:
             kept = open_.kept
             if not (open_.new_spans.height or open_.new_logs.height or open_.left.height):
                 return
-            # A batch that this clock has not settled is no reason to count it anew: the next clock may have.
-            early = {b.id for b in kept.batches if b.settled_by > now_ns}
-            again = open_.reopened.filter(~pl.col("batch").is_in(sorted(early)))
-            dirty = {key[0]: some for key, some in again.partition_by("batch", as_dict=True).items()}
-            found = _of_open(every, open_.new_spans, pl.concat([open_.left, again.drop("batch")]), open_.fresh, each)
-    parts = slices.parts(every, found.traces, places=found.places)
+            dirty = {key[0]: some for key, some in open_.touched.partition_by("batch", as_dict=True).items()}
+            found, parts = _of_open(every, open_, each)
     work = functools.partial(
         count, where=found.where, config=config, now_ns=now_ns, there=there, linked=frozenset(found.linked.to_list())
     )
     total, done = int(found.traces["spans"].sum()), 0
     progress(done, total)
-    batches, left = [], [TRACES.to_frame()]
+    batches, left, held = [], [TRACES.to_frame()], (0, 0)
     rows: list[tuple[pl.DataFrame, pl.DataFrame]] = [(pieces.empty_rows("spans"), pieces.empty_rows("logs"))]
     for counted in slices.each_part(each, work, parts):
         batches += [counted.batch] if counted.batch is not None else []
         left.append(counted.left)
-        if sum(int(frame["spans"].sum()) for frame in left) <= HELD:
+        held = held[0] + counted.rows[0].height, held[1] + int(counted.rows[0].estimated_size())
+        if held[0] <= HELD[0] and held[1] <= HELD[1]:
             rows.append(counted.rows)
         done += (counted.batch.spans if counted.batch else 0) + int(counted.left["spans"].sum())
         progress(done, total)
@@ -187,15 +200,25 @@ def _oldest(look: pieces.Look, kept: Kept, most: int | None) -> pieces.Look:
     return replace(look, only=frozenset(look.spans["path"]) - frozenset(later))
 
 
-def _of_open(every: Look, new: pl.DataFrame, known: pl.DataFrame, fresh: pl.DataFrame, each: Mapper) -> slices.Survey:
-    """The survey of open traces alone, from the hours where they lie."""
-    traces = pl.concat([known["trace_id"], fresh["trace_id"]]).unique()
-    hours = pl.concat([frame.select("first", "last", "outside") for frame in (known, fresh)])
-    if not hours.height or hours["outside"].any():
-        return slices.survey(every, each, traces)
-    first, last = int(hours["first"].min()), int(hours["last"].max())  # type: ignore[arg-type]
-    near = pl.concat([new, every.spans.filter(pl.col("path").is_in(pieces.between(every.spans, first, last)))])
-    return slices.survey(replace(every, spans=near.unique("path")), each, traces)
+def _of_open(every: Look, open_: Open, each: Mapper) -> tuple[slices.Survey, list[slices.Part]]:
+    """The survey of open traces alone, and their parts. What the last count left is held, so that only new files are
+    read; but for traces that were reopened, or of which not all is held, the files of their time are."""
+    local, reopened = not remote.is_remote(every.spans_url), open_.touched.drop("batch")
+    held = open_.kept.left_rows()[0] if local else pieces.empty_rows("spans")
+    known = open_.left["trace_id"].is_in(held["trace_id"].unique().implode()) & ~open_.left["outside"]
+    held = _of(open_.left.filter(known).join(reopened, on="trace_id", how="anti"), held)
+    again = pl.concat([open_.left.filter(~known), reopened]).unique("trace_id")
+    old = every.spans.filter(~pl.col("path").is_in(open_.new_spans["path"].implode()))
+    if not again["outside"].any() and again.height:
+        first, last = int(again["first"].min()), int(again["last"].max())  # type: ignore[arg-type]
+        old = old.filter(pl.col("path").is_in(pieces.between(old, first, last)))
+    sought = (old, again["trace_id"]) if again.height else None
+    found = slices.survey(replace(every, spans=open_.new_spans), each, more=[held], again=sought)
+    apart = found.traces["trace_id"].is_in(again["trace_id"].implode()) | found.traces["outside"]
+    if not local:
+        return found, slices.parts(every, found.traces)
+    seldom = slices.parts(every, found.traces.filter(apart), _NEW, places=found.places)
+    return found, [*seldom, *slices.parts(every, found.traces.filter(~apart), _NEW, places=found.places, held=held)]
 
 
 def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> Batch | None:

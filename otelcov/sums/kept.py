@@ -18,7 +18,7 @@ from otelcov.coverage.brief import Brief
 from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.schemas import RUNS
 
-FORMAT = 2
+FORMAT = 3
 LIST = "kept.json"
 _TRACES: dict[str, Any] = {
     "trace_id": pl.Binary,
@@ -28,6 +28,7 @@ _TRACES: dict[str, Any] = {
     "end": pl.UInt64,
     "spans": pl.Int64,
     "outside": pl.Boolean,
+    "rooted": pl.Boolean,
 }
 TRACES = pl.Schema(_TRACES)  # as runs.slices has them; the reconstruction is not imported to read what is kept
 _ODD: dict[str, Any] = {
@@ -84,8 +85,8 @@ class Kept:
     def by_id(self) -> dict[str, Batch]:
         return {batch.id: batch for batch in self.batches}
 
-    def runs(self, batch: Batch) -> pl.DataFrame:
-        return pl.read_parquet(self.folder / f"batch-{batch.id}.runs.parquet", glob=False)
+    def runs(self, batch: Batch, columns: list[str] | None = None) -> pl.DataFrame:
+        return pl.read_parquet(self.folder / f"batch-{batch.id}.runs.parquet", columns=columns, glob=False)
 
     def traces(self, batches: Iterable[Batch], among: pl.Series | None = None) -> pl.DataFrame:
         """TRACES and batch; `among`: of these traces alone, without holding the others in memory."""

@@ -30,7 +30,12 @@ class Open:
     held_logs: pl.DataFrame
     fresh: pl.DataFrame  # TRACES, as far as the new rows show them
     left: pl.DataFrame  # TRACES
-    reopened: pl.DataFrame  # TRACES and batch
+    touched: pl.DataFrame  # TRACES and batch: counted, and now something of theirs has come
+    early: pl.DataFrame  # TRACES and batch: of batches that this clock has not settled; the next clock may have
+
+    @property
+    def reopened(self) -> pl.DataFrame:
+        return pl.concat([self.touched, self.early]).unique(["trace_id", "batch"])
 
     @property
     def spans(self) -> int:
@@ -49,11 +54,9 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     logs = _of_logs(new, held_logs)
     touching = pl.concat([found.traces["trace_id"], found.linked, logs["trace_id"]]).unique()
     times = pl.concat([found.traces["first"], found.traces["last"], logs["at"]])
-    reopened = kept.traces(_near(kept, times, max_run_ns), touching)
-    early = [batch for batch in kept.batches if batch.settled_by > now_ns]
-    if early:
-        reopened = pl.concat([reopened, kept.traces(early)]).unique(["trace_id", "batch"])
-    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, kept.left_out(), reopened)
+    touched = kept.traces(_near(kept, times, max_run_ns), touching)
+    early = kept.traces(batch for batch in kept.batches if batch.settled_by > now_ns)
+    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, kept.left_out(), touched, early)
 
 
 def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
@@ -71,7 +74,7 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
         if not within:
             continue
         low, high = max(0, min(low for _, low, _ in within)), max(high for _, _, high in within)
-        runs = open_.kept.runs(batch).select("trace_ids", "agents", at="start_unix_nano")
+        runs = open_.kept.runs(batch, ["trace_ids", "agents", "start_unix_nano"]).rename({"start_unix_nano": "at"})
         runs = runs.filter(pl.col("at").is_between(low, high)).with_row_index("run").explode("agents")
         named = {agent: bare(agent) for agent in runs["agents"].drop_nulls().unique()}
         told = pl.DataFrame(within, schema={"name": pl.String, "low": pl.Int64, "high": pl.Int64}, orient="row")

@@ -40,7 +40,7 @@ def live(rate: int, spans: int, until: float) -> Iterator[bytes]:
         seed += 1
         length = _STRETCH_S * 10**9
         traffic = Traffic(
-            rate * _STRETCH_S, request_spans=spans, seed=seed, since_ns=time.time_ns() - 3 * length, length_ns=length
+            rate * _STRETCH_S, request_spans=spans, seed=seed, since_ns=time.time_ns() - 45 * 10**9, length_ns=length
         )
         for request in requests(traffic):
             due = began + sent / rate

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from functools import partial as bound
@@ -22,7 +23,7 @@ from otelcov.engine.here import Here
 from otelcov.ground import windows
 from otelcov.runs import slices
 from otelcov.store import commit, tables, upkeep
-from otelcov.sums import answer, build, kept
+from otelcov.sums import answer, beside, build, kept
 from tests.bench.generate import HOUR, Traffic, requests
 
 BEGIN = 1_767_225_600_000_000_000  # 2026-01-01
@@ -200,6 +201,45 @@ def test_a_run_whose_root_has_come_is_counted_within_seconds(store):
     early = windows.iso(end - 600 * 10**9)  # a clock that stands before its end tells the same
     for now in (soon, early, NOW):
         equal(store, now)
+
+
+def test_traces_whose_roots_have_not_come_wait_as_they_are_and_are_counted_with_them(store):
+    without, roots = [], []
+    for body in bodies():
+        for kept_spans, wanted in ((without, False), (roots, True)):
+            request = ExportTraceServiceRequest.FromString(body)
+            for resource in request.resource_spans:
+                for scope in resource.scope_spans:
+                    some = [span for span in scope.spans if (not span.parent_span_id) == wanted]
+                    del scope.spans[:]
+                    scope.spans.extend(some)
+            kept_spans.append(request.SerializeToString())
+    early = "2026-01-01T00:00:30Z"  # nothing is quiet yet
+    store.commit(without[::2])
+    first = store.count(early)
+    assert not first.batches
+    assert first.left_rows()[0].height == first.left_out()["spans"].sum() > 0
+    store.commit(without[1::2])
+    store.commit(roots[:10])
+    assert not store.count(early).batches
+    store.count()
+    equal(store)
+    store.commit(roots[10:])
+    equal(store)
+    whole = store.count()
+    assert whole.left_out().height <= 1  # the last run, which has lost its root
+    equal(store)
+
+
+def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
+    store.commit(bodies(1_000))
+    there = store.count().folder
+    assert not beside.caught_up(there)  # nobody is at it
+    with beside.counting(there), ThreadPoolExecutor(1) as other:
+        waiting = other.submit(beside.caught_up, there)
+        store.commit(bodies()[:1])
+        store.count()
+        assert waiting.result(timeout=10)
 
 
 def test_an_hour_that_upkeep_rewrote_is_not_counted_again(store):

@@ -1,0 +1,53 @@
+"""A process beside a collector that counts as long as spans come: how others know of it, and wait for its next step."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from otelcov.sums.kept import LIST
+
+_LOCK = "beside.lock"
+_LONGEST_S = 15.0  # that a step may take before nobody waits for it any more
+_LOOK_S = 0.1
+
+
+@contextmanager
+def counting(there: Path) -> Iterator[None]:
+    """While this lasts, others know that this process counts in that folder; several may."""
+    there.mkdir(parents=True, exist_ok=True)
+    with (there / _LOCK).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def caught_up(there: Path) -> bool:
+    """Whether a process that counts there has ended its step meanwhile; it is waited for."""
+    before, until = _list(there), time.monotonic() + _LONGEST_S
+    while _at_it(there) and time.monotonic() < until:
+        time.sleep(_LOOK_S)
+        if _list(there) != before:
+            return True
+    return False
+
+
+def _at_it(there: Path) -> bool:
+    try:
+        with (there / _LOCK).open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def _list(there: Path) -> tuple[int, int]:
+    try:
+        about = (there / LIST).stat()
+    except OSError:
+        return 0, 0
+    return about.st_ino, about.st_mtime_ns
