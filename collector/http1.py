@@ -17,6 +17,8 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Any, NamedTuple, Protocol
 
+from collector.listener import Limits, Open
+
 _HEAD_BYTES = 32 * 1024
 _LINE_BYTES = 1024  # the size of a chunk with its extensions
 _TRAILER_BYTES = 8 * 1024
@@ -65,13 +67,6 @@ class Handler(Protocol):
         """Take note of buffered bytes (negative: given back); False if they are too many."""
 
 
-class Limits(NamedTuple):
-    body_bytes: int
-    header_seconds: float
-    body_seconds: float
-    idle_seconds: float
-
-
 class _Bad(Exception):
     """Not HTTP as we take it: answered with this status, then the connection ends."""
 
@@ -83,9 +78,7 @@ class _Bad(Exception):
 class Connection(asyncio.Protocol):
     """One client."""
 
-    def __init__(
-        self, handler: Handler, limits: Limits, connections: set[Connection], heads: dict[bytes, Head]
-    ) -> None:
+    def __init__(self, handler: Handler, limits: Limits, connections: set[Open], heads: dict[bytes, Head]) -> None:
         self._handler, self._limits, self._connections, self._heads = handler, limits, connections, heads
         self._loop = asyncio.get_running_loop()
         self._transport: Any = None
@@ -245,8 +238,8 @@ class Connection(asyncio.Protocol):
             if size is None:
                 raise _Bad(400, "the size of a chunk is expected")
             self._left = int(size[1], 16)
-            if self._size + self._left > self._limits.body_bytes:
-                raise _Bad(413, f"the body has more than {self._limits.body_bytes} bytes", "too_large")
+            if self._size + self._left > self._limits.bytes:
+                raise _Bad(413, f"the body has more than {self._limits.bytes} bytes", "too_large")
             self._chunk, self._trailer = ("data", 0) if self._left else ("trailer", 0)
         elif line:
             self._trailer += len(line)

@@ -21,6 +21,8 @@ from urllib.parse import quote
 from hpack import Decoder
 from hpack.exceptions import HPACKError
 
+from collector.listener import Limits, Open
+
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _PRIORITY, _RST, _SETTINGS, _PUSH, _PING, _GOAWAY, _WINDOW, _CONTINUATION = range(10)
 _END_STREAM, _END_HEADERS, _ACK, _PADDED, _HAS_PRIORITY = 0x1, 0x4, 0x1, 0x8, 0x20
@@ -68,13 +70,6 @@ class Handler(Protocol):
         """Take note of buffered bytes (negative: given back); False if they are too many."""
 
 
-class Limits(NamedTuple):
-    message_bytes: int
-    header_seconds: float
-    body_seconds: float
-    idle_seconds: float
-
-
 class _Stream:
     __slots__ = ("began", "called", "headers", "pieces", "size", "window")
 
@@ -98,7 +93,7 @@ class _Broken(Exception):
 class Connection(asyncio.Protocol):
     """One client. Frames come in, calls go to the handler, answers leave as one write each."""
 
-    def __init__(self, handler: Handler, limits: Limits, connections: set[Connection]) -> None:
+    def __init__(self, handler: Handler, limits: Limits, connections: set[Open]) -> None:
         self._handler, self._limits, self._connections = handler, limits, connections
         self._loop = asyncio.get_running_loop()
         self._transport: Any = None
@@ -120,9 +115,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         self._connections.add(self)
-        settings = struct.pack(
-            ">HIHIHI", 3, _STREAMS, 4, min(self._limits.message_bytes + 2**16, 2**31 - 1), 6, _HEADER_BYTES
-        )
+        settings = struct.pack(">HIHIHI", 3, _STREAMS, 4, min(self._limits.bytes + 2**16, 2**31 - 1), 6, _HEADER_BYTES)
         grow = struct.pack(">I", _CONNECTION_WINDOW - 65_535)
         transport.write(_frame(_SETTINGS, 0, 0, settings) + _frame(_WINDOW, 0, 0, grow))
         self._timer = self._loop.call_later(min(1.0, self._limits.header_seconds), self._watch)
@@ -274,8 +267,8 @@ class Connection(asyncio.Protocol):
         stream.size += len(payload)
         if not self._handler.room(len(payload)):
             self._answer(number, self._handler.refuse("queue_full", 14, "too many bytes wait for the disk"), early=True)
-        elif stream.size > self._limits.message_bytes + 5:
-            text = f"the message is larger than {self._limits.message_bytes} bytes"
+        elif stream.size > self._limits.bytes + 5:
+            text = f"the message is larger than {self._limits.bytes} bytes"
             self._answer(number, self._handler.refuse("too_large", 8, text), early=not flags & _END_STREAM)
         elif flags & _END_STREAM:
             self._complete(number)

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
-from collector import answers, tls
+from collector import answers
 from collector.answers import HTTP_STATUS, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, UNAUTHENTICATED, Answer, Path
-from collector.auth import authorized
-from collector.config import CollectorConfig, tokens
-from collector.export import Export
-from collector.http1 import Connection, Head, Limits, Response
+from collector.http1 import Connection, Head, Response
 from collector.inflate import ENCODINGS, BadEncoding, TooLarge, inflate
+from collector.listener import INLINE, Limits, Listener
 from collector.metrics import CONTENT_TYPE, Metrics
 
 _PATHS: dict[str, Path] = {"/v1/traces": "traces", "/v1/logs": "logs", "/v1/metrics": "metrics"}
 _PROTOBUF, _JSON = b"application/x-protobuf", b"application/json"
 _TEXT = b"text/plain; charset=utf-8"
-_BACKLOG = 1024
-_INLINE = 64 * 1024  # compressed bytes that are inflated in the event loop
 # Of refusals; what is not here is a bad request.
 _CODES = {401: UNAUTHENTICATED, 413: RESOURCE_EXHAUSTED, 431: RESOURCE_EXHAUSTED, 503: answers.UNAVAILABLE}
 
@@ -32,64 +28,26 @@ _Refusal = tuple[str, int, str]  # reason, status, text
 
 
 @dataclass
-class HttpServer:
+class HttpServer(Listener):
     """Listening. `ready` says why not, or None."""
 
-    config: CollectorConfig
-    export: Export
     metrics: Metrics
     ready: Callable[[], str | None]
-    port: int = 0
-    _allowed: tuple[bytes, ...] = ()
-    _connections: set[Connection] = field(default_factory=set)
-    _server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        config = self.config
-        self._allowed = tokens(config)
-        limits = Limits(
-            config.max_request_bytes,
-            config.header_timeout_ns / 1e9,
-            config.body_timeout_ns / 1e9,
-            config.idle_timeout_ns / 1e9,
-        )
         heads: dict[bytes, Head] = {}
-        secured = tls.context(config, "http/1.1")
-        try:
-            self._server = await asyncio.get_running_loop().create_server(
-                lambda: Connection(self, limits, self._connections, heads),
-                config.host.strip("[]"),
-                config.http_port,
-                ssl=secured,
-                backlog=_BACKLOG,
-                ssl_handshake_timeout=limits.header_seconds if secured else None,
-            )
-        except OSError as error:
-            where = f"{config.host}:{config.http_port}"
-            raise OSError(f"could not listen on {where} for HTTP: {error.strerror or error}") from error
-        self.port = self._server.sockets[0].getsockname()[1]
 
-    async def stop(self, seconds: float) -> None:
-        """No new requests; those open are answered by then or are cut."""
-        if self._server is None:
-            return
-        self._server.close()
-        for connection in list(self._connections):
-            connection.drain()
-        try:
-            async with asyncio.timeout(seconds):
-                while self._connections:
-                    await asyncio.sleep(0.01)
-        except TimeoutError:
-            for connection in list(self._connections):
-                connection.cut()
+        def connection(limits: Limits) -> Connection:
+            return Connection(self, limits, self._connections, heads)
+
+        await self._listen("HTTP", self.config.http_port, "http/1.1", connection)
 
     def begin(self, head: Head) -> Response | None:
         if head.path not in _PATHS:
             return self._page(head)
         if head.method != "POST":
             return self.refuse(head, "method", 405, f"{head.method} is not allowed here; POST an OTLP request")
-        if self._allowed and not authorized(head.headers.get(b"authorization", b""), self._allowed):
+        if self._forbidden(head.headers.get(b"authorization", b"")):
             text = "a bearer token is needed, and this is none of them"
             return self.refuse(head, "unauthenticated", 401, text)
         if _kind(head) not in (_PROTOBUF, _JSON):
@@ -106,15 +64,11 @@ class HttpServer:
         busy = self.export.busy(head.length or 0)
         return _response(_PATHS[head.path], busy, _kind(head) == _JSON) if busy is not None else None
 
-    def room(self, more: int) -> bool:
-        self.export.queue_bytes += more
-        return more <= 0 or self.export.queue_bytes <= self.config.max_queue_bytes
-
     def call(self, head: Head, body: bytes, answered: Answered) -> None:
         encoding = _encoding(head)
         if not encoding:
             self._take(head, body, answered)
-        elif len(body) > _INLINE:
+        elif len(body) > INLINE:
             self.export.spawn(self._inflate_beside(head, encoding, body, answered))
         else:
             self._inflated(head, self._inflate(encoding, body), answered)

@@ -74,7 +74,7 @@ def collect(
     from otelcov.ground.errors import ConfigError, UsageError
     from otelcov.store import tables
     from otelcov.store.background import Background, Beside
-    from otelcov.store.scan import inbox_root
+    from otelcov.store.scan import writable_inbox
 
     settings = load(config).collect
     given = {
@@ -84,7 +84,7 @@ def collect(
         "allow_unauthenticated": allow_unauthenticated,
     }
     settings = settings.model_copy(update={key: value for key, value in given.items() if value is not None})
-    root = inbox_root(store, inbox)
+    root = writable_inbox(store, inbox)
     if root is None:
         raise UsageError(f"{store} is not a local folder, and the inbox must lie in one. Give it with --inbox DIR.")
     tables.create(store)

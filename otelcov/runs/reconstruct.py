@@ -79,7 +79,7 @@ def _stage_one(
     waiting: list[Fragment] = []
     frames: list[pl.DataFrame] = []
     for part in _batches(frame):
-        mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
+        mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
         frame_, side = table(part, mine)
         done, rest = regular(frame_, side, config, where)
         frames.append(done)
@@ -100,7 +100,7 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame) -> Iterator[list[Fragment
     where = joints(frame)
     waiting: list[Fragment] = []
     for part in _batches(frame):
-        mine = records.join(part.select("trace_id").unique(), on="trace_id", how="semi") if records.height else records
+        mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
         for _, parts in _trees(*table(part, mine)):
             for fragment in parts:
                 if waits(fragment, where):

@@ -27,6 +27,7 @@ from otelcov.store.tables import PARTITION, Table, Tables, arrow_schema, create,
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from deltalake import CommitProperties
     from deltalake.transaction import AddAction, RemoveAction
 
     from collector.segment import Row
@@ -132,7 +133,7 @@ class Batches:
 
 
 def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_hour: bool) -> int:
-    from deltalake import CommitProperties, PostCommitHookProperties, Transaction
+    from deltalake import CommitProperties, Transaction
     from deltalake.exceptions import DeltaError
 
     if not requests:
@@ -147,23 +148,32 @@ def _once(table: Table, app_id: str, number: int, requests: Sequence[Row], any_h
             count, actions = _write(table, requests, any_hour)
             if not actions:
                 return 0
-        before = table.delta.version()
         try:
-            table.delta.create_write_transaction(
-                actions,
-                mode="append",
-                schema=arrow_schema(table.schema, partitioned=True),
-                partition_by=PARTITION,
-                commit_properties=CommitProperties(app_transactions=[Transaction(app_id, number)]),
-                post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
-            )
+            transact(table, actions, CommitProperties(app_transactions=[Transaction(app_id, number)]))
         except DeltaError as error:
             failure: Exception = error
             time.sleep(0.02 * 2**attempt)
             continue
-        _sync_log(table, before)
         return count
     raise StoreError(f"Couldn't commit to {table.url}: {failure}. The inbox keeps the rows; they are tried again.")
+
+
+def transact(
+    table: Table, actions: Sequence[AddAction | RemoveAction], properties: CommitProperties | None = None
+) -> None:
+    """One transaction, on disk when this returns. Raises DeltaError where another was quicker, or it cannot be."""
+    from deltalake import PostCommitHookProperties
+
+    before = table.delta.version()
+    table.delta.create_write_transaction(
+        list(actions),
+        mode="append",
+        schema=arrow_schema(table.schema, partitioned=True),
+        partition_by=PARTITION,
+        commit_properties=properties,
+        post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+    )
+    sync_log(table, before)
 
 
 def _write(table: Table, requests: Sequence[Row], any_hour: bool) -> tuple[int, list[AddAction | RemoveAction]]:
@@ -269,8 +279,9 @@ def _leaves(fields: Any, above: str = "") -> Iterator[str]:
             yield path
 
 
-def _sync_log(table: Table, before: int) -> None:
-    """The inbox forgets what was committed, so the commit itself must survive a loss of power, not only the files."""
+def sync_log(table: Table, before: int) -> None:
+    """The inbox forgets what was committed, so the commit itself must survive a loss of power, not only the files; and
+    so must every other, since a log with a gap is no log."""
     if table.local is not None:
         table.refresh()
         log = table.local / "_delta_log"

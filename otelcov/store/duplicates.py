@@ -46,9 +46,12 @@ class Verdict:
     def of(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Each row once."""
         left = rows.with_row_index(_ROW).filter(~pl.col(_ROW).is_in(self.dropped.implode()))
-        named = self.kept.rename({name: f"_{name}" for name in COPIES}).lazy()
-        return left.join(named, on=_ROW, how="left", maintain_order="left").with_columns(
-            pl.coalesce(f"_{name}", name).alias(name) for name in COPIES
+        # Not by a join: that would move all the columns of all the rows.
+        return left.with_columns(
+            pl.col(_ROW)
+            .replace_strict(self.kept[_ROW], self.kept[name], default=pl.col(name), return_dtype=kind)
+            .alias(name)
+            for name, kind in COPIES.items()
         )
 
 

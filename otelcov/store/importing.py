@@ -21,7 +21,7 @@ from otelcov.ground.config import Collect
 from otelcov.ground.errors import ConfigError
 from otelcov.store import files
 from otelcov.store.commit import Committer
-from otelcov.store.scan import inbox_root
+from otelcov.store.scan import writable_inbox
 
 _GROUP_BYTES = 8 << 20  # what is made durable at once
 _BATCH_BYTES = 64 << 20
@@ -50,7 +50,7 @@ def take_in(
     """Every file's spans and log records into the store; `each` hears of a file before it is read."""
     outcome = Outcome()
     with ExitStack() as stack:
-        root = inbox_root(store, inbox) or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="otelcov-")))
+        root = writable_inbox(store, inbox) or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="otelcov-")))
         rules = _rules(store, root, config)
         box = Inbox.create(root)
         try:

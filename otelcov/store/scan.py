@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from otelcov.ground.errors import StoreError, UsageError
 from otelcov.ground.schemas import LOGS, SPANS
 from otelcov.ground.windows import ALL, Window
 from otelcov.store import duplicates, partitions, remote
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_RUN_NS = 6 * HOUR_NS  # the config's default `runs.max_run`
 _LOOKS = 3
+_SERVES = ".store"  # in an inbox folder that was named: which store it serves
 _OUTSIDE = "_out_of_range"
 _SCHEMAS = {"spans": SPANS, "logs": LOGS}
 
@@ -102,6 +104,31 @@ def inbox_root(store: str | Path, inbox: Path | None = None) -> Path | None:
     if inbox is not None:
         return inbox
     return None if remote.is_remote(store) else Path(store) / "inbox"
+
+
+def writable_inbox(store: str | Path, inbox: Path | None = None) -> Path | None:
+    """The same for who writes there. A folder that was named serves one store and says which, since what a process
+    leaves in it goes to the store of the next. Raises UsageError where it serves another, StoreError where it cannot
+    be written."""
+    if inbox is None:
+        return inbox_root(store)
+    name = str(store) if remote.is_remote(store) else str(Path(store).resolve())
+    marker = inbox / _SERVES
+    try:
+        inbox.mkdir(parents=True, exist_ok=True)
+        try:
+            with marker.open("x") as file:
+                file.write(name)
+        except FileExistsError:
+            served = marker.read_text()
+            if served and served != name:
+                raise UsageError(
+                    f"The inbox {inbox} serves the store {served}, not {name}. Give each store an inbox of its own "
+                    "with --inbox DIR."
+                ) from None
+    except OSError as error:
+        raise StoreError(f"Couldn't write to the inbox {inbox}: {error.strerror or error}.") from error
+    return inbox
 
 
 def _look(store: str | Path, inbox: Path | None) -> tuple[Tables, list[Waiting]]:

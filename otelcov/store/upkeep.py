@@ -22,7 +22,7 @@ import polars as pl
 
 from otelcov.ground.errors import StoreError
 from otelcov.store import duplicates, partitions, remote, scan
-from otelcov.store.commit import NEW, UNIQUE, Committer, File
+from otelcov.store.commit import NEW, UNIQUE, Committer, File, sync_log, transact
 from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, PARTITION, Table, arrow_schema, decoded, open_, stored, stored_schema
 
@@ -116,7 +116,6 @@ def gather(table: Table, counted: Counted = _none) -> int:
 def _swap(table: Table, files: pl.DataFrame, day: str, hour: str) -> bool:
     """One file in the place of these; False if another process was quicker with any of them."""
     import pyarrow as pa
-    from deltalake import PostCommitHookProperties
     from deltalake.exceptions import CommitFailedError, DeltaError
     from deltalake.transaction import AddAction, RemoveAction
 
@@ -129,13 +128,7 @@ def _swap(table: Table, files: pl.DataFrame, day: str, hour: str) -> bool:
     actions: list[AddAction | RemoveAction] = [whole.close()]
     actions += [RemoveAction(path, True, at, size=size, partition_values=partition) for path, size in gone]
     try:
-        table.delta.create_write_transaction(
-            actions,
-            mode="append",
-            schema=arrow_schema(table.schema, partitioned=True),
-            partition_by=PARTITION,
-            post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
-        )
+        transact(table, actions)
     except CommitFailedError:
         return False
     except DeltaError as error:
@@ -267,15 +260,17 @@ def _delete(table: Table, predicate: str) -> int:
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     for attempt in range(_TRIES):
-        delta = table.reopened().delta
+        now = table.reopened()
+        before = now.delta.version()
         try:
-            told: dict[str, Any] = delta.delete(predicate)
+            told: dict[str, Any] = now.delta.delete(predicate)
         except CommitFailedError as error:
             failure: Exception = error
             time.sleep(0.2 * 2**attempt)
         except DeltaError as error:
             raise StoreError(f"Couldn't delete from {table.url}: {error}") from error
         else:
+            sync_log(now, before)
             return int(told.get("num_deleted_rows") or 0)
     raise StoreError(f"Couldn't delete from {table.url}: others kept changing it ({failure}). Try again.")
 

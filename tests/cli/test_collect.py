@@ -10,8 +10,9 @@ import urllib.request
 from contextlib import contextmanager
 
 import pytest
+from typer.testing import CliRunner
 
-from otelcov.cli import loopback
+from otelcov.cli import app, loopback
 from otelcov.store import scan
 from otelcov.store.tables import open_
 from tests.bench.generate import Traffic, requests
@@ -113,6 +114,19 @@ def test_what_a_killed_collector_acknowledged_is_committed_by_the_next_once(tmp_
             time.sleep(0.1)
         time.sleep(0.5)
         assert (in_tables(store), count(store)) == (1_000, 1_000)
+
+
+def test_an_inbox_that_serves_another_store_is_refused_to_collectors_and_imports(tmp_path):
+    inbox = ["--inbox", str(tmp_path / "inbox")]
+    with collecting(tmp_path / "s", *inbox):
+        pass
+    (tmp_path / "some.pb").write_bytes(next(iter(requests(Traffic(10)))).body)
+    for words in (["collect"], ["import", str(tmp_path / "some.pb")]):
+        done = CliRunner().invoke(app, [*words, "--store", str(tmp_path / "other"), *inbox])
+        assert done.exit_code == 2
+        assert f"serves the store {tmp_path / 's'}" in " ".join(done.stderr.split())
+    with collecting(tmp_path / "s", *inbox):
+        pass
 
 
 def test_two_collectors_and_an_orphaned_inbox_on_one_store(tmp_path):
