@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -83,7 +84,7 @@ class Pool:
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         if self._executor is None:
             spawn = multiprocessing.get_context("spawn")
-            self._executor = ProcessPoolExecutor(self.workers, mp_context=spawn)
+            self._executor = ProcessPoolExecutor(self.workers, mp_context=spawn, initializer=_end_with_parent)
         before = {name: os.environ.get(name) for name in _SETTINGS}
         os.environ.update(_SETTINGS)  # children start while tasks are submitted
         try:
@@ -94,6 +95,17 @@ class Pool:
                     del os.environ[name]
                 else:
                     os.environ[name] = value
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for its next task for ever."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        parent.join()  # type: ignore[union-attr]
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _import(names: Iterable[str]) -> None:

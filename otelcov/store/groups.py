@@ -38,11 +38,11 @@ class Shelf:
         self.asks[group] -= 1
         mine = frame["trace_id"].is_in(traces.implode()).fill_null(False)
         if self.asks[group] > 0:
-            self.frames[group] = _compact(frame.filter(~mine))
+            self.frames[group] = compact(frame.filter(~mine))
         if mine.all():
             return frame
         rows = frame.filter(mine)
-        return _compact(rows) if 4 * rows.height < frame.height else rows
+        return compact(rows) if 4 * rows.height < frame.height else rows
 
 
 def light(path: str, names: list[str]) -> pl.DataFrame:
@@ -134,6 +134,6 @@ def _framed(table: Any) -> pl.DataFrame:
     return frame
 
 
-def _compact(frame: pl.DataFrame) -> pl.DataFrame:
+def compact(frame: pl.DataFrame) -> pl.DataFrame:
     """The same rows in memory of their own: a frame that was filtered holds on to all the texts it came from."""
     return _framed(frame.to_arrow(compat_level=pl.CompatLevel.oldest())).cast(frame.schema)

@@ -26,6 +26,7 @@ from otelcov.runs.joining import Joints
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import TRACES, Look, Mapper
 from otelcov.store import pieces, remote
+from otelcov.store.groups import compact
 from otelcov.sums import kept as files
 from otelcov.sums.kept import ODD, Batch, Hour, Kept, touches
 from otelcov.sums.meaning import everything, folder
@@ -96,7 +97,7 @@ def count(
     rows = slices.rows_of(part)
     awake = part.traces.filter(pl.col("rooted") | (pl.col("end") <= quiet_ns))
     if not awake.height:
-        return Counted(None, part.traces, rows)
+        return Counted(None, part.traces, (compact(rows[0]), compact(rows[1])))
     whole_rows = rows if awake.height == part.traces.height else (_of(awake, rows[0]), _of(awake, rows[1]))
     done = slices.of_rows(whole_rows, where, config, now_ns)
     rest_ns = max(quiet_ns, now_ns - REST_NS)
@@ -107,7 +108,7 @@ def count(
     rests = pl.col("end") <= pl.when(pl.col("trace_id").is_in(whole.implode())).then(rest_ns).otherwise(quiet_ns)
     waits = pl.col("trace_id").is_in(pl.Series(sorted(out), dtype=pl.Binary).implode()) | ~rests
     left, traces = part.traces.filter(waits), part.traces.filter(~waits)
-    again = _of(left, rows[0]), _of(left, rows[1])
+    again = compact(_of(left, rows[0])), compact(_of(left, rows[1]))
     if not traces.height:
         return Counted(None, left, again)
     names = traces["trace_id"].bin.encode("hex")

@@ -6,6 +6,8 @@ import functools
 import importlib.util
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -109,6 +111,40 @@ def test_workers_that_die_in_the_midst_of_a_task_change_nothing(name, tmp_path):
         assert sorted(runner.map(dies_once, [(str(tmp_path), n) for n in range(8)])) == [n * n for n in range(8)]
     finally:
         runner.close()
+
+
+PARENT = """
+import time
+from otelcov.engine.pool import Pool
+if __name__ == "__main__":
+    pool = Pool(2)
+    list(pool.map(abs, range(8)))
+    print(*pool.pids(), flush=True)
+    list(pool.map(time.sleep, [600.0] * 2))
+"""
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    (tmp_path / "parent.py").write_text(PARENT)
+    parent = subprocess.Popen([sys.executable, str(tmp_path / "parent.py")], stdout=subprocess.PIPE, text=True)
+    with parent:
+        assert parent.stdout is not None
+        workers = [int(pid) for pid in parent.stdout.readline().split()]
+        assert len(workers) == 2 and all(running(pid) for pid in workers)
+        parent.kill()
+    deadline = time.monotonic() + 20
+    while any(running(pid) for pid in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_an_engine_nobody_knows_is_a_usage_error():
