@@ -36,7 +36,8 @@ SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are p
 LARGE = 10 * slices.PART  # spans of a batch, about at most: a late span costs to sum so many again
 MANY = 32  # batches of an hour; where more are, larger ones are put together, too
 _BACK_NS = 300 * 10**9
-_NEW = 2 * slices.PART  # spans of a part of what came since the last count: that is read by one worker
+_PART = 66_000  # spans, two row groups as commits write them: to sum a small part costs hardly less than a large one
+_NEW = 2 * _PART  # of what came since the last count: that is read by one worker
 _AT_ONCE = 3  # groups of a count, that none takes long
 HELD = 250_000, 250_000_000  # spans and bytes of traces that are left, kept beside the list: nobody seeks them again
 TOLD = 5_000  # spans of traces that are left, whose runs are kept too: a quiet store's report needs no reconstruction
@@ -140,12 +141,12 @@ def _build(
         kept = Kept(there)
         found = slices.survey(every, each)
         dirty: dict[str, pl.DataFrame] = {}
-        parts = slices.parts(every, found.traces, places=found.places)
+        parts = slices.parts(every, found.traces, _PART, places=found.places)
     else:
         open_ = opened(kept, look, now_ns, config.runs.max_run_ns, with_inbox=False)
         if open_.kept.versions[0] < 0:
             kept, found, dirty = Kept(there), slices.survey(every, each), {}
-            parts = slices.parts(every, found.traces, places=found.places)
+            parts = slices.parts(every, found.traces, _PART, places=found.places)
         else:
             kept = open_.kept
             if not (open_.new_spans.height or open_.new_logs.height or open_.left.height):
@@ -156,6 +157,7 @@ def _build(
         count, where=found.where, config=config, now_ns=now_ns, there=there, linked=frozenset(found.linked.to_list())
     )
     total, done = int(found.traces["spans"].sum()), 0
+    del found  # the traces of a large store are many, and the parts have them
     progress(done, total)
     batches, left, held = [], [TRACES.to_frame()], (0, 0)
     rows: list[tuple[pl.DataFrame, pl.DataFrame]] = [(pieces.empty_rows("spans"), pieces.empty_rows("logs"))]
@@ -217,7 +219,7 @@ def _of_open(every: Look, open_: Open, each: Mapper) -> tuple[slices.Survey, lis
     found = slices.survey(replace(every, spans=open_.new_spans), each, more=[held], again=sought)
     apart = found.traces["trace_id"].is_in(again["trace_id"].implode()) | found.traces["outside"]
     if not local:
-        return found, slices.parts(every, found.traces)
+        return found, slices.parts(every, found.traces, _PART)
     seldom = slices.parts(every, found.traces.filter(apart), _NEW, places=found.places)
     return found, [*seldom, *slices.parts(every, found.traces.filter(~apart), _NEW, places=found.places, held=held)]
 
