@@ -82,10 +82,6 @@ def test_hours_are_rewritten_dropped_and_erased_as_in_a_folder(store: str, tmp_p
     assert ids(store) == [60]
 
 
-def test_two_writers_and_two_upkeep_processes_lose_and_double_nothing(store: str, tmp_path: Path) -> None:
-    together(store, tmp_path, rounds=2)
-
-
 @pytest.mark.full
 def test_two_writers_and_two_upkeep_processes_lose_and_double_nothing_in_25_rounds(store: str, tmp_path: Path) -> None:
     together(store, tmp_path, rounds=25)
