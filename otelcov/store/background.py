@@ -22,6 +22,7 @@ from otelcov.ground.errors import StoreError
 from otelcov.store.commit import Written
 from otelcov.store.worker import Damaged, Ended, Worker
 
+_OVERLOAD = 4  # batches that wait: then all cores are for commits, and what runs beside waits until there are fewer
 _TICK_S = 0.1
 _LAST_S = 2.0  # for the rest of the inbox once the collector has stopped; what is left waits for the next start
 _RETRY_S = 5.0
@@ -80,8 +81,12 @@ class Background:
                     committed = now
                     if not steps.one(stop.is_set):
                         stop.wait(_RETRY_S)
+                overloaded = box.backlog_bytes > _OVERLOAD * self.batch_bytes
                 for each in self.beside:
-                    each.look(self.store)
+                    if overloaded:
+                        each.stop()
+                    else:
+                        each.look(self.store)
             for each in self.beside:
                 each.stop()
             until = time.monotonic() + _LAST_S

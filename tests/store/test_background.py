@@ -165,3 +165,24 @@ def test_what_runs_beside_is_started_now_and_then_and_never_twice(tmp_path: Path
     later.look("store")
     later.stop()
     assert said.read_text() == "store\n" * 2
+
+
+def test_what_runs_beside_makes_room_while_commits_are_far_behind(tmp_path: Path) -> None:
+    """Here they are because the store cannot be written: a file lies in its place."""
+    (tmp_path / "store").touch()
+    started = tmp_path / "started"
+    program = f"import time; open({str(started)!r}, 'a').write('.'); time.sleep(60)"
+    beside = Beside([sys.executable, "-c", program], every_s=0.1, first_s=0.0)
+    box = Inbox.create(tmp_path / "inbox")
+    background = Background(str(tmp_path / "store"), tmp_path / "inbox", 60.0, 1 << 20, beside=[beside])
+    thread, stop = followed(background, box)
+    until(started.exists)
+    process = beside._process
+    assert process is not None and process.poll() is None
+    background.batch_bytes = 1
+    box.append([traces(span(1))])
+    until(lambda: process.poll() is not None)
+    stop.set()
+    thread.join()
+    box.close()
+    assert started.read_text() == "."
