@@ -90,7 +90,6 @@ class Done:
     runs: pl.DataFrame  # RUNS, in no order
     waiting: set[bytes]  # traces that may be parts of larger runs
     odd: pl.DataFrame  # the spans that have copies or lie out of range
-    rows: tuple[pl.DataFrame, pl.DataFrame]  # the spans and log records as they were read, copies and all
 
 
 def survey(
@@ -201,7 +200,7 @@ def of_rows(rows: tuple[pl.DataFrame, pl.DataFrame], where: Joints, config: Conf
     """Stage one of the spans and log records of whole traces."""
     spans, logs, odd = each_once(*rows)
     runs, waiting = stage_one(spans, logs, config, now_ns, where)
-    return Done(runs, waiting, odd, rows)
+    return Done(runs, waiting, odd)
 
 
 def joined(done: Iterable[Done], look: Look, found: Survey, config: Config, now_ns: int) -> pl.DataFrame:
