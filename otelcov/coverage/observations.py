@@ -18,7 +18,7 @@ import polars as pl
 from otelcov.coverage import boundaries, brief, edges, metrics, models, paths, states, tools
 from otelcov.coverage.brief import Brief
 from otelcov.coverage.facts import KEY, SUMS, Facts, digest, flatten, scoped
-from otelcov.coverage.tally import Steps, count, each, tally, times, total
+from otelcov.coverage.tally import Counted, Steps, count, each, tally, times, total
 from otelcov.ground.config import Config
 
 ROWS = pl.Schema(
@@ -38,6 +38,8 @@ ROWS = pl.Schema(
 ITEMS = pl.Schema({"item": pl.Binary, "text": pl.String})
 _ID = [*KEY, "dimension", "agent", "item"]
 _HOW = {"first_seen": pl.Expr.min, "last_seen": pl.Expr.max, "example_trace": pl.Expr.min}
+
+FEW = 1_000  # runs; of fewer, seeking those that are alike costs more than counting each
 
 # One observer per dimension: flat facts -> steps. Runs that are alike share these; those of _EACH are a run's own.
 OBSERVERS = (
@@ -109,17 +111,23 @@ def partial(
     """What these runs add. With `agents`, only the steps of those agents count, in every run."""
     if runs.is_empty():
         return EMPTY
+    if cluster or runs.height < FEW:
+        facts = flatten(runs, config, agents, cluster=cluster)
+        return _observed(facts, [(count(facts, _every(facts)), each(facts))])
     shape, few = _alike(runs)
     few_facts = flatten(few, config, agents)
-    facts = flatten(runs, config, agents, cluster=cluster, models=few_facts.runs["model"].gather(shape))
-    if cluster or _timeless(facts):
-        parts = [(count(facts, _every(facts)), each(facts))]
-    else:
-        counted = count(few_facts, [steps for observe in OBSERVERS for steps in observe(few_facts)])
-        parts = [(counted.timeless(), _weights(facts, shape)), (count(facts, _EACH(facts)), each(facts))]
+    facts = flatten(runs, config, agents, models=few_facts.runs["model"].gather(shape))
+    if _timeless(facts):
+        return _observed(facts, [(count(facts, _every(facts)), each(facts))])
+    counted = count(few_facts, [steps for observe in OBSERVERS for steps in observe(few_facts)])
+    alike = counted.timeless(), _weights(facts, shape)
+    return _observed(facts, [alike, (count(facts, _EACH(facts)), each(facts))], timed=True)
+
+
+def _observed(facts: Facts, parts: list[tuple[Counted, pl.DataFrame]], timed: bool = False) -> Observations:
     items = _hashed(pl.concat([counted.names["item"] for counted, _ in parts]).unique())
     rows = pl.concat([total(counted.hashed(items), weights, facts.traces) for counted, weights in parts])
-    if len(parts) > 1:
+    if timed:
         rows = _timed(rows, facts, items)
     return Observations(_typed(pl.concat([rows, facts.keys[rows["key"]].drop("key")], how="horizontal")), items)
 

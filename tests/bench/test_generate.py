@@ -6,6 +6,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.bench.generate import ENVIRONMENTS, RELEASES, SERVICES, Traffic, requests
 
+SPANS = 6_000
+
 
 def spans_of(traffic):
     for request in requests(traffic):
@@ -17,7 +19,7 @@ def spans_of(traffic):
 
 @pytest.fixture(scope="module")
 def generated():
-    return list(spans_of(Traffic(20_000, request_spans=100)))
+    return list(spans_of(Traffic(SPANS, request_spans=100)))
 
 
 def test_equal_parameters_give_equal_bytes_and_another_seed_others():
@@ -27,16 +29,16 @@ def test_equal_parameters_give_equal_bytes_and_another_seed_others():
 
 
 def test_there_are_as_many_spans_as_asked_for_in_requests_of_the_asked_size(generated):
-    assert len(generated) == 20_000
-    sizes = Counter(r.spans for r in requests(Traffic(20_000, request_spans=100)))
+    assert len(generated) == SPANS
+    sizes = Counter(r.spans for r in requests(Traffic(SPANS, request_spans=100)))
     streams = len(SERVICES) * len(ENVIRONMENTS) * len(RELEASES)
-    assert sum(n * count for n, count in sizes.items()) == 20_000
+    assert sum(n * count for n, count in sizes.items()) == SPANS
     assert sum(count for n, count in sizes.items() if n != 100) <= streams  # each stream's last
 
 
 def test_the_text_length_sets_the_size():
     def mean(text):
-        return sum(len(r.body) for r in requests(Traffic(5_000, text=text))) / 5_000
+        return sum(len(r.body) for r in requests(Traffic(2_000, text=text))) / 2_000
 
     assert 700 < mean(30) < 1_100
     assert mean(300) > 2 * mean(30)
@@ -46,7 +48,7 @@ def test_ids_are_unique_and_parents_belong_to_the_same_trace(generated):
     spans = {(s.trace_id, s.span_id) for s, _ in generated}
     assert len(spans) == len(generated)
     cut = {s.trace_id for s, _ in generated if s.parent_span_id and (s.trace_id, s.parent_span_id) not in spans}
-    assert len(cut) <= 1 + 20_000 // 1_000  # only the last runs are cut
+    assert len(cut) <= 1 + SPANS // 1_000  # only the last runs are cut
 
 
 def test_children_come_before_their_parents_and_inside_their_time(generated):
@@ -87,7 +89,7 @@ def test_there_are_errors_delegations_two_models_and_all_sides(generated):
 def test_the_share_of_unique_paths_is_as_asked():
     def unique_share(asked):
         paths = defaultdict(list)
-        for span, values in spans_of(Traffic(20_000, unique=asked)):
+        for span, values in spans_of(Traffic(SPANS, unique=asked)):
             if "gen_ai.tool.name" in values:
                 paths[span.trace_id].append((span.start_time_unix_nano, values["gen_ai.tool.name"]))
         counts = Counter(tuple(name for _, name in sorted(path)) for path in paths.values())
@@ -98,7 +100,7 @@ def test_the_share_of_unique_paths_is_as_asked():
 
 
 def test_the_runs_spread_over_the_asked_time():
-    traffic = Traffic(20_000)
+    traffic = Traffic(SPANS)
     starts = [s.start_time_unix_nano for s, _ in spans_of(traffic) if not s.parent_span_id]
     assert min(starts) >= traffic.since_ns
     assert 0.8 * traffic.length_ns < max(starts) - traffic.since_ns < 1.2 * traffic.length_ns

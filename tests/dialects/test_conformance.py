@@ -19,7 +19,7 @@ from tests import captures
 from tests.captures.scoring import MISSED, WRONG, Table, markdown, score
 
 GOLDEN = Path(__file__).parent / "golden"
-SETS = ("corpus", "more")
+SETS = ("corpus", pytest.param("more", marks=pytest.mark.full))
 
 
 @cache

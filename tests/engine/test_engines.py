@@ -36,7 +36,7 @@ def slowly(n: int) -> int:
 def dies_once(task: tuple[str, int]) -> int:
     folder, n = task
     mark = Path(folder) / str(n)
-    if n % 4 == 0 and not mark.exists():
+    if n == 2 and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return n * n

@@ -1,4 +1,4 @@
-"""Traces that no sane program sends: `python -m tests.runs.hostile SHAPE SPANS` prints runs and tool calls of one."""
+"""Traces that no sane program sends: `python -m tests.runs.hostile SHAPE,… SPANS` prints runs and tool calls of each."""
 
 import json
 import sys
@@ -54,5 +54,6 @@ def many_traces_one_conversation(n):
 
 
 if __name__ == "__main__":
-    found = runs(*globals()[sys.argv[1]](int(sys.argv[2])))
-    print(json.dumps([len(found), sum(len(run["tool_calls"] or []) for run in found)]))
+    for shape in sys.argv[1].split(","):
+        found = runs(*globals()[shape](int(sys.argv[2])))
+        print(json.dumps([len(found), sum(len(run["tool_calls"] or []) for run in found)]))

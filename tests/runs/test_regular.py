@@ -135,7 +135,7 @@ def damaged(rng, spans):
     return pl.DataFrame([r for r in rows if rng.random() > 0.002], schema=spans.schema)
 
 
-@settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=3, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_odd_traces_are_the_same_runs_either_way(seed):
     spans, logs = generated()

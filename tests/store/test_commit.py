@@ -245,7 +245,7 @@ def _read_as_nobody(store: Path, warm: Path) -> None:
 
 
 def test_two_writers_and_two_upkeep_processes_lose_and_double_nothing(tmp_path: Path) -> None:
-    together(str(tmp_path), tmp_path, rounds=5)
+    together(str(tmp_path), tmp_path, rounds=3)
 
 
 @pytest.mark.full

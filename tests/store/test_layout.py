@@ -128,7 +128,7 @@ def told(request: ExportTraceServiceRequest) -> Counter[Any]:
     return said
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(requests(), max_size=3))
 def test_nothing_is_lost_between_otlp_and_columns(sent: list[ExportTraceServiceRequest]) -> None:
     ids = [s.trace_id + s.span_id for r in sent for rs in r.resource_spans for ss in rs.scope_spans for s in ss.spans]

@@ -212,10 +212,10 @@ def under_load(store: str, folder: Path, seconds: float, senders: int) -> None:
     with ExitStack() as stack:
         for which in (0, 1):
             current[which] = collector(store, folder / f"inbox{which}", stack)
-        stays, killed = writer(0, 50_000_000, 8), writer(1, 60_000_000, 1_000_000)
+        stays, killed = writer(0, 50_000_000, 4 * senders), writer(1, 60_000_000, 1_000_000)
         pool = ThreadPoolExecutor(senders)
         sending = [pool.submit(send) for _ in range(senders)]
-        until(lambda: len(acknowledged) > 100 and len(said[1].read_text()) > 20)
+        until(lambda: len(acknowledged) > 15 * senders and len(said[1].read_text()) > 20)
         time.sleep(seconds)
         os.kill(current[1].process.pid, signal.SIGKILL)  # between an answer and its commit, or in the midst of one
         current[1].process.wait()
