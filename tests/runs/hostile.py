@@ -1,4 +1,4 @@
-"""Traces that no sane program sends: `python -m tests.runs.hostile SHAPE,… SPANS` prints runs and tool calls of each."""
+"""Traces that no sane program sends: `python -m tests.runs.hostile SHAPE,… SPANS` tells runs and tool calls of each."""
 
 import json
 import sys
