@@ -369,11 +369,10 @@ def _calls_for(request: m.Request, child: Fragment) -> bool:
 
 def called_agents(spans: pl.DataFrame) -> list[tuple[str, int, int]]:
     """(bare name, start, end) of the spans (SPANS columns) that seem to call an agent and have nothing below them."""
+    hosts = {name: _HOST.search(name) for name in spans["name"].drop_nulls().unique()}
+    names = {name: bare(hit.group(1)) for name, hit in hosts.items() if hit is not None}
+    calls = spans.filter(pl.col("name").is_in(list(names))) if names else spans.clear()
     above = spans.select("trace_id", span_id="parent_span_id").drop_nulls()
-    last = spans.join(above, on=["trace_id", "span_id"], how="anti")
-    found = []
-    for name, start, end in last.select("name", "start_time_unix_nano", "end_time_unix_nano").iter_rows():
-        hit = _HOST.search(name or "")
-        if hit is not None:
-            found.append((bare(hit.group(1)), (start or 0) - _JITTER_NS, end or start or 0))
-    return found
+    last = calls.join(above, on=["trace_id", "span_id"], how="anti")
+    times = last.select("name", "start_time_unix_nano", "end_time_unix_nano").iter_rows()
+    return [(names[name], (start or 0) - _JITTER_NS, end or start or 0) for name, start, end in times]
