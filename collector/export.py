@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from collector import admit
@@ -74,15 +75,8 @@ class Export:
         if size >= admit.BIG:
             self.spawn(self._take_big(judge, call, body))
             return
-        try:
+        with self._judged(call):
             call.admitted = judge(path, body, self._rules, time.time_ns())
-        except Refused as refusal:
-            call.end(self._refusal(refusal))
-        except BaseException:
-            call.forget()
-            raise
-        else:
-            self._keep(call)
 
     def refused(self, reason: str) -> None:
         """A transport refused a request by itself."""
@@ -95,9 +89,15 @@ class Export:
         task.add_done_callback(self._tasks.discard)
 
     async def _take_big(self, judge: Callable[[Signal, bytes, Rules, int], Admitted], call: _Call, body: bytes) -> None:
-        try:
+        with self._judged(call):
             async with self._big:
                 call.admitted = await asyncio.to_thread(judge, call.signal, body, self._rules, time.time_ns())
+
+    @contextmanager
+    def _judged(self, call: _Call) -> Iterator[None]:
+        """What is admitted within is kept, or the refusal answered."""
+        try:
+            yield
         except Refused as refusal:
             call.end(self._refusal(refusal))
         except BaseException:

@@ -41,6 +41,7 @@ _NEW = 2 * _PART  # of what came since the last count: that is read by one worke
 _AT_ONCE = 3  # groups of a count, that none takes long
 HELD = 250_000, 250_000_000  # spans and bytes of traces that are left, kept beside the list: nobody seeks them again
 TOLD = 5_000  # spans of traces that are left, whose runs are kept too: a quiet store's report needs no reconstruction
+_SHARE = 100  # of what was counted, one in so many spans may be of these where that is more
 
 
 REST_NS = 2_000_000_000  # after the end of a run whose root has come, for what other senders still hold of it
@@ -174,7 +175,8 @@ def _build(
     name = f"left-{uuid.uuid4().hex}"
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
     files.write_left(there / name, pl.concat(left), spans, logs)
-    told = sum(int(frame["spans"].sum()) for frame in left) <= TOLD
+    waiting = sum(int(frame["spans"].sum()) for frame in left)
+    told = waiting <= max(TOLD, total // _SHARE) and held[0] <= HELD[0] and held[1] <= HELD[1]
     summed = None
     if told:
         spans, logs, odd = slices.each_once(spans, logs)
