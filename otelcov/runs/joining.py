@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -29,6 +31,14 @@ _JITTER_NS = 1_000_000
 Unite = Callable[[Fragment, Fragment], None]
 
 
+class Guest(NamedTuple):
+    """An agent that leads a trace, and may have been called in another."""
+
+    name: str  # bare
+    start: int
+    end: int
+
+
 @dataclass(slots=True)
 class Joints:
     """What a batch of traces shows, before any tree is built, of where parts may meet."""
@@ -39,6 +49,7 @@ class Joints:
     ends: dict[bytes, int] = field(default_factory=dict)
     linked: set[bytes] = field(default_factory=set)
     hosted: set[str] = field(default_factory=set)  # bare names that a tool call seems to call an agent by
+    guests: set[str] = field(default_factory=set)  # those of agents in traces of their own: calls of them wait
 
 
 _HOST = re.compile(
@@ -50,10 +61,7 @@ _HOST = re.compile(
 def joints(frame: pl.DataFrame) -> Joints:
     """One look over all spans (SPANS columns)."""
     out = Joints()
-    for name in frame["name"].unique().to_list():
-        hit = _HOST.search(name or "")
-        if hit is not None:
-            out.hosted.add(bare(hit.group(1)))
+    out.hosted.update(called(frame["name"].unique()).values())
     links = (
         frame.lazy()
         .filter(pl.col("links").list.len() > 0)
@@ -90,7 +98,49 @@ def joints(frame: pl.DataFrame) -> Joints:
 
 def waits(part: Fragment, where: Joints) -> bool:
     """May this fragment be a part of a larger run?"""
-    return part.loose or part.trace_id in where.linked or _guest(part, where) is not None or bool(_hosts(part, where))
+    if part.loose or part.trace_id in where.linked or _guest(part, where) is not None:
+        return True
+    return bool(where.guests) and any(name in where.guests for name, _ in _hosts(part))
+
+
+def guests(parts: Iterable[Fragment], where: Joints) -> list[Guest]:
+    """The agents among these parts that ran in a trace of their own and that some tool call may have called."""
+    names = ((_guest(part, where), part) for part in parts)
+    return [Guest(name, part.start, part.end) for name, part in names if name is not None]
+
+
+def called(names: Iterable[str | None]) -> dict[str, str]:
+    """Of these names of spans or tools those that seem to call an agent, and the bare name of that."""
+    hits = {name: _HOST.search(name) for name in names if name}
+    return {name: bare(hit.group(1)) for name, hit in hits.items() if hit is not None}
+
+
+def hosts(runs: pl.DataFrame, found: Collection[Guest]) -> pl.DataFrame:
+    """The runs (RUNS, or some columns of it) with a tool call that may have called one of these guests."""
+    if not found:
+        return runs.clear()
+    tools = pl.concat(
+        [runs["tool_calls"].explode().struct.field("name"), runs["delegations"].explode().struct.field("tool")]
+    )
+    starts: dict[str, list[int]] = {}
+    for guest in found:
+        starts.setdefault(guest.name, []).append(guest.start)
+    tools_of: dict[str, list[str]] = {}
+    for tool, agent in called(tools.drop_nulls().unique()).items():
+        tools_of.setdefault(agent, []).append(tool)
+    rows = [runs.clear()]
+    for agent in starts.keys() & tools_of.keys():
+        asks = runs.filter(
+            pl.any_horizontal(
+                pl.col(calls).list.eval(pl.element().struct.field(name).is_in(tools_of[agent])).list.any()
+                for calls, name in (("tool_calls", "name"), ("delegations", "tool"))
+            )
+        )
+        began = np.sort(np.array(starts[agent], dtype=np.int64))
+        first = np.searchsorted(began, asks["start_unix_nano"].cast(pl.Int64).to_numpy() - _JITTER_NS, "left")
+        last = np.searchsorted(began, asks["end_unix_nano"].cast(pl.Int64).to_numpy() + _JITTER_NS, "right")
+        rows.append(asks.filter(pl.Series(last > first)))
+    return pl.concat(rows).unique("run_id")
 
 
 def _guest(part: Fragment, where: Joints) -> str | None:
@@ -109,10 +159,8 @@ def called_by_name(agent: str | None, where: Joints) -> bool:
     return agent is not None and bare(agent) in where.hosted
 
 
-def _hosts(part: Fragment, where: Joints) -> list[tuple[str, Node]]:
+def _hosts(part: Fragment) -> list[tuple[str, Node]]:
     """Tool spans that seem to call an agent and show nothing of its work."""
-    if not where.hosted:
-        return []
     out = []
     for n in part.nodes:
         if n.kind == TOOL and not any(c.kind in (AGENT, LLM) for c in n.below()):
@@ -191,7 +239,7 @@ def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None
         return
     hosts: dict[str, list[tuple[Node, Fragment]]] = {}
     for p in parts:
-        for name, node in _hosts(p, where):
+        for name, node in _hosts(p):
             hosts.setdefault(name, []).append((node, p))
     for name, guest in guests:
         fitting = [
@@ -369,8 +417,7 @@ def _calls_for(request: m.Request, child: Fragment) -> bool:
 
 def called_agents(spans: pl.DataFrame) -> list[tuple[str, int, int]]:
     """(bare name, start, end) of the spans (SPANS columns) that seem to call an agent and have nothing below them."""
-    hosts = {name: _HOST.search(name) for name in spans["name"].drop_nulls().unique()}
-    names = {name: bare(hit.group(1)) for name, hit in hosts.items() if hit is not None}
+    names = called(spans["name"].unique())
     calls = spans.filter(pl.col("name").is_in(list(names))) if names else spans.clear()
     above = spans.select("trace_id", span_id="parent_span_id").drop_nulls()
     last = calls.join(above, on=["trace_id", "span_id"], how="anti")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -13,7 +15,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS
 from otelcov.runs.assemble import assemble
 from otelcov.runs.fragments import Fragment, fragments
-from otelcov.runs.joining import Joints, join, joints, waits
+from otelcov.runs.joining import Guest, Joints, guests, hosts, join, joints, waits
 from otelcov.runs.regular import regular
 from otelcov.runs.rows import Columns
 from otelcov.runs.spans import Side, table, traces
@@ -35,41 +37,72 @@ def reconstruct(
     """The runs of these spans (SPANS columns) and log records (LOGS columns): one RUNS row each, sorted by
     (start, run id). Spans must be unique by (trace id, span id).
     `where` is given where these spans are some of more."""
+    return meeting(spans, logs, config, now_ns, where)[0]
+
+
+def meeting(
+    spans: pl.LazyFrame | pl.DataFrame,
+    logs: pl.LazyFrame | pl.DataFrame | None = None,
+    config: Config | None = None,
+    now_ns: int = 0,
+    where: Joints | None = None,
+) -> tuple[pl.DataFrame, list[Guest]]:
+    """The runs, and the agents in traces of their own that tool calls elsewhere may have called."""
     config = config or Config()
     frame = spans.lazy().collect()
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
-    collecting = gc.isenabled()
-    gc.disable()  # millions of small objects and not one cycle: its passes would cost more than the work
-    try:
-        frames = _runs(frame, records, config, now_ns, where or joints(frame))
-    finally:
-        if collecting:
-            gc.enable()
-    return pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
+    with _no_passes():
+        frames, found = _runs(frame, records, config, now_ns, where or joints(frame))
+    runs = pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
+    return runs, found
 
 
-def _runs(frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints) -> list[pl.DataFrame]:
+def _runs(
+    frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints
+) -> tuple[list[pl.DataFrame], list[Guest]]:
     frames, waiting = _stage_one(frame, records, config, now_ns, where)
+    found = guests(waiting, where)
+    if new := {guest.name for guest in found} - where.guests:  # seldom: then those who may have called them wait, too
+        alone = pl.concat([RUNS.to_frame(), *frames])
+        again = hosts(alone, found)["trace_ids"].list.first().unique()
+        here = again.str.decode("hex")
+        where = replace(where, guests=where.guests | new)
+        more, others = _stage_one(
+            frame.filter(pl.col("trace_id").is_in(here.implode())), records, config, now_ns, where
+        )
+        frames = [alone.filter(~pl.col("trace_ids").list.first().is_in(again.implode())), *more]
+        known = set(here)
+        waiting = [*(part for part in waiting if part.trace_id not in known), *others]
     rows = Columns()
     for group in join(waiting, where):
         rows.add(assemble(group, config, now_ns))
-    return [*frames, told(rows.frame())]
+    return [*frames, told(rows.frame())], found
 
 
 def stage_one(
     frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints
-) -> tuple[pl.DataFrame, set[bytes]]:
-    """The runs of these whole traces that need no other, and the ids of the traces that may be parts of larger runs.
+) -> tuple[pl.DataFrame, set[bytes], list[Guest]]:
+    """The runs of these whole traces that need no other, the ids of the traces that may be parts of larger runs, and
+    which agents among these some tool call may have called.
 
-    `where` knows the spans of all traces, of which these are some: so the work divides."""
+    `where` knows the spans of all traces, of which these are some: so the work divides. A call waits for agents that
+    `where.guests` names; `hosts` finds who may have called another."""
+    with _no_passes():
+        frames, waiting = _stage_one(frame, records, config, now_ns, where)
+    return pl.concat([RUNS.to_frame(), *frames]), {part.trace_id for part in waiting}, guests(waiting, where)
+
+
+@contextmanager
+def _no_passes() -> Iterator[None]:
+    """Without the collector of garbage: millions of small objects and not one cycle, its passes would cost more than
+    the work."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        frames, waiting = _stage_one(frame, records, config, now_ns, where)
+        yield
     finally:
         if collecting:
             gc.enable()
-    return pl.concat([RUNS.to_frame(), *frames]), {fragment.trace_id for fragment in waiting}
 
 
 def _stage_one(
@@ -98,6 +131,7 @@ def _stage_one(
 def groups(frame: pl.DataFrame, records: pl.DataFrame) -> Iterator[list[Fragment]]:
     """The fragments of each run of these spans and log records, for who wants more of a run than its row."""
     where = joints(frame)
+    where = replace(where, guests=where.hosted)
     waiting: list[Fragment] = []
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
@@ -183,4 +217,4 @@ def _call_json(call: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-__all__ = ["reconstruct", "run_json", "stage_one"]
+__all__ = ["meeting", "reconstruct", "run_json", "stage_one"]

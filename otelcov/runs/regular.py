@@ -17,7 +17,7 @@ import polars as pl
 from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
-from otelcov.runs.joining import Joints
+from otelcov.runs.joining import Joints, called
 from otelcov.runs.shortcut import rows
 from otelcov.runs.sketch import AGENT_, LLM_, NONE_, TOOL_, Sketch
 from otelcov.runs.spans import Side
@@ -64,6 +64,9 @@ def regular(
         bad |= np.isin(trace, trace[frame["trace_id"].is_in(pl.Series(sorted(where.linked)).implode()).to_numpy()])[
             np.searchsorted(trace, np.arange(count))
         ]
+    if where.guests:
+        names = [tool for tool, agent in called(frame["tool"].unique()).items() if agent in where.guests]
+        spoil(frame["tool"].is_in(names).fill_null(False).to_numpy())
     above = _nearest(parent, kind, spoil)
     first = np.searchsorted(trace, np.arange(count))
     root_at = np.full(count, -1)

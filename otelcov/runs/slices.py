@@ -18,7 +18,7 @@ import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS, SPANS
-from otelcov.runs.joining import Joints, joints
+from otelcov.runs.joining import Guest, Joints, hosts, joints
 from otelcov.runs.reconstruct import reconstruct, stage_one
 from otelcov.store import duplicates, partitions, pieces
 from otelcov.store.groups import Group, Shelf
@@ -89,6 +89,7 @@ class Done:
 
     runs: pl.DataFrame  # RUNS, in no order
     waiting: set[bytes]  # traces that may be parts of larger runs
+    guests: list[Guest]  # agents among these that a tool call of another trace may have called
     odd: pl.DataFrame  # the spans that have copies or lie out of range
 
 
@@ -199,16 +200,16 @@ def reconstructed(part: Part, where: Joints, config: Config, now_ns: int) -> Don
 def of_rows(rows: tuple[pl.DataFrame, pl.DataFrame], where: Joints, config: Config, now_ns: int) -> Done:
     """Stage one of the spans and log records of whole traces."""
     spans, logs, odd = each_once(*rows)
-    runs, waiting = stage_one(spans, logs, config, now_ns, where)
-    return Done(runs, waiting, odd)
+    return Done(*stage_one(spans, logs, config, now_ns, where), odd)
 
 
 def joined(done: Iterable[Done], look: Look, found: Survey, config: Config, now_ns: int) -> pl.DataFrame:
     """Stage two: all runs of the parts, with those that several traces hold; RUNS, in their order."""
-    frames, waiting = [], set[bytes]()
-    for part in done:
-        frames.append(part.runs)
-        waiting |= part.waiting
+    every = list(done)
+    runs = pl.concat([RUNS.to_frame(), *(part.runs for part in every)])
+    called = hosts(runs, [guest for part in every for guest in part.guests])["trace_ids"].list.first()
+    frames = [runs.filter(~pl.col("trace_ids").list.first().is_in(called.implode()))]
+    waiting = set(called.str.decode("hex")).union(*(part.waiting for part in every))
     ids = pl.Series(sorted(waiting), dtype=pl.Binary)
     some = found.traces.filter(pl.col("trace_id").is_in(ids.implode()))
     rows = in_a_row(rows_of, parts(look, some, places=found.places))

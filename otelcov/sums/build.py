@@ -22,7 +22,7 @@ from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import merge, partial
 from otelcov.ground.config import Config
 from otelcov.runs import slices
-from otelcov.runs.joining import Joints
+from otelcov.runs.joining import Guest, Joints
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import TRACES, Look, Mapper
 from otelcov.store import pieces, remote
@@ -30,7 +30,7 @@ from otelcov.store.groups import compact
 from otelcov.sums import kept as files
 from otelcov.sums.kept import ODD, Batch, Hour, Kept, touches
 from otelcov.sums.meaning import everything, folder
-from otelcov.sums.opened import Open, opened
+from otelcov.sums.opened import Open, hosting, named, opened
 
 SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are put together
 LARGE = 10 * slices.PART  # spans of a batch, about at most: a late span costs to sum so many again
@@ -54,6 +54,7 @@ class Counted:
     batch: Batch | None
     left: pl.DataFrame  # TRACES
     rows: tuple[pl.DataFrame, pl.DataFrame]  # spans and log records of what was left
+    guests: list[Guest]  # agents among these that a tool call of another trace may have called
 
 
 def build(
@@ -99,7 +100,7 @@ def count(
     rows = slices.rows_of(part)
     awake = part.traces.filter(pl.col("rooted") | (pl.col("end") <= quiet_ns))
     if not awake.height:
-        return Counted(None, part.traces, (compact(rows[0]), compact(rows[1])))
+        return Counted(None, part.traces, (compact(rows[0]), compact(rows[1])), [])
     whole_rows = rows if awake.height == part.traces.height else (_of(awake, rows[0]), _of(awake, rows[1]))
     done = slices.of_rows(whole_rows, where, config, now_ns)
     rest_ns = max(quiet_ns, now_ns - REST_NS)
@@ -112,14 +113,14 @@ def count(
     left, traces = part.traces.filter(waits), part.traces.filter(~waits)
     again = compact(_of(left, rows[0])), compact(_of(left, rows[1]))
     if not traces.height:
-        return Counted(None, left, again)
+        return Counted(None, left, again, done.guests)
     names = traces["trace_id"].bin.encode("hex")
     runs = runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())).drop("_ok")
     odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi")
     quiet = runs["end_unix_nano"].filter(runs["end_unix_nano"] <= quiet_ns)  # the others have roots, at any clock
     settled_by = int(quiet.max() or 0) + config.runs.settle_ns if len(quiet) else 0  # type: ignore[arg-type]
     batch = files.batch_of(there, runs, traces, odd, partial(runs, config), settled_by)
-    return Counted(batch, left, again)
+    return Counted(batch, left, again, done.guests)
 
 
 def _of(traces: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -152,31 +153,45 @@ def _build(
             kept = open_.kept
             if not (open_.new_spans.height or open_.new_logs.height or open_.left.height):
                 return
-            dirty = {key[0]: some for key, some in open_.touched.partition_by("batch", as_dict=True).items()}
             found, parts = _of_open(every, open_, each)
+            more = _named(kept, open_, found, config.runs.max_run_ns)
+            if more.height:
+                open_ = replace(open_, touched=pl.concat([open_.touched, more]))
+                found, parts = _of_open(every, open_, each)
+            dirty = {key[0]: some for key, some in open_.touched.partition_by("batch", as_dict=True).items()}
+    where = replace(found.where, hosted=found.where.hosted.union(kept.hosted), guests=set(kept.called))
     work = functools.partial(
-        count, where=found.where, config=config, now_ns=now_ns, there=there, linked=frozenset(found.linked.to_list())
+        count, where=where, config=config, now_ns=now_ns, there=there, linked=frozenset(found.linked.to_list())
     )
     total, done = int(found.traces["spans"].sum()), 0
     del found  # the traces of a large store are many, and the parts have them
     progress(done, total)
-    batches, left, held = [], [TRACES.to_frame()], (0, 0)
+    batches, left, held, guests = [], [TRACES.to_frame()], (0, 0), list[Guest]()
     rows: list[tuple[pl.DataFrame, pl.DataFrame]] = [(pieces.empty_rows("spans"), pieces.empty_rows("logs"))]
     for counted in slices.each_part(each, work, parts):
         batches += [counted.batch] if counted.batch is not None else []
         left.append(counted.left)
+        guests += counted.guests
         held = held[0] + counted.rows[0].height, held[1] + int(counted.rows[0].estimated_size())
         if held[0] <= HELD[0] and held[1] <= HELD[1]:
             rows.append(counted.rows)
         done += (counted.batch.spans if counted.batch else 0) + int(counted.left["spans"].sum())
         progress(done, total)
     old = [b if b.id not in dirty else _without(kept, b, dirty[b.id], config) for b in kept.batches]
-    batches, gathered = _gathered(kept, [*(b for b in old if b is not None), *batches], config, now_ns)
+    batches = [*(b for b in old if b is not None), *batches]
+    callers = hosting(kept, batches, guests, config.runs.max_run_ns)
+    if callers.height:  # they are counted with those whom they may have called
+        calling = {key[0]: some for key, some in callers.partition_by("batch", as_dict=True).items()}
+        fewer = (b if b.id not in calling else _without(kept, b, calling[b.id], config) for b in batches)
+        batches = [batch for batch in fewer if batch is not None]
+        left.append(callers.select(TRACES.names()))
+    batches, gathered = _gathered(kept, batches, config, now_ns)
     name = f"left-{uuid.uuid4().hex}"
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
     files.write_left(there / name, pl.concat(left), spans, logs)
     waiting = sum(int(frame["spans"].sum()) for frame in left)
-    told = waiting <= max(TOLD, total // _SHARE) and held[0] <= HELD[0] and held[1] <= HELD[1]
+    whole = not callers.height and held[0] <= HELD[0] and held[1] <= HELD[1]
+    told = whole and waiting <= max(TOLD, total // _SHARE)
     summed = None
     if told:
         spans, logs, odd = slices.each_once(spans, logs)
@@ -191,6 +206,8 @@ def _build(
         batches=tuple(batches),
         left=name,
         told_ns=now_ns if told else None,
+        hosted=tuple(sorted(where.hosted)),
+        called=tuple(sorted({*kept.called, *(guest.name for guest in guests)})),
         summed=summed,
     )
     files.save(replace(kept, hours=_hours(kept, now_ns, gathered)))
@@ -224,6 +241,13 @@ def _of_open(every: Look, open_: Open, each: Mapper) -> tuple[slices.Survey, lis
         return found, slices.parts(every, found.traces, _PART)
     seldom = slices.parts(every, found.traces.filter(apart), _NEW, places=found.places)
     return found, [*seldom, *slices.parts(every, found.traces.filter(~apart), _NEW, places=found.places, held=held)]
+
+
+def _named(kept: Kept, open_: Open, found: slices.Survey, max_run_ns: int) -> pl.DataFrame:
+    """The counted runs whose agents bear a name by which no tool call had called one before."""
+    times = pl.concat([found.traces["first"], found.traces["end"]])
+    more = named(kept, found.where.hosted.difference(kept.hosted), times, max_run_ns)
+    return more.filter(~pl.col("trace_id").is_in(open_.touched["trace_id"].implode()))
 
 
 def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> Batch | None:

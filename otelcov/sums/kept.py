@@ -18,7 +18,7 @@ from otelcov.coverage.brief import Brief
 from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.schemas import RUNS
 
-FORMAT = 3
+FORMAT = 4
 LIST = "kept.json"
 _TRACES: dict[str, Any] = {
     "trace_id": pl.Binary,
@@ -79,6 +79,8 @@ class Kept:
     hours: tuple[Hour, ...] = ()
     left: str = ""  # the traces of counted files that are in no batch
     told_ns: int | None = None  # the clock at which the runs of these were told, where they are few
+    hosted: tuple[str, ...] = ()  # bare names that some tool call seems to call an agent by
+    called: tuple[str, ...] = ()  # those of agents that ran in a trace of their own: these, and calls of them, are left
     summed: tuple[int, int] | None = None  # when they start, first and last, where all have settled and are summed too
 
     @property
@@ -164,6 +166,8 @@ def load(folder: Path) -> Kept:
         tuple(Hour(**{**h, "batches": tuple(h["batches"])}) for h in told["hours"]),
         told["left"],
         told["told_ns"],
+        tuple(told["hosted"]),
+        tuple(told["called"]),
         tuple(told["summed"]) if told["summed"] else None,
     )
 
@@ -179,6 +183,8 @@ def save(kept: Kept) -> None:
         "hours": [asdict(hour) for hour in kept.hours],
         "left": kept.left,
         "told_ns": kept.told_ns,
+        "hosted": kept.hosted,
+        "called": kept.called,
         "summed": kept.summed,
     }
     new = kept.folder / f"new-{uuid.uuid4().hex}.json"

@@ -10,13 +10,14 @@ import polars as pl
 from otelcov.ground.config import Config
 from otelcov.ground.windows import Window
 from otelcov.runs import slices
-from otelcov.runs.reconstruct import reconstruct
+from otelcov.runs.joining import joints
+from otelcov.runs.reconstruct import meeting
 from otelcov.runs.slices import TRACES, Look
 from otelcov.store import pieces
 from otelcov.sums import beside
 from otelcov.sums import kept as files
 from otelcov.sums.kept import Kept
-from otelcov.sums.opened import Open, guests, opened
+from otelcov.sums.opened import Open, guests, hosting, opened
 
 _BESIDE = 3  # times as many are counted here where a process beside is at it, rather than taken from it
 
@@ -63,13 +64,16 @@ def runs(open_: Open, window: Window, config: Config, now_ns: int) -> tuple[Open
     """The runs of the open traces in reach of the window, and which of their spans are odd."""
     while True:
         spans, logs, odd = slices.each_once(*_rows(open_, window, config.runs.max_run_ns))
-        known = set(open_.reopened["trace_id"])
-        more = guests(open_, spans)
-        more = more.filter(~pl.col("trace_id").is_in(pl.Series(sorted(known), dtype=pl.Binary).implode()))
+        unknown = ~pl.col("trace_id").is_in(open_.reopened["trace_id"].implode())
+        more = guests(open_, spans).filter(unknown)
         if not more.height:
-            break
+            where = joints(spans)
+            where = replace(where, hosted=where.hosted.union(open_.kept.hosted), guests=set(open_.kept.called))
+            found, called = meeting(spans, logs, config, now_ns, where)
+            more = hosting(open_.kept, open_.kept.batches, called, config.runs.max_run_ns).filter(unknown)
+        if not more.height:
+            return open_, found, odd
         open_ = replace(open_, touched=pl.concat([open_.touched, more]))
-    return open_, reconstruct(spans, logs, config, now_ns), odd
 
 
 def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:

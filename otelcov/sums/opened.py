@@ -7,16 +7,19 @@ counted (*reopened*: its batch is then summed without it, from run rows).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from otelcov.runs import slices
+from otelcov.runs.joining import Guest
 from otelcov.runs.slices import TRACES, Look
 from otelcov.store import partitions, pieces
 from otelcov.store.tables import Table
 from otelcov.sums.kept import Batch, Kept
 
+_HOSTS = ["run_id", "trace_ids", "tool_calls", "delegations", "start_unix_nano", "end_unix_nano"]
 _CALLED = ("trace_id", "span_id", "parent_span_id", "name", "start_time_unix_nano", "end_time_unix_nano")
 
 
@@ -54,7 +57,7 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     logs = _of_logs(new, held_logs)
     touching = pl.concat([found.traces["trace_id"], found.linked, logs["trace_id"]]).unique()
     times = pl.concat([found.traces["first"], found.traces["last"], logs["at"]])
-    touched = kept.traces(_near(kept, times, max_run_ns), touching)
+    touched = kept.traces(_near(kept.batches, times, max_run_ns), touching)
     early = kept.traces(batch for batch in kept.batches if batch.settled_by > now_ns)
     return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, kept.left_out(), touched, early)
 
@@ -91,6 +94,30 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(found)
 
 
+def named(kept: Kept, names: set[str], times: pl.Series, max_run_ns: int) -> pl.DataFrame:
+    """TRACES and batch of counted runs with an agent of these bare names, within `max_run` of these times."""
+    from otelcov.runs.delegations import bare
+
+    found = [kept.traces([])]
+    for batch in _near(kept.batches, times, max_run_ns) if names else ():
+        runs = kept.runs(batch, ["trace_ids", "agents"])
+        agents = [agent for agent in runs["agents"].explode().drop_nulls().unique() if bare(agent) in names]
+        ids = runs.filter(pl.col("agents").list.eval(pl.element().is_in(agents)).list.any())["trace_ids"]
+        found.append(kept.traces([batch], ids.explode().str.decode("hex")))
+    return pl.concat(found)
+
+
+def hosting(kept: Kept, batches: Iterable[Batch], guests: list[Guest], max_run_ns: int) -> pl.DataFrame:
+    """TRACES and batch of counted runs with a tool call that may have called one of these agents."""
+    from otelcov.runs.joining import hosts
+
+    found = [kept.traces([])]
+    for batch in _near(batches, pl.Series([guest.start for guest in guests], dtype=pl.Int64), max_run_ns):
+        ids = hosts(kept.runs(batch, _HOSTS), guests)["trace_ids"]
+        found.append(kept.traces([batch], ids.explode().str.decode("hex")))
+    return pl.concat(found)
+
+
 def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:
     """trace_id, at: the traces that new log records name."""
     frames = [held.lazy()]
@@ -100,12 +127,12 @@ def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(rows).drop_nulls("trace_id")
 
 
-def _near(kept: Kept, times: pl.Series, max_run_ns: int) -> list[Batch]:
+def _near(batches: Iterable[Batch], times: pl.Series, max_run_ns: int) -> list[Batch]:
     """The batches that lie within `max_run` of these times."""
     if not len(times):
         return []
     low, high = int(times.min()) - max_run_ns, int(times.max()) + max_run_ns  # type: ignore[arg-type]
-    return [b for b in kept.batches if b.last >= low and b.first <= high]
+    return [b for b in batches if b.last >= low and b.first <= high]
 
 
 def _followed(kept: Kept, look: pieces.Look) -> Kept:
@@ -140,4 +167,4 @@ def _renamed(table: Table, files: pl.DataFrame, counted: frozenset[str], since: 
     return frozenset(known) if known <= there else None
 
 
-__all__ = ["TRACES", "Open", "guests", "opened"]
+__all__ = ["TRACES", "Open", "guests", "hosting", "named", "opened"]

@@ -23,7 +23,7 @@ from otelcov.ground.errors import UsageError
 from otelcov.runs import slices
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.store import pieces, scan
-from tests.sums.test_equal import Store, bodies
+from tests.sums.test_equal import Store, bodies, guest_of
 
 NAMES = ["here", "pool", pytest.param("ray", marks=pytest.mark.full)]
 
@@ -45,7 +45,7 @@ def dies_once(task: tuple[str, int]) -> int:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Store:
     made = Store(tmp_path_factory.mktemp("engines") / "store")
-    made.commit(bodies())
+    made.commit([*bodies(), guest_of(bodies())[0]])
     return made
 
 

@@ -17,6 +17,7 @@ from tests import captures
 from tests.bench.generate import Traffic, requests
 from tests.captures import LATER
 from tests.runs.requests import frames
+from tests.sums.test_equal import bodies, guest_of
 
 module = importlib.import_module("otelcov.runs.reconstruct")
 
@@ -81,6 +82,18 @@ def test_generated_traffic_takes_the_shortcut():
     short, found = with_shortcut(*generated())
     assert short.equals(without(*generated()))
     assert found > 0.9 * short.height
+
+
+def test_an_agent_in_a_trace_of_its_own_joins_the_call_either_way():
+    sent = bodies()
+    guest, host = guest_of(sent)
+    spans, logs = frames([("traces", body) for body in [*sent, guest]])
+    short, found = with_shortcut(spans, logs)
+    assert short.equals(without(spans, logs))
+    assert found
+    (run,) = short.filter(pl.col("trace_ids").list.contains(host)).iter_rows(named=True)
+    assert len(run["trace_ids"]) == 2
+    assert ("query_ledger", "ledger") in {(handed["tool"], handed["to"]) for handed in run["delegations"]}
 
 
 def test_declared_tools_are_the_same_either_way():

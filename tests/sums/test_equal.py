@@ -232,6 +232,52 @@ def test_traces_whose_roots_have_not_come_wait_as_they_are_and_are_counted_with_
     equal(store)
 
 
+def guest_of(sent: list[bytes]) -> tuple[bytes, str]:
+    """An agent in a trace of its own that a tool call in these requests has called: its request, and the trace of the
+    call."""
+    for body in sent:
+        for resource in ExportTraceServiceRequest.FromString(body).resource_spans:
+            for span in resource.scope_spans[0].spans:
+                if span.name == "execute_tool query_ledger" and span.status.code != 2:
+                    request = ExportTraceServiceRequest()
+                    group = request.resource_spans.add(resource=resource.resource)
+                    begin = span.start_time_unix_nano
+                    spans = group.scope_spans.add(scope=resource.scope_spans[0].scope).spans
+                    for id, (name, told) in enumerate(GUEST):
+                        new = spans.add(trace_id=b"g" * 16, span_id=bytes([9] * 7 + [id]), name=name)
+                        new.parent_span_id = bytes([9] * 7 + [0]) if id else b""
+                        new.start_time_unix_nano, new.end_time_unix_nano = begin + 2_000 + id, begin + 9_000 - id
+                        for key, value in told.items():
+                            new.attributes.add(key=key).value.string_value = value
+                    return request.SerializeToString(), span.trace_id.hex()
+    raise AssertionError("nobody asks the ledger")
+
+
+GUEST = (
+    ("invoke_agent ledger", {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "ledger"}),
+    ("chat gpt-4o", {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}),
+)
+
+
+@pytest.mark.parametrize("first", ["both", "the call", "the agent"])
+def test_an_agent_and_the_call_in_another_trace_are_one_run_in_whatever_order_they_are_counted(store, first):
+    sent = bodies()
+    guest, host = guest_of(sent)
+    store.commit([*sent, guest] if first == "both" else [guest] if first == "the agent" else sent)
+    listed = store.count()
+    if first == "the call":
+        assert host not in {trace.hex() for trace in listed.left_out()["trace_id"]}  # nothing waits for nobody
+    if first != "both":
+        store.commit(sent if first == "the agent" else [guest])
+    for _ in range(2):
+        equal(store, questions=FIRST)
+        runs = store.ask(since="all").runs()[0]
+        together = runs.filter(pl.col("trace_ids").list.contains(host))["trace_ids"].to_list()
+        assert together == [sorted([host, (b"g" * 16).hex()])]
+        store.count()
+    equal(store)
+
+
 def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
     store.commit(bodies(1_000))
     there = store.count().folder
