@@ -85,12 +85,16 @@ class View:
 
     def kinds(self, dimension: str, sides: Iterable[str] | None = None) -> pl.DataFrame:
         """item, runs, mass of what some run did, in any order; `item` is text, or a number that stands for it."""
-        rows = self._kinds(dimension)
         chosen = self.sides if sides is None else tuple(sides)
-        rows = rows.filter(pl.col("side").is_in(chosen)) if chosen else rows
-        if rows.schema["item"] != pl.String:
-            return brief.kinds_of(rows)
-        return rows.filter(pl.col("runs") > 0).group_by("item").agg(pl.col("runs", "mass").sum())
+        if (dimension, chosen) not in self._added:
+            rows = self._kinds(dimension)
+            rows = rows.filter(pl.col("side").is_in(chosen)) if chosen else rows
+            if rows.schema["item"] != pl.String:
+                found = brief.kinds_of(rows)
+            else:
+                found = rows.filter(pl.col("runs") > 0).group_by("item").agg(pl.col("runs", "mass").sum())
+            self._added[dimension, chosen] = found
+        return self._added[dimension, chosen]
 
     def units(self, dimension: str) -> tuple[int, int]:
         """f1 and f2: kinds of one and of two runs; the runs of one test case count once."""
@@ -127,6 +131,17 @@ class View:
         return Relative(self, self.kinds(dimension, ["test"]), self.kinds(dimension, sorted(others)))
 
     @cached_property
+    def _added(self) -> dict[tuple[str, tuple[str, ...]], pl.DataFrame]:
+        """Kinds that were asked for: paths can be as many as runs, and several parts of a report ask."""
+        return {}
+
+    @cached_property
+    def _wide(self) -> dict[str, pl.DataFrame]:
+        """The kinds of each wide dimension."""
+        assert self.wide is not None
+        return {name: self.wide.kinds.filter(pl.col("dimension") == name) for name in brief.WIDE}
+
+    @cached_property
     def _present(self) -> set[str]:
         """The sides that have runs, of all."""
         rows = self.base.filter((pl.col("dimension") == "run") & (pl.col("item") == "all") & pl.col("agent").is_null())
@@ -149,7 +164,7 @@ class View:
         """item, case, side, runs, mass: several rows may be of one item."""
         columns = ("item", "case", "side", "runs", "mass")
         if self.wide is not None and dimension in brief.WIDE:
-            return self.wide.kinds.filter(pl.col("dimension") == dimension).select(columns)
+            return self._wide[dimension].select(columns)
         return self.base.filter((pl.col("dimension") == dimension) & pl.col("agent").is_null()).select(columns)
 
 

@@ -40,6 +40,7 @@ _ODD: dict[str, Any] = {
 }
 ODD = pl.Schema(_ODD)
 
+_FIRST = 8_192  # paths of a file of sums, those of the greatest mass, are looked up before all others
 _OLD_S = 3600  # a report that is running keeps its files for so long
 # Texts of users and tools stay where the spans are; sums need none of them.
 _CONTENT = ("input", "output")
@@ -141,7 +142,14 @@ class Kept:
             return pl.scan_parquet([f"{name}.{kind}.parquet" for name in names], glob=False)
 
         def texts(wanted: pl.Series) -> dict[int, str]:
-            return dict(of("paths").filter(pl.col("item").is_in(wanted.implode())).unique("item").collect().iter_rows())
+            found = dict[int, str]()
+            for most in (_FIRST, None):  # those that are printed stand first
+                files = [pl.scan_parquet(f"{name}.paths.parquet", n_rows=most, glob=False) for name in names]
+                chosen = pl.concat(files).filter(pl.col("item").is_in(wanted.implode()))
+                found = dict(chosen.unique("item").collect().iter_rows())
+                if len(found) == wanted.n_unique():
+                    break
+            return found
 
         return Brief(of("brief").collect(), of("kinds").collect(), (texts,), (lambda: of("sets").collect(),))
 
@@ -268,7 +276,7 @@ def write_brief(path: Path, sums: Observations) -> None:
     sets = pl.concat(read() for read in short.sets)
     for name, frame in (("brief", rows), ("kinds", kinds), ("sets", sets)):
         frame.write_parquet(path.with_name(f"{path.name}.{name}.parquet"), compression="lz4", row_group_size=1 << 18)
-    texts.write_parquet(path.with_name(f"{path.name}.paths.parquet"), compression="zstd", row_group_size=8192)
+    texts.write_parquet(path.with_name(f"{path.name}.paths.parquet"), compression="zstd", row_group_size=_FIRST)
 
 
 def read_sums(path: Path, where: pl.Expr | None = None) -> Observations:
