@@ -46,7 +46,7 @@ def test_there_are_runs_to_compare(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(order=st.randoms(use_true_random=False))
 def test_the_order_of_requests_does_not_matter(name, order):
     mixed = list(traffic(name))
@@ -77,7 +77,7 @@ def test_json_says_what_protobuf_says(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_rows_in_any_order_are_the_same_runs(name, seed):
     spans, logs = frames(traffic(name))

@@ -89,7 +89,7 @@ def test_two_writers_and_two_upkeep_processes_lose_and_double_nothing_in_25_roun
 
 def test_every_command_says_of_it_what_it_says_of_a_folder(store: str, tmp_path: Path) -> None:
     """Also once sums are kept, and after upkeep has given the files other names."""
-    for n, request in enumerate(requests(Traffic(1_200, request_spans=64, length_ns=int(1.5 * HOUR)))):
+    for n, request in enumerate(requests(Traffic(700, request_spans=64, length_ns=int(1.5 * HOUR)))):
         (tmp_path / f"{n:03d}.pb").write_bytes(request.body)
     folder = str(tmp_path / "folder")
     files = sorted(str(path) for path in tmp_path.glob("*.pb"))
@@ -212,7 +212,7 @@ def under_load(store: str, folder: Path, seconds: float, senders: int) -> None:
     with ExitStack() as stack:
         for which in (0, 1):
             current[which] = collector(store, folder / f"inbox{which}", stack)
-        stays, killed = writer(0, 50_000_000, 4 * senders), writer(1, 60_000_000, 1_000_000)
+        stays, killed = writer(0, 50_000_000, 2 * senders), writer(1, 60_000_000, 1_000_000)
         pool = ThreadPoolExecutor(senders)
         sending = [pool.submit(send) for _ in range(senders)]
         until(lambda: len(acknowledged) > 15 * senders and len(said[1].read_text()) > 20)
@@ -252,13 +252,13 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
-        time.sleep(0.5)
+        time.sleep(0.1)
 
 
 def test_two_collectors_and_two_writers_with_one_of_each_killed_lose_and_double_nothing(
     store: str, tmp_path: Path
 ) -> None:
-    under_load(store, tmp_path, seconds=1, senders=2)
+    under_load(store, tmp_path, seconds=0.5, senders=2)
 
 
 @pytest.mark.full
