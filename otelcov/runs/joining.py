@@ -36,7 +36,7 @@ class Guest(NamedTuple):
 
     name: str  # bare
     start: int
-    end: int
+    trace: bytes
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ def waits(part: Fragment, where: Joints) -> bool:
 def guests(parts: Iterable[Fragment], where: Joints) -> list[Guest]:
     """The agents among these parts that ran in a trace of their own and that some tool call may have called."""
     names = ((_guest(part, where), part) for part in parts)
-    return [Guest(name, part.start, part.end) for name, part in names if name is not None]
+    return [Guest(name, part.start, part.trace_id) for name, part in names if name is not None]
 
 
 def called(names: Iterable[str | None]) -> dict[str, str]:
@@ -116,9 +116,10 @@ def called(names: Iterable[str | None]) -> dict[str, str]:
 
 
 def hosts(runs: pl.DataFrame, found: Collection[Guest]) -> pl.DataFrame:
-    """The runs (RUNS, or some columns of it) with a tool call that may have called one of these guests."""
+    """The runs (RUNS, or some columns of it) with a tool call that may have called one of these guests, and as `called`
+    the bare name of that."""
     if not found:
-        return runs.clear()
+        return runs.clear().with_columns(called=pl.lit(None, pl.String))
     tools = pl.concat(
         [runs["tool_calls"].explode().struct.field("name"), runs["delegations"].explode().struct.field("tool")]
     )
@@ -128,7 +129,7 @@ def hosts(runs: pl.DataFrame, found: Collection[Guest]) -> pl.DataFrame:
     tools_of: dict[str, list[str]] = {}
     for tool, agent in called(tools.drop_nulls().unique()).items():
         tools_of.setdefault(agent, []).append(tool)
-    rows = [runs.clear()]
+    rows = [runs.clear().with_columns(called=pl.lit(None, pl.String))]
     for agent in starts.keys() & tools_of.keys():
         asks = runs.filter(
             pl.any_horizontal(
@@ -139,8 +140,8 @@ def hosts(runs: pl.DataFrame, found: Collection[Guest]) -> pl.DataFrame:
         began = np.sort(np.array(starts[agent], dtype=np.int64))
         first = np.searchsorted(began, asks["start_unix_nano"].cast(pl.Int64).to_numpy() - _JITTER_NS, "left")
         last = np.searchsorted(began, asks["end_unix_nano"].cast(pl.Int64).to_numpy() + _JITTER_NS, "right")
-        rows.append(asks.filter(pl.Series(last > first)))
-    return pl.concat(rows).unique("run_id")
+        rows.append(asks.filter(pl.Series(last > first, dtype=pl.Boolean)).with_columns(called=pl.lit(agent)))
+    return pl.concat(rows)
 
 
 def _guest(part: Fragment, where: Joints) -> str | None:

@@ -178,8 +178,12 @@ def _build(
         done += (counted.batch.spans if counted.batch else 0) + int(counted.left["spans"].sum())
         progress(done, total)
     old = [b if b.id not in dirty else _without(kept, b, dirty[b.id], config) for b in kept.batches]
+    before = set(kept.left_out()["trace_id"])  # of these the last count has seen who may have called them
+    new = [guest for guest in guests if guest.trace not in before]
+    pairs = [hosting(kept, batches, guests, config.runs.max_run_ns)]
+    pairs.append(hosting(kept, [b for b in old if b is not None], new, config.runs.max_run_ns))
+    callers, names = pl.concat([traces for traces, _ in pairs]), pairs[0][1] | pairs[1][1]
     batches = [*(b for b in old if b is not None), *batches]
-    callers = hosting(kept, batches, guests, config.runs.max_run_ns)
     if callers.height:  # they are counted with those whom they may have called
         calling = {key[0]: some for key, some in callers.partition_by("batch", as_dict=True).items()}
         fewer = (b if b.id not in calling else _without(kept, b, calling[b.id], config) for b in batches)
@@ -207,7 +211,7 @@ def _build(
         left=name,
         told_ns=now_ns if told else None,
         hosted=tuple(sorted(where.hosted)),
-        called=tuple(sorted({*kept.called, *(guest.name for guest in guests)})),
+        called=tuple(sorted(names.union(kept.called))),
         summed=summed,
     )
     files.save(replace(kept, hours=_hours(kept, now_ns, gathered)))

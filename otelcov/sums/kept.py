@@ -81,7 +81,7 @@ class Kept:
     left: str = ""  # the traces of counted files that are in no batch
     told_ns: int | None = None  # the clock at which the runs of these were told, where they are few
     hosted: tuple[str, ...] = ()  # bare names that some tool call seems to call an agent by
-    called: tuple[str, ...] = ()  # those of agents that ran in a trace of their own: these, and calls of them, are left
+    called: tuple[str, ...] = ()  # those of agents that were called from another trace: calls of them are left
     summed: tuple[int, int] | None = None  # when they start, first and last, where all have settled and are summed too
 
     @property

@@ -69,8 +69,10 @@ def runs(open_: Open, window: Window, config: Config, now_ns: int) -> tuple[Open
         if not more.height:
             where = joints(spans)
             where = replace(where, hosted=where.hosted.union(open_.kept.hosted), guests=set(open_.kept.called))
-            found, called = meeting(spans, logs, config, now_ns, where)
-            more = hosting(open_.kept, open_.kept.batches, called, config.runs.max_run_ns).filter(unknown)
+            found, met = meeting(spans, logs, config, now_ns, where)
+            known = set(open_.left["trace_id"])  # of these the count has seen who may have called them
+            met = [guest for guest in met if guest.trace not in known]
+            more = hosting(open_.kept, open_.kept.batches, met, config.runs.max_run_ns)[0].filter(unknown)
         if not more.height:
             return open_, found, odd
         open_ = replace(open_, touched=pl.concat([open_.touched, more]))

@@ -107,15 +107,18 @@ def named(kept: Kept, names: set[str], times: pl.Series, max_run_ns: int) -> pl.
     return pl.concat(found)
 
 
-def hosting(kept: Kept, batches: Iterable[Batch], guests: list[Guest], max_run_ns: int) -> pl.DataFrame:
-    """TRACES and batch of counted runs with a tool call that may have called one of these agents."""
+def hosting(
+    kept: Kept, batches: Iterable[Batch], guests: list[Guest], max_run_ns: int
+) -> tuple[pl.DataFrame, set[str]]:
+    """TRACES and batch of counted runs with a tool call that may have called one of these agents, and their names."""
     from otelcov.runs.joining import hosts
 
-    found = [kept.traces([])]
+    found, names = [kept.traces([])], set[str]()
     for batch in _near(batches, pl.Series([guest.start for guest in guests], dtype=pl.Int64), max_run_ns):
-        ids = hosts(kept.runs(batch, _HOSTS), guests)["trace_ids"]
-        found.append(kept.traces([batch], ids.explode().str.decode("hex")))
-    return pl.concat(found)
+        runs = hosts(kept.runs(batch, _HOSTS), guests)
+        found.append(kept.traces([batch], runs["trace_ids"].explode().str.decode("hex")))
+        names.update(runs["called"])
+    return pl.concat(found), names
 
 
 def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:
