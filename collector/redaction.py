@@ -64,7 +64,7 @@ _FORMS: list[tuple[tuple[bytes, ...], bytes]] = [
     (
         (b"-----BEGIN ",),
         rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----"
-        rb"(?:(?:[A-Za-z0-9+/=\s\\:,.]|-(?!-)){0,16384}+-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?",
+        rb"(?:(?:[A-Za-z0-9+/=\s\\:,.]|-(?!-)){0,16384}-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?",
     ),
 ]
 _LITERALS = [literal for literals, _ in _FORMS for literal in literals]
