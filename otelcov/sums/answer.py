@@ -134,7 +134,7 @@ def _chosen(
     cut: dict[str, set[int | None]] = {}
     for batch in kept.batches:
         for bucket in batch.buckets:
-            inside = _whole(bucket, window)
+            inside = _whole(batch, bucket, window)
             if inside is None:
                 continue
             if inside and not from_rows and batch.id not in dirty:
@@ -167,15 +167,18 @@ def _run_rows(
     return runs if without is None else runs.filter(~touches(without))
 
 
-def _whole(bucket: int | None, window: Window) -> bool | None:
-    """Whether this hour lies in the window whole, or in part; None: not at all."""
+def _whole(batch: Batch, bucket: int | None, window: Window) -> bool | None:
+    """Whether what a batch has of this hour lies in the window whole, or in part; None: not at all.
+
+    Its runs start between its first and its last span, so a window that ends now cuts no batch of the current hour."""
     if bucket is None:
         return True if window == ALL else None
-    since = -1 if window.since_ns is None else window.since_ns
-    until = bucket + BUCKET_NS if window.until_ns is None else window.until_ns
-    if bucket + BUCKET_NS <= since or bucket >= until:
+    first, end = max(bucket, batch.first), min(bucket + BUCKET_NS, batch.last + 1)
+    since = first if window.since_ns is None else window.since_ns
+    until = end if window.until_ns is None else window.until_ns
+    if end <= since or first >= until:
         return None
-    return since <= bucket and bucket + BUCKET_NS <= until
+    return since <= first and end <= until
 
 
 def _added(parts: list[Observations]) -> Observations:

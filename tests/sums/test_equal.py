@@ -126,6 +126,23 @@ def test_counting_bit_by_bit_in_any_order_gives_the_same_report(store):
     assert store.count().hours
 
 
+def test_only_batches_that_a_window_cuts_are_counted_from_run_rows(store):
+    sent = bodies()
+    quarter = len(sent) // 4
+    for first in range(0, len(sent), quarter):
+        store.commit(sent[first : first + quarter])
+        listed = store.count()
+    first, last = min(b.first for b in listed.batches), max(b.last for b in listed.batches)
+    inside = sorted(listed.batches, key=lambda batch: batch.first)[1]
+    for since, until in ((first, last + 1), (inside.first, inside.last + 1), (inside.first + 1, inside.last)):
+        window = {"since": windows.iso(since), "until": windows.iso(until)}
+        equal(store, questions=[window])
+        asked = store.ask(**window)
+        found = answer._found(store.path, asked.window, asked.selection, asked.config, asked.now_ns, None, 0)
+        cut = [batch for batch in listed.batches if batch.first < since <= batch.last or batch.first < until <= batch.last]
+        assert len(found.runs) == len(cut) + 1  # the runs of open traces
+
+
 @pytest.mark.full
 def test_counting_some_files_at_a_time_gives_the_same_report(store):
     sent = bodies()
