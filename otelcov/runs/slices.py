@@ -127,9 +127,9 @@ def parts(
     places: pl.DataFrame | None = None,
     held: pl.DataFrame | None = None,
 ) -> list[Part]:
-    """Whole traces in parts of about so many spans, each of one hour. `places` (PLACES) of them all, if they are known,
-    say what to read; then traces are together that end in the same row group. `held` are the spans of them that lie
-    in none of these places."""
+    """Whole traces in parts of about so many spans, each of one hour, or of several where these hold few. `places`
+    (PLACES) of them all, if they are known, say what to read; then traces are together that end in the same row group.
+    `held` are the spans of them that lie in none of these places."""
     groups = _numbered(places) if places is not None and (places.height or held is not None) else None
     home = pl.lit(0, pl.UInt32).alias("home")
     if groups is not None:
@@ -137,7 +137,7 @@ def parts(
         traces, home = traces.join(homes, on="trace_id", how="left", maintain_order="left"), pl.col("home").fill_null(0)
     hour = pl.when("outside").then(None).otherwise(pl.col("first") // HOUR_NS).alias("hour")
     out = []
-    for some in traces.with_columns(home, hour).partition_by("hour", maintain_order=True):
+    for some in _of_hours(traces.with_columns(home, hour), spans):
         some = some.sort("home", "first", "trace_id")
         for part in _cut(some, spans).partition_by("part", maintain_order=True):
             out.append(_near(look, part.select(TRACES.names())))
@@ -225,6 +225,17 @@ def _numbered(places: pl.DataFrame) -> pl.DataFrame:
     every = files.with_row_index("file").join(places, on="path", how="inner")
     number = pl.struct("file", "group").rank("dense").cast(pl.UInt32)
     return every.select("trace_id", "path", "group", number=number)
+
+
+def _of_hours(traces: pl.DataFrame, spans: int) -> list[pl.DataFrame]:
+    """The traces of each `hour`, or of some hours in a row that do not hold so many spans together."""
+    stretch, room, stretches = 0, 0, dict[int | None, int]()
+    for hour, total in traces.group_by("hour").agg(pl.col("spans").sum()).sort("hour").iter_rows():
+        if hour is None or total > room:
+            stretch, room = stretch + 1, 0 if hour is None else spans
+        stretches[hour], room = stretch, room - total
+    number = pl.col("hour").replace_strict(list(stretches), list(stretches.values()), return_dtype=pl.Int64)
+    return traces.with_columns(stretch=number).partition_by("stretch", maintain_order=True, include_key=False)
 
 
 def _cut(traces: pl.DataFrame, spans: int) -> pl.DataFrame:

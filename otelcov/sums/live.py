@@ -19,6 +19,7 @@ from otelcov.sums import kept as files
 from otelcov.sums.kept import Kept
 from otelcov.sums.opened import Open, guests, hosting, opened
 
+_FIRST = 10  # of a store of which nothing is kept, so many times fewer are counted: it will be asked again
 _BESIDE = 3  # times as many are counted here where a process beside is at it, rather than taken from it
 
 
@@ -39,6 +40,7 @@ def found(
     max_run_ns = config.runs.max_run_ns
     look = pieces.look(store)
     new = _new(look, kept)
+    most = most if kept.batches else most // _FIRST
     if new > most and count is not None and kept.batches and beside.caught_up(kept.folder):
         look, kept = pieces.look(store), files.load(kept.folder)
         new, most = _new(look, kept), _BESIDE * most

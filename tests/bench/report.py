@@ -1,9 +1,12 @@
 """How long a report takes from a cold process, once sums are kept and before; and what DuckDB takes for the counts.
 
-    python -m tests.bench.report --spans 1e6 --unique 0.05 --days 1 [--tail 35000] [--store DIR]   prints JSON
+    python -m tests.bench.report --spans 1e6 --unique 0.05 --days 1 [--tail 35000] [--history 30] [--store DIR]
+
+prints JSON.
 
 The report is asked over the first 24 hours. With --tail, so many spans wait in the inbox: the newest traffic of that
-day, which no sum knows yet and whose last runs are under way. DuckDB (`pip install duckdb`, else left out) counts runs
+day, which no sum knows yet and whose last runs are under way. With --history, the store then gets so many days of like
+traffic in all, and the same question is asked again. DuckDB (`pip install duckdb`, else left out) counts runs
 per tool, edge, path and model over the Parquet files of the same table, from columns alone: the span's name stands for
 tool and model, so that no attribute list is opened, which is the fastest that the table allows. Ratios are of one run,
 side by side. Beside the seconds stand those of processor time, which tell more where others use the machine too. A
@@ -77,6 +80,13 @@ def wait_in_inbox(store: str, spans: int, unique: float) -> Inbox:
     return box
 
 
+def more_days(store: str, traffic: Traffic, days: int) -> None:
+    """The same traffic on each of the days after the first."""
+    for day in range(1, days):
+        at = traffic.since_ns + day * 24 * HOUR
+        write_store(store, replace(traffic, since_ns=at, seed=traffic.seed + day))
+
+
 def duckdb(store: str) -> tuple[float, float] | None:
     if importlib.util.find_spec("duckdb") is None:
         return None
@@ -96,14 +106,16 @@ def main() -> None:
     parser.add_argument("--days", type=float, default=1)
     parser.add_argument("--unique", type=float, default=0.05)
     parser.add_argument("--tail", type=lambda n: int(float(n)), default=0)
+    parser.add_argument("--history", type=int, default=0, help="days")
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--store", help="A store that is there; its kept sums are used, and counted anew with --anew.")
     parser.add_argument("--anew", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = asked.store or f"{folder}/store"
+        traffic = Traffic(asked.spans, unique=asked.unique, length_ns=int(24 * HOUR * asked.days))
         if asked.store is None:
-            write_store(store, Traffic(asked.spans, unique=asked.unique, length_ns=int(24 * HOUR * asked.days)))
+            write_store(store, traffic)
         elif asked.anew:
             shutil.rmtree(Path(store) / "sums", ignore_errors=True)
         with watched() as peak:
@@ -118,6 +130,11 @@ def main() -> None:
             box.close()
             shutil.rmtree(Path(store) / "inbox")
         other = [t for _ in range(2) if (t := duckdb(store)) is not None]
+        long: list[tuple[float, float, bytes]] = []
+        if asked.history:
+            more_days(store, traffic, asked.history)
+            report(store)  # counts them
+            long = sorted(report(store) for _ in range(asked.times))
         fastest, least = (min(found[i] for found in other) if other else None for i in (0, 1))
         result = {
             "spans": asked.spans if asked.store is None else None,
@@ -130,6 +147,8 @@ def main() -> None:
             "same_bytes": same,
             "report_with_tail_s": [round(t, 2) for t, _, _ in tail],
             "report_with_tail_cpu_s": [round(t, 2) for _, t, _ in tail],
+            "report_out_of_history_s": [round(t, 2) for t, _, _ in long],
+            "report_out_of_history_cpu_s": [round(t, 2) for _, t, _ in long],
             "duckdb_s": [round(t, 2) for t, _ in other],
             "duckdb_cpu_s": [round(t, 2) for _, t in other],
             "duckdb_over_report": round(fastest / kept[len(kept) // 2], 1) if fastest else None,
