@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -30,7 +31,7 @@ class Cluster:
                 **where,
                 include_dashboard=False if not address else None,
                 log_to_driver=False,
-                logging_level="ERROR",
+                logging_level=logging.ERROR,
                 runtime_env={"env_vars": {"POLARS_MAX_THREADS": "1"}},
             )
 

@@ -23,7 +23,7 @@ from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window
 from otelcov.sums import glance
 from otelcov.sums import kept as files
-from otelcov.sums.kept import ODD, Batch, Hour, Kept, touches
+from otelcov.sums.kept import ODD, Batch, Kept, Stretch, touches
 from otelcov.sums.meaning import folder
 
 LIVE = 50_000  # spans that a report counts itself; beyond, they are counted once and kept
@@ -110,9 +110,9 @@ def _found(
             return None
         kept, dirty, runs, odd = found
     quality = _quality(kept, dirty, odd, window)
-    hours, batches, cut = _chosen(kept, dirty, window, from_rows)
+    stretches, batches, cut = _chosen(kept, dirty, window, from_rows)
     rows = [_run_rows(kept, kept.by_id[id], buckets, dirty.get(id), window) for id, buckets in cut.items()]
-    whole += [f"hour-{hour.id}" for hour in hours]
+    whole += [stretch.file for stretch in stretches]
     return Found(kept, whole, batches, [*rows, _inside(runs, window)], quality)
 
 
@@ -127,9 +127,9 @@ def _counted(found: Found, selection: Selection, config: Config) -> Observations
 
 def _chosen(
     kept: Kept, dirty: dict[str, pl.Series], window: Window, from_rows: bool
-) -> tuple[list[Hour], list[tuple[str, pl.Expr | None]], dict[str, set[int | None]]]:
-    """Whole hours, whole batches (in part where hours have the rest), and buckets of batches for which sums cannot
-    tell."""
+) -> tuple[list[Stretch], list[tuple[str, pl.Expr | None]], dict[str, set[int | None]]]:
+    """Whole days and hours, whole batches (in part where these have the rest), and buckets of batches for which sums
+    cannot tell."""
     whole: dict[int | None, set[str]] = {}
     cut: dict[str, set[int | None]] = {}
     for batch in kept.batches:
@@ -141,21 +141,22 @@ def _chosen(
                 whole.setdefault(bucket, set()).add(batch.id)
             else:
                 cut.setdefault(batch.id, set()).add(bucket)
-    hours = []
-    for hour in kept.hours:
-        ids = whole.get(hour.bucket, set())
-        if hour.batches and set(hour.batches) <= ids:
-            hours.append(hour)
-            ids -= set(hour.batches)
+    stretches, by_id = [], kept.by_id
+    for stretch in sorted(kept.rolled, key=lambda stretch: -stretch.hours):
+        has = [(bucket, id) for id in stretch.batches for bucket in by_id[id].buckets if stretch.holds(bucket)]
+        if has and all(id in whole.get(bucket, ()) for bucket, id in has):
+            stretches.append(stretch)
+            for bucket, id in has:
+                whole[bucket].remove(id)
     of: dict[str, list[int | None]] = {}
     for bucket, ids in whole.items():
         for id in ids:
             of.setdefault(id, []).append(bucket)
     batches: list[tuple[str, pl.Expr | None]] = []
     for id, buckets in of.items():
-        every = set(buckets) == set(kept.by_id[id].buckets)
+        every = set(buckets) == set(by_id[id].buckets)
         batches.append((id, None if every else pl.col("bucket").is_in(buckets, nulls_equal=True)))
-    return hours, batches, cut
+    return stretches, batches, cut
 
 
 def _run_rows(

@@ -1,4 +1,4 @@
-"""Count what has settled: traces into batches, on any engine; then the sums of hours that are over.
+"""Count what has settled: traces into batches, on any engine; then the sums of hours and days (rolled.py).
 
     committed files -> open traces -> parts -> engine: spans -> runs -> batch files -> the list
 
@@ -28,9 +28,10 @@ from otelcov.runs.slices import TRACES, Look, Mapper
 from otelcov.store import pieces, remote
 from otelcov.store.groups import compact
 from otelcov.sums import kept as files
-from otelcov.sums.kept import ODD, Batch, Hour, Kept, touches
+from otelcov.sums.kept import ODD, Batch, Kept, touches
 from otelcov.sums.meaning import everything, folder
 from otelcov.sums.opened import Open, hosting, named, opened
+from otelcov.sums.rolled import rolled
 
 SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are put together
 LARGE = 10 * slices.PART  # spans of a batch, about at most: a late span costs to sum so many again
@@ -214,7 +215,7 @@ def _build(
         called=tuple(sorted(names.union(kept.called))),
         summed=summed,
     )
-    files.save(replace(kept, hours=_hours(kept, now_ns, gathered)))
+    files.save(replace(kept, rolled=rolled(kept, now_ns, gathered, anew=not old)))
 
 
 def _oldest(look: pieces.Look, kept: Kept, most: int | None) -> pieces.Look:
@@ -307,42 +308,6 @@ def _groups(batches: list[Batch], config: Config, now_ns: int) -> list[list[Batc
         if hour < over:
             groups.append(group)
     return [group for group in groups if len(group) >= 4][:_AT_ONCE]
-
-
-def _hours(kept: Kept, now_ns: int, gathered: dict[str, tuple[Batch, list[Batch]]]) -> tuple[Hour, ...]:
-    """The sums of each hour of several batches; those that still hold are taken over."""
-    alive = set(kept.by_id)
-    known = (_renamed(hour, gathered) for hour in kept.hours)
-    hours = {hour.bucket: hour for hour in known if set(hour.batches) <= alive}
-    of: dict[int, list[str]] = {}
-    for batch in kept.batches:
-        for bucket in batch.buckets:
-            if bucket is not None:
-                of.setdefault(bucket, []).append(batch.id)
-    for bucket, ids in of.items():
-        held = set(hours[bucket].batches) if bucket in hours else set()
-        fresh = len(set(ids) - held)
-        over = bucket + BUCKET_NS <= now_ns
-        if (fresh and over) or fresh > 8:
-            new = kept.sums((f"batch-{id}" for id in ids if id not in held), pl.col("bucket") == bucket)
-            before = kept.sums([f"hour-{hours[bucket].id}"]) if held else []  # so it costs what came, not the hour
-            sums = merge(*before, *new)
-            sums = replace(sums, items=sums.items.join(sums.rows.select("item").unique(), on="item", how="semi"))
-            id = uuid.uuid4().hex
-            files.write_sums(kept.folder / f"hour-{id}", sums)
-            files.write_brief(kept.folder / f"hour-{id}", sums)
-            hours[bucket] = Hour(id, bucket, tuple(ids))
-    return tuple(hours[bucket] for bucket in sorted(hours))
-
-
-def _renamed(hour: Hour, gathered: dict[str, tuple[Batch, list[Batch]]]) -> Hour:
-    """The hour with gathered batches in the place of those that became them, where it has all of their sums."""
-    batches = set(hour.batches)
-    for whole, group in gathered.values():
-        here = {batch.id for batch in group if hour.bucket in batch.buckets}
-        if here and here <= batches:
-            batches = batches - here | {whole.id}
-    return replace(hour, batches=tuple(sorted(batches)))
 
 
 @contextmanager

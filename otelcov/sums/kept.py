@@ -15,10 +15,11 @@ import polars as pl
 
 from otelcov.coverage import brief
 from otelcov.coverage.brief import Brief
+from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.schemas import RUNS
 
-FORMAT = 4
+FORMAT = 5
 LIST = "kept.json"
 _TRACES: dict[str, Any] = {
     "trace_id": pl.Binary,
@@ -62,12 +63,20 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Hour:
-    """The sums of one hour of some batches."""
+class Stretch:
+    """The sums of an hour, or of a day, of some batches."""
 
     id: str
-    bucket: int
+    bucket: int  # its first hour
+    hours: int
     batches: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        return f"rolled-{self.id}"
+
+    def holds(self, bucket: int | None) -> bool:
+        return bucket is not None and self.bucket <= bucket < self.bucket + self.hours * BUCKET_NS
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ class Kept:
     spans: frozenset[str] = frozenset()  # files that are counted
     logs: frozenset[str] = frozenset()
     batches: tuple[Batch, ...] = ()
-    hours: tuple[Hour, ...] = ()
+    rolled: tuple[Stretch, ...] = ()
     left: str = ""  # the traces of counted files that are in no batch
     told_ns: int | None = None  # the clock at which the runs of these were told, where they are few
     hosted: tuple[str, ...] = ()  # bare names that some tool call seems to call an agent by
@@ -171,7 +180,7 @@ def load(folder: Path) -> Kept:
         frozenset(told["spans"]),
         frozenset(told["logs"]),
         tuple(Batch(**{**b, "buckets": tuple(b["buckets"])}) for b in told["batches"]),
-        tuple(Hour(**{**h, "batches": tuple(h["batches"])}) for h in told["hours"]),
+        tuple(Stretch(**{**s, "batches": tuple(s["batches"])}) for s in told["rolled"]),
         told["left"],
         told["told_ns"],
         tuple(told["hosted"]),
@@ -188,7 +197,7 @@ def save(kept: Kept) -> None:
         "spans": sorted(kept.spans),
         "logs": sorted(kept.logs),
         "batches": [asdict(batch) for batch in kept.batches],
-        "hours": [asdict(hour) for hour in kept.hours],
+        "rolled": [asdict(stretch) for stretch in kept.rolled],
         "left": kept.left,
         "told_ns": kept.told_ns,
         "hosted": kept.hosted,
@@ -287,9 +296,7 @@ def read_sums(path: Path, where: pl.Expr | None = None) -> Observations:
 
 
 def _sweep(kept: Kept) -> None:
-    alive = (
-        {LIST, "kept.lock", kept.left} | {f"batch-{b.id}" for b in kept.batches} | {f"hour-{h.id}" for h in kept.hours}
-    )
+    alive = {LIST, "kept.lock", kept.left} | {f"batch-{b.id}" for b in kept.batches} | {s.file for s in kept.rolled}
     for file in kept.folder.iterdir():
         if file.name.split(".")[0] not in {name.split(".")[0] for name in alive}:
             try:

@@ -23,7 +23,7 @@ from otelcov.engine.here import Here
 from otelcov.ground import windows
 from otelcov.runs import slices
 from otelcov.store import commit, tables, upkeep
-from otelcov.sums import answer, beside, build, kept
+from otelcov.sums import answer, beside, build, kept, rolled
 from tests.bench.generate import HOUR, Traffic, requests
 
 BEGIN = 1_767_225_600_000_000_000  # 2026-01-01
@@ -123,7 +123,7 @@ def test_counting_bit_by_bit_in_any_order_gives_the_same_report(store):
         store.commit(sent[first : first + 20])
         store.count()
     equal(store)
-    assert store.count().hours
+    assert store.count().rolled
 
 
 def test_only_batches_that_a_window_cuts_are_counted_from_run_rows(store):
@@ -139,7 +139,9 @@ def test_only_batches_that_a_window_cuts_are_counted_from_run_rows(store):
         equal(store, questions=[window])
         asked = store.ask(**window)
         found = answer._found(store.path, asked.window, asked.selection, asked.config, asked.now_ns, None, 0)
-        cut = [batch for batch in listed.batches if batch.first < since <= batch.last or batch.first < until <= batch.last]
+        cut = [
+            batch for batch in listed.batches if batch.first < since <= batch.last or batch.first < until <= batch.last
+        ]
         assert len(found.runs) == len(cut) + 1  # the runs of open traces
 
 
@@ -166,10 +168,32 @@ def test_many_batches_of_an_hour_are_put_together_while_it_lasts(store, monkeypa
         store.commit(sent[first : first + 4])
         listed = store.count("2026-01-01T01:50:00Z")
     equal(store)
-    assert listed.hours
+    assert listed.rolled
     assert len(listed.batches) < len(sent) // 4
     store.commit(sent[:2])  # a batch that was put together is reopened
     equal(store)
+
+
+@pytest.mark.parametrize("little", [0, 200_000])
+def test_a_day_that_is_over_and_rests_is_read_as_one(store, monkeypatch, little):
+    monkeypatch.setattr(rolled, "LITTLE", little)
+    later, sent = "2026-01-03T00:00:00Z", bodies()
+    day = {"since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"}
+    store.commit(sent)
+    whole = store.count(later)
+    assert {stretch.hours for stretch in whole.rolled} == ({24} if little else {1, 24})
+    asked = store.ask(now=later, **day)
+    found = answer._found(store.path, asked.window, asked.selection, asked.config, asked.now_ns, None, 0)
+    assert [stretch.hours for stretch in whole.rolled if stretch.file in found.whole] == [24]
+    equal(store, later, questions=[day, *FIRST])
+    store.commit(sent[:2])  # the day is reopened
+    equal(store, later, questions=[day])
+    assert 24 not in {stretch.hours for stretch in store.count(later).rolled}
+    equal(store, later, questions=[day])
+    monkeypatch.setattr(rolled, "_RESTS_S", -1)
+    store.commit(sent[2:4])
+    assert 24 in {stretch.hours for stretch in store.count(later).rolled}
+    equal(store, later, questions=[day, *FIRST])
 
 
 def test_spans_sent_again_are_told_as_duplicates_once(store):
