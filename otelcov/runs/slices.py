@@ -146,15 +146,22 @@ def parts(
 
 
 def each_part(each: Mapper, work: Callable[[Part], T], parts: list[Part], workers: int | None = None) -> Iterator[T]:
-    """`work` on every part. Neighbours mostly lie in the same row groups, so a worker takes several in a row and reads
-    each row group once; the rows of parts get shorter, so that all workers end at about the same time."""
+    """`work` on every part."""
+    yield from each_row(each, functools.partial(in_a_row, work), parts, workers)
+
+
+def each_row(
+    each: Mapper, work: Callable[[list[Part]], list[T]], parts: list[Part], workers: int | None = None
+) -> Iterator[T]:
+    """`work` on several parts in a row. Neighbours mostly lie in the same row groups, and who takes them reads each row
+    group once; the rows of parts get shorter, so that all workers end at about the same time."""
     workers = workers or os.cpu_count() or 1
     rows, at = [], 0
     while at < len(parts):
         length = min(_ROW[1], max(_ROW[0], (len(parts) - at) * 2 // (3 * workers)))
         rows.append(parts[at : at + length])
         at += length
-    for results in each(functools.partial(in_a_row, work), rows):
+    for results in each(work, rows):
         yield from results
 
 

@@ -21,6 +21,7 @@ import polars as pl
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import merge, partial
 from otelcov.ground.config import Config
+from otelcov.ground.schemas import RUNS
 from otelcov.runs import slices
 from otelcov.runs.joining import Guest, Joints
 from otelcov.runs.reconstruct import reconstruct
@@ -37,7 +38,8 @@ SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are p
 LARGE = 10 * slices.PART  # spans of a batch, about at most: a late span costs to sum so many again
 MANY = 32  # batches of an hour; where more are, larger ones are put together, too
 _BACK_NS = 300 * 10**9
-_PART = 66_000  # spans, two row groups as commits write them: to sum a small part costs hardly less than a large one
+_PART = 66_000  # spans, four row groups as commits write them
+_BATCH = 2 * _PART  # to sum a small batch costs hardly less than a large one
 _NEW = 2 * _PART  # of what came since the last count: that is read by one worker
 _AT_ONCE = 3  # groups of a count, that none takes long
 HELD = 250_000, 250_000_000  # spans and bytes of traces that are left, kept beside the list: nobody seeks them again
@@ -49,13 +51,26 @@ REST_NS = 2_000_000_000  # after the end of a run whose root has come, for what 
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What came of a part."""
+class Settled:
+    """What came of a part: what has settled, and the rest."""
 
-    batch: Batch | None
+    runs: pl.DataFrame  # RUNS without content
+    traces: pl.DataFrame  # TRACES
+    odd: pl.DataFrame  # ODD
+    settled_by: int
     left: pl.DataFrame  # TRACES
     rows: tuple[pl.DataFrame, pl.DataFrame]  # spans and log records of what was left
     guests: list[Guest]  # agents among these that a tool call of another trace may have called
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What came of some parts."""
+
+    batch: Batch | None
+    left: pl.DataFrame
+    rows: list[tuple[pl.DataFrame, pl.DataFrame]]
+    guests: list[Guest]
 
 
 def build(
@@ -90,18 +105,41 @@ def uncounted(store: str, config: Config) -> int:
 
 
 def count(
-    part: slices.Part, where: Joints, config: Config, now_ns: int, there: Path, linked: frozenset[bytes]
-) -> Counted:
-    """Stage one of a part, and its batch: the runs that have settled and share no trace with one that has not.
+    parts: list[slices.Part], where: Joints, config: Config, now_ns: int, there: Path, linked: frozenset[bytes]
+) -> list[Counted]:
+    """Stage one of some parts in a row, and their batches."""
+    work = functools.partial(settled, where=where, config=config, now_ns=now_ns, linked=linked)
+    some, found = list[Settled](), list[Counted]()
+    for part in slices.in_a_row(work, parts):
+        if some and sum(int(each.traces["spans"].sum()) for each in [*some, part]) > _BATCH:
+            found.append(_batched(some, config, there))
+            some = []
+        some.append(part)
+    return [*found, *([_batched(some, config, there)] if some else [])]
+
+
+def _batched(some: list[Settled], config: Config, there: Path) -> Counted:
+    runs, traces = pl.concat(each.runs for each in some), pl.concat(each.traces for each in some)
+    batch = None
+    if traces.height:
+        odd, settled_by = pl.concat(each.odd for each in some), max(each.settled_by for each in some)
+        batch = files.batch_of(there, runs, traces, odd, partial(runs, config), settled_by)
+    left, guests = pl.concat(each.left for each in some), [guest for each in some for guest in each.guests]
+    return Counted(batch, left, [each.rows for each in some], guests)
+
+
+def settled(part: slices.Part, where: Joints, config: Config, now_ns: int, linked: frozenset[bytes]) -> Settled:
+    """Stage one of a part: the runs that have settled and share no trace with one that has not.
 
     Nothing is waited for but a root that has not come: what comes late reopens its trace, whenever it does. A trace
     that has no root yet and is not quiet has no run that has settled; it is put back as it is.
     """
     quiet_ns = max(0, now_ns - config.runs.settle_ns)
     rows = slices.rows_of(part)
+    none, odd = RUNS.to_frame(), ODD.to_frame()
     awake = part.traces.filter(pl.col("rooted") | (pl.col("end") <= quiet_ns))
     if not awake.height:
-        return Counted(None, part.traces, (compact(rows[0]), compact(rows[1])), [])
+        return Settled(none, TRACES.to_frame(), odd, 0, part.traces, (compact(rows[0]), compact(rows[1])), [])
     whole_rows = rows if awake.height == part.traces.height else (_of(awake, rows[0]), _of(awake, rows[1]))
     done = slices.of_rows(whole_rows, where, config, now_ns)
     rest_ns = max(quiet_ns, now_ns - REST_NS)
@@ -114,14 +152,13 @@ def count(
     left, traces = part.traces.filter(waits), part.traces.filter(~waits)
     again = compact(_of(left, rows[0])), compact(_of(left, rows[1]))
     if not traces.height:
-        return Counted(None, left, again, done.guests)
+        return Settled(none, traces, odd, 0, left, again, done.guests)
     names = traces["trace_id"].bin.encode("hex")
-    runs = runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())).drop("_ok")
-    odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi")
+    runs = files.slim(runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())))
+    odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi").select(ODD.names())
     quiet = runs["end_unix_nano"].filter(runs["end_unix_nano"] <= quiet_ns)  # the others have roots, at any clock
     settled_by = int(quiet.max() or 0) + config.runs.settle_ns if len(quiet) else 0  # type: ignore[arg-type]
-    batch = files.batch_of(there, runs, traces, odd, partial(runs, config), settled_by)
-    return Counted(batch, left, again, done.guests)
+    return Settled(runs, traces, odd, settled_by, left, again, done.guests)
 
 
 def _of(traces: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -169,13 +206,14 @@ def _build(
     progress(done, total)
     batches, left, held, guests = [], [TRACES.to_frame()], (0, 0), list[Guest]()
     rows: list[tuple[pl.DataFrame, pl.DataFrame]] = [(pieces.empty_rows("spans"), pieces.empty_rows("logs"))]
-    for counted in slices.each_part(each, work, parts):
+    for counted in slices.each_row(each, work, parts):
         batches += [counted.batch] if counted.batch is not None else []
         left.append(counted.left)
         guests += counted.guests
-        held = held[0] + counted.rows[0].height, held[1] + int(counted.rows[0].estimated_size())
-        if held[0] <= HELD[0] and held[1] <= HELD[1]:
-            rows.append(counted.rows)
+        for spans, logs in counted.rows:
+            held = held[0] + spans.height, held[1] + int(spans.estimated_size())
+            if held[0] <= HELD[0] and held[1] <= HELD[1]:
+                rows.append((spans, logs))
         done += (counted.batch.spans if counted.batch else 0) + int(counted.left["spans"].sum())
         progress(done, total)
     old = [b if b.id not in dirty else _without(kept, b, dirty[b.id], config) for b in kept.batches]

@@ -5,12 +5,13 @@
 prints JSON.
 
 The report is asked over the first 24 hours. With --tail, so many spans wait in the inbox: the newest traffic of that
-day, which no sum knows yet and whose last runs are under way. With --history, the store then gets so many days of like
-traffic in all, and the same question is asked again. DuckDB (`pip install duckdb`, else left out) counts runs
-per tool, edge, path and model over the Parquet files of the same table, from columns alone: the span's name stands for
-tool and model, so that no attribute list is opened, which is the fastest that the table allows. Ratios are of one run,
-side by side. Beside the seconds stand those of processor time, which tell more where others use the machine too. A
-cold process is one of an installation that has run before: its modules are compiled.
+day, which no sum knows yet and whose last runs are under way. With --history, a copy of the store gets so many days of
+like traffic in all; the same question is then asked of both by turns, and at last one for all of those days. DuckDB
+(`pip install duckdb`, else left out) counts runs per tool, edge, path and model over the Parquet files of the same
+table, from columns alone: the span's name stands for tool and model, so that no attribute list is opened, which is the
+fastest that the table allows. Ratios are of one run, side by side. Beside the seconds stand those of processor time,
+which tell more where others use the machine too. A cold process is one of an installation that has run before: its
+modules are compiled.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import json
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -100,6 +102,10 @@ def duckdb(store: str) -> tuple[float, float] | None:
     return time.perf_counter() - began, _used() - used
 
 
+def _middle(found: list[tuple[float, float]], which: int) -> float:
+    return round(statistics.median(times[which] for times in found), 3)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--spans", type=lambda n: int(float(n)), default=1_000_000)
@@ -130,11 +136,18 @@ def main() -> None:
             box.close()
             shutil.rmtree(Path(store) / "inbox")
         other = [t for _ in range(2) if (t := duckdb(store)) is not None]
-        long: list[tuple[float, float, bytes]] = []
+        day, long, every = [], [], []
         if asked.history:
-            more_days(store, traffic, asked.history)
-            report(store)  # counts them
-            long = sorted(report(store) for _ in range(asked.times))
+            much = f"{folder}/history"
+            shutil.copytree(store, much)
+            more_days(much, traffic, asked.history)
+            began = time.perf_counter()
+            report(much)
+            counted = time.perf_counter() - began
+            for _ in range(asked.times):
+                day.append(report(store)[:2])
+                long.append(report(much)[:2])
+            every = [report(much, "--since", "all", "--until", "all")[:2] for _ in range(asked.times)]
         fastest, least = (min(found[i] for found in other) if other else None for i in (0, 1))
         result = {
             "spans": asked.spans if asked.store is None else None,
@@ -147,8 +160,17 @@ def main() -> None:
             "same_bytes": same,
             "report_with_tail_s": [round(t, 2) for t, _, _ in tail],
             "report_with_tail_cpu_s": [round(t, 2) for _, t, _ in tail],
-            "report_out_of_history_s": [round(t, 2) for t, _, _ in long],
-            "report_out_of_history_cpu_s": [round(t, 2) for _, t, _ in long],
+            "history": None
+            if not long
+            else {
+                "days": asked.history,
+                "counted_s": round(counted, 2),
+                "day_out_of_a_day_s": _middle(day, 0),
+                "day_out_of_history_s": _middle(long, 0),
+                "day_out_of_history_over_day": round(_middle(long, 0) / _middle(day, 0), 2),
+                "day_out_of_history_over_day_cpu": round(_middle(long, 1) / _middle(day, 1), 2),
+                "all_of_history_s": _middle(every, 0),
+            },
             "duckdb_s": [round(t, 2) for t, _ in other],
             "duckdb_cpu_s": [round(t, 2) for _, t in other],
             "duckdb_over_report": round(fastest / kept[len(kept) // 2], 1) if fastest else None,
