@@ -70,6 +70,11 @@ def add(parts: Iterable[Brief]) -> Brief:
     )
 
 
+def summed(kinds: pl.DataFrame) -> pl.DataFrame:
+    """KINDS rows, each kind once."""
+    return kinds.group_by(KINDS.names()[:-2]).agg(pl.col("runs", "mass").sum())
+
+
 def kinds_of(rows: pl.DataFrame) -> pl.DataFrame:
     """item, runs, mass of KINDS rows, summed by item.
 

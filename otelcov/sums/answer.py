@@ -74,7 +74,7 @@ def briefly(
     live: int = LIVE,
 ) -> tuple[Brief, Quality] | None:
     """The same, for a report that tells neither services, releases, models nor agents apart."""
-    found = _found(store, window, selection, config, now_ns, count, live)
+    found = _found(store, window, selection, config, now_ns, count, live, days=True)
     if found is None:
         return None
     rest = [*_of_batches(found), _counted(found, selection, config)]
@@ -93,6 +93,7 @@ def _found(
     now_ns: int,
     count: Callable[[int, int], object] | None,
     live: int,
+    days: bool = False,
 ) -> Found | None:
     there = folder(store, config)
     kept = files.load(there)
@@ -110,7 +111,7 @@ def _found(
             return None
         kept, dirty, runs, odd = found
     quality = _quality(kept, dirty, odd, window)
-    stretches, batches, cut = _chosen(kept, dirty, window, from_rows)
+    stretches, batches, cut = _chosen(kept, dirty, window, from_rows, days)
     rows = [_run_rows(kept, kept.by_id[id], buckets, dirty.get(id), window) for id, buckets in cut.items()]
     whole += [stretch.file for stretch in stretches]
     return Found(kept, whole, batches, [*rows, _inside(runs, window)], quality)
@@ -126,10 +127,10 @@ def _counted(found: Found, selection: Selection, config: Config) -> Observations
 
 
 def _chosen(
-    kept: Kept, dirty: dict[str, pl.Series], window: Window, from_rows: bool
+    kept: Kept, dirty: dict[str, pl.Series], window: Window, from_rows: bool, days: bool
 ) -> tuple[list[Stretch], list[tuple[str, pl.Expr | None]], dict[str, set[int | None]]]:
-    """Whole days and hours, whole batches (in part where these have the rest), and buckets of batches for which sums
-    cannot tell."""
+    """Whole hours (and `days`), whole batches (in part where these have the rest), and buckets of batches for which
+    sums cannot tell."""
     whole: dict[int | None, set[str]] = {}
     cut: dict[str, set[int | None]] = {}
     for batch in kept.batches:
@@ -142,7 +143,8 @@ def _chosen(
             else:
                 cut.setdefault(batch.id, set()).add(bucket)
     stretches, by_id = [], kept.by_id
-    for stretch in sorted(kept.rolled, key=lambda stretch: -stretch.hours):
+    longest = 24 if days else 1
+    for stretch in sorted((s for s in kept.rolled if s.hours <= longest), key=lambda stretch: -stretch.hours):
         has = [(bucket, id) for id in stretch.batches for bucket in by_id[id].buckets if stretch.holds(bucket)]
         if has and all(id in whole.get(bucket, ()) for bucket, id in has):
             stretches.append(stretch)

@@ -64,7 +64,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Stretch:
-    """The sums of an hour, or of a day, of some batches."""
+    """The sums of an hour of some batches, or the brief of a day."""
 
     id: str
     bucket: int  # its first hour
@@ -255,7 +255,7 @@ def write_told(path: Path, runs: pl.DataFrame, odd: pl.DataFrame, sums: Observat
     if runs.is_empty() or start.has_nulls() or not runs["settled"].all():
         return None
     write_sums(path, sums)
-    write_brief(path, sums)
+    write_brief(path, sums.brief())
     return int(start.min()), int(start.max())  # type: ignore[arg-type]
 
 
@@ -275,9 +275,8 @@ def write_sums(path: Path, sums: Observations) -> None:
     sums.items.write_parquet(path.with_name(f"{path.name}.items.parquet"), compression="lz4")
 
 
-def write_brief(path: Path, sums: Observations) -> None:
+def write_brief(path: Path, short: Brief) -> None:
     """Of kinds those of the greatest mass come first, and so do their texts: they are the ones that are printed."""
-    short = sums.brief()
     kinds = short.kinds.sort("dimension", "mass", "item", descending=[False, True, False])
     paths = kinds.filter(pl.col("dimension") == "path").select("item").unique(maintain_order=True)
     texts = paths.with_columns(text=short.named(paths)["item"])

@@ -1,7 +1,8 @@
 """Sums of hours and of days, so that a report of a month reads some thirty files and not a thousand batches.
 
-An hour has sums of its own once it is over, or has come in many batches. A day has once it is over and nothing of it
-was counted lately; where it holds little, its hours have none, and a window that cuts it reads its batches.
+An hour has sums of its own once it is over, or has come in many batches. A day has a brief, no more, once it is over
+and nothing of it was counted lately; where it holds little, its hours have no sums, and who asks for more than the
+brief, or for a part of the day, reads its batches.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from otelcov.coverage import brief
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import Observations, merge
 from otelcov.sums import kept as files
@@ -51,12 +53,7 @@ def rolled(kept: Kept, now_ns: int, gathered: Gathered, anew: bool) -> tuple[Str
         if day in whole and set(whole[day].batches) == ids:
             mine.append(whole[day])
         elif over and (anew or _rests(kept, ids)):
-            parts = kept.sums([hour.file for hour in mine])
-            has = {hour.bucket: set(hour.batches) for hour in mine}
-            for id in sorted(ids):
-                left = [b for b in alive[id].buckets if b in hours and id not in has.get(b, ())]
-                parts += kept.sums([f"batch-{id}"], pl.col("bucket").is_in(left)) if left else []
-            mine.append(_written(kept, parts, day, _DAY, ids))
+            mine.append(_day(kept, day, mine, ids))
         found += mine
     return tuple(found)
 
@@ -68,15 +65,28 @@ def _hour(kept: Kept, before: Stretch | None, bucket: int, ids: set[str], now_ns
         return before
     parts = kept.sums([before.file] if before else [])
     parts += kept.sums((f"batch-{id}" for id in fresh), pl.col("bucket") == bucket)
-    return _written(kept, parts, bucket, 1, ids)
+    return _written(kept, parts, bucket, ids)
 
 
-def _written(kept: Kept, parts: Iterable[Observations], bucket: int, hours: int, ids: Collection[str]) -> Stretch:
+def _written(kept: Kept, parts: Iterable[Observations], bucket: int, ids: Collection[str]) -> Stretch:
     sums = merge(*parts)
     sums = replace(sums, items=sums.items.join(sums.rows.select("item").unique(), on="item", how="semi"))
-    stretch = Stretch(uuid.uuid4().hex, bucket, hours, tuple(sorted(ids)))
+    stretch = Stretch(uuid.uuid4().hex, bucket, 1, tuple(sorted(ids)))
     files.write_sums(kept.folder / stretch.file, sums)
-    files.write_brief(kept.folder / stretch.file, sums)
+    files.write_brief(kept.folder / stretch.file, sums.brief())
+    return stretch
+
+
+def _day(kept: Kept, day: int, hours: Collection[Stretch], ids: Collection[str]) -> Stretch:
+    """The brief of a day, from the sums of its hours, and those of batches that are in none of these."""
+    stretch = Stretch(uuid.uuid4().hex, day, _DAY, tuple(sorted(ids)))
+    has = {hour.bucket: set(hour.batches) for hour in hours}
+    parts = list[Observations]()
+    for id in stretch.batches:
+        left = [b for b in kept.by_id[id].buckets if stretch.holds(b) and id not in has.get(b or 0, ())]
+        parts += kept.sums([f"batch-{id}"], pl.col("bucket").is_in(left)) if left else []
+    whole = brief.add([kept.briefs(hour.file for hour in hours), *([merge(*parts).brief()] if parts else [])])
+    files.write_brief(kept.folder / stretch.file, replace(whole, kinds=brief.summed(whole.kinds)))
     return stretch
 
 

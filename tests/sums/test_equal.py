@@ -138,7 +138,7 @@ def test_only_batches_that_a_window_cuts_are_counted_from_run_rows(store):
         window = {"since": windows.iso(since), "until": windows.iso(until)}
         equal(store, questions=[window])
         asked = store.ask(**window)
-        found = answer._found(store.path, asked.window, asked.selection, asked.config, asked.now_ns, None, 0)
+        found = answer._found(store.path, asked.window, asked.selection, asked.config, asked.now_ns, None, 0, days=True)
         cut = [
             batch for batch in listed.batches if batch.first < since <= batch.last or batch.first < until <= batch.last
         ]
@@ -183,7 +183,7 @@ def test_a_day_that_is_over_and_rests_is_read_as_one(store, monkeypatch, little)
     whole = store.count(later)
     assert {stretch.hours for stretch in whole.rolled} == ({24} if little else {1, 24})
     asked = store.ask(now=later, **day)
-    found = answer._found(store.path, asked.window, asked.selection, asked.config, asked.now_ns, None, 0)
+    found = answer._found(store.path, asked.window, asked.selection, asked.config, asked.now_ns, None, 0, days=True)
     assert [stretch.hours for stretch in whole.rolled if stretch.file in found.whole] == [24]
     equal(store, later, questions=[day, *FIRST])
     store.commit(sent[:2])  # the day is reopened
