@@ -141,11 +141,12 @@ def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall]
 
 def _value_limit(nodes: list[Node]) -> int | None:
     """The SDK's attribute length limit, where it has cut values: they end at one length, and none is longer."""
-    longest = max((n.span.longest for n in nodes), default=0)
+    lengths = [n.span.longest for n in nodes]
+    longest = max(lengths, default=0)
     if longest < 64:
         return None
-    at_limit = sum(n.span.longest == longest for n in nodes)
-    cut = max((n.span.cut for n in nodes), default=0)
+    at_limit = lengths.count(longest)
+    cut = max([n.span.cut for n in nodes], default=0)
     return longest if cut == longest or (at_limit > 1 and longest in USUAL_LIMITS) else None
 
 
@@ -214,8 +215,8 @@ def _delegation_row(d: Delegation) -> Row:
 
 
 def _unexplained(nodes: list[Node]) -> list[Row]:
-    scopes = Counter(n.span.scope for n in nodes if n.span.kind is None)
-    return [{"scope": s, "spans": n} for s, n in sorted(scopes.items())]
+    strange = [n.span.scope for n in nodes if n.span.kind is None]
+    return [{"scope": s, "spans": n} for s, n in sorted(Counter(strange).items())] if strange else []
 
 
 def _sampling(nodes: list[Node]) -> tuple[str | None, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from otelcov.dialects.base import TOOL
@@ -62,6 +63,7 @@ def same_name(a: str | None, b: str | None) -> bool:
     return a == b or (a is not None and b is not None and _bare(a) == _bare(b))
 
 
+@lru_cache(maxsize=4096)
 def _bare(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
@@ -89,7 +91,11 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
 
 
 def span_fact(nodes: list[Node], fact: str) -> Any:
-    return next((v for n in nodes if (v := getattr(n.span, fact)) is not None and v != ""), None)
+    for node in nodes:
+        value = getattr(node.span, fact)
+        if value is not None and value != "":
+            return value
+    return None
 
 
 _AROUND = re.compile(

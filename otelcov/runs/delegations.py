@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
@@ -54,6 +55,7 @@ class Delegation:
     node: Node | None = None
 
 
+@lru_cache(maxsize=4096)
 def bare(name: str) -> str:
     found = re.sub(r"[^a-z0-9]", "", name.lower())
     return found.removesuffix("agent") or found
@@ -64,7 +66,7 @@ def coworker_agents(nodes: list[Node]) -> None:
     for node in nodes:
         if node.kind != TOOL or node.span.tool is None:
             continue
-        if re.sub(r"[^a-z0-9]", "", node.span.tool.lower()) not in BY_ARGUMENT:
+        if _letters(node.span.tool) not in BY_ARGUMENT:
             continue
         target = _argument_target(node.span.arguments)
         if target is None or placeholder(target):
@@ -137,7 +139,7 @@ class _Found:
 
 def _by_call(call: ToolCall, scene: _Scene) -> Delegation | None:
     """The delegation that a tool call is, by the first rule that finds one."""
-    match = TO.match(_words(call))
+    match = _transfers(call.name)
     if match is not None and match.group("back"):
         target = scene.known.get(bare(match.group("to")))
         if target is not None or not call.nodes:
@@ -156,8 +158,19 @@ def _by_call(call: ToolCall, scene: _Scene) -> Delegation | None:
     return None
 
 
-def _words(call: ToolCall) -> str:
-    return (call.name or "").replace("-", "_").replace(" ", "_")
+@lru_cache(maxsize=4096)
+def _transfers(tool: str | None) -> re.Match[str] | None:
+    return TO.match((tool or "").replace("-", "_").replace(" ", "_"))
+
+
+@lru_cache(maxsize=4096)
+def _asks(tool: str | None) -> re.Match[str] | None:
+    return ASK.match(tool or "")
+
+
+@lru_cache(maxsize=4096)
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _work_seen(call: ToolCall, scene: _Scene) -> _Found | None:
@@ -167,7 +180,7 @@ def _work_seen(call: ToolCall, scene: _Scene) -> _Found | None:
     node = _agent_below(call.nodes[0], call.agent) or _agent_beside(call, scene.agents)
     told = span_fact(call.nodes, "to_agent")
     if told and not placeholder(str(told)):
-        form = "tool" if node is not None or TO.match(_words(call)) is None else "handoff"
+        form = "tool" if node is not None or _transfers(call.name) is None else "handoff"
         return _Found(str(told), form, node)
     return None if node is None else _Found(node.own_agent or node.agent, "tool", node)
 
@@ -178,7 +191,7 @@ _COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
 
 def _named_in_arguments(call: ToolCall, scene: _Scene) -> _Found | None:
     """A tool that delegates by its very name; the agent is an argument or, where none is told, who comes next."""
-    name = re.sub(r"[^a-z0-9]", "", (call.name or "").lower())
+    name = _letters(call.name or "")
     if name not in BY_ARGUMENT:
         return None
     raw = call.arguments
@@ -197,7 +210,7 @@ def _named_in_arguments(call: ToolCall, scene: _Scene) -> _Found | None:
 
 def _named_by_tool(call: ToolCall, scene: _Scene) -> _Found | None:
     """`transfer_to_x`: x is an agent of this run, a conversation of its own between request and result, or a node."""
-    match = TO.match(_words(call))
+    match = _transfers(call.name)
     if match is None:
         return None
     target = scene.known.get(bare(match.group("to")))
@@ -216,7 +229,7 @@ def _managed(call: ToolCall, scene: _Scene) -> _Found | None:
     """A call without a span of its own that bears an agent's name, alone or after `ask_`: that agent worked then."""
     if call.nodes:
         return None
-    asked = ASK.match(call.name or "")
+    asked = _asks(call.name)
     for name in (call.name or "", asked.group("to") if asked is not None else ""):
         target = scene.known.get(bare(name)) if bare(name) else None
         if target is not None and target != call.agent and _works_after(target, call, scene.model_calls):
@@ -228,8 +241,10 @@ def _managed(call: ToolCall, scene: _Scene) -> _Found | None:
 
 def _anonymous(call: ToolCall, scene: _Scene) -> _Found | None:
     """A call without a span that by its name asks an agent; one without a name worked next, inside the asking one."""
-    named = TO.match(_words(call)) or ASK.match(call.name or "")
-    if call.nodes or call.agent is not None or call.asked_by is None or named is None:
+    if call.nodes or call.agent is not None or call.asked_by is None:
+        return None
+    named = _transfers(call.name) or _asks(call.name)
+    if named is None:
         return None
     asker = call.asked_by
     top = next((a for a in asker.node.ancestors() if a.kind == AGENT), None)
@@ -251,8 +266,10 @@ def _nearest_agent(node: Node) -> Node | None:
 
 def _nameless(call: ToolCall, scene: _Scene) -> _Found | None:
     """A model and tools at work inside a tool's span: an agent, though nobody named it."""
-    named = TO.match(_words(call)) or ASK.match(call.name or "")
-    if call.nodes and _loop_below(call.nodes[0], named is not None):
+    if not call.nodes or not call.nodes[0].children:
+        return None
+    named = _transfers(call.name) or _asks(call.name)
+    if _loop_below(call.nodes[0], named is not None):
         return _Found(named.group("to") if named is not None else None, "tool")
     return None
 
@@ -379,7 +396,7 @@ def _handoffs(
                 if c.delegates_to is None
                 and c.agent == source
                 and not c.nodes
-                and (x := TO.match((c.name or "").replace("-", "_").replace(" ", "_"))) is not None
+                and (x := _transfers(c.name)) is not None
                 and (
                     target is None
                     or bare(x.group("to")) == bare(target)

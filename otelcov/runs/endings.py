@@ -136,9 +136,9 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
             seen.add("tool_recovery")
     elif not run.visible or any(o.status == "unknown" or (o.status == "ok" and o.result is None) for o in run.outcomes):
         unknown |= {"tool_failure", "tool_recovery"}
-    equal = Counter(
-        m.to_json([t.name, o.arguments]) for t, o in _done(run) if o.arguments is not None and o.status != "requested"
-    )
+    told = [(t, o) for t, o in _done(run) if o.arguments is not None and o.status != "requested"]
+    often = {name for name, n in Counter(t.name for t, _ in told).items() if n >= 3} if len(told) >= 3 else ()
+    equal = Counter(m.to_json([t.name, o.arguments]) for t, o in told if t.name in often) if often else {}
     if any(n >= 3 for n in equal.values()):
         seen.add("repeated_call")
     elif not run.visible or any(o.arguments is None for o in run.outcomes):

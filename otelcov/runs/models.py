@@ -32,6 +32,7 @@ class ModelCall:
     __slots__ = (
         "_inputs",
         "_outputs",
+        "_requests",
         "agent",
         "context",
         "cut",
@@ -61,14 +62,18 @@ class ModelCall:
         self.input_tokens: int | None = _first(spans, "input_tokens")
         self.output_tokens: int | None = _first(spans, "output_tokens")
         self.error: tuple[str, str] | None = next((told for n in layers if (told := failure(n)) is not None), None)
-        self.finish = next((f for s in spans if (f := finish_reason(s.finish)) is not None), None)
-        self.cut = any(s.dropped for s in spans)
+        self.finish: str | None = None
+        self.cut = False
+        for span in spans:
+            self.finish = self.finish if self.finish is not None else finish_reason(span.finish)
+            self.cut = self.cut or bool(span.dropped)
         self.turn = -1
         self.context: Any = None
         self.text_react = False
         self.gappy = False  # messages of the input were lost to the attribute limit
         self._outputs: list[m.Message] | bool | None = False
         self._inputs: list[m.Message] | bool | None = False
+        self._requests: list[m.Request] | None = None
 
     @property
     def outputs(self) -> list[m.Message] | None:
@@ -102,7 +107,9 @@ class ModelCall:
 
     @property
     def requests(self) -> list[m.Request]:
-        return [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
+        if self._requests is None:
+            self._requests = [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
+        return self._requests
 
     def _read_outputs(self) -> list[m.Message] | None:
         best: list[m.Message] | None = None
@@ -119,8 +126,7 @@ class ModelCall:
                 candidates.append(_answers(span.output_messages))
             if span.output and span.output != span.output_messages and span.output[:1] in "[{":
                 candidates.append(_answers(span.output))
-            both = node.input_messages
-            if not candidates and both and '"gen_ai.choice"' in both:
+            if not candidates and (both := node.input_messages) and '"gen_ai.choice"' in both:
                 candidates.append(_choices(m.parse_json(both)))
             for found in candidates:
                 found = [o for o in found if o.role == "assistant"]
@@ -230,7 +236,11 @@ def _weight(found: list[m.Message]) -> tuple[int, int, int]:
 
 
 def _first(spans: list[Span], fact: str) -> Any:
-    return next((v for s in spans if (v := getattr(s, fact)) is not None and v != ""), None)
+    for span in spans:
+        value = getattr(span, fact)
+        if value is not None and value != "":
+            return value
+    return None
 
 
 @lru_cache(maxsize=1024)

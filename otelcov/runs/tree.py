@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
@@ -105,13 +106,16 @@ class Trace:
         self.trace_id = spans[0].trace_id
         self.nodes = [Node(s, side) for s in spans]
         by_id = {n.span.span_id: n for n in self.nodes}
+        falling = False  # a parent that does not begin before its child: only there can a circle close
         for node in self.nodes:
             parent_id = node.span.parent_span_id
             if parent_id is None or parent_id == node.span.span_id:
                 continue
-            node.parent = by_id.get(parent_id)
-            node.orphan = node.parent is None
-        self._cut_cycles()
+            node.parent = parent = by_id.get(parent_id)
+            node.orphan = parent is None
+            falling = falling or (parent is not None and parent.start >= node.start)
+        if falling:
+            self._cut_cycles()
         for node in self.nodes:
             if node.parent is not None:
                 node.parent.children.append(node)
@@ -168,6 +172,7 @@ def _mend_clocks(root: Node) -> None:
 _ID = re.compile(r"^(?=.*\d)(?:[0-9a-f]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.I)
 
 
+@lru_cache(maxsize=4096)
 def placeholder(name: str | None) -> bool:
     """No name of an agent: nothing, a word that stands for any, or an id."""
     return name is None or name.strip().lower() in PLACEHOLDERS or _ID.match(name.strip()) is not None
@@ -284,6 +289,8 @@ def control_flow(node: Node) -> bool:
 def failure(node: Node) -> tuple[str, str] | None:
     """(error type, message) if the span says that it failed."""
     span = node.span
+    if span.status_code != 2 and span.row not in node.side.exceptions:
+        return None
     thrown = exceptions(node)
     if span.status_code == 2 and not node.inherited and not control_flow(node):
         if thrown:
