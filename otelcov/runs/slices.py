@@ -167,16 +167,19 @@ def each_row(
 
 def in_a_row(work: Callable[[Part], T], parts: list[Part]) -> list[T]:
     """`work` on each of these parts, which reads no row group twice."""
+    return list(one_by_one(work, parts))
+
+
+def one_by_one(work: Callable[[Part], T], parts: list[Part]) -> Iterator[T]:
+    """The same for who need not hold all results at once."""
     shelf = Shelf(Counter(group for part in parts for group in part.groups or ()))
-    results = []
     gc.freeze()  # so that the passes below look at little more than what they are to free
     try:
         for part in parts:
-            results.append(work(replace(part, shelf=shelf)))
+            yield work(replace(part, shelf=shelf))
             gc.collect()  # a cycle that holds on to one text holds on to all texts of its row group
     finally:
         gc.unfreeze()
-    return results
 
 
 def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -110,7 +110,7 @@ def count(
     """Stage one of some parts in a row, and their batches."""
     work = functools.partial(settled, where=where, config=config, now_ns=now_ns, linked=linked)
     some, found = list[Settled](), list[Counted]()
-    for part in slices.in_a_row(work, parts):
+    for part in slices.one_by_one(work, parts):
         if some and sum(int(each.traces["spans"].sum()) for each in [*some, part]) > _BATCH:
             found.append(_batched(some, config, there))
             some = []
