@@ -253,7 +253,7 @@ def _build(
         called=tuple(sorted(names.union(kept.called))),
         summed=summed,
     )
-    files.save(replace(kept, rolled=rolled(kept, now_ns, gathered, anew=not old)))
+    files.save(replace(kept, rolled=rolled(kept, now_ns, gathered, not old, each)))
 
 
 def _oldest(look: pieces.Look, kept: Kept, most: int | None) -> pieces.Look:

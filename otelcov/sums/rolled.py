@@ -7,16 +7,19 @@ brief, or for a part of the day, reads its batches.
 
 from __future__ import annotations
 
+import functools
 import time
 import uuid
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import polars as pl
 
 from otelcov.coverage import brief
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import Observations, merge
+from otelcov.runs.slices import Mapper
 from otelcov.sums import kept as files
 from otelcov.sums.kept import Batch, Kept, Stretch
 
@@ -29,7 +32,7 @@ _OFTEN = 8  # batches of an hour that is not over yet
 _RESTS_S = 600.0  # late spans reopen a day's batches one after the other: it is summed anew after the last
 
 
-def rolled(kept: Kept, now_ns: int, gathered: Gathered, anew: bool) -> tuple[Stretch, ...]:
+def rolled(kept: Kept, now_ns: int, gathered: Gathered, anew: bool, each: Mapper) -> tuple[Stretch, ...]:
     """The sums of each hour and of each day of these batches; those that still hold are taken over. `anew`: all of the
     batches were counted just now."""
     alive = kept.by_id
@@ -41,31 +44,51 @@ def rolled(kept: Kept, now_ns: int, gathered: Gathered, anew: bool) -> tuple[Str
         for bucket in batch.buckets:
             if bucket is not None:
                 days.setdefault(bucket // _DAY_NS * _DAY_NS, {}).setdefault(bucket, set()).add(batch.id)
+    of = {day: set[str]().union(*hours.values()) for day, hours in days.items()}
+    over = {day for day, hours in days.items() if day + _DAY_NS <= now_ns and len(hours) > 1}
+    little = {day for day in over if sum(alive[id].spans for id in of[day]) <= LITTLE}
+    tasks = [
+        _Hour(bucket, hourly.get(bucket), frozenset(ids))
+        for day in sorted(days.keys() - little)
+        for bucket, ids in sorted(days[day].items())
+    ]
+    wanted = [task for task in tasks if task.wanted(now_ns)]
+    summed = functools.partial(_summed, kept.folder)
+    made = (each if len(wanted) > 1 else map)(summed, wanted)
+    hourly |= {hour.bucket: hour for hour in made}
     found = []
     for day, hours in sorted(days.items()):
-        ids = set[str]().union(*hours.values())
-        over = day + _DAY_NS <= now_ns and len(hours) > 1
-        little = over and sum(alive[id].spans for id in ids) <= LITTLE
-        if not little:
-            made = (_hour(kept, hourly.get(bucket), bucket, here, now_ns) for bucket, here in sorted(hours.items()))
-            hourly |= {hour.bucket: hour for hour in made if hour is not None}
         mine = [hourly[bucket] for bucket in sorted(hours) if bucket in hourly]
-        if day in whole and set(whole[day].batches) == ids:
+        if day in whole and set(whole[day].batches) == of[day]:
             mine.append(whole[day])
-        elif over and (anew or _rests(kept, ids)):
-            mine.append(_day(kept, day, mine, ids))
+        elif day in over and (anew or _rests(kept, of[day])):
+            mine.append(_day(kept, day, mine, of[day]))
         found += mine
     return tuple(found)
 
 
-def _hour(kept: Kept, before: Stretch | None, bucket: int, ids: set[str], now_ns: int) -> Stretch | None:
+@dataclass(frozen=True)
+class _Hour:
+    """An hour of batches, and what sums it has."""
+
+    bucket: int
+    before: Stretch | None
+    batches: frozenset[str]
+
+    @property
+    def fresh(self) -> list[str]:
+        return sorted(self.batches.difference(self.before.batches if self.before else ()))
+
+    def wanted(self, now_ns: int) -> bool:
+        return len(self.fresh) > (0 if self.bucket + BUCKET_NS <= now_ns else _OFTEN)
+
+
+def _summed(folder: Path, hour: _Hour) -> Stretch:
     """The sums of an hour; those of before are taken over, so that it costs what came, not the hour."""
-    fresh = sorted(ids.difference(before.batches if before else ()))
-    if not (fresh and bucket + BUCKET_NS <= now_ns) and len(fresh) <= _OFTEN:
-        return before
-    parts = kept.sums([before.file] if before else [])
-    parts += kept.sums((f"batch-{id}" for id in fresh), pl.col("bucket") == bucket)
-    return _written(kept, parts, bucket, ids)
+    kept = Kept(folder)
+    parts = kept.sums([hour.before.file] if hour.before else [])
+    parts += kept.sums((f"batch-{id}" for id in hour.fresh), pl.col("bucket") == hour.bucket)
+    return _written(kept, parts, hour.bucket, hour.batches)
 
 
 def _written(kept: Kept, parts: Iterable[Observations], bucket: int, ids: Collection[str]) -> Stretch:
