@@ -10,7 +10,7 @@ from otelcov.runs import boundaries as b
 from otelcov.runs import messages as m
 from otelcov.runs.calls import Outcome, ToolCall
 from otelcov.runs.models import ModelCall
-from otelcov.runs.texts import ANSWERS
+from otelcov.runs.texts import ANSWERS, own_calls
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 
 
@@ -45,7 +45,8 @@ def status(run: Evidence) -> str:
         return "error"
     if _swallowed(root):
         return "unknown"
-    if root.orphan and not (last is not None and last.text and not last.requests and not asks(last.finish)):
+    own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
+    if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
         return "unknown"
     if last is not None and root.kind == LLM:
         if any(r.name not in ANSWERS for r in last.requests):

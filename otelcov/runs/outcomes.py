@@ -101,7 +101,8 @@ class Outcomes:
                 self.recovered.add(trace)
         counts = pl.Series(["0", "1", "2+"]).gather(np.minimum(before, 2))
         status = pl.Series(["ok", "error"]).gather(failed.astype(np.int64))
-        parts = [calls.agent.gather(self.number), name, status, pl.Series(forms, dtype=pl.String), counts]
+        agent = calls.agent.gather(self.number).fill_null("?")
+        parts = [agent, name, status, pl.Series(forms, dtype=pl.String), counts]
         return pl.select(pl.concat_str([pl.lit(part) for part in parts], separator="|")).to_series()
 
 
@@ -119,7 +120,7 @@ class _Seen:
 
     def __init__(self, sketch: Sketch, models: Models) -> None:
         self._trace = models.trace
-        self._agents = sketch.frame["agent"].gather(sketch.above[models.at]).to_list()
+        self._agents = sketch.owners(models.at).to_list()
         self._inputs = sketch.side.texts["input_messages"]
         self._rows = sketch.taken("row", models.at).to_list()
         self._told: dict[int, dict[str, Any]] = {}

@@ -114,7 +114,7 @@ def _stage_one(
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
         frame_, side = table(part, mine)
-        done, rest = regular(frame_, side, config, where)
+        done, rest = regular(frame_, side, config, now_ns, where)
         frames.append(done)
         for some in _pieces(frame_.filter(pl.Series(rest))):
             for trace, parts in _trees(some, side):

@@ -2,8 +2,10 @@
 
 Most traces of a well-instrumented agent say everything once and in one place: agents, model calls below agents, tools
 below agents, a delegated agent below the tool that called it; every request has an id that exactly one tool span
-carries. For these the general way - trees, evidence, joining - can only find what the columns already say. Whatever
-is not exactly of this form is left to the general way, and a test holds both to equal rows.
+carries. For these the general way - trees, evidence, joining - can only find what the columns already say. A trace
+whose root has not come yet may be of this form too: what is there of it begins with a model call, and one parent is
+missing, the agent that is still at work. Whatever is not exactly of this form is left to the general way, and a test
+holds both to equal rows.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _HOPS = 24  # how deep unexplained spans may stack between two steps
 
 
 def regular(
-    frame: pl.DataFrame, side: Side, config: Config, where: Joints
+    frame: pl.DataFrame, side: Side, config: Config, now_ns: int, where: Joints
 ) -> tuple[pl.DataFrame, npt.NDArray[np.bool_]]:
     """Rows of the regular traces in a span table (spans.table, sorted), and which spans belong to the others."""
     height = frame.height
@@ -57,9 +59,12 @@ def regular(
     for table in tables:
         spoil(_rows_in(table, place))
     parent = _parents(frame, trace)
+    headless = _headless(frame, trace, parent, kind, count)
+    tops = headless[trace] & (parent == -2)  # what stands below the agent that is missing
+    parent[tops] = -1
     spoil(parent == -2)
     roots = parent == -1
-    bad |= np.bincount(trace[roots], minlength=count) != 1
+    bad |= (np.bincount(trace[roots], minlength=count) != 1) & ~headless
     if where.linked:
         bad |= np.isin(trace, trace[frame["trace_id"].is_in(pl.Series(sorted(where.linked)).implode()).to_numpy()])[
             np.searchsorted(trace, np.arange(count))
@@ -70,8 +75,8 @@ def regular(
     above = _nearest(parent, kind, spoil)
     first = np.searchsorted(trace, np.arange(count))
     root_at = np.full(count, -1)
-    root_at[trace[roots]] = np.flatnonzero(roots)
-    bad |= kind[root_at] != AGENT_
+    root_at[trace[roots][::-1]] = np.flatnonzero(roots)[::-1]  # the first of several
+    bad |= kind[root_at] != np.where(headless, LLM_, AGENT_)
     agent_code = (
         frame.select(pl.col("agent").cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1))
         .to_series()
@@ -80,14 +85,17 @@ def regular(
     is_agent, is_llm, is_tool = kind == AGENT_, kind == LLM_, kind == TOOL_
     safe = np.maximum(above, 0)
     spoil(is_agent & frame["agent"].is_null().to_numpy())
-    spoil((is_llm | is_tool) & ((above < 0) | (kind[safe] != AGENT_)))
+    spoil((is_llm | is_tool) & ((above < 0) | (kind[safe] != AGENT_)) & ~tops)
     spoil(is_agent & ~roots & ((above < 0) | (kind[safe] != TOOL_)))
     stamped = (is_llm | is_tool) & (agent_code >= 0)
-    spoil(stamped & (agent_code != agent_code[safe]))
+    spoil(stamped & (agent_code != agent_code[safe]) & ~tops)
+    spoil(tops & is_llm & (agent_code >= 0))
+    spoil((parent >= 0) & (parent == root_at[trace]) & headless[trace])
+    bad |= headless & (np.bincount(trace[is_tool], minlength=count) == 0)
     children = np.bincount(above[is_agent & (above >= 0)], minlength=height)
     spoil(children > 1)
     spoil(is_tool & frame.select(pl.col("call_id").is_null() | pl.col("tool").is_null()).to_series().to_numpy())
-    spoil(is_tool & ~failed & frame["result"].is_null().to_numpy())
+    spoil(is_tool & (~failed | headless[trace]) & frame["result"].is_null().to_numpy())
     scopes = frame.select(pl.col("scope").cast(pl.Categorical).to_physical()).to_series().to_numpy().astype(np.int64)
     low, high = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
     np.minimum.at(low, trace[is_llm], scopes[is_llm])
@@ -100,8 +108,8 @@ def regular(
     bad |= (at_peak > 1) & np.isin(peak, USUAL_LIMITS)
     if bad.all():
         return RUNS.to_frame(), bad[trace]
-    sketch = Sketch(frame, side, trace.astype(np.int64), kind, above, failed, root_at, first, bad)
-    found = rows(sketch, config, where)
+    sketch = Sketch(frame, side, trace.astype(np.int64), kind, above, failed, root_at, first, headless, bad)
+    found = rows(sketch, config, now_ns, where)
     return found, sketch.bad[trace]
 
 
@@ -152,6 +160,27 @@ def _parents(frame: pl.DataFrame, trace: npt.NDArray[Any]) -> npt.NDArray[np.int
         .to_numpy()
     )
     return np.where(found == np.arange(len(found)), -2, found)
+
+
+def _headless(
+    frame: pl.DataFrame, trace: npt.NDArray[Any], parent: npt.NDArray[np.int64], kind: npt.NDArray[Any], count: int
+) -> npt.NDArray[np.bool_]:
+    """The traces without a root where one and the same parent is missing, and that of model calls and tools alone."""
+    at = np.flatnonzero(parent == -2)
+    if not len(at):
+        return np.zeros(count, dtype=bool)
+    mine = trace[at]
+    found = np.bincount(mine, minlength=count) > 0
+    found[trace[parent == -1]] = False
+    first = np.full(count, -1, dtype=np.int64)
+    first[mine[::-1]] = at[::-1]
+    above = frame["parent_span_id"]
+    other = above.gather(at).ne_missing(above.gather(first[mine])) | above.gather(at).eq_missing(
+        frame["span_id"].gather(at)
+    )
+    found[mine[other.to_numpy()]] = False
+    found[mine[(kind[at] != LLM_) & (kind[at] != TOOL_)]] = False
+    return found
 
 
 def _nearest(parent: npt.NDArray[np.int64], kind: npt.NDArray[Any], spoil: Any) -> npt.NDArray[np.int64]:

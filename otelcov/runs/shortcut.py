@@ -28,16 +28,65 @@ from otelcov.runs.sketch import (
     models_of,
     texts_of,
 )
+from otelcov.runs.unknowns import told
 
 
-def rows(sketch: Sketch, config: Config, where: Joints) -> pl.DataFrame:
+def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataFrame:
     """RUNS rows of the traces that are not bad; `sketch.bad` marks more of them on the way."""
     check_agents(sketch, where)
     models = models_of(sketch)
     texts = texts_of(sketch, models)
     calls = calls_of(sketch, models)
     outcomes = Outcomes(sketch, models, calls, config.runs.soft_errors)
-    return _runs(sketch, models, calls, outcomes, texts, config)
+    found = _runs(sketch, models, calls, outcomes, texts, config)
+    cut = sketch.headless[~sketch.bad]
+    if not cut.any():
+        return found
+    return pl.concat([found.filter(pl.Series(~cut)), _open(found, cut, sketch, models, config, now_ns)])
+
+
+def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, config: Config, now_ns: int) -> pl.DataFrame:
+    """Of these rows those whose root has not come, and what that leaves unknown."""
+    good = np.flatnonzero(~sketch.bad)
+    agents = np.bincount(sketch.trace[sketch.kind == AGENT_], minlength=len(sketch.bad))[good] > 0
+    last = np.zeros(len(sketch.bad), dtype=np.int64)
+    last[models.trace] = np.arange(len(models.at))
+    asking = np.zeros(len(models.at), dtype=bool)
+    asking[models.said.asked_by] = True
+    others = sketch.above[models.at] >= 0
+    silent = (np.array([not text for text in models.said.text], dtype=bool) | others)[last[good]]
+    pending = asking[last[good]]
+    orphans = np.bincount(sketch.trace[sketch.above == -1], minlength=len(sketch.bad))[good]
+    marks = pl.DataFrame({"_agents": agents, "_pending": pending, "_silent": silent, "_orphans": orphans})
+    ended = pl.when(pl.col("_pending") | pl.col("_silent")).then(pl.lit("unknown")).otherwise(pl.lit("ok"))
+    nobody = pl.col("agents").list.len() == 0
+    blind = {
+        "max_steps": ~pl.col("_agents") | pl.col("_pending"),
+        "cost_limit": ~pl.col("_agents") | pl.col("_pending"),
+        "error": ~pl.col("_agents"),
+        "length": pl.col("boundaries_unknown").list.contains("length"),
+        "content_filter": pl.col("boundaries_unknown").list.contains("content_filter"),
+    }
+    reasons = {
+        "missing parent": pl.lit(True),
+        "what came last is not visible": pl.col("_pending"),
+        "no agent name": nobody,
+    }
+    open_ = pl.concat([found, marks], how="horizontal").filter(pl.Series(cut))
+    open_ = open_.with_columns(
+        settled=now_ns - pl.col("end_unix_nano").cast(pl.Int64) >= config.runs.settle_ns,
+        status=ended,
+        orphans=pl.col("_orphans").cast(RUNS["orphans"]),
+        delegations=pl.when((pl.col("delegations").list.len() > 0) | ~nobody).then("delegations"),
+        boundaries_unknown=_named(blind),
+        incomplete=pl.concat_list("incomplete", _named(reasons)),
+    )
+    return told(open_.select(RUNS.names()).cast(RUNS))
+
+
+def _named(flags: dict[str, pl.Expr]) -> pl.Expr:
+    """The names whose flag is set, in order."""
+    return pl.concat_list([pl.when(flag).then(pl.lit(name)) for name, flag in flags.items()]).list.drop_nulls()
 
 
 def _runs(
@@ -45,7 +94,7 @@ def _runs(
     models: Models,
     calls: Calls,
     outcomes: Outcomes,
-    texts: tuple[list[str], list[str]],
+    texts: tuple[list[str], list[str | None]],
     config: Config,
 ) -> pl.DataFrame:
     frame = sketch.frame
@@ -95,7 +144,7 @@ def _runs(
         "output": pl.Series([texts[1][t] for t in good.tolist()], dtype=pl.String),
         "agents": _working(
             (of_models.of, llm["agent"]),
-            (of_handed.of, calls.agent.gather(handed)),
+            (of_tools.of, calls.agent.gather(outcomes.number[tool])),
             (of_handed.of, calls.target.gather(handed)),
             runs=len(good),
         ),
@@ -129,7 +178,7 @@ def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
     none = pl.lit(None, pl.String)
     return pl.DataFrame(
         {
-            "agent": sketch.frame["agent"].gather(sketch.above[at]),
+            "agent": sketch.owners(at),
             "request_model": sketch.taken("request_model", at),
             "response_model": sketch.taken("response_model", at),
             "input_tokens": sketch.taken("input_tokens", at),
@@ -260,7 +309,7 @@ def _conversations(sketch: Sketch, good: Ints) -> pl.Series:
 def _working(*parts: tuple[Ints, pl.Series], runs: int) -> pl.Series:
     """The agents that do something in each run."""
     every = pl.concat([pl.DataFrame({"run": run, "agent": names}) for run, names in parts])
-    every = every.unique().sort("run", "agent")
+    every = every.drop_nulls().unique().sort("run", "agent")
     return Groups(np.arange(runs), every["run"].to_numpy()).lists(every["agent"])
 
 
@@ -295,9 +344,10 @@ def _labels(sketch: Sketch, calls: Calls) -> pl.Series:
     frame = pl.DataFrame(
         {"agent": calls.agent, "name": calls.name, "to": calls.target, "failed": sketch.failed[calls.at]}
     )
-    ran = pl.format("{}/{}", "agent", "name") + pl.when("failed").then(pl.lit("!")).otherwise(pl.lit(""))
+    agent = pl.col("agent").fill_null("?")
+    ran = pl.format("{}/{}", agent, "name") + pl.when("failed").then(pl.lit("!")).otherwise(pl.lit(""))
     return frame.select(
-        pl.when(pl.col("to").is_null()).then(ran).otherwise(pl.format("{}->{}", "agent", "to"))
+        pl.when(pl.col("to").is_null()).then(ran).otherwise(pl.format("{}->{}", agent, "to"))
     ).to_series()
 
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from otelcov.runs import answers, columns
 from otelcov.runs import messages as m
+from otelcov.runs.boundaries import GAVE_UP
 from otelcov.runs.delegations import BY_ARGUMENT, TO
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.spans import Side
@@ -22,6 +23,7 @@ from otelcov.runs.texts import ANSWERS
 from otelcov.runs.tree import placeholder
 
 NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3
+_GIVING_UP = "SARMsarm"  # how the phrases of GAVE_UP begin
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
@@ -38,6 +40,7 @@ class Sketch:
     failed: Bools
     root: Ints  # of each trace
     first: Ints  # of each trace, its first span
+    headless: Bools  # of each trace: its root has not come, and `root` is the first span below it
     bad: Bools  # of each trace
 
     def spoil(self, mask: Bools, traces: Ints) -> None:
@@ -45,6 +48,12 @@ class Sketch:
 
     def taken(self, column: str, at: Ints) -> pl.Series:
         return self.frame[column].gather(at)
+
+    def owners(self, at: Ints) -> pl.Series:
+        """The agents to which these spans belong; null where that has not come."""
+        above = self.above[at]
+        owner = self.taken("agent", np.maximum(above, 0))
+        return owner.set(pl.Series(above < 0), None) if (above < 0).any() else owner
 
 
 @dataclass(slots=True)
@@ -74,7 +83,8 @@ class Calls:
 def check_agents(sketch: Sketch, where: Joints) -> None:
     agent = sketch.frame["agent"]
     dubious = [name for name in agent.unique().to_list() if name is not None and placeholder(name)]
-    sketch.spoil((sketch.kind == AGENT_) & agent.is_in(dubious).fill_null(False).to_numpy(), sketch.trace)
+    named = (sketch.kind == AGENT_) | sketch.headless[sketch.trace]
+    sketch.spoil(named & agent.is_in(dubious).fill_null(False).to_numpy(), sketch.trace)
     if where.hosted:
         names = sketch.taken("agent", sketch.root)
         hosted = [name for name in names.unique().to_list() if called_by_name(name, where)]
@@ -101,22 +111,38 @@ def models_of(sketch: Sketch) -> Models:
     return Models(at, trace, columns.places(trace), said)
 
 
-def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str]]:
+def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None]]:
     """What each trace was asked and what it answered; bad where that is not plain."""
     traces = len(sketch.bad)
-    spoken, told = [""] * traces, [""] * traces
+    spoken, told = [""] * traces, list[str | None]([""]) * traces
     last = np.zeros(traces, dtype=np.int64)
     last[models.trace] = np.arange(len(models.at))
     good = np.flatnonzero(~sketch.bad)
     inputs = sketch.taken("input", sketch.root[good]).to_list()
     outputs = sketch.taken("output", sketch.root[good]).to_list()
-    for t, asked, answer, number in zip(good.tolist(), inputs, outputs, last[good].tolist(), strict=True):
-        question, reply = _spoken(asked), _said(answer, models.said.text[number])
-        if question is None or reply is None:
+    headless = sketch.headless[good].tolist()
+    if any(headless):
+        own = np.flatnonzero(~sketch.headless[models.trace] | (sketch.above[models.at] < 0))
+        last[models.trace[own]] = own  # not of an agent that a tool called
+        raws = sketch.side.texts["input_messages"].gather(sketch.taken("row", sketch.root[good]))
+        inputs = [raw if cut else asked for cut, raw, asked in zip(headless, raws, inputs, strict=True)]
+        asking = set(models.said.asked_by)
+    for t, cut, asked, answer, number in zip(
+        good.tolist(), headless, inputs, outputs, last[good].tolist(), strict=True
+    ):
+        text = models.said.text[number]
+        question, reply = _spoken(asked), m.final_answer(text) if cut else _said(answer, text)
+        if cut and number in asking:
+            reply = None
+        if question is None or (reply is None and not cut) or _gave_up(reply) or _gave_up(text):
             sketch.bad[t] = True
         else:
             spoken[t], told[t] = question, reply
     return spoken, told
+
+
+def _gave_up(text: str | None) -> bool:
+    return text is not None and text[:1] in _GIVING_UP and GAVE_UP.match(text) is not None
 
 
 def _spoken(raw: str | None) -> str | None:
@@ -169,16 +195,19 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     found = asked.join(tools.unique(["trace", "id"]), on=["trace", "id"], how="left", maintain_order="left")["at"]
     sketch.spoil(found.is_null().to_numpy(), trace)
     at = found.fill_null(0).to_numpy()
-    owner = frame["agent"].gather(sketch.above[models.at[by]])
+    owner = sketch.owners(models.at[by])
     name = frame["tool"].gather(at)
     sketch.spoil(asked["name"].ne_missing(name).to_numpy(), trace)
-    sketch.spoil(owner.ne_missing(frame["agent"].gather(sketch.above[at])).to_numpy(), trace)
+    sketch.spoil(owner.ne_missing(sketch.owners(at)).to_numpy(), trace)
+    if sketch.headless.any():
+        owner = pl.select(pl.coalesce(owner, frame["agent"].gather(at))).to_series()
     requests, executed = (np.bincount(some, minlength=len(sketch.bad)) for some in (trace, sketch.trace[spans]))
     sketch.bad |= requests != executed
     sketch.spoil(pl.Series(at).is_duplicated().to_numpy() & ~sketch.bad[trace], trace)
     ended = np.zeros(len(sketch.bad), dtype=np.int64)
     ended[models.trace] = models.turn
-    sketch.spoil(models.turn[by] == ended[trace], trace)  # asked for, and no answer after it
+    pending = models.turn[by] == ended[trace]  # asked for, and no answer after it
+    sketch.spoil(pending & (~sketch.headless[trace] | sketch.failed[at]), trace)
     child = np.full(frame.height, -1, dtype=np.int64)
     inner = np.flatnonzero((sketch.kind == AGENT_) & (sketch.above >= 0))
     child[sketch.above[inner]] = inner

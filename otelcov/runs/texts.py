@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node
@@ -39,8 +39,8 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
                 said = m.messages([{"role": "user", "content": _opened(attributes.get("content"))}])
                 if said and said[0].text is not None:
                     return said[0].text
-    if calls:
-        first = calls[0]
+    if own := own_calls(root, calls):
+        first = own[0]
         inputs = first.inputs
         if inputs is not None and not (limit is not None and first.truncated_input):
             text = _last_user(inputs)
@@ -56,8 +56,15 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
     return "" if empty else None
 
 
+def own_calls(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
+    """The model calls that speak of the request itself. Where what frames the run is missing, those inside a tool are
+    somebody else's: what an agent called as a tool was asked is not what the user asked."""
+    return [c for c in calls if not any(n.kind == TOOL for n in c.node.ancestors())] if root.orphan else calls
+
+
 def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | None:
-    last = calls[-1] if calls else None
+    own = own_calls(root, calls)
+    last = own[-1] if own else None
     if last is not None and last.error is not None:
         return None
     pending = last is not None and any(r.name not in ANSWERS for r in last.requests)

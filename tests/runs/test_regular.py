@@ -22,7 +22,7 @@ from tests.sums.test_equal import bodies, guest_of
 module = importlib.import_module("otelcov.runs.reconstruct")
 
 
-def with_shortcut(spans, logs, config=None):
+def with_shortcut(spans, logs, config=None, now=LATER):
     """The runs, and how many of them the shortcut found."""
     found = []
 
@@ -33,15 +33,15 @@ def with_shortcut(spans, logs, config=None):
 
     module.regular = counted
     try:
-        return reconstruct(spans, logs, config or Config(), LATER), sum(found)
+        return reconstruct(spans, logs, config or Config(), now), sum(found)
     finally:
         module.regular = regular
 
 
-def without(spans, logs, config=None):
+def without(spans, logs, config=None, now=LATER):
     module.regular = lambda frame, *_: (RUNS.to_frame(), np.ones(frame.height, dtype=bool))
     try:
-        return reconstruct(spans, logs, config or Config(), LATER)
+        return reconstruct(spans, logs, config or Config(), now)
     finally:
         module.regular = regular
 
@@ -84,6 +84,39 @@ def test_generated_traffic_takes_the_shortcut():
     assert found > 0.9 * short.height
 
 
+def under_way(rng, spans):
+    """What has come of these traces at some moment of each: the spans that have ended."""
+    ends = spans.group_by("trace_id").agg(
+        first=pl.col("start_time_unix_nano").min(), last=pl.col("end_time_unix_nano").max()
+    )
+    share = pl.Series([rng.random() for _ in range(ends.height)])
+    at = ends.select("trace_id", at=pl.col("first") + ((pl.col("last") - pl.col("first")) * share).cast(pl.UInt64))
+    there = spans.join(at, on="trace_id", maintain_order="left")
+    return there.filter(pl.col("end_time_unix_nano") < pl.col("at")).select(spans.columns)
+
+
+def test_traces_whose_roots_have_not_come_take_the_shortcut():
+    spans, logs = generated()
+    left = spans.filter(pl.col("parent_span_id").is_not_null())
+    soon = int(spans["end_time_unix_nano"].max())
+    for some in (left, under_way(random.Random(1), spans)):
+        for now in (LATER, soon):
+            short, found = with_shortcut(some, logs, now=now)
+            assert short.equals(without(some, logs, now=now))
+            assert found > 0.5 * short.height
+            assert short["settled"].all() == (now == LATER)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_damaged_traces_whose_roots_have_not_come_are_the_same_runs_either_way(seed):
+    rng = random.Random(seed)
+    spans, logs = generated()
+    some = damaged(rng, under_way(rng, spans) if seed else spans.filter(pl.col("parent_span_id").is_not_null()))
+    short, found = with_shortcut(some, logs)
+    assert short.equals(without(some, logs))
+    assert found
+
+
 def test_an_agent_in_a_trace_of_its_own_joins_the_call_either_way():
     sent = bodies()
     guest, host = guest_of(sent)
@@ -105,6 +138,10 @@ def test_declared_tools_are_the_same_either_way():
 
 ODD_VALUES = (
     *("", "null", "[]", "{}", "42", "unknown", "Agent", "Error: no such thing", "ValueError: odd", "plain words"),
+    *(
+        "Agent stopped due to max iterations.",
+        '[{"role":"assistant","parts":[{"type":"text","content":"Reached max steps"}]}]',
+    ),
     *('{"isError": true, "content": [{"type": "text", "text": "no"}]}', '{"tool_call_id": "x", "content": "y"}'),
     *('{"status": "error", "message": "m"}', "transfer_to_worker", "final_answer", "length", '["tool_calls"]'),
     *('{"kwargs": {"a": 1}}', '"text in quotes"', "Action: go\nAction Input: {}", '[{"role": "user", "parts": []}]'),
