@@ -27,14 +27,14 @@ def counting(there: Path) -> Iterator[None]:
 def caught_up(there: Path) -> bool:
     """Whether a process that counts there has ended its step meanwhile; it is waited for."""
     before, until = _list(there), time.monotonic() + _LONGEST_S
-    while _at_it(there) and time.monotonic() < until:
+    while at_it(there) and time.monotonic() < until:
         time.sleep(_LOOK_S)
         if _list(there) != before:
             return True
     return False
 
 
-def _at_it(there: Path) -> bool:
+def at_it(there: Path) -> bool:
     try:
         with (there / _LOCK).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -20,7 +20,7 @@ from otelcov.sums.kept import Kept
 from otelcov.sums.opened import Open, guests, hosting, opened
 
 _FIRST = 10  # of a store of which nothing is kept, so many times fewer are counted: it will be asked again
-_BESIDE = 3  # times as many are counted here where a process beside is at it, rather than taken from it
+_BESIDE = 2  # times as many are counted here where a process beside is at it: to wait for its step takes as long
 
 
 def found(
@@ -35,15 +35,17 @@ def found(
     """The kept sums that hold, the traces of each batch that do not, the runs of open traces, and their odd spans.
 
     None where nothing holds. `count` is called when more than `most` spans that are committed are not counted; where
-    a collector has them counted beside it, its next step is waited for instead.
+    a collector has them counted beside it, its next step is waited for instead, if they are many more.
     """
     max_run_ns = config.runs.max_run_ns
     look = pieces.look(store)
     new = _new(look, kept)
     most = most if kept.batches else most // _FIRST
-    if new > most and count is not None and kept.batches and beside.caught_up(kept.folder):
-        look, kept = pieces.look(store), files.load(kept.folder)
-        new, most = _new(look, kept), _BESIDE * most
+    if new > most and count is not None and kept.batches and beside.at_it(kept.folder):
+        most *= _BESIDE
+        if new > most and beside.caught_up(kept.folder):
+            look, kept = pieces.look(store), files.load(kept.folder)
+            new = _new(look, kept)
     if new > most and count is not None and (not kept.batches or opened(kept, look, now_ns, max_run_ns).spans > most):
         count(new, most)
         look, kept = pieces.look(store), files.load(kept.folder)
