@@ -260,5 +260,27 @@ def test_a_missing_root_is_said():
     assert "missing parent" in run["incomplete"]
 
 
+def test_a_called_agents_prompt_is_not_what_the_user_asked():
+    history = [
+        {"role": "user", "parts": [{"type": "text", "content": "book a flight"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "delegate", "arguments": {}}]},
+    ]
+    inside = [tool(2, 9, "delegate", "c1", "done", took=3), agent(3, "worker", 2, at=0.1, took=2)]
+    inside.append(chat(4, 3, "found it", "look for flights", at=0.2))
+    (unknown,) = runs(*inside)  # the asking agent and its model calls never came
+    assert (unknown["input"], unknown["output"], unknown["status"]) == (None, None, "unknown")
+    (known,) = runs(*inside, chat(5, 9, "booked", history, at=5))
+    assert (known["input"], known["output"], known["status"]) == ("book a flight", "booked", "ok")
+
+
+@pytest.mark.parametrize(
+    "said", ["Agent stopped due to max iterations.", "Sorry, need more steps to process this request."]
+)
+def test_an_answer_by_which_a_framework_stops_is_the_step_limit(said):
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "go on"}]}]
+    (run,) = runs(agent(1, "a", took=5, gen_ai__input__messages=asked), chat(2, 1, said, "go on"))
+    assert run["boundaries"] == ["max_steps"]
+
+
 def test_a_request_of_nothing_is_no_run():
     assert request([]) and runs() == []
