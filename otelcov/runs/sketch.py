@@ -120,6 +120,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
     good = np.flatnonzero(~sketch.bad)
     inputs = sketch.taken("input", sketch.root[good]).to_list()
     outputs = sketch.taken("output", sketch.root[good]).to_list()
+    ends = [models.said.text[number] for number in last[good].tolist()]
     headless = sketch.headless[good].tolist()
     if any(headless):
         own = np.flatnonzero(~sketch.headless[models.trace] | (sketch.above[models.at] < 0))
@@ -127,14 +128,14 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
         raws = sketch.side.texts["input_messages"].gather(sketch.taken("row", sketch.root[good]))
         inputs = [raw if cut else asked for cut, raw, asked in zip(headless, raws, inputs, strict=True)]
         asking = set(models.said.asked_by)
-    for t, cut, asked, answer, number in zip(
-        good.tolist(), headless, inputs, outputs, last[good].tolist(), strict=True
+    for t, cut, asked, answer, number, end in zip(
+        good.tolist(), headless, inputs, outputs, last[good].tolist(), ends, strict=True
     ):
         text = models.said.text[number]
         question, reply = _spoken(asked), m.final_answer(text) if cut else _said(answer, text)
         if cut and number in asking:
             reply = None
-        if question is None or (reply is None and not cut) or _gave_up(reply) or _gave_up(text):
+        if question is None or (reply is None and not cut) or _gave_up(reply) or _gave_up(end):
             sketch.bad[t] = True
         else:
             spoken[t], told[t] = question, reply

@@ -171,12 +171,11 @@ def _run_rows(
 
 
 def _whole(batch: Batch, bucket: int | None, window: Window) -> bool | None:
-    """Whether what a batch has of this hour lies in the window whole, or in part; None: not at all.
-
-    Its runs start between its first and its last span, so a window that ends now cuts no batch of the current hour."""
+    """Whether what a batch has of this hour lies in the window whole, or in part; None: not at all. So a window that
+    ends now cuts no batch of the current hour."""
     if bucket is None:
         return True if window == ALL else None
-    first, end = max(bucket, batch.first), min(bucket + BUCKET_NS, batch.last + 1)
+    first, end = max(bucket, batch.begins[0]), min(bucket + BUCKET_NS, batch.begins[1] + 1)
     since = first if window.since_ns is None else window.since_ns
     until = end if window.until_ns is None else window.until_ns
     if end <= since or first >= until:

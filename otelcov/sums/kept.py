@@ -57,6 +57,7 @@ class Batch:
     spans: int
     first: int  # least and greatest time of its spans
     last: int
+    begins: tuple[int, int]  # when its runs start, first and last
     buckets: tuple[int | None, ...]  # hours in which its runs start
     settled_by: int  # at this clock all of its runs have settled
     odd: bool = False
@@ -179,7 +180,7 @@ def load(folder: Path) -> Kept:
         tuple(told["versions"]),
         frozenset(told["spans"]),
         frozenset(told["logs"]),
-        tuple(Batch(**{**b, "buckets": tuple(b["buckets"])}) for b in told["batches"]),
+        tuple(Batch(**{**b, "buckets": tuple(b["buckets"]), "begins": tuple(b["begins"])}) for b in told["batches"]),
         tuple(Stretch(**{**s, "batches": tuple(s["batches"])}) for s in told["rolled"]),
         told["left"],
         told["told_ns"],
@@ -223,6 +224,7 @@ def batch_of(
     if odd.height:
         odd.select(ODD.names()).write_parquet(folder / f"batch-{id}.odd.parquet")
     write_sums(folder / f"batch-{id}", sums)
+    start = runs["start_unix_nano"].drop_nulls()
     buckets = sorted(set(sums.rows["bucket"].to_list()), key=lambda b: (b is not None, b or 0))
     return Batch(
         id=id,
@@ -230,6 +232,7 @@ def batch_of(
         spans=int(traces["spans"].sum()),
         first=int(traces["first"].min() or 0) if traces.height else 0,  # type: ignore[arg-type]
         last=int(traces["last"].max() or 0) if traces.height else 0,  # type: ignore[arg-type]
+        begins=(int(start.min() or 0), int(start.max() or 0)) if len(start) else (0, 0),  # type: ignore[arg-type]
         buckets=tuple(buckets),
         settled_by=settled_by,
         odd=bool(odd.height),

@@ -132,16 +132,14 @@ def test_only_batches_that_a_window_cuts_are_counted_from_run_rows(store):
     for first in range(0, len(sent), quarter):
         store.commit(sent[first : first + quarter])
         listed = store.count()
-    first, last = min(b.first for b in listed.batches), max(b.last for b in listed.batches)
-    inside = sorted(listed.batches, key=lambda batch: batch.first)[1]
-    for since, until in ((first, last + 1), (inside.first, inside.last + 1), (inside.first + 1, inside.last)):
+    ranges = sorted(batch.begins for batch in listed.batches)
+    (first, last), inside = (ranges[0][0], max(last for _, last in ranges)), ranges[1]
+    for since, until in ((first, last + 1), (inside[0], inside[1] + 1), (inside[0] + 1, inside[1])):
         window = {"since": windows.iso(since), "until": windows.iso(until)}
         equal(store, questions=[window])
         asked = store.ask(**window)
         found = answer._found(store.path, asked.window, asked.selection, asked.config, asked.now_ns, None, 0, days=True)
-        cut = [
-            batch for batch in listed.batches if batch.first < since <= batch.last or batch.first < until <= batch.last
-        ]
+        cut = [one for one in ranges if one[0] < since <= one[1] or one[0] < until <= one[1]]
         assert len(found.runs) == len(cut) + 1  # the runs of open traces
 
 
