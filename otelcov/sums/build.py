@@ -222,6 +222,7 @@ def _build(
     pairs = [hosting(kept, batches, guests, config.runs.max_run_ns)]
     pairs.append(hosting(kept, [b for b in old if b is not None], new, config.runs.max_run_ns))
     callers, names = pl.concat([traces for traces, _ in pairs]), pairs[0][1] | pairs[1][1]
+    fresh = {batch.id for batch in batches}
     batches = [*(b for b in old if b is not None), *batches]
     if callers.height:  # they are counted with those whom they may have called
         calling = {key[0]: some for key, some in callers.partition_by("batch", as_dict=True).items()}
@@ -229,6 +230,7 @@ def _build(
         batches = [batch for batch in fewer if batch is not None]
         left.append(callers.select(TRACES.names()))
     batches, gathered = _gathered(kept, batches, config, now_ns)
+    fresh |= {whole.id for whole, group in gathered.values() if all(batch.id in fresh for batch in group)}
     name = f"left-{uuid.uuid4().hex}"
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
     files.write_left(there / name, pl.concat(left), spans, logs)
@@ -253,7 +255,7 @@ def _build(
         called=tuple(sorted(names.union(kept.called))),
         summed=summed,
     )
-    files.save(replace(kept, rolled=rolled(kept, now_ns, gathered, not old, each)))
+    files.save(replace(kept, rolled=rolled(kept, now_ns, gathered, fresh, each)))
 
 
 def _oldest(look: pieces.Look, kept: Kept, most: int | None) -> pieces.Look:

@@ -2,7 +2,7 @@
 
 An hour has sums of its own once it is over, or has come in many batches. A day has a brief, no more, once it is over
 and nothing of it was counted lately; where it holds little, its hours have no sums, and who asks for more than the
-brief, or for a part of the day, reads its batches.
+brief, or for a part of the day, reads its batches. A day that was counted at one go need not rest.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _OFTEN = 8  # batches of an hour that is not over yet
 _RESTS_S = 600.0  # late spans reopen a day's batches one after the other: it is summed anew after the last
 
 
-def rolled(kept: Kept, now_ns: int, gathered: Gathered, anew: bool, each: Mapper) -> tuple[Stretch, ...]:
-    """The sums of each hour and of each day of these batches; those that still hold are taken over. `anew`: all of the
-    batches were counted just now."""
+def rolled(kept: Kept, now_ns: int, gathered: Gathered, fresh: Collection[str], each: Mapper) -> tuple[Stretch, ...]:
+    """The sums of each hour and of each day of these batches; those that still hold are taken over. `fresh` batches
+    were counted just now."""
     alive = kept.by_id
     known = [stretch for s in kept.rolled if set((stretch := _renamed(s, gathered)).batches) <= alive.keys()]
     whole = {stretch.bucket: stretch for stretch in known if stretch.hours == _DAY}
@@ -61,7 +61,7 @@ def rolled(kept: Kept, now_ns: int, gathered: Gathered, anew: bool, each: Mapper
         mine = [hourly[bucket] for bucket in sorted(hours) if bucket in hourly]
         if day in whole and set(whole[day].batches) == of[day]:
             mine.append(whole[day])
-        elif day in over and (anew or _rests(kept, of[day])):
+        elif day in over and (of[day] <= set(fresh) or _rests(kept, of[day])):
             mine.append(_day(kept, day, mine, of[day]))
         found += mine
     return tuple(found)
