@@ -194,6 +194,15 @@ def test_a_day_that_is_over_and_rests_is_read_as_one(store, monkeypatch, little)
     equal(store, later, questions=[day, *FIRST])
 
 
+def test_a_day_that_is_counted_at_one_go_need_not_rest(store):
+    later = "2026-01-04T00:00:00Z"
+    store.commit(bodies())
+    store.count(later)
+    store.commit(list(made(Traffic(300, request_spans=64, seed=1, since_ns=BEGIN + 24 * HOUR, length_ns=2 * HOUR))))
+    assert [stretch.hours for stretch in store.count(later).rolled] == [24, 24]
+    equal(store, later)
+
+
 def test_spans_sent_again_are_told_as_duplicates_once(store):
     sent = bodies()
     store.commit(sent)
