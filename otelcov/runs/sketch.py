@@ -23,7 +23,6 @@ from otelcov.runs.texts import ANSWERS
 from otelcov.runs.tree import placeholder
 
 NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3
-_GIVING_UP = "SARMsarm"  # how the phrases of GAVE_UP begin
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
@@ -143,7 +142,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
 
 
 def _gave_up(text: str | None) -> bool:
-    return text is not None and text[:1] in _GIVING_UP and GAVE_UP.match(text) is not None
+    return text is not None and GAVE_UP.match(text) is not None
 
 
 def _spoken(raw: str | None) -> str | None:
