@@ -76,7 +76,7 @@ def _runs(
     rows = Columns()
     for group in join(waiting, where):
         rows.add(assemble(group, config, now_ns))
-    return [*frames, told(rows.frame())], found
+    return [*frames, *([told(rows.frame())] if rows.height else [])], found
 
 
 def stage_one(
@@ -124,7 +124,8 @@ def _stage_one(
                     for fragment in parts:
                         rows.add(assemble([fragment], config, now_ns))
                     trace.release()
-        frames.append(told(rows.frame()))
+        if rows.height:
+            frames.append(told(rows.frame()))
     return frames, waiting
 
 

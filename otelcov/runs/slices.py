@@ -26,9 +26,9 @@ from otelcov.store.partitions import HOUR_NS
 
 T = TypeVar("T")
 
-PART = 36_000  # spans, so that a worker stays below half a gigabyte
+PART = 54_000  # spans, so that a worker stays below half a gigabyte
 _LIGHT_ROWS = 250_000  # of a task of the survey
-_ROW = 3, 16  # parts that one worker takes in a row, at least and at most
+_ROW = 2, 16  # parts that one worker takes in a row, at least and at most
 
 _JOINING = ("trace_id", "name", "start_time_unix_nano", "end_time_unix_nano", "links")
 _LIGHT = ("parent_span_id", *_JOINING)
@@ -135,7 +135,9 @@ def parts(
     if groups is not None:
         homes = groups.group_by("trace_id").agg(home=pl.col("number").max())
         traces, home = traces.join(homes, on="trace_id", how="left", maintain_order="left"), pl.col("home").fill_null(0)
-    hour = pl.when("outside").then(None).otherwise(pl.col("first") // HOUR_NS).alias("hour")
+    hours = [pl.col(name) // HOUR_NS for name in ("first", "last")]
+    late = hours[1] == hours[0] + 1  # its end lies in the files of the next hour, as all of that hour's traces do
+    hour = pl.when("outside").then(None).otherwise(hours[0] + late.cast(pl.UInt64)).alias("hour")
     out = []
     for some in _of_hours(traces.with_columns(home, hour), spans):
         some = some.sort("home", "first", "trace_id")

@@ -135,5 +135,7 @@ def _framed(table: Any) -> pl.DataFrame:
 
 
 def compact(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same rows in memory of their own: a frame that was filtered holds on to all the texts it came from."""
-    return _framed(frame.to_arrow(compat_level=pl.CompatLevel.oldest())).cast(frame.schema)
+    """The same rows in memory of their own: a frame that was filtered holds on to all the texts it came from, and where
+    its rows stood in a row also to all the lists."""
+    gathered = frame[np.arange(frame.height)]
+    return _framed(gathered.to_arrow(compat_level=pl.CompatLevel.oldest())).cast(frame.schema)

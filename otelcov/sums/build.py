@@ -34,8 +34,8 @@ from otelcov.sums.meaning import everything, folder
 from otelcov.sums.opened import Open, hosting, named, opened
 from otelcov.sums.rolled import rolled
 
-SMALL = slices.PART // 4  # spans; smaller batches of an hour that is over are put together
-LARGE = 10 * slices.PART  # spans of a batch, about at most: a late span costs to sum so many again
+SMALL = 9_000  # spans; smaller batches of an hour that is over are put together
+LARGE = 360_000  # spans of a batch, about at most: a late span costs to sum so many again
 MANY = 32  # batches of an hour; where more are, larger ones are put together, too
 _BACK_NS = 300 * 10**9
 _PART = 66_000  # spans, four row groups as commits write them

@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import multiprocessing
 import os
 import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -138,7 +140,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = asked.store or f"{folder}/store"
         if asked.store is None:
-            write_store(store, Traffic(asked.spans, text=asked.text, length_ns=int(24 * HOUR * asked.spans / 1e7)))
+            traffic = Traffic(asked.spans, text=asked.text, length_ns=int(24 * HOUR * asked.spans / 1e7))
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:  # its memory is not measured
+                apart.submit(write_store, store, traffic).result()
         print(json.dumps(measure(store, asked.workers)))
 
 
