@@ -65,11 +65,22 @@ class Look:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """The survey of some rows."""
+
+    traces: pl.DataFrame  # TRACES
+    linking: pl.DataFrame  # the spans with links
+    names: list[str]  # of all spans
+    places: pl.DataFrame  # PLACES
+
+
+@dataclass(frozen=True)
 class Survey:
     traces: pl.DataFrame  # TRACES
     where: Joints
     linked: pl.Series  # traces that spans link to
     places: pl.DataFrame  # PLACES, of the traces that lie in local files
+    seen: tuple[Seen, ...]  # of what it is
 
 
 @dataclass(frozen=True)
@@ -99,13 +110,14 @@ def survey(
     traces: pl.Series | None = None,
     more: Iterable[pl.DataFrame] = (),
     again: tuple[pl.DataFrame, pl.Series] | None = None,
+    known: Iterable[Seen] = (),
 ) -> Survey:
     """One look over the few columns that tell which traces there are; `traces`: only these. `more` are rows that are
-    in none of these files, `again` other files and the traces that are sought in them."""
+    in none of these files, `again` other files and the traces that are sought in them; `known` was seen before."""
     tasks = [(look.spans_url, files["path"].to_list(), traces) for files in _heaps(look.spans)]
     if again is not None:
         tasks += [(look.spans_url, files["path"].to_list(), again[1]) for files in _heaps(again[0])]
-    found = [*each(_light, tasks), *(_summed(frame.lazy()) for frame in more)]
+    found = [*known, *each(_light, tasks), *(_summed(frame.lazy()) for frame in more)]
     merged = pl.concat([TRACES.to_frame(), *(f.traces for f in found)])
     merged = merged.group_by("trace_id").agg(
         pl.col("start", "first").min(),
@@ -117,7 +129,7 @@ def survey(
     links = [f.linking["links"].explode().struct.field("trace_id") for f in found if f.linking.height]
     linked = pl.concat([pl.Series("trace_id", [], pl.Binary), *(s.rename("trace_id") for s in links)])
     places = pl.concat([PLACES.to_frame(), *(f.places for f in found)])
-    return Survey(merged, _where(merged, found), linked.drop_nulls().unique(), places)
+    return Survey(merged, _where(merged, found), linked.drop_nulls().unique(), places, tuple(found))
 
 
 def parts(
@@ -331,17 +343,7 @@ def _heaps(files: pl.DataFrame) -> list[pl.DataFrame]:
     )
 
 
-@dataclass(frozen=True)
-class _Surveyed:
-    """The survey of some rows."""
-
-    traces: pl.DataFrame  # TRACES
-    linking: pl.DataFrame  # the spans with links
-    names: list[str]  # of all spans
-    places: pl.DataFrame  # PLACES
-
-
-def _light(task: tuple[str, list[str], pl.Series | None]) -> _Surveyed:
+def _light(task: tuple[str, list[str], pl.Series | None]) -> Seen:
     url, paths, traces = task
     kept = pl.lit(True) if traces is None else pieces.of_traces("spans", traces)
     frames = []
@@ -353,7 +355,7 @@ def _light(task: tuple[str, list[str], pl.Series | None]) -> _Surveyed:
     return _summed(pl.concat(frames).lazy().filter(kept))
 
 
-def _summed(rows: pl.LazyFrame) -> _Surveyed:
+def _summed(rows: pl.LazyFrame) -> Seen:
     placed = ("path", "group") if "group" in rows.collect_schema() else ()
     frame = rows.select(*_LIGHT, *placed, pieces.OUTSIDE, at=partitions.moment("spans")).collect()
     traces = frame.group_by("trace_id").agg(
@@ -369,10 +371,10 @@ def _summed(rows: pl.LazyFrame) -> _Surveyed:
     places = PLACES.to_frame()
     if placed:
         places = frame.group_by("path", "group", "trace_id").agg(last=pl.col("at").max()).select(PLACES.names())
-    return _Surveyed(traces.select(TRACES.names()), linking, frame["name"].unique().to_list(), places)
+    return Seen(traces.select(TRACES.names()), linking, frame["name"].unique().to_list(), places)
 
 
-def _where(traces: pl.DataFrame, found: list[_Surveyed]) -> Joints:
+def _where(traces: pl.DataFrame, found: list[Seen]) -> Joints:
     names = sorted({name for some in found for name in some.names if name is not None})
     linking = pl.concat([f.linking for f in found]) if found else pieces.empty_rows("spans").select(_JOINING)
     links = linking.schema["links"]

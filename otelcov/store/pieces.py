@@ -17,7 +17,7 @@ import polars as pl
 from otelcov.ground.schemas import LOGS, SPANS
 from otelcov.store import duplicates, groups, partitions, remote, scan
 from otelcov.store.partitions import HOUR_NS
-from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, stored_schema
+from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, open_, stored_schema
 
 if TYPE_CHECKING:
     from collector.inbox import Waiting
@@ -62,6 +62,11 @@ class Look:
 
 def look(store: str | Path, inbox: Path | None = None) -> Look:
     return Look(*scan._look(store, inbox))
+
+
+def committed(store: str | Path) -> Look:
+    """The same of the tables alone."""
+    return Look(open_(store), [])
 
 
 def empty_rows(name: str) -> pl.DataFrame:

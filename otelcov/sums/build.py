@@ -101,7 +101,7 @@ def build(
 def uncounted(store: str, config: Config) -> int:
     """Committed spans that the kept sums do not know yet."""
     known = files.load(folder(store, config)).spans
-    return int(pieces.look(store).spans.filter(~pl.col("path").is_in(sorted(known)))["rows"].sum())
+    return int(pieces.committed(store).spans.filter(~pl.col("path").is_in(sorted(known)))["rows"].sum())
 
 
 def count(
@@ -175,7 +175,7 @@ def _build(
     most: int | None,
 ) -> None:
     kept = files.load(there)
-    look = _oldest(pieces.look(store), kept, most)
+    look = _oldest(pieces.committed(store), kept, most)
     every = Look.of(look)
     if kept.versions[0] < 0 or not kept.batches:
         kept = Kept(there)
@@ -280,7 +280,8 @@ def _of_open(every: Look, open_: Open, each: Mapper) -> tuple[slices.Survey, lis
         first, last = int(again["first"].min()), int(again["last"].max())  # type: ignore[arg-type]
         old = old.filter(pl.col("path").is_in(pieces.between(old, first, last)))
     sought = (old, again["trace_id"]) if again.height else None
-    found = slices.survey(replace(every, spans=open_.new_spans), each, more=[held], again=sought)
+    nothing = replace(every, spans=every.spans.clear())
+    found = slices.survey(nothing, each, more=[held], again=sought, known=open_.seen)
     apart = found.traces["trace_id"].is_in(again["trace_id"].implode()) | found.traces["outside"]
     if not local:
         return found, slices.parts(every, found.traces, _PART)

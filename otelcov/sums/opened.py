@@ -35,6 +35,7 @@ class Open:
     left: pl.DataFrame  # TRACES
     touched: pl.DataFrame  # TRACES and batch: counted, and now something of theirs has come
     early: pl.DataFrame  # TRACES and batch: of batches that this clock has not settled; the next clock may have
+    seen: tuple[slices.Seen, ...]  # the survey of the new rows
 
     @property
     def reopened(self) -> pl.DataFrame:
@@ -59,7 +60,8 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     times = pl.concat([found.traces["first"], found.traces["last"], logs["at"]])
     touched = kept.traces(_near(kept.batches, times, max_run_ns), touching)
     early = kept.traces(batch for batch in kept.batches if batch.settled_by > now_ns)
-    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, kept.left_out(), touched, early)
+    left = kept.left_out()
+    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, left, touched, early, found.seen)
 
 
 def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
