@@ -47,9 +47,7 @@ class Shelf:
 
 def light(path: str, names: list[str]) -> pl.DataFrame:
     """The flat columns of these names, `links` and `group`, the index of each row's group: as they are stored."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
+    with _opened(path) as file:
         about = file.metadata
         leaf = _leaf(about, *_LINKED)
         frame = _framed(file.read(columns=[*names, leaf], use_threads=False))
@@ -71,11 +69,17 @@ def _leaf(about: Any, *path: str) -> str:
     return path[0]
 
 
-def _decoded(group: Group, schema: pl.Schema) -> pl.DataFrame:
+def _opened(path: str) -> Any:
+    """The file, to be read as Polars holds texts: else each is moved once more."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    return pq.ParquetFile(path, binary_type=pa.binary_view())
+
+
+def _decoded(group: Group, schema: pl.Schema) -> pl.DataFrame:
     stored = stored_schema(schema)
-    with pq.ParquetFile(group.path) as file:
+    with _opened(group.path) as file:
         here = [name for name in file.schema_arrow.names if name in stored]
         empty = _empty(file.metadata, group.number)
         leaves = [
