@@ -173,6 +173,17 @@ def disk(folder: Path) -> Iterator[Finding]:
         yield Finding("disk", "ok", text)
 
 
+def admission() -> Iterator[Finding]:
+    """Whether the part of admission in C was built."""
+    from collector import scan
+
+    if scan.native is not None:
+        yield Finding("admission", "ok", "requests are checked by the part in C")
+    else:
+        advice = "A C compiler and Python's headers where otelcov is installed make admission faster."
+        yield Finding("admission", "note", "requests are checked in Python alone", advice)
+
+
 def round_trip() -> Iterator[Finding]:
     """A sample span over gRPC and one over HTTP, by a collector of our own with a store of its own, and back."""
     from otelcov.cli import loopback

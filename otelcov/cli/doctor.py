@@ -43,6 +43,7 @@ def doctor(
         *checks.tls(settings.collect),
         *checks.ports(settings.collect),
         *checks.disk(Path() if "://" in store else Path(store)),
+        *checks.admission(),
         *checks.round_trip(),
     ]
     source = context.get_parameter_source("store")

@@ -100,3 +100,9 @@ def test_the_disk_is_measured_where_the_store_will_be(tmp_path):
 
 def test_a_span_goes_through_a_collector_and_comes_back():
     assert statuses(checks.round_trip()) == ["ok", "ok", "note"]
+
+
+@pytest.mark.parametrize(("native", "status"), [(lambda table, body: None, "ok"), (None, "note")])
+def test_admission_without_its_part_in_c_is_noted(monkeypatch, native, status):
+    monkeypatch.setattr("collector.scan.native", native)
+    assert statuses(checks.admission()) == [status]
