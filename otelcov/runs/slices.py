@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 PART = 54_000  # spans, so that a worker stays below half a gigabyte
 _LIGHT_ROWS = 250_000  # of a task of the survey
-_ROW = 2, 16  # parts that one worker takes in a row, at least and at most
+_ROW = 2, 10  # parts that one worker takes in a row, at least and at most
 
 _JOINING = ("trace_id", "name", "start_time_unix_nano", "end_time_unix_nano", "links")
 _LIGHT = ("parent_span_id", *_JOINING)
@@ -168,11 +168,13 @@ def each_row(
     each: Mapper, work: Callable[[list[Part]], list[T]], parts: list[Part], workers: int | None = None
 ) -> Iterator[T]:
     """`work` on several parts in a row. Neighbours mostly lie in the same row groups, and who takes them reads each row
-    group once; the rows of parts get shorter, so that all workers end at about the same time."""
+    group once. The first rows are short, so that something is soon to be seen; the last ones get shorter, so that all
+    workers end at about the same time."""
     workers = workers or os.cpu_count() or 1
-    rows, at = [], 0
+    rows, at = list[list[Part]](), 0
     while at < len(parts):
         length = min(_ROW[1], max(_ROW[0], (len(parts) - at) * 2 // (3 * workers)))
+        length = _ROW[0] if len(rows) < workers else length
         rows.append(parts[at : at + length])
         at += length
     for results in each(work, rows):
