@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,8 @@ def from_mcp(command: str, timeout: float = 30.0) -> Declaration:
         server.wait()
         for pipe in (server.stdin, server.stdout):
             if pipe:
-                pipe.close()
+                with suppress(BrokenPipeError):  # what a server that ended has not read
+                    pipe.close()
     found = Declaration()
     for tool in tools:
         hints = tool.get("annotations") or {}

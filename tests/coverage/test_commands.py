@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -249,6 +250,19 @@ def test_an_mcp_server_declares_its_tools(tmp_path: Path) -> None:
     assert {n: t.side_effects for n, t in tools.items()} == {"odd name": None, "read": "read", "wipe": "write"}
     assert Result("declare", "--mcp", f"{sys.executable} -c pass").code == 2
     assert Result("declare").code == 2
+
+
+def test_an_mcp_server_that_ended_before_it_was_asked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = subprocess.Popen
+
+    def ended(*args: Any, **more: Any) -> Any:
+        process = start(*args, **more)
+        process.wait()
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", ended)
+    result = Result("declare", "--mcp", f"{sys.executable} -c pass")
+    assert (result.code, "Couldn't list the tools" in result.err) == (2, True)
 
 
 def test_a_pydantic_ai_agent_declares_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
