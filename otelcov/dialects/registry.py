@@ -80,6 +80,7 @@ DIALECTS: tuple[Dialect, ...] = (
 
 CONTEXT = ("span.name", "scope.name", "span.kind")
 
+_MOST = 2**40  # no model counts more tokens, and sums of them stay exact; what is beyond is no count
 _HEAD, _FEW = 4096, 256  # a column is taken to have few values if so many spans have so many at most
 
 
@@ -181,7 +182,10 @@ def _steps(fact: str, answers: list[Answer], present: set[str], few: Collection[
 def _first(fact: str, steps: list[_Step]) -> pl.Expr:
     exprs = [step.expr for step in steps] or [pl.lit(None, dtype=pl.String)]
     column = exprs[0] if len(exprs) == 1 else pl.coalesce(exprs)
-    return column.cast(pl.Float64, strict=False).cast(pl.Int64, strict=False) if fact in NUMBERS else column
+    if fact not in NUMBERS:
+        return column
+    number = column.cast(pl.Float64, strict=False)
+    return pl.when(number.is_between(0, _MOST)).then(number).cast(pl.Int64, strict=False)
 
 
 def _few(attributes: pl.DataFrame, names: list[str]) -> list[str]:
