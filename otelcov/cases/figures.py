@@ -9,6 +9,7 @@ import polars as pl
 
 from otelcov.coverage.names import ModelNames
 from otelcov.ground.config import Config
+from otelcov.ground.schemas import signed
 
 FIGURES = (
     "latency_ms",
@@ -25,7 +26,7 @@ FIGURES = (
 
 def figures(runs: pl.DataFrame, config: Config) -> pl.DataFrame:
     """One row a run: what identifies it, what cases look at, its FIGURES, its models."""
-    start, end = pl.col("start_unix_nano").cast(pl.Int64), pl.col("end_unix_nano").cast(pl.Int64)
+    start, end = signed("start_unix_nano"), signed("end_unix_nano")
     status = pl.element().struct.field("status")
     llm, tools = pl.col("llm_calls"), pl.col("tool_calls")
     found = runs.select(

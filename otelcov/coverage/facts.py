@@ -15,6 +15,7 @@ import polars as pl
 
 from otelcov.coverage.names import ModelNames
 from otelcov.ground.config import Config
+from otelcov.ground.schemas import signed
 
 BUCKET_NS = 3_600_000_000_000
 MASS = 1_000_000  # adjusted counts are kept as whole millionths, so that sums are exact in any order
@@ -99,7 +100,7 @@ def flatten(
     independent observations. `models`: the column `model` of these runs, where it is known.
     """
     chosen = frozenset(agents)
-    start = pl.col("start_unix_nano").cast(pl.Int64)
+    start = signed("start_unix_nano")
     alone = not (runs["trace_ids"].list.len() > 1).any()  # then the first is the least, and text need not be compared
     table = runs.with_row_index("rid").with_columns(
         start=start,
@@ -161,7 +162,7 @@ def _tool_calls(table: pl.DataFrame) -> pl.DataFrame:
             "agent",
             "pos",
             item="name",
-            at=pl.col("start_unix_nano").cast(pl.Int64),
+            at=signed("start_unix_nano"),
             executed=(status != "requested").cast(pl.Int64),
             errors=(status == "error").cast(pl.Int64),
             requested=(status == "requested").cast(pl.Int64),
@@ -193,5 +194,5 @@ def _model_calls(table: pl.DataFrame, config: Config) -> pl.DataFrame:
         "output_tokens",
         item=pl.col("raw").replace_strict(names, default=None, return_dtype=pl.String),
         errors=(pl.col("status") == "error").fill_null(False).cast(pl.Int64),
-        at=pl.col("start_unix_nano").cast(pl.Int64),
+        at=signed("start_unix_nano"),
     )

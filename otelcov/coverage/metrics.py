@@ -13,6 +13,7 @@ import polars as pl
 from otelcov.coverage.dimension import View
 from otelcov.coverage.facts import Facts, scoped
 from otelcov.coverage.tally import Steps
+from otelcov.ground.schemas import signed
 
 SCALE = 2**5
 ZERO = "zero"
@@ -128,7 +129,7 @@ def _runs(facts: Facts) -> Steps:
 
 
 def _latency(facts: Facts) -> Steps:
-    took = pl.col("end_unix_nano").cast(pl.Int64) - pl.col("start")
+    took = signed("end_unix_nano") - pl.col("start")
     timed = facts.settled().select("rid", agent=pl.lit(None, pl.String), value=took).filter(pl.col("value") >= 0)
     return Steps("latency", timed.select("rid", "agent", item=_bucket(pl.col("value"))), once=True)
 

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs import messages as m
 from otelcov.runs.calls import span_call_id
 from otelcov.runs.delegations import ASK, TO, bare
@@ -106,7 +107,7 @@ def waits(part: Fragment, where: Joints) -> bool:
 def guests(parts: Iterable[Fragment], where: Joints) -> list[Guest]:
     """The agents among these parts that ran in a trace of their own and that some tool call may have called."""
     names = ((_guest(part, where), part) for part in parts)
-    return [Guest(name, part.start, part.trace_id) for name, part in names if name is not None]
+    return [Guest(name, min(part.start, LATEST_NS), part.trace_id) for name, part in names if name is not None]
 
 
 def called(names: Iterable[str | None]) -> dict[str, str]:
@@ -138,8 +139,9 @@ def hosts(runs: pl.DataFrame, found: Collection[Guest]) -> pl.DataFrame:
             )
         )
         began = np.sort(np.array(starts[agent], dtype=np.int64))
-        first = np.searchsorted(began, asks["start_unix_nano"].cast(pl.Int64).to_numpy() - _JITTER_NS, "left")
-        last = np.searchsorted(began, asks["end_unix_nano"].cast(pl.Int64).to_numpy() + _JITTER_NS, "right")
+        ends = asks.select(signed("start_unix_nano") - _JITTER_NS, signed("end_unix_nano"))
+        first = np.searchsorted(began, ends["start_unix_nano"].to_numpy(), "left")
+        last = np.searchsorted(began - _JITTER_NS, ends["end_unix_nano"].to_numpy(), "right")
         rows.append(asks.filter(pl.Series(last > first, dtype=pl.Boolean)).with_columns(called=pl.lit(agent)))
     return pl.concat(rows)
 
@@ -422,5 +424,5 @@ def called_agents(spans: pl.DataFrame) -> list[tuple[str, int, int]]:
     calls = spans.filter(pl.col("name").is_in(list(names))) if names else spans.clear()
     above = spans.select("trace_id", span_id="parent_span_id").drop_nulls()
     last = calls.join(above, on=["trace_id", "span_id"], how="anti")
-    times = last.select("name", "start_time_unix_nano", "end_time_unix_nano").iter_rows()
+    times = last.select("name", signed("start_time_unix_nano"), signed("end_time_unix_nano")).iter_rows()
     return [(names[name], (start or 0) - _JITTER_NS, end or start or 0) for name, start, end in times]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import DELEGATION, RUNS
+from otelcov.ground.schemas import DELEGATION, RUNS, signed
 from otelcov.runs import columns
 from otelcov.runs.columns import Groups
 from otelcov.runs.joining import Joints
@@ -74,7 +74,7 @@ def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, confi
     }
     open_ = pl.concat([found, marks], how="horizontal").filter(pl.Series(cut))
     open_ = open_.with_columns(
-        settled=now_ns - pl.col("end_unix_nano").cast(pl.Int64) >= config.runs.settle_ns,
+        settled=now_ns - signed("end_unix_nano") >= config.runs.settle_ns,
         status=ended,
         orphans=pl.col("_orphans").cast(RUNS["orphans"]),
         delegations=pl.when((pl.col("delegations").list.len() > 0) | ~nobody).then("delegations"),

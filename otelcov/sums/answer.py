@@ -19,6 +19,7 @@ from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import EMPTY, Observations, merge, partial
 from otelcov.coverage.selection import select
 from otelcov.ground.config import Config
+from otelcov.ground.schemas import signed
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window
 from otelcov.sums import glance
@@ -165,7 +166,7 @@ def _run_rows(
     kept: Kept, batch: Batch, buckets: Iterable[int | None], without: pl.Series | None, window: Window
 ) -> pl.DataFrame:
     runs = kept.runs(batch)
-    bucket = pl.col("start_unix_nano").cast(pl.Int64) // BUCKET_NS * BUCKET_NS
+    bucket = signed("start_unix_nano") // BUCKET_NS * BUCKET_NS
     runs = _inside(runs.filter(bucket.is_in(list(buckets), nulls_equal=True)), window)
     return runs if without is None else runs.filter(~touches(without))
 

@@ -17,7 +17,7 @@ from otelcov.coverage import brief
 from otelcov.coverage.brief import Brief
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
-from otelcov.ground.schemas import RUNS
+from otelcov.ground.schemas import RUNS, signed
 
 FORMAT = 5
 LIST = "kept.json"
@@ -139,7 +139,7 @@ class Kept:
 
         Only what `told_ns` says can be asked for: a run whose root is missing settles with time, nothing else does."""
         runs, odd = (pl.read_parquet(self.folder / f"{self.left}.{n}.parquet", glob=False) for n in ("runs", "odd"))
-        quiet = pl.col("end_unix_nano").cast(pl.Int64) + settle_ns <= now_ns
+        quiet = signed("end_unix_nano") + settle_ns <= now_ns
         return runs.with_columns(pl.col("settled") | quiet), odd
 
     def briefs(self, whole: Iterable[str]) -> Brief:

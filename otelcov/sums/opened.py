@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from otelcov.ground.schemas import signed
 from otelcov.runs import slices
 from otelcov.runs.joining import Guest
 from otelcov.runs.slices import TRACES, Look
@@ -87,7 +88,7 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
         hits = (
             runs.with_columns(name)
             .join(told.unique(), on="name")
-            .filter(pl.col("at").cast(pl.Int64).is_between("low", "high"))
+            .filter(signed("at").is_between("low", "high"))
             .unique("run")
         )
         if hits.height:

@@ -110,6 +110,15 @@ def test_a_store_that_does_not_exist_is_4() -> None:
     assert not Path("nowhere").exists()
 
 
+def test_a_run_beyond_every_calendar_is_counted() -> None:
+    otlp.write(Path("late"), ("ci", 0.0, ["search"]), ("ci", 1e10, ["search"]))
+    assert Result("import", "late", "--store", "of-late").code == 0
+    for command in (["report"], ["report", "--by", "day"], ["runs"], ["judge", "--rules-only"], ["trend"]):
+        assert Result(*command, "--store", "of-late", "--since", "all").code in (0, 3), command
+    shot = Result("report", "--format", "json", "--store", "of-late", "--since", "all").json
+    assert shot["runs"]["test"] == 2
+
+
 def test_report_by_agent_and_by_day() -> None:
     groups = ask("report", "--format", "json", "--by", "agent").json["by"]
     assert [g["group"] for g in groups["groups"]] == ["planner"]
