@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from otelcov.cli.measuring import terminal
 from otelcov.cli.options import STORE, ConfigFile, Now, Since, Store, Until, window_of
 
 if TYPE_CHECKING:
@@ -62,10 +64,17 @@ def doctor(
 
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "warning": "WARNING", "failed": "FAILED "}
+_INDENT = " " * 9
 
 
 def _print(findings: list[Finding]) -> None:
+    width = terminal()["width"]
     for finding in findings:
-        typer.echo(f"{_MARKS[finding.status]}  {finding.check}: {finding.text}")
+        paragraphs = [f"{_MARKS[finding.status]}  {finding.check}: {finding.text}"]
         if finding.advice:
-            typer.echo(f"         {finding.advice}")
+            paragraphs.append(f"{_INDENT}{finding.advice}")
+        for text in paragraphs:  # what is to be copied stays whole
+            for line in textwrap.wrap(
+                text, width, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+            ):
+                typer.echo(line)

@@ -12,6 +12,7 @@ from otelcov.cli.measuring import Question, asking, terminal
 if TYPE_CHECKING:
     import polars as pl
 
+_INPUT = 12  # columns that what was asked is left, where that is possible
 _COLOURS = {"ok": "green", "error": "red", "unknown": "yellow"}
 
 
@@ -83,27 +84,34 @@ def _table(runs: pl.DataFrame) -> None:
 
     from otelcov.cli.words import one_line
 
-    several = runs["service"].n_unique() > 1
-    columns = ["start (UTC)", "run", *(["service"] if several else []), "status", "took", "llm", "tokens", "tools"]
-    rows = [_cells(run, several) for run in runs.iter_rows(named=True)]
     width = terminal()["width"]
+    columns = ["start (UTC)", "run", "status", "took", "llm", "tokens", "tools"]
+    rows = [_cells(run) for run in runs.iter_rows(named=True)]
     taken = sum(max(cell_len(row[i]) for row in (columns, *rows)) + 2 for i in range(len(columns)))
-    room = max(12, width - taken)
+    several = runs["service"].n_unique() > 1
+    if several:
+        services = [one_line(name, min(12, max(8, width - taken - 2 - _INPUT))) for name in runs["service"]]
+        columns.insert(2, "service")
+        rows = [[*row[:2], service, *row[2:]] for row, service in zip(rows, services, strict=True)]
+        taken += max(cell_len(name) for name in ("service", *services)) + 2
+    room = width - taken
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         numeric = column in ("took", "llm", "tokens", "tools")
         table.add_column(column, justify="right" if numeric else "left", no_wrap=True)
-    table.add_column("input", no_wrap=True)
+    if room >= len("input"):
+        table.add_column("input", no_wrap=True)
     for run, cells in zip(runs.select("status", "input").iter_rows(named=True), rows, strict=True):
-        asked = Text(one_line(run["input"]))
-        asked.truncate(room, overflow="ellipsis")
         texts = [Text(cell, _COLOURS[run["status"]] if i == 2 + several else "") for i, cell in enumerate(cells)]
-        table.add_row(*texts, asked)
-    Console(width=max(width, taken + room), highlight=False).print(table)
+        if room >= len("input"):
+            texts.append(Text(one_line(run["input"])))
+            texts[-1].truncate(room, overflow="ellipsis")
+        table.add_row(*texts)
+    Console(width=width, highlight=False).print(table)
 
 
-def _cells(run: dict[str, Any], with_service: bool) -> list[str]:
-    from otelcov.cli.words import duration, number, one_line, when
+def _cells(run: dict[str, Any]) -> list[str]:
+    from otelcov.cli.words import duration, number, when
 
     llm, tools = run["llm_calls"], run["tool_calls"]
     used = [call[f"{way}_tokens"] for call in llm or [] for way in ("input", "output")]
@@ -112,7 +120,6 @@ def _cells(run: dict[str, Any], with_service: bool) -> list[str]:
     return [
         when(run["start_unix_nano"]),
         run["run_id"][:8],
-        *([one_line(run["service"], 12)] if with_service else []),
         run["status"] + ("" if run["settled"] else "…"),
         duration(run["start_unix_nano"], run["end_unix_nano"]),
         number(None if llm is None else len(llm)),

@@ -102,3 +102,10 @@ def test_a_config_with_which_the_collector_would_not_start_ends_with_2(tmp_path,
     code, findings, _ = doctor()
     assert code == 2
     assert {f["check"] for f in findings if f["status"] == "failed"} == {"access", "TLS"}
+
+
+def test_what_it_says_fits_eighty_columns(tmp_path):
+    store = store_of(tmp_path, {"service.name": "a service with rather a long name"}, [AGENT])
+    result = CliRunner().invoke(app, ["doctor", "--store", store, "--since", "1h", "--until", "all"])
+    wide = [line for line in result.stdout.splitlines() if len(line) > 80]
+    assert all(len(line.split()) == 1 for line in wide)  # a folder of a long name stays whole

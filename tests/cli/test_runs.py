@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from otelcov.cli import app
 from tests import captures
+from tests.runs.requests import agent, request
 
 DIALECT = "pydantic-ai--native-v5"
 
@@ -96,6 +97,17 @@ def test_the_table_fits_eighty_columns(store):
     assert lines[0].split()[:3] == ["start", "(UTC)", "run"]
     assert len(lines) == 1 + len(listed(store))
     assert "\x1b" not in "".join(lines)
+
+
+def test_the_table_of_several_services_with_large_numbers_fits_too(tmp_path):
+    for service in ("a service with a long name", "b"):
+        spent = {"gen_ai.usage.input_tokens": 12_345_678}
+        body = request([agent(1, "a", took=40_000, attributes=spent, trace=len(service))], service=service)
+        (tmp_path / f"{len(service)}.pb").write_bytes(body)
+    run("import", str(tmp_path), "--store", str(tmp_path / "store"))
+    for width in (80, 60):
+        lines = run("runs", "--store", str(tmp_path / "store"), "--since", "all", width=str(width)).stdout.splitlines()
+        assert len(lines) == 3 and max(map(len, lines)) <= width
 
 
 def test_show_tells_agents_calls_and_results_in_eighty_columns(store):
