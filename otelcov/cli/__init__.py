@@ -35,7 +35,20 @@ class Command(NamedTuple):
             app.command(self.name)(getattr(found, name))
         command = typer.main.get_command(app)
         command.name = self.name
+        _lists_with_commas(command)
         return command
+
+
+def _lists_with_commas(command: Any) -> None:
+    """In a variable a list is written with commas, as those of the config are: names may hold spaces."""
+    for parameter in command.params:
+        parameter.split_envvar_value = _listed
+    for one in getattr(command, "commands", {}).values():
+        _lists_with_commas(one)
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 # In the order in which a newcomer meets them.

@@ -20,7 +20,9 @@ def config() -> None:
 @app.command()
 def show(
     config: ConfigFile = None,
-    origin: Annotated[bool, typer.Option("--origin", help="Say for each key where its value comes from.")] = False,
+    origin: Annotated[
+        bool, typer.Option("--origin", envvar="OTELCOV_ORIGIN", help="Say for each key where its value comes from.")
+    ] = False,
     format: Annotated[
         Literal["text", "json"], typer.Option("--format", envvar="OTELCOV_FORMAT", help="How to print it.")
     ] = "text",

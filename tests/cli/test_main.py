@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from otelcov.cli import COMMANDS, app
+from tests.runs.requests import agent, request, tool
 
 
 def run(*args, env=None):
@@ -25,6 +26,30 @@ def test_every_command_loads_and_explains_itself(command):
     result = run(command.name, "--help")
     assert result.exit_code == 0, result.output
     assert f"Usage: otelcov {command.name}" in result.output
+
+
+def options(command, way=()):
+    for parameter in command.params:
+        if parameter.opts[0].startswith("-") and parameter.name != "help":
+            yield way, parameter
+    for name, one in getattr(command, "commands", {}).items():
+        yield from options(one, (*way, name))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+def test_every_option_is_a_variable_too(command):
+    for way, option in options(command.load()):
+        name = next(text for text in option.opts if text.startswith("--"))
+        assert option.envvar == f"OTELCOV_{name[2:].upper().replace('-', '_')}", (way, name)
+
+
+def test_a_list_in_a_variable_is_written_with_commas(tmp_path):
+    body = request([agent(1, "Travel Agent"), tool(2, 1, "search")], service="the shop")
+    (tmp_path / "one.pb").write_bytes(body)
+    run("import", str(tmp_path), "--store", str(tmp_path / "store"))
+    for services in ("the shop", "other, the shop"):
+        result = run("runs", "--since", "all", "--store", str(tmp_path / "store"), env={"OTELCOV_SERVICE": services})
+        assert len(result.stdout.splitlines()) == 2
 
 
 def test_help_is_quick_and_imports_nothing_heavy():
