@@ -48,10 +48,19 @@ def _lower(value: object) -> object:
     return [v.lower() if isinstance(v, str) else v for v in value] if isinstance(value, list) else value
 
 
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"is no regex: {error}") from None
+    return value
+
+
 Duration = Annotated[int, BeforeValidator(_nanoseconds), PlainSerializer(windows.span_text)]
 Percent = Annotated[float, Field(ge=0, le=100)]
 Names = list[Annotated[str, Field(min_length=1)]]
 LowerNames = Annotated[Names, BeforeValidator(_lower)]
+Pattern = Annotated[str, AfterValidator(_pattern)]
 Port = Annotated[int, Field(ge=0, le=65535)]
 Bytes = Annotated[int, Field(gt=0)]
 
@@ -141,7 +150,7 @@ class AllThresholds(Thresholds):
 class Runs(Section):
     settle_ns: Duration = Field(60 * windows.SECOND, alias="settle")
     max_run_ns: Duration = Field(6 * 3600 * windows.SECOND, alias="max_run")
-    soft_errors: tuple[str, ...] = ()  # further patterns by which a tool result tells of an error
+    soft_errors: tuple[Pattern, ...] = ()  # further patterns by which a tool result tells of an error
 
 
 class Collect(Section):
@@ -207,18 +216,10 @@ class Judge(Section):
     thresholds: dict[str, float] = {}  # by metric, on the metric's own scale
 
 
-def _pattern(value: str) -> str:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"is no regex: {error}") from None
-    return value
-
-
 class Cases(Section):
     """Test cases that are written from traces."""
 
-    redact: list[Annotated[str, AfterValidator(_pattern)]] = []  # what no written case may hold, beside the known forms
+    redact: list[Pattern] = []  # what no written case may hold, beside the known forms
 
 
 class Alert(Section):
@@ -375,7 +376,7 @@ def _keys(model: object) -> dict[str, Any]:
 
 def _from_text(model: object, key: str, text: str) -> object:
     """Lists are written with commas in the environment; pydantic reads numbers and booleans from text itself."""
-    is_list = "list[" in str(_keys(model).get(key))
+    is_list = any(kind in str(_keys(model).get(key)) for kind in ("list[", "tuple["))
     return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
 
 

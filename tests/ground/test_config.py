@@ -78,6 +78,15 @@ def test_a_named_pyproject_is_read_as_one(tmp_path):
     assert load(tmp_path / "pyproject.toml", environ={}).coverage.min_runs == 5
 
 
+def test_a_pattern_that_is_no_regex_is_said(tmp_path):
+    with pytest.raises(ConfigError, match=r"runs\.soft_errors\.0: is no regex"):
+        load(environ={}, folder=write(tmp_path, '[runs]\nsoft_errors = ["("]'))
+    assert load(environ={"OTELCOV_SOFT_ERRORS": "^no, ^not"}, folder=tmp_path / "none").runs.soft_errors == (
+        "^no",
+        "^not",
+    )
+
+
 def test_the_environment_goes_before_the_file_and_every_origin_is_known(tmp_path):
     write(tmp_path, '[coverage]\nmin_runs = 5\n[agents."a.b"]\ntools = ["x"]')
     environ = {"OTELCOV_GRPC_PORT": "0", "OTELCOV_DROP": "a.*, b", "OTELCOV_SETTLE": "5s", "OTELCOV_MIN_RUNS": "9"}
