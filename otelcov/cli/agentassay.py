@@ -43,7 +43,8 @@ def report(question: Question, format: str, fail_under: float | None) -> int:
     for d in shot["coverage"]["dimensions"]:
         d["band"] = band(d["score"])
     shot["coverage"]["band"] = band(shot["coverage"]["overall"])
-    verdicts = thresholds.judge(shot, config.thresholds, (), fail_under)
+    whole = config.thresholds.model_copy(update={"agents": {}})  # its formulas tell no agents apart
+    verdicts = thresholds.judge(shot, whole, (), fail_under)
     told = Report(shot, verdicts=[asdict(v) for v in verdicts])
     out(render(told, format, **(terminal() if format == "text" else {})))
     codes = [thresholds.exit_code(verdicts)]

@@ -39,7 +39,7 @@ def combine(
 
     from otelcov.cli import measuring
     from otelcov.coverage import exchange
-    from otelcov.coverage.snapshot import snapshot
+    from otelcov.coverage.snapshot import grouped, snapshot
     from otelcov.ground import config as settings
     from otelcov.ground import errors
     from otelcov.report import Report, render
@@ -50,7 +50,9 @@ def combine(
     if out is not None:
         exchange.write(out, total)
     shot = snapshot(total.observations, rules, total.window, total.chosen, total.quality)
-    verdicts = thresholds.judge(shot, rules.thresholds, (), fail_under)
+    parts = (total.observations, rules, "agent", total.window, total.chosen)
+    agents = grouped(*parts) if rules.thresholds.agents else []
+    verdicts = thresholds.judge(shot, rules.thresholds, agents, fail_under, total.chosen.agent)
     shown = format or (None if out else "text")
     if shown:
         told = Report(shot, verdicts=[asdict(v) for v in verdicts])

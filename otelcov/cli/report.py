@@ -92,7 +92,7 @@ def report(
 
     groups = groups_by(by) if by else []
     agents = groups if by == "agent" else groups_by("agent") if settings.thresholds.agents else []
-    verdicts = thresholds.judge(shot, settings.thresholds, agents, fail_under)
+    verdicts = thresholds.judge(shot, settings.thresholds, agents, fail_under, question.selection.agent)
     if earlier is not None and max_drop is not None:
         from otelcov.verdicts import drops
 

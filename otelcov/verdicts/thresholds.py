@@ -26,15 +26,19 @@ def judge(
     thresholds: AllThresholds,
     agents: Iterable[dict[str, Any]] = (),
     fail_under: float | None = None,
+    only: tuple[str, ...] = (),
 ) -> list[Verdict]:
-    """Every threshold against this snapshot; `agents` are the snapshots of single agents."""
+    """Every threshold against this snapshot; `agents` are the snapshots of single agents. With `only`, no others are
+    asked for: nobody else's steps were counted."""
     verdicts = []
     if fail_under is not None:
         verdicts.append(verdict("overall", snapshot["coverage"]["overall"], fail_under))
     verdicts += _of(snapshot, thresholds, "")
-    for part in agents:
-        if part["group"] in thresholds.agents:
-            verdicts += _of(part, thresholds.agents[part["group"]], f"{part['group']}.")
+    parts = {part["group"]: part for part in agents}
+    for name, least in sorted(thresholds.agents.items()):
+        if only and name not in only:
+            continue
+        verdicts += _of(parts.get(name), least, f"{name}.")
     return verdicts
 
 
@@ -52,12 +56,15 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
     return errors.worst(codes[v.result] for v in verdicts)
 
 
-def _of(snapshot: dict[str, Any], thresholds: Thresholds, prefix: str) -> list[Verdict]:
-    coverage = snapshot["coverage"]
-    scores = {d["dimension"]: (d["score"], d["reason"]) for d in coverage["dimensions"]}
-    scores = {"overall": (coverage["overall"], None)} | scores
-    return [
-        verdict(prefix + name, scores[name][0], minimum, scores[name][1])
-        for name in ("overall", *DIMENSIONS)
-        if (minimum := getattr(thresholds, name)) is not None
-    ]
+def _of(snapshot: dict[str, Any] | None, thresholds: Thresholds, prefix: str) -> list[Verdict]:
+    scores: dict[str, tuple[float | None, str | None]] = {}
+    if snapshot is not None:
+        coverage = snapshot["coverage"]
+        scores = {"overall": (coverage["overall"], None)}
+        scores |= {d["dimension"]: (d["score"], d["reason"]) for d in coverage["dimensions"]}
+    found = []
+    for name in ("overall", *DIMENSIONS):
+        if (minimum := getattr(thresholds, name)) is not None:
+            score, reason = scores.get(name, (None, "no run shows this agent"))
+            found.append(verdict(prefix + name, score, minimum, reason))
+    return found

@@ -177,6 +177,9 @@ def test_snapshots_add_up_to_the_whole_and_overlaps_are_refused() -> None:
     assert refused.code == 2 and "both counted the same runs" in refused.err
     Path("broken.json").write_text("{}")
     assert Result("combine", "broken.json").code == 2
+    Path("agents.toml").write_text(CONFIG + "[thresholds.agents.planner]\ntool = 100\n")
+    for file, code in (("agents.toml", 1), ("otelcov.toml", 0)):
+        assert Result("combine", "c.json", "--config", file).code == code
     assert Result("combine", "absent.json").code == 4
 
 

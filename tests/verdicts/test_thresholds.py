@@ -49,6 +49,15 @@ def test_a_score_that_nobody_knows_is_no_data() -> None:
     assert thresholds.exit_code(verdicts) == 3
 
 
+def test_an_agent_that_no_run_shows_is_no_data() -> None:
+    observations = partial(frame(run("planner/a", "planner/b", "planner/c", "planner/d")), CONFIG)
+    shot, agents = snapshot(observations, CONFIG), grouped(observations, CONFIG, "agent")
+    verdicts = thresholds.judge(shot, CONFIG.thresholds, agents)
+    assert [(v.target, v.result) for v in verdicts][-1] == ("worker.tool", "no_data")
+    chosen = thresholds.judge(shot, CONFIG.thresholds, agents, only=("planner",))
+    assert [v.target for v in chosen] == ["tool", "planner.tool"]
+
+
 def test_noise_of_floats_decides_nothing() -> None:
     assert thresholds.verdict("x", 0.29, 29).result == "pass"
     assert thresholds.verdict("x", 0.7, 70).result == "pass"
