@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from otelcov.cli.options import ConfigFile
+from otelcov.cli.options import ConfigFile, percent
 
 
 def combine(
@@ -45,6 +45,7 @@ def combine(
     from otelcov.report import Report, render
     from otelcov.verdicts import thresholds
 
+    percent(fail_under)
     rules = settings.load(config)
     total = exchange.combine((str(path), exchange.read(path)) for path in files)
     if out is not None:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from otelcov.cli.measuring import Question, asking, out, terminal
+from otelcov.cli.options import points
 
 
 @asking
@@ -46,7 +47,7 @@ def gate(
     rules = gates.read(file)
     for warning in gates.unknown_keys(rules):
         typer.echo(f"{file}: {warning}", err=True)
-    if (baseline is None) != (max_drop is None):
+    if (baseline is None) != (points(max_drop) is None):
         raise UsageError("--baseline FILE and --max-drop POINTS need each other.")
     runs, _ = question.runs()
     everyone = runs

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from otelcov.ground import windows
+from otelcov.ground.errors import UsageError
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
 
@@ -120,3 +121,21 @@ def selection_of(
     """What the repeatable options select."""
     words = (service, environment, release, agent, side, model, case)
     return Selection(*(tuple(given or ()) for given in words))
+
+
+def percent(fail_under: float | None) -> float | None:
+    """What `--fail-under` takes."""
+    if fail_under is not None and 0 < fail_under < 1:
+        raise UsageError(
+            f"--fail-under takes a percent, and {fail_under:g} is below one. Did you mean {fail_under * 100:g}?"
+        )
+    if fail_under is not None and not 0 <= fail_under <= 100:
+        raise UsageError(f"--fail-under takes a percent from 0 to 100, got {fail_under:g}.")
+    return fail_under
+
+
+def points(max_drop: float | None) -> float | None:
+    """What `--max-drop` takes."""
+    if max_drop is not None and not 0 <= max_drop <= 100:
+        raise UsageError(f"--max-drop takes points from 0 to 100, got {max_drop:g}.")
+    return max_drop

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from otelcov.cli.measuring import Question, asking, out, terminal
+from otelcov.cli.options import percent, points
 
 if TYPE_CHECKING:
     from otelcov.coverage.exchange import Kept
@@ -63,13 +64,8 @@ def report(
     from otelcov.verdicts import thresholds
 
     renderer(format)
-    if fail_under is not None and 0 < fail_under < 1:
-        raise UsageError(
-            f"--fail-under takes a percent, and {fail_under:g} is below one. Did you mean {fail_under * 100:g}?"
-        )
-    if fail_under is not None and not 0 <= fail_under <= 100:
-        raise UsageError(f"--fail-under takes a percent from 0 to 100, got {fail_under:g}.")
-    if max_drop is not None and baseline is None:
+    percent(fail_under)
+    if points(max_drop) is not None and baseline is None:
         raise UsageError("--max-drop needs --baseline FILE, a snapshot to compare with.")
     settings = question.config
     if (profile or settings.coverage.profile) == "agentassay":

@@ -91,6 +91,16 @@ def test_the_exit_code_of_a_report(args: list[str], code: int) -> None:
 
 def test_fail_under_names_the_percent() -> None:
     assert "Did you mean 70?" in ask("report", "--fail-under", "0.7").err
+    assert ask("snapshot", "--out", "part.json").code == 0
+    told = Result("combine", "part.json", "--fail-under", "0.7")
+    assert (told.code, "Did you mean 70?" in told.err) == (2, True)
+
+
+@pytest.mark.parametrize("most", ["-1", "nan", "101"])
+def test_max_drop_is_a_number_of_points(most: str) -> None:
+    assert ask("snapshot", "--out", "points.json").code == 0
+    for command in (["report"], ["gate", "gate.yaml"]):
+        assert ask(*command, "--baseline", "points.json", f"--max-drop={most}").code == 2
 
 
 def test_an_empty_window_prints_valid_nulls_and_exits_3() -> None:
