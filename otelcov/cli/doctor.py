@@ -68,9 +68,11 @@ _INDENT = " " * 9
 
 
 def _print(findings: list[Finding]) -> None:
+    from otelcov.report.words import plain
+
     width = terminal()["width"]
     for finding in findings:
-        paragraphs = [f"{_MARKS[finding.status]}  {finding.check}: {finding.text}"]
+        paragraphs = [f"{_MARKS[finding.status]}  {finding.check}: {plain(finding.text)}"]
         if finding.advice:
             paragraphs.append(f"{_INDENT}{finding.advice}")
         for text in paragraphs:  # what is to be copied stays whole

@@ -96,4 +96,6 @@ def _list(names: Iterable[str]) -> str:
 def _text(text: str) -> str:
     # A JSON string is a TOML basic string, but for DEL and lone surrogates, which TOML cannot hold.
     clean = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
-    return json.dumps(clean, ensure_ascii=False).replace("\x7f", "\\u007f")
+    written = json.dumps(clean, ensure_ascii=False)
+    # What could turn text around on a terminal is written as an escape.
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in written)

@@ -109,3 +109,15 @@ def test_what_it_says_fits_eighty_columns(tmp_path):
     result = CliRunner().invoke(app, ["doctor", "--store", store, "--since", "1h", "--until", "all"])
     wide = [line for line in result.stdout.splitlines() if len(line) > 80]
     assert all(len(line.split()) == 1 for line in wide)  # a folder of a long name stays whole
+
+
+HOSTILE = ("invoke_agent", {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "\u202e\x1b[0ma"}, None)
+
+
+def test_a_name_from_spans_moves_no_cursor_and_turns_no_text(tmp_path):
+    store = store_of(tmp_path, {"service.name": "\u202e\x1b[31mshop\u2028"}, [HOSTILE])
+    window = ["--store", store, "--since", "1h", "--until", "all"]
+    shown = CliRunner().invoke(app, ["doctor", *window], color=True).stdout
+    assert "\\u202e\\x1b[31mshop\\u2028: 1 runs" in shown
+    learned = CliRunner().invoke(app, ["learn", *window], color=True).stdout
+    assert all(c == "\n" or c.isprintable() for c in shown + learned)
