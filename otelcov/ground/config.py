@@ -330,14 +330,23 @@ def load_with_origins(
 def _read(path: Path | None, folder: Path) -> tuple[str, dict[str, Any]]:
     if path is not None:
         tables = _toml(path)
-        return str(path), tables.get("tool", {}).get("otelcov", {}) if path.name == "pyproject.toml" else tables
+        return str(path), (_of_project(tables, path) or {}) if path.name == "pyproject.toml" else tables
     own, project = folder / "otelcov.toml", folder / "pyproject.toml"
     if own.is_file():
         return "otelcov.toml", _toml(own)
-    table = _toml(project).get("tool", {}).get("otelcov") if project.is_file() else None
+    table = _of_project(_toml(project), project) if project.is_file() else None
     if table is not None:
         return "pyproject.toml [tool.otelcov]", table
     return "default", {}
+
+
+def _of_project(tables: dict[str, Any], path: Path) -> dict[str, Any] | None:
+    """`[tool.otelcov]`, if it is there."""
+    tool = tables.get("tool")
+    table = tool.get("otelcov") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
+        raise ConfigError(f"Couldn't use {path}: tool.otelcov must be a table.")
+    return table
 
 
 def _toml(path: Path) -> dict[str, Any]:

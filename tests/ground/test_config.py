@@ -73,6 +73,13 @@ def test_pyproject_is_read_where_there_is_no_otelcov_toml(tmp_path):
     assert load(environ={}, folder=tmp_path).coverage.min_runs == 7
 
 
+@pytest.mark.parametrize("text", ["[tool]\notelcov = 3", "[[tool.otelcov]]\na = 1"])
+def test_what_is_no_table_in_pyproject_is_said(tmp_path, text):
+    with pytest.raises(ConfigError, match="must be a table"):
+        load(environ={}, folder=write(tmp_path, text, "pyproject.toml"))
+    assert load(environ={}, folder=write(tmp_path, "[[tool]]\na = 1", "pyproject.toml")) == Config()
+
+
 def test_a_named_pyproject_is_read_as_one(tmp_path):
     write(tmp_path, "[tool.otelcov.coverage]\nmin_runs = 5", "pyproject.toml")
     assert load(tmp_path / "pyproject.toml", environ={}).coverage.min_runs == 5
