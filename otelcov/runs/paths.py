@@ -64,7 +64,7 @@ def states(tools: list[ToolCall], outcomes: list[Outcome]) -> list[str]:
         if o.status not in ("ok", "error"):
             continue
         before = failures[t.name]
-        out.append(f"{t.agent or '?'}|{t.name}|{o.status}|{shape(o.result)}|{'2+' if before >= 2 else before}")
+        out.append(f"{t.agent or '?'}|{t.name or '?'}|{o.status}|{shape(o.result)}|{'2+' if before >= 2 else before}")
         failures[t.name] += o.status == "error"
     return out
 
@@ -86,4 +86,4 @@ def shape(value: Any) -> str:
 
 
 def _label(t: ToolCall, o: Outcome) -> str:
-    return f"{t.agent or '?'}/{t.name}{'!' if o.status == 'error' else ''}"
+    return f"{t.agent or '?'}/{t.name or '?'}{'!' if o.status == 'error' else ''}"

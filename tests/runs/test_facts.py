@@ -290,3 +290,10 @@ def test_a_request_of_nothing_is_no_run():
 def test_tokens_that_no_model_counts_are_not_told(told, tokens):
     (run,) = runs(span(1, None, "chat m", gen_ai__operation__name="chat", gen_ai__usage__input_tokens=told))
     assert run["llm_calls"][0]["input_tokens"] == tokens
+
+
+def test_a_tool_that_names_neither_itself_nor_its_agent_is_a_question_mark():
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": ""}
+    (run,) = runs(agent(1, "a"), span(2, 1, "execute_tool", attributes=attributes))
+    assert (run["tool_calls"][0]["name"], run["path"]) == (None, [["a/?"]])
+    assert [state.split("|")[:2] for state in run["states"]] == [["a", "?"]]
