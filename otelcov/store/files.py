@@ -17,6 +17,7 @@ from typing import Any, Literal
 from otelcov.ground.errors import UsageError
 
 SUFFIXES = (".pb", ".binpb", ".json", ".jsonl")
+_MARK = b"\xef\xbb\xbf"  # by which some editors and shells say that a text is UTF-8
 _LARGEST = 1 << 30  # bytes of one file or line after inflation
 
 
@@ -75,7 +76,7 @@ def _json(path: Path) -> Iterator[Request | Literal["metrics"] | NotOtlp]:
 
     if _kind(path) == ".json":
         try:
-            document = otlp_json.loads(_whole(path))
+            document = otlp_json.loads(_whole(path).removeprefix(_MARK))
         except otlp_json.BadJson as error:
             one = error  # perhaps one document a line
         else:
@@ -140,4 +141,4 @@ def _lines(path: Path) -> Iterator[bytes]:
             if len(line) > _LARGEST:
                 raise OSError(f"a line is longer than {_LARGEST >> 20} MiB; split it")
             if line.strip():
-                yield line
+                yield line.removeprefix(_MARK)

@@ -66,6 +66,11 @@ def test_an_undeclared_list_is_none_and_an_empty_one_is_empty(tmp_path):
     assert config.agents["a"].restricted is None
 
 
+def test_a_config_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "otelcov.toml").write_text("[coverage]\nmin_runs = 7", encoding="utf-8-sig")
+    assert load(environ={}, folder=tmp_path).coverage.min_runs == 7
+
+
 def test_pyproject_is_read_where_there_is_no_otelcov_toml(tmp_path):
     write(tmp_path, "[tool.otelcov.coverage]\nmin_runs = 5\n[tool.other]\nx = 1", "pyproject.toml")
     assert load(environ={}, folder=tmp_path).coverage.min_runs == 5

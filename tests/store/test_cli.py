@@ -63,6 +63,15 @@ def test_import_reads_every_kind_of_file_in_folders(tmp_path: Path) -> None:
     assert scan.quality(store).duplicates == 7
 
 
+def test_a_file_of_json_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    files, store = tmp_path / "files", tmp_path / "store"
+    files.mkdir()
+    (files / "a.json").write_text(json_request(span(1)), encoding="utf-8-sig")
+    (files / "b.jsonl").write_text(json_request(span(2)) + "\n" + json_request(span(3)), encoding="utf-8-sig")
+    assert run("import", files, "--store", store).exit_code == 0
+    assert ids(store) == [1, 2, 3]
+
+
 @pytest.mark.parametrize(
     ("name", "body", "why"),
     [
