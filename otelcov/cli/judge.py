@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -220,7 +221,9 @@ def _thresholds(given: list[str]) -> dict[str, float]:
         try:
             found[name.strip()] = float(least)
         except ValueError:
-            raise UsageError(f'Couldn\'t read the threshold "{text}". Write it like helpfulness=3.5.') from None
+            found[name.strip()] = math.nan
+        if not math.isfinite(found[name.strip()]):
+            raise UsageError(f'Couldn\'t read the threshold "{text}". Write it like helpfulness=3.5.')
     return found
 
 

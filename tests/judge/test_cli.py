@@ -6,6 +6,7 @@ import subprocess
 import sys
 from xml.etree import ElementTree
 
+import pytest
 from typer.testing import CliRunner
 
 from otelcov.cli import app
@@ -81,8 +82,9 @@ def test_rules_only_asks_nobody(tmp_path):
     assert server.requests == []
 
 
-def test_a_threshold_that_is_no_number_is_a_usage_error(tmp_path):
-    code, output = judge(store(tmp_path, TWICE), "--threshold", "helpfulness")
+@pytest.mark.parametrize("threshold", ["helpfulness", "helpfulness=nan"])
+def test_a_threshold_that_is_no_number_is_a_usage_error(tmp_path, threshold):
+    code, output = judge(store(tmp_path, TWICE), "--threshold", threshold)
     assert code == 2
     assert "Write it like helpfulness=3.5" in output
 
