@@ -8,7 +8,7 @@ def runs(store: Store = STORE, since: Since = None, until: Until = None, now: No
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -93,7 +93,7 @@ Case = Annotated[
 
 
 Engine = Annotated[
-    str | None,
+    Literal["here", "pool", "ray"] | None,
     typer.Option(
         "--engine",
         envvar="OTELCOV_ENGINE",

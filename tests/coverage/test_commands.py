@@ -79,6 +79,7 @@ def test_report_says_what_was_exercised() -> None:
         (["--format", "nothing"], 2),
         (["--side", "nowhere"], 2),
         (["--max-drop", "3"], 2),
+        (["--engine", "pol"], 2),
         (["--service", "other"], 3),
         (["--service", "other", "--fail-under", "50"], 3),
     ],
