@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -223,3 +224,14 @@ def test_a_matcher_that_makes_no_sense_is_a_usage_error() -> None:
     for matcher in ({"regex": "("}, {"min": "x"}, {"schema": {"type": "no such type"}}, {"like": 1}):
         with pytest.raises(UsageError):
             matchers.match(1, matcher)
+
+
+def test_what_a_schema_refers_to_is_never_fetched() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        with pytest.raises(UsageError, match="lies elsewhere, and is not fetched"):
+            matchers.match("x", {"schema": {"$ref": f"http://127.0.0.1:{server.getsockname()[1]}/x.json"}})
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    local = {"$ref": "#/$defs/name", "$defs": {"name": {"type": "string"}}}
+    assert matchers.match("x", {"schema": local}) is None
