@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from otelcov.coverage import edges
 from otelcov.coverage.edges import Targets, Traffic
@@ -38,7 +38,17 @@ _EDGES = tuple(f"edges.{name}" for name in ("allowed_pct", "restricted_attempts"
 _ABSENCE = ("edges.restricted_attempts", "edges.gate_passed")
 
 
-class _Strict(BaseModel):
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, told: Any) -> Any:
+        """A key with nothing after it is as good as none."""
+        return {key: value for key, value in told.items() if value is not None} if isinstance(told, dict) else told
+
+
+class _Strict(_Part):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -71,10 +81,8 @@ class Select(_Strict):
     conversation: str | list[str] = []
 
 
-class Entry(BaseModel):
+class Entry(_Part):
     """`name`, `model`, `servers` and `prompt` are shown and never filter."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
 
     name: str = ""
     model: Any = None

@@ -235,3 +235,13 @@ def test_what_a_schema_refers_to_is_never_fetched() -> None:
             server.accept()
     local = {"$ref": "#/$defs/name", "$defs": {"name": {"type": "string"}}}
     assert matchers.match("x", {"schema": local}) is None
+
+
+def test_a_key_with_nothing_after_it_is_as_good_as_none(tmp_path: Path) -> None:
+    file = tmp_path / "gate.yaml"
+    file.write_text(
+        "agents: [{name: x, prompt:, expect:, tool_edges: {allowed:, restricted: [a], delegation:}, select:}]"
+    )
+    (entry,) = gates.read(file).agents
+    assert entry.tool_edges == gates.ToolEdges(restricted=["a"])
+    assert (entry.expect, entry.select) == (None, gates.Select())
