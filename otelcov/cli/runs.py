@@ -56,8 +56,8 @@ def runs(
 def found(question: Question, **filters: list[str] | None) -> pl.DataFrame:
     """The runs that a question selects and the filters keep, in order."""
     from otelcov.coverage.selection import select
+    from otelcov.ground.config import BOUNDARIES
     from otelcov.ground.errors import UsageError, did_you_mean
-    from otelcov.runs.boundaries import NAMES as BOUNDARIES
     from otelcov.runs.filters import FILTERS, of_agents
 
     for option, known in (("status", ("ok", "error", "unknown")), ("boundary", BOUNDARIES)):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -32,7 +32,21 @@ from otelcov.ground.errors import ConfigError, UsageError, did_you_mean
 from otelcov.ground.selection import Side
 
 DIMENSIONS = ("tool", "path", "state", "boundary", "model")
-SEED_BOUNDARIES = ("max_steps", "timeout", "cost_limit", "empty_input", "error", "tool_failure")
+Boundary = Literal[
+    "max_steps",
+    "timeout",
+    "cost_limit",
+    "empty_input",
+    "error",
+    "tool_failure",
+    "tool_recovery",
+    "length",
+    "rate_limit",
+    "repeated_call",
+    "content_filter",
+]
+BOUNDARIES: tuple[str, ...] = get_args(Boundary)
+SEED_BOUNDARIES = BOUNDARIES[:6]
 
 
 def _nanoseconds(value: object) -> object:
@@ -121,7 +135,7 @@ class AgentAssay(Section):
 
 
 class Coverage(Section):
-    boundaries: Names | None = None
+    boundaries: list[Boundary] | None = None
     paths: list[Names] | None = None
     restricted: Literal["listed", "complement"] = "listed"
     profile: Literal["otelcov", "agentassay"] = "otelcov"

@@ -8,9 +8,8 @@ from collections import Counter
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM
-from otelcov.ground.config import Config
+from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs import messages as m
-from otelcov.runs.boundaries import NAMES
 from otelcov.runs.calls import Outcome, ToolCall, merge, outcome, tool_spans
 from otelcov.runs.delegations import Delegation, coworker_agents, delegations
 from otelcov.runs.endings import Evidence, answered_in_one_span, boundaries, status, tools_visible
@@ -58,7 +57,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         seen = [x for x in seen if x != "max_steps"]
     if hidden:
         incomplete.add("model calls share a span")
-        unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=NAMES.index)
+        unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
     ended = status(run)
     if ended == "unknown" and calls and any(r.name not in ANSWERS for r in calls[-1].requests):
         incomplete.add("what came last is not visible")

@@ -8,20 +8,6 @@ from __future__ import annotations
 
 import re
 
-NAMES = (
-    "max_steps",
-    "timeout",
-    "cost_limit",
-    "empty_input",
-    "error",
-    "tool_failure",
-    "tool_recovery",
-    "length",
-    "rate_limit",
-    "repeated_call",
-    "content_filter",
-)
-
 
 def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{p})" for p in patterns), re.I | re.S)

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
+from otelcov.ground.config import BOUNDARIES
 from otelcov.runs import boundaries as b
 from otelcov.runs import messages as m
 from otelcov.runs.calls import Outcome, ToolCall
@@ -67,7 +68,7 @@ def _swallowed(root: Node) -> bool:
 
 
 def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
-    """(boundaries seen, boundaries that cannot be judged here), both in the order of `boundaries.NAMES`."""
+    """(boundaries seen, boundaries that cannot be judged here), both in the order of BOUNDARIES."""
     seen: set[str] = set()
     unknown: set[str] = set()
     _failures(run, seen)
@@ -78,7 +79,7 @@ def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
         seen.add("empty_input")
     _tools(run, seen, unknown)
     _unseen(run, seen, unknown)
-    return sorted(seen, key=b.NAMES.index), sorted(unknown - seen, key=b.NAMES.index)
+    return sorted(seen, key=BOUNDARIES.index), sorted(unknown - seen, key=BOUNDARIES.index)
 
 
 def _failures(run: Evidence, seen: set[str]) -> None:

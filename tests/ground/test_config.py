@@ -179,3 +179,8 @@ def test_an_unknown_side_is_a_usage_error():
 
 def test_a_selection_shows_only_what_was_given():
     assert Selection(service=("b", "a"), side=("test",)).as_json() == {"service": ["a", "b"], "side": ["test"]}
+
+
+def test_a_boundary_that_is_none_is_said(tmp_path):
+    with pytest.raises(ConfigError, match=r"coverage\.boundaries\.0: must be 'max_steps', .* got 'timeouts'"):
+        load(environ={}, folder=write(tmp_path, '[coverage]\nboundaries = ["timeouts"]'))
