@@ -289,10 +289,12 @@ def control_flow(node: Node) -> bool:
 def failure(node: Node) -> tuple[str, str] | None:
     """(error type, message) if the span says that it failed."""
     span = node.span
-    if span.status_code != 2 and span.row not in node.side.exceptions:
+    # By the conventions only what failed has an error type; not everybody sets the status, too.
+    typed = node.kind in (LLM, TOOL) and span.status_code == 0 and bool(span.error_type)
+    if span.status_code != 2 and not typed and span.row not in node.side.exceptions:
         return None
     thrown = exceptions(node)
-    if span.status_code == 2 and not node.inherited and not control_flow(node):
+    if (span.status_code == 2 or typed) and not node.inherited and not control_flow(node):
         if thrown:
             return (
                 span.error_type or thrown[-1][0],

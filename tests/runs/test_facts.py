@@ -68,6 +68,19 @@ def test_a_failed_tool_that_later_works_is_recovered():
     assert {"tool_failure", "tool_recovery"} <= set(run["boundaries"])
 
 
+def test_what_has_an_error_type_failed_though_nobody_set_its_status():
+    typed = {"error.type": "ExecutionError"}
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "t", {})], at=1),
+        tool(3, 1, "t", call="c1", at=3, attributes=typed),
+        chat(4, 1, at=5, attributes=typed),
+    )
+    assert calls(run) == [("t", "error", "hard")]
+    assert [c["status"] for c in run["llm_calls"]] == ["ok", "error"]
+    assert run["status"] == "error"
+
+
 def test_three_equal_calls_are_a_repeated_call():
     spans = [tool(i, 1, "t", at=i, attributes={"gen_ai.tool.call.arguments": '{"q": 1}'}) for i in (2, 3, 4)]
     assert "repeated_call" in runs(agent(1, "a", took=9), *spans)[0]["boundaries"]
