@@ -9,7 +9,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.spans import Side, Span
 
-# Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI).
+# Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI; Rig, OpenLIT).
 PLACEHOLDERS = frozenset(
     {
         "openai agent",
@@ -17,7 +17,12 @@ PLACEHOLDERS = frozenset(
         "unknown",
         "unknown agent",
         "unnamed",
-        "unnamed_agent",
+        "unnamed agent",
+        "untitled agent",
+        "anonymous",
+        "anonymous agent",
+        "default agent",
+        "undefined",
         "none",
         "null",
         "",
@@ -175,7 +180,10 @@ _ID = re.compile(r"^(?=.*\d)(?:[0-9a-f]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9
 @lru_cache(maxsize=4096)
 def placeholder(name: str | None) -> bool:
     """No name of an agent: nothing, a word that stands for any, or an id."""
-    return name is None or name.strip().lower() in PLACEHOLDERS or _ID.match(name.strip()) is not None
+    if name is None:
+        return True
+    words = re.sub(r"[\s_-]+", " ", name).strip()
+    return words.lower() in PLACEHOLDERS or _ID.match(name.strip()) is not None
 
 
 _ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")

@@ -184,6 +184,12 @@ def test_an_agent_under_a_tool_makes_the_tool_a_delegation():
     assert run["path"] == [["planner->worker"]]
 
 
+@pytest.mark.parametrize("said", ["Unnamed Agent", "unknown_agent", "default-agent", "LangGraph"])
+def test_a_name_that_stands_for_any_agent_is_none(said):
+    (run,) = runs(agent(1, said, took=9), chat(2, 1, "done", at=1))
+    assert (run["agents"], [c["agent"] for c in run["llm_calls"]]) == ([], [None])
+
+
 def test_a_transfer_tool_hands_over():
     (run,) = runs(
         span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
