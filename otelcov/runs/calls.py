@@ -199,7 +199,7 @@ def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
     out: list[ToolCall] = []
     seen: set[tuple[str | None, int]] = set()
     for mc in model_calls:
-        for position, request in enumerate(mc.requests):
+        for position, request in enumerate(mc.asked):
             if request.id and (request.id, mc.turn) in seen:
                 continue
             seen.add((request.id, mc.turn))
@@ -210,6 +210,8 @@ def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
             call.agent = mc.agent
             call.start = call.end = mc.end
             call.evidence.add("event" if mc.node.side.events.get(mc.node.span.row) else "message")
+            if request.served is not None:
+                call.answer, call.result_of = request.served, mc
             out.append(call)
     return out
 

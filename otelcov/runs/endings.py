@@ -202,9 +202,7 @@ def final(finish: str | None) -> bool:
 def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomplete: set[str]) -> bool:
     """Would a tool call have shown itself in this run?"""
     blind = [
-        c
-        for c in calls
-        if c.error is None and not c.requests and (c.outputs is None or c.text is None or asks(c.finish))
+        c for c in calls if c.error is None and not c.asked and (c.outputs is None or c.text is None or asks(c.finish))
     ]
     for c in blind:
         if c.truncated_output:
@@ -220,7 +218,7 @@ def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomple
     if not doubtful:
         return True
     incomplete.add("tool calls not visible")
-    return any(c.requests for c in calls)
+    return any(c.asked for c in calls)
 
 
 def _forced(last: ModelCall) -> bool:
@@ -237,14 +235,19 @@ def _pending(run: Evidence, seen: set[str]) -> bool:
     last, root = run.last, run.root
     if last is None or last.error is not None or seen & {"error", "cost_limit"} or root.orphan or root.kind == LLM:
         return False
-    asked = [o for t, o in _done(run) if t.asked_by is last and t.name not in ANSWERS]
+    asked = _left(run, last)
     return bool(asked) and all(o.status != "error" for o in asked)
+
+
+def _left(run: Evidence, last: ModelCall) -> list[Outcome]:
+    """The calls that the last answer left to the agent."""
+    return [o for t, o in _done(run) if t.asked_by is last and t.result_of is not last and t.name not in ANSWERS]
 
 
 def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
     """Did the tools that were asked for last run, and did no answer come? Calls left to somebody else (an approval, a
     client's own tools), tools that end a run by their result, and a lost span of the last answer look alike."""
-    if not any(o.status == "ok" for t, o in _done(run) if t.asked_by is last and t.name not in ANSWERS):
+    if not any(o.status == "ok" for o in _left(run, last)):
         return False
     return run.output is None or run.output.strip() in ("", (last.text or "").strip())
 

@@ -24,15 +24,6 @@ Value = Any  # a JSON value
 
 
 @dataclass(slots=True)
-class Request:
-    """A tool call that a model asked for. `arguments` is an object, or the text as it came."""
-
-    id: str | None
-    name: str | None
-    arguments: Value = None
-
-
-@dataclass(slots=True)
 class Result:
     """What came back to the model for a request. `error` is None where the message has no flag for it."""
 
@@ -40,6 +31,17 @@ class Result:
     name: str | None
     content: Value = None
     error: bool | None = None
+
+
+@dataclass(slots=True)
+class Request:
+    """A tool call that a model asked for. `arguments` is an object, or the text as it came. `served` is what came of it
+    where the provider ran the tool itself, before it answered."""
+
+    id: str | None
+    name: str | None
+    arguments: Value = None
+    served: Result | None = None
 
 
 @dataclass(slots=True)
@@ -122,6 +124,8 @@ def semconv_messages(text: str) -> list[Message] | None:
                 message.results.append(Result(part.id or None, part.name, content))
             elif kind != "reasoning" and kind != "thinking":
                 return None
+        if role == "assistant" and message.requests and message.results:
+            _pair(message)
         if not found.parts and role == "user":
             message.text = ""
         if role == "tool" and not message.results:
@@ -191,11 +195,13 @@ _CALL_TYPES = {
     "function_call",
     "tool_call_request",
     "toolUse",
-    "mcp_call",
     "custom_tool_call",
-    "server_tool_use",
     "computer_call",
 }
+_HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"}  # OpenAI's own
+_SERVED = {"mcp_call", "server_tool_use", "server_tool_call", "mcp_tool_use", *_HOSTED}
+"""Calls that the provider runs itself."""
+_CALL_TYPES |= _SERVED
 _RESULT_TYPES = {
     "tool_call_response",
     "tool-result",
@@ -206,6 +212,13 @@ _RESULT_TYPES = {
     "custom_tool_call_output",
     "computer_call_output",
     "tool_response",
+    "server_tool_call_response",
+    "mcp_tool_result",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
 }
 _WRAPPERS = (
     "messages",
@@ -400,7 +413,16 @@ def _message(value: dict[str, Value], default_role: str) -> Message:
         m.results.append(Result(_str(call_id), _str(value.get("name")), plain, error))
     if role == "assistant":
         _with_reprs(m)
+        if m.results:
+            _pair(m)
     return m
+
+
+def _pair(answer: Message) -> None:
+    """A result that stands in one answer with its request: nobody but the provider can have run that tool."""
+    for request in answer.requests:
+        found = next((r for r in answer.results if r.id and r.id == request.id), None)
+        request.served = found or request.served
 
 
 def _str(value: Value) -> str | None:
@@ -471,6 +493,9 @@ def _add_text(m: Message, text: str) -> None:
 def _request(call: Value) -> Request | None:
     if not isinstance(call, dict):
         return None
+    kind = call.get("type")
+    if kind in _HOSTED and "name" not in call:
+        call = {"name": kind.removesuffix("_call"), "arguments": call.get("action", call.get("queries"))} | call
     function = call.get("function") if isinstance(call.get("function"), dict) else call.get("tool_call")
     body = function if isinstance(function, dict) else call
     if isinstance(body.get("function"), dict):
@@ -487,7 +512,7 @@ def _request(call: Value) -> Request | None:
     if name[0] == name[-1] == "'":
         name = name[1:-1] or name  # a repr of it
     arguments = None
-    for key in ("arguments", "args", "input", "parameters", "tool_input", "kwargs"):
+    for key in ("arguments", "args", "input", "parameters", "tool_input", "kwargs", "server_tool_call"):
         if body.get(key) is not None:
             arguments = body[key]
             break
@@ -502,7 +527,17 @@ def _request(call: Value) -> Request | None:
         or call.get("ref")
         or inner.get("id")
     )
-    return Request(_str(call_id), name, arguments)
+    request = Request(_str(call_id), name, arguments)
+    if kind in _SERVED or call.get("builtin") is True or call.get("providerExecuted") is True:
+        request.served = Result(request.id, name, call.get("output"), _failed(call))
+    return request
+
+
+def _failed(served: dict[str, Value]) -> bool | None:
+    """What a call that the provider ran says of itself, if it says anything."""
+    if served.get("error"):
+        return True
+    return {"completed": False, "failed": True}.get(str(served.get("status")))
 
 
 def _result(part: dict[str, Value]) -> Result:
@@ -516,7 +551,7 @@ def _result(part: dict[str, Value]) -> Result:
         or part.get("ref")
     )
     content: Value = None
-    for key in ("result", "response", "output", "content"):
+    for key in ("result", "response", "output", "content", "server_tool_call_response"):
         if part.get(key) is not None:
             content = part[key]
             break

@@ -30,9 +30,9 @@ class ModelCall:
     """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
 
     __slots__ = (
+        "_asked",
         "_inputs",
         "_outputs",
-        "_requests",
         "agent",
         "context",
         "cut",
@@ -73,7 +73,7 @@ class ModelCall:
         self.gappy = False  # messages of the input were lost to the attribute limit
         self._outputs: list[m.Message] | bool | None = False
         self._inputs: list[m.Message] | bool | None = False
-        self._requests: list[m.Request] | None = None
+        self._asked: list[m.Request] | None = None
 
     @property
     def outputs(self) -> list[m.Message] | None:
@@ -106,10 +106,16 @@ class ModelCall:
         return None
 
     @property
+    def asked(self) -> list[m.Request]:
+        """All tool calls of the answer."""
+        if self._asked is None:
+            self._asked = [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
+        return self._asked
+
+    @property
     def requests(self) -> list[m.Request]:
-        if self._requests is None:
-            self._requests = [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
-        return self._requests
+        """Those that were left to the agent: the provider did not run them itself."""
+        return [r for r in self.asked if r.served is None]
 
     def _read_outputs(self) -> list[m.Message] | None:
         best: list[m.Message] | None = None
@@ -387,7 +393,7 @@ def _overwritten(node: Node) -> bool:
     call = ModelCall(node, [node])
     if call.outputs is None:
         return False
-    return len(call.requests) < len(ran) or (bool(call.requests) and call.error is not None)
+    return len(call.asked) < len(ran) or (bool(call.requests) and call.error is not None)
 
 
 def _failed_later(outer: Node, inner: Node) -> bool:

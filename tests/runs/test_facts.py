@@ -114,6 +114,23 @@ def test_what_was_asked_and_not_run_is_requested():
     assert sorted(calls(run)) == [("risky", "requested", None), ("safe", "ok", None)]
 
 
+def test_what_the_provider_ran_itself_was_not_left_undone():
+    served = [
+        {"type": "tool_call", "id": "w1", "name": "web_search", "arguments": {"q": "x"}},
+        {"type": "tool_call_response", "id": "w1", "name": "web_search", "response": "found"},
+        {"type": "text", "content": "done"},
+    ]
+    last = {"gen_ai.output.messages": [{"role": "assistant", "parts": served}]}
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "t", {})], at=1),
+        tool(3, 1, "t", call="c1", at=3, result="x"),
+        chat(4, 1, at=5, attributes=last),
+    )
+    assert calls(run) == [("t", "ok", None), ("web_search", "ok", None)]
+    assert (run["status"], run["output"], run["boundaries"]) == ("ok", "done", [])
+
+
 def test_spans_of_no_kind_beside_named_tools_break_nothing():
     named = span(2, 1, "x", at=1, attributes={"tool.name": "t", "tool.call.id": "c"})
     assert [run["tool_calls"] for run in runs(agent(1, "a", took=9), named)] == [None]

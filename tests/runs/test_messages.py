@@ -137,3 +137,57 @@ def test_arguments_that_cannot_be_read_stay_text(cut):
 )
 def test_arguments_in_any_wrapping_are_the_object(raw):
     assert m.arguments(raw)[0] == {"a": 1}
+
+
+SERVED = {
+    "OpenAI": [
+        {"type": "mcp_call", "id": "c1", "name": "f", "arguments": '{"a": 1}', "output": "ok", "status": "completed"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]},
+    ],
+    "Anthropic": {
+        "role": "assistant",
+        "content": [
+            {"type": "server_tool_use", "id": "c1", "name": "f", "input": {"a": 1}},
+            {"type": "web_search_tool_result", "tool_use_id": "c1", "content": "ok"},
+            {"type": "text", "text": "done"},
+        ],
+    },
+    "pydantic-ai": [
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "tool_call", "id": "c1", "name": "f", "arguments": {"a": 1}, "builtin": True},
+                {"type": "tool_call_response", "id": "c1", "name": "f", "result": "ok", "builtin": True},
+                {"type": "text", "content": "done"},
+            ],
+        }
+    ],
+    "GenAI conventions": [
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "server_tool_call", "id": "c1", "name": "f", "server_tool_call": {"a": 1}},
+                {"type": "server_tool_call_response", "id": "c1", "server_tool_call_response": "ok"},
+                {"type": "text", "content": "done"},
+            ],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("spelling", SERVED)
+def test_what_the_provider_ran_itself_has_its_result_beside_it(spelling):
+    (request,) = [r for x in m.messages(SERVED[spelling], "assistant") for r in x.requests]
+    assert (request.id, request.name, m.arguments(request.arguments)[0]) == ("c1", "f", {"a": 1})
+    assert request.served is not None
+    assert request.served.content == "ok"
+
+
+def test_openais_own_tools_say_by_their_type_what_they_are():
+    item = {"type": "web_search_call", "id": "w1", "status": "completed", "action": {"query": "x"}}
+    (request,) = [r for x in m.messages([item], "assistant") for r in x.requests]
+    assert (request.name, request.arguments, request.served and request.served.error) == (
+        "web_search",
+        {"query": "x"},
+        False,
+    )
