@@ -20,11 +20,16 @@ GENAI = Dialect(
         messages=LLM,
         message=LLM,
         inference=LLM,
+        llm_call=LLM,
+        chat_streaming=LLM,
+        interactions=LLM,
+        interactions_streaming=LLM,
         execute_tool=TOOL,
         tool_call=TOOL,
         tool=TOOL,
         invoke_agent=AGENT,
         agent=AGENT,
+        agent_call=AGENT,
         create_agent=SETUP,
         invoke_workflow=CHAIN,
         workflow=CHAIN,
@@ -32,10 +37,14 @@ GENAI = Dialect(
         execute_task=CHAIN,
         task=CHAIN,
         unknown=CHAIN,
+        user_prompt=CHAIN,
+        schedule_tool_calls=CHAIN,
         execute_event_loop_cycle=CHAIN,
         plan=OTHER,
         embeddings=OTHER,
         embedding=OTHER,
+        rerank=OTHER,
+        moderation=OTHER,
         retrieval=OTHER,
         retrieve=OTHER,
         guardrail=OTHER,
@@ -46,7 +55,7 @@ GENAI = Dialect(
     ),
     agent=first("gen_ai.agent.name"),
     tool=first("gen_ai.tool.name"),
-    call_id=first("gen_ai.tool.call.id"),
+    call_id=first("gen_ai.tool.call.id", "gen_ai.tool.call_id"),
     arguments=first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.args"),
     result=first("gen_ai.tool.call.result", "gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.message"),
     request_model=first("gen_ai.request.model"),
@@ -80,6 +89,9 @@ OPENLIT = Dialect(
         pl.col("gen_ai.operation.name").str.extract(r"^\S+ (.+)$")
     ),
 )
+
+# Operations that use a model and are no call of an agent.
+_ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
 
 # Spans named as the conventions demand, by instrumentations that leave the operation out or lost it to a limit.
 GENAI_NAMES = Dialect(
@@ -116,6 +128,15 @@ GENAI_NAMES = Dialect(
         first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens").is_not_null()
         & first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
         & first("gen_ai.agent.name", "agent_name", "gen_ai.operation.name").is_null()
+        & ~pl.col("span.name").str.contains(_ASIDE)
+        & ~pl.col("llm.request.type").str.contains(_ASIDE).fill_null(False)
+    )
+    .then(pl.lit(LLM))
+    .when(  # an operation that nobody has heard of, with a provider's answer
+        pl.col("gen_ai.response.id").is_not_null()
+        & pl.col("gen_ai.usage.input_tokens").is_not_null()
+        & first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
+        & ~pl.col("gen_ai.operation.name").str.contains(_ASIDE).fill_null(True)
     )
     .then(pl.lit(LLM)),
     tool=pl.col("span.name").str.extract(r"^execute_tool (\S+)$"),
