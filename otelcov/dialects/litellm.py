@@ -6,7 +6,7 @@ span is the one that can be believed.
 
 import polars as pl
 
-from otelcov.dialects.base import LLM, Dialect, first
+from otelcov.dialects.base import LLM, OTHER, Dialect, first
 
 _RAW = pl.col("span.name") == "raw_gen_ai_request"
 _PROVIDERS = (
@@ -32,9 +32,15 @@ def _number(name: str) -> pl.Expr:
     return _keys("usage").str.extract(rf"['\"]{name}['\"]:\s*(\d+)")
 
 
+_ASIDE = _keys("data", "embeddings", "embedding", "results").is_not_null() & _keys("choices", "content").is_null()
+_TYPE = pl.when(pl.col("span.name") == "litellm_request").then(pl.col("llm.request.type"))
+
 LITELLM = Dialect(
     name="litellm",
-    kind=pl.when(_RAW).then(pl.lit(LLM)),
+    kind=pl.when((_RAW & _ASIDE) | _TYPE.str.contains("embedding|rerank|moderation|image|speech|transcription"))
+    .then(pl.lit(OTHER))
+    .when(_RAW)
+    .then(pl.lit(LLM)),
     response_model=pl.when(_RAW).then(_keys("model")),
     response_id=pl.when(_RAW).then(_keys("id")),
     input_tokens=pl.when(_RAW).then(pl.coalesce(_number("prompt_tokens"), _number("input_tokens"))),

@@ -13,6 +13,19 @@ def _called(run):
     return [(c["name"], c["agent"], c["status"], c["call_id"]) for c in run["tool_calls"]]
 
 
+def test_litellm_tells_embeddings_from_calls_of_a_model():
+    told = {"gen_ai.request.model": "e", "llm.request.type": "aembedding", "gen_ai.usage.prompt_tokens": 5}
+    raw = {"llm.openai.model": "e", "llm.openai.data": "[[0.1]]", "llm.openai.usage": "{'prompt_tokens': 5}"}
+    (run,) = runs(
+        agent(1, "a", took=9),
+        span(2, 1, "litellm_request", at=1, took=2, attributes=told),
+        span(3, 2, "raw_gen_ai_request", at=1, attributes=raw),
+        span(4, 1, "litellm_request", at=4, attributes=told),
+        chat(5, 1, "done", at=6),
+    )
+    assert [c["request_model"] for c in run["llm_calls"]] == ["model-a"]
+
+
 def test_gemini_cli_calls_an_agent_by_a_tool():
     def cli(id, parent, operation, name="gemini-cli", **more):
         told = {"gen_ai.operation.name": operation, "gen_ai.agent.name": name, "gen_ai.conversation.id": "s"}
