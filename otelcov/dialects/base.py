@@ -44,7 +44,7 @@ class Dialect:
     case: pl.Expr | None = None
     error_type: pl.Expr | None = None
     error_text: pl.Expr | None = None  # what went wrong, where an attribute tells it
-    tool_error: pl.Expr | None = None  # "true" where an attribute says that the tool failed
+    tool_error: pl.Expr | None = None  # "true": an attribute says that the tool failed; "denied": a tool may not run
     from_agent: pl.Expr | None = None  # of a handoff
     to_agent: pl.Expr | None = None
 

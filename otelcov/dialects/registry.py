@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
+from otelcov.dialects.coding_agents import CODING_AGENTS
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.genai import GENAI, GENAI_NAMES, OPENLIT
@@ -46,6 +47,7 @@ DIALECTS: tuple[Dialect, ...] = (
     CREWAI,
     LLAMA_INDEX,
     LITELLM,
+    CODING_AGENTS,
     LOGFIRE,
     MASTRA,
     SPRING_AI,

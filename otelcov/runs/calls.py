@@ -577,6 +577,8 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
         out.error_type = _text_type(value)
         out.message = value if isinstance(value, str) else ""
     out.result = value
+    if any(x.span.tool_error == "denied" for n in call.nodes for x in n.children):
+        out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
         if call.answer is None:
             out.status = _not_seen(call, spans_shown, model_calls)

@@ -78,3 +78,49 @@ def test_an_operation_nobody_has_heard_of_is_a_call_of_a_model_if_a_provider_ans
         span(3, 1, "y", at=3, attributes=told | {"gen_ai.operation.name": "create_embedding"}),
     )
     assert len(run["llm_calls"]) == 1
+
+
+def _claude(id, parent, step, **more):
+    return span(id, parent, f"claude_code.{step}", attributes={"session.id": "s"} | more.pop("told", {}), **more)
+
+
+def test_claude_code_waits_for_leave_before_it_runs_a_tool():
+    model = {"model": "m", "input_tokens": 3, "output_tokens": 5, "success": True}
+    ran, refused, failed = ({"tool_name": n, "tool_use_id": n.lower()} for n in ("Read", "Bash", "Grep"))
+    (run,) = runs(
+        _claude(1, None, "interaction", took=30, told={"user_prompt": "clean up"}),
+        _claude(2, 1, "llm_request", at=1, told=model | {"stop_reason": "tool_use"}),
+        _claude(3, 1, "tool", at=3, took=3, told=ran),
+        _claude(4, 3, "tool.blocked_on_user", at=3, told={"decision": "accept"}),
+        _claude(5, 3, "tool.execution", at=4, told={"success": True}),
+        _claude(6, 1, "tool", at=7, told=refused),
+        _claude(7, 6, "tool.blocked_on_user", at=7, told={"decision": "reject"}),
+        _claude(8, 1, "tool", at=9, took=2, told=failed),
+        _claude(9, 8, "tool.execution", at=9, told={"success": False, "error": "no such file"}),
+        _claude(10, 1, "llm_request", at=12, told=model | {"success": False, "status_code": 529}),
+        _claude(11, 1, "llm_request", at=14, told=model | {"stop_reason": "end_turn"}),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [
+        ("Bash", "requested"),
+        ("Grep", "error"),
+        ("Read", "ok"),
+    ]
+    assert [(c["input_tokens"], c["status"]) for c in run["llm_calls"]] == [(3, "ok"), (3, "error"), (3, "ok")]
+    assert (run["input"], run["status"], run["conversation_id"]) == ("clean up", "ok", "s")
+
+
+def test_claude_code_names_the_agent_of_a_task():
+    model = {"model": "m", "input_tokens": 3, "output_tokens": 5}
+    (run,) = runs(
+        _claude(1, None, "interaction", took=30),
+        _claude(2, 1, "llm_request", at=1, told=model | {"stop_reason": "tool_use"}),
+        _claude(3, 1, "tool", at=3, took=9, told={"tool_name": "Task", "subagent_type": "Explore"}),
+        _claude(4, 3, "tool.execution", at=3, took=9, told={"success": True}),
+        _claude(5, 4, "llm_request", at=4, told=model),
+        _claude(6, 4, "tool", at=6, took=2, told={"tool_name": "Read"}),
+        _claude(7, 6, "tool.execution", at=6, told={"success": True}),
+        _claude(8, 1, "llm_request", at=14, told=model | {"stop_reason": "end_turn"}),
+    )
+    assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [("Explore", "Task", "ok")]
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("Read", "ok")]
+    assert len(run["llm_calls"]) == 3

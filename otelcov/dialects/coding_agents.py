@@ -1,0 +1,39 @@
+"""Claude Code: a tool span, and in it the wait for leave and the work. Qwen Code waits in the same way."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, first, span_name
+
+_STEP = span_name(r"^claude_code\.(.+)$")
+_MODEL, _TOOL = _STEP == "llm_request", _STEP == "tool"
+_FAILED = _STEP.is_in(["llm_request", "tool.execution"]) & (pl.col("success").str.to_lowercase() == "false")
+_REFUSED = ["reject", "rejected", "deny", "denied", "cancel", "abort", "aborted"]
+
+CODING_AGENTS = Dialect(
+    name="coding-agents",
+    kind=_STEP.replace_strict(
+        {
+            "interaction": AGENT,
+            "llm_request": LLM,
+            "tool": TOOL,
+            "tool.execution": TOOL,
+            "tool.blocked_on_user": OTHER,
+            "hook": OTHER,
+        },
+        default=None,
+        return_dtype=pl.String,
+    ),
+    tool=pl.when(_TOOL).then(first("tool_name")),
+    call_id=pl.when(_TOOL).then(first("tool_use_id")),
+    to_agent=pl.when(_TOOL).then(first("subagent_type")),
+    request_model=pl.when(_MODEL).then(first("model")),
+    input_tokens=pl.when(_MODEL).then(first("input_tokens")),
+    output_tokens=pl.when(_MODEL).then(first("output_tokens")),
+    finish=pl.when(_MODEL).then(first("stop_reason")),
+    input=pl.when(_STEP == "interaction").then(first("user_prompt")),
+    error_type=pl.when(_FAILED).then(pl.coalesce([pl.col("status_code"), pl.lit("_OTHER")])),
+    error_text=pl.when(_FAILED).then(first("error")),
+    tool_error=pl.when(
+        span_name(r"\.(tool\.blocked_on_user)$").is_not_null() & pl.col("decision").str.to_lowercase().is_in(_REFUSED)
+    ).then(pl.lit("denied")),
+)
