@@ -22,7 +22,14 @@ COMMON = Dialect(
         [
             first("gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error"),
             pl.when(
-                first("gen_ai.tool.status", "tool.status").str.to_lowercase().is_in(["error", "failed", "failure"])
+                first("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status", "tool.result_status")
+                .str.to_lowercase()
+                .is_in(["error", "failed", "failure"])
+                | (
+                    first("gen_ai.tool.success", "gen_ai.tool.call.success", "tool.success", "success")
+                    .str.to_lowercase()
+                    .eq("false")
+                )
             ).then(pl.lit("true")),
         ]
     ),

@@ -124,3 +124,13 @@ def test_claude_code_names_the_agent_of_a_task():
     assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [("Explore", "Task", "ok")]
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("Read", "ok")]
     assert len(run["llm_calls"]) == 3
+
+
+def test_what_an_attribute_calls_no_success_is_none():
+    (run,) = runs(
+        agent(1, "a", took=9),
+        tool(2, 1, "t", "c1", at=1, attributes={"success": False}),
+        tool(3, 1, "u", "c2", at=3, attributes={"tool.result_status": "error"}),
+        tool(4, 1, "v", "c3", at=5, attributes={"success": True}),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["error", "error", "ok"]
