@@ -76,6 +76,35 @@ GENAI = Dialect(
     to_agent=first("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name"),
 )
 
+# Relatives that tell the kind of a span by a key of their own: Dify, LoongSuite, Future AGI, Confident AI, agentUniverse.
+GENAI_KINDS = Dialect(
+    name="genai-kinds",
+    kind=first("gen_ai.span.kind", "gen_ai.span_kind_name", "fi.span.kind", "confident.span.type", "au.span.kind")
+    .str.to_lowercase()
+    .replace_strict(
+        {
+            "agent": AGENT,
+            "llm": LLM,
+            "tool": TOOL,
+            "chain": CHAIN,
+            "workflow": CHAIN,
+            "task": CHAIN,
+            "step": CHAIN,
+            "entry": CHAIN,
+            "retriever": OTHER,
+            "embedding": OTHER,
+            "reranker": OTHER,
+            "guardrail": OTHER,
+            "evaluator": OTHER,
+            "memory": OTHER,
+        },
+        default=None,
+        return_dtype=pl.String,
+    ),
+    agent=first("confident.agent.name", "au.agent.name"),
+    tool=first("confident.tool.name", "au.tool.name"),
+)
+
 _WORD = pl.col("gen_ai.operation.name").str.extract(r"^(\S+) \S")  # OpenLIT: `tool lookup_order`, `workflow …`
 
 OPENLIT = Dialect(

@@ -19,7 +19,7 @@ from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.coding_agents import CODING_AGENTS
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
-from otelcov.dialects.genai import GENAI, GENAI_NAMES, OPENLIT
+from otelcov.dialects.genai import GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.haystack import HAYSTACK
@@ -75,6 +75,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LIVEKIT,
     MCP,
     OPENLIT,
+    GENAI_KINDS,
     GENAI_NAMES,
     OPENLLMETRY_NAMES,
     COMMON,

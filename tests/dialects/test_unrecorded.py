@@ -134,3 +134,20 @@ def test_what_an_attribute_calls_no_success_is_none():
         tool(4, 1, "v", "c3", at=5, attributes={"success": True}),
     )
     assert [c["status"] for c in run["tool_calls"]] == ["error", "error", "ok"]
+
+
+def test_dify_says_what_a_span_is_in_a_key_of_its_own():
+    def node(id, kind, at, **told):
+        return span(id, 1 if id > 1 else None, kind, at=at, attributes={"gen_ai.span.kind": kind} | told["told"])
+
+    model = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3, "gen_ai.completion": "look it up"}
+    asked = {"tool.name": "look_up", "input.value": _json({"for": "x"}), "output.value": "found"}
+    (run,) = runs(
+        node(1, "CHAIN", 0, told={"input.value": _json({"query": "where is x?"})}),
+        node(2, "LLM", 1, told=model),
+        node(3, "TOOL", 3, told=asked),
+        node(4, "RETRIEVER", 5, told={}),
+        node(5, "TASK", 7, told={}),
+    )
+    assert [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [("look_up", {"for": "x"}, "found")]
+    assert (run["input"], len(run["llm_calls"])) == ("where is x?", 1)
