@@ -61,6 +61,8 @@ class ModelCall:
         self.response_model = _first(spans, "response_model")
         self.input_tokens: int | None = _first(spans, "input_tokens")
         self.output_tokens: int | None = _first(spans, "output_tokens")
+        if self.input_tokens == 0:  # no model reads nothing: a sum over answers without usage
+            self.input_tokens, self.output_tokens = None, self.output_tokens or None
         self.error: tuple[str, str] | None = next((told for n in layers if (told := failure(n)) is not None), None)
         self.finish: str | None = None
         self.cut = False
@@ -317,10 +319,16 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
+def _last_input(events: list[tuple[str, dict[str, Any]]]) -> int:
+    """How many events there are up to the last message of the input: a choice before that is history."""
+    return max((at for at, (name, _) in enumerate(events, 1) if name in _INPUT_ROLES), default=0)
+
+
 def _event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
     out: list[m.Message] = []
-    for name, attributes in events:
-        if name in _INPUT_ROLES:
+    history = _last_input(events)
+    for at, (name, attributes) in enumerate(events):
+        if name in _INPUT_ROLES or (name == "gen_ai.choice" and at < history):
             out.extend(m.messages([_event_value(name, attributes)]))
         elif name == "gen_ai.content.prompt":
             out.extend(_parsed(_as_text(attributes.get("gen_ai.prompt"))) or [])
@@ -332,8 +340,9 @@ def _event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
 
 def _event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
     out: list[m.Message] = []
-    for name, attributes in events:
-        if name == "gen_ai.choice":
+    history = _last_input(events)
+    for at, (name, attributes) in enumerate(events):
+        if name == "gen_ai.choice" and at >= history:
             out.extend(m.messages([_event_value(name, attributes)], "assistant"))
         elif name == "gen_ai.content.completion":
             out.extend(_answers(_as_text(attributes.get("gen_ai.completion")) or "[]"))

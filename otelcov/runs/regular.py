@@ -124,6 +124,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("cut") > 0,
             "forced",
             (pl.col("status_code") == 0) & pl.col("error_type").is_not_null(),
+            (pl.col("input_tokens") == 0).fill_null(False),
             pl.col("start") == 0,
             pl.col("end") < pl.col("start"),
             pl.col("kind").eq_missing(LLM) & (pl.col("tool").is_not_null() | pl.col("call_id").is_not_null()),

@@ -114,6 +114,9 @@ def request(spans: Iterable[dict[str, Any]], service: str = "app", scope: str = 
             made.status.code, made.status.message = 2, one["error"]
         for trace, target in one.get("links", ()):
             made.links.add(trace_id=trace.to_bytes(16, "big"), span_id=target.to_bytes(8, "big"))
+        for name, attributes in one.get("events", ()):
+            event = made.events.add(name=name, time_unix_nano=made.start_time_unix_nano)
+            event.attributes.extend(KeyValue(key=key, value=_value(value)) for key, value in attributes.items())
         for key, value in one["attributes"].items():
             made.attributes.append(KeyValue(key=key, value=_value(value)))
     return whole.SerializeToString()

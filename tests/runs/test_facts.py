@@ -131,6 +131,33 @@ def test_what_the_provider_ran_itself_was_not_left_undone():
     assert (run["status"], run["output"], run["boundaries"]) == ("ok", "done", [])
 
 
+def test_a_choice_before_the_last_message_of_the_input_is_history():
+    def choice(call):
+        request = {"id": "c1", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+        return "gen_ai.choice", {"index": 0, "message": {"role": "assistant", "tool_calls": [request] if call else []}}
+
+    asked = [("gen_ai.user.message", {"content": "go on"}), choice(True)]
+    told = [*asked, ("gen_ai.tool.message", {"id": "c1", "content": "x"})]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, at=1, events=asked),
+        tool(3, 1, "t", call="c1", at=3),
+        chat(4, 1, at=5, events=told),
+    )
+    assert calls(run) == [("t", "ok", None)]
+    assert (run["input"], run["tool_calls"][0]["result"]) == ("go on", "x")
+
+
+def test_a_model_that_read_nothing_did_not_report():
+    def spent(read, wrote):
+        return {"gen_ai.usage.input_tokens": read, "gen_ai.usage.output_tokens": wrote}
+
+    told = [chat(i, 1, "hi", at=i, attributes=spent(*n)) for i, n in enumerate([(0, 0), (0, 5), (5, 0)], 2)]
+    (run,) = runs(agent(1, "a", took=9), *told)
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(None, None), (None, 5), (5, 0)]
+    assert "tokens not reported" in run["incomplete"]
+
+
 def test_spans_of_no_kind_beside_named_tools_break_nothing():
     named = span(2, 1, "x", at=1, attributes={"tool.name": "t", "tool.call.id": "c"})
     assert [run["tool_calls"] for run in runs(agent(1, "a", took=9), named)] == [None]
