@@ -76,7 +76,7 @@ GENAI = Dialect(
     to_agent=first("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name"),
 )
 
-# Relatives that tell the kind of a span by a key of their own: Dify, LoongSuite, Future AGI, Confident AI, agentUniverse.
+# Relatives that tell the kind of a span by a key of their own: Dify, LoongSuite, Future AGI, Confident AI and others.
 GENAI_KINDS = Dialect(
     name="genai-kinds",
     kind=first("gen_ai.span.kind", "gen_ai.span_kind_name", "fi.span.kind", "confident.span.type", "au.span.kind")
