@@ -72,6 +72,7 @@ def regular(
     if where.guests:
         names = [tool for tool, agent in called(frame["tool"].unique()).items() if agent in where.guests]
         spoil(frame["tool"].is_in(names).fill_null(False).to_numpy())
+    spoil((parent >= 0) & frame["kind"].eq_missing(OTHER).to_numpy()[np.maximum(parent, 0)])
     above = _nearest(parent, kind, spoil)
     first = np.searchsorted(trace, np.arange(count))
     root_at = np.full(count, -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node
@@ -57,8 +57,10 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
 
 
 def own_calls(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
-    """The model calls that speak of the request itself. Where what frames the run is missing, those inside a tool are
-    somebody else's: what an agent called as a tool was asked is not what the user asked."""
+    """The model calls that speak of the request itself: those of a guardrail or a judge speak about it. Where what
+    frames the run is missing, those inside a tool are somebody else's: what an agent called as a tool was asked is not
+    what the user asked."""
+    calls = [c for c in calls if not any(n.kind == OTHER for n in c.node.ancestors())] or calls
     return [c for c in calls if not any(n.kind == TOOL for n in c.node.ancestors())] if root.orphan else calls
 
 

@@ -201,6 +201,22 @@ def test_a_tool_seen_by_two_layers_is_one_call():
     assert calls(run) == [("t", "ok", None)]
 
 
+# --- what judges and guards say
+
+
+def test_what_a_guard_is_asked_and_a_judge_answers_is_not_what_the_run_is():
+    (run,) = runs(
+        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
+        span(2, 1, "guard", gen_ai__operation__name="guardrail", at=0.1),
+        chat(3, 2, "safe", "Is this safe? hello", at=0.2, took=0.5),
+        agent(4, "a", parent=1, at=2, took=5),
+        chat(5, 4, "hi there", "hello", at=3),
+        span(6, 1, "judge", gen_ai__operation__name="evaluate", at=8),
+        chat(7, 6, "0.9", "How polite is this?", at=8.2, took=0.5),
+    )
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("hello", "hi there", 3)
+
+
 # --- agents and delegations
 
 
