@@ -80,7 +80,8 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
         if outer is not None and id(outer) in of:
             group = of[id(outer)]
             names = {n.span.tool for n in group if n.span.tool}
-            if not names or node.span.tool is None or any(same_name(node.span.tool, n) for n in names):
+            told = node.span.tool
+            if not names or told is None or any(same_name(told, n) or _served_as(told, n, node) for n in names):
                 group.append(node)
                 of[id(node)] = group
                 continue
@@ -88,6 +89,15 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
         found.append(group)
         of[id(node)] = group
     return found
+
+
+def _served_as(name: str, outer: str, node: Node) -> bool:
+    """Is this a protocol's span of a tool that the agent knows by a longer name: its server's, then its own?"""
+    short, long = _bare(name), _bare(outer)
+    return bool(short) and long.endswith(short) and _PROTOCOL.search(f"{node.span.name} {node.span.scope}") is not None
+
+
+_PROTOCOL = re.compile(r"tools/call|(?<![a-z])mcp(?![a-z])", re.I)
 
 
 def span_fact(nodes: list[Node], fact: str) -> Any:

@@ -269,7 +269,7 @@ def _nameless(call: ToolCall, scene: _Scene) -> _Found | None:
     if not call.nodes or not call.nodes[0].children:
         return None
     named = _transfers(call.name) or _asks(call.name)
-    if _loop_below(call.nodes[0], named is not None):
+    if _loop_below(call, named is not None):
         return _Found(named.group("to") if named is not None else None, "tool")
     return None
 
@@ -277,8 +277,9 @@ def _nameless(call: ToolCall, scene: _Scene) -> _Found | None:
 _RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless)
 
 
-def _loop_below(node: Node, says_so: bool) -> bool:
-    kinds = {n.kind for n in node.below() if n.own_agent is None}
+def _loop_below(call: ToolCall, says_so: bool) -> bool:
+    layers = {id(n) for n in call.nodes}
+    kinds = {n.kind for n in call.nodes[0].below() if n.own_agent is None and id(n) not in layers}
     return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
 
 

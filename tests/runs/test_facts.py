@@ -201,6 +201,29 @@ def test_a_tool_seen_by_two_layers_is_one_call():
     assert calls(run) == [("t", "ok", None)]
 
 
+def test_a_server_knows_its_tool_by_a_shorter_name():
+    served = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "search"}
+    inner = span(4, 3, "tools/call search", at=1.2, took=0.5, attributes=served)
+    (run,) = runs(agent(1, "a", took=9), tool(3, 1, "github_search", call="c", at=1, result="x"), inner)
+    assert calls(run) == [("github_search", "ok", None)]
+    other = span(4, 3, "tools/call find", at=1.2, took=0.5, attributes=served | {"gen_ai.tool.name": "find"})
+    (run,) = runs(agent(1, "a", took=9), tool(3, 1, "github_search", call="c", at=1, result="x"), other)
+    assert len(run["tool_calls"]) == 2
+
+
+def test_a_model_inside_a_tool_of_two_layers_is_no_agent():
+    inner = tool(4, 3, "sum_up", at=1.2, took=2)
+    (run,) = runs(
+        agent(1, "a", took=9),
+        tool(3, 1, "sum_up", call="c", at=1, took=3, result="x"),
+        inner,
+        chat(5, 4, "in short", at=1.5),
+    )
+    assert calls(run) == [("sum_up", "ok", None)]
+    assert run["delegations"] == []
+
+
+
 # --- what judges and guards say
 
 
@@ -218,6 +241,7 @@ def test_what_a_guard_is_asked_and_a_judge_answers_is_not_what_the_run_is():
 
 
 # --- agents and delegations
+
 
 
 def test_a_nested_agent_was_delegated_to():
