@@ -65,7 +65,7 @@ def same_name(a: str | None, b: str | None) -> bool:
 
 @lru_cache(maxsize=4096)
 def _bare(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return re.sub(r"[\W_]", "", name.lower()) or name
 
 
 def tool_spans(nodes: list[Node]) -> list[list[Node]]:

@@ -57,7 +57,7 @@ class Delegation:
 
 @lru_cache(maxsize=4096)
 def bare(name: str) -> str:
-    found = re.sub(r"[^a-z0-9]", "", name.lower())
+    found = re.sub(r"[\W_]", "", name.lower())
     return found.removesuffix("agent") or found
 
 
@@ -170,7 +170,7 @@ def _asks(tool: str | None) -> re.Match[str] | None:
 
 @lru_cache(maxsize=4096)
 def _letters(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return re.sub(r"[\W_]", "", name.lower())
 
 
 def _work_seen(call: ToolCall, scene: _Scene) -> _Found | None:

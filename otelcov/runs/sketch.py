@@ -20,7 +20,7 @@ from otelcov.runs.delegations import BY_ARGUMENT, TO
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.spans import Side
 from otelcov.runs.texts import ANSWERS
-from otelcov.runs.tree import placeholder
+from otelcov.runs.tree import placeholder, spelling
 
 NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3
 Ints = npt.NDArray[np.int64]
@@ -84,6 +84,11 @@ def check_agents(sketch: Sketch, where: Joints) -> None:
     dubious = [name for name in agent.unique().to_list() if name is not None and placeholder(name)]
     named = (sketch.kind == AGENT_) | sketch.headless[sketch.trace]
     sketch.spoil(named & agent.is_in(dubious).fill_null(False).to_numpy(), sketch.trace)
+    forms: dict[str, list[str]] = {}
+    for name in agent.unique().drop_nulls().to_list():
+        forms.setdefault(spelling(name), []).append(name)
+    several = [name for names in forms.values() if len(names) > 1 for name in names]
+    sketch.spoil(agent.is_in(several).fill_null(False).to_numpy(), sketch.trace)
     if where.hosted:
         names = sketch.taken("agent", sketch.root)
         hosted = [name for name in names.unique().to_list() if called_by_name(name, where)]

@@ -189,18 +189,30 @@ def placeholder(name: str | None) -> bool:
 _ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")
 
 
+@lru_cache(maxsize=4096)
+def spelling(name: str) -> str:
+    """What two layers of instrumentation agree on that spell an agent's name each in its own way."""
+    return re.sub(r"[\W_]", "", name.lower()) or name
+
+
 def name_agents(trace: Trace) -> None:
     """Give every node its agent: its own where it is an agent, else what is stamped on it, else the nearest above.
 
     A stamp is believed only where it can be true: not a placeholder, and - where the trace has agent spans with names
-    of their own - one of these names, unless there is no named agent above at all.
+    of their own - one of these names, unless there is no named agent above at all. The first of several spellings
+    counts.
     """
-    named = {n.span.agent for n in trace.nodes if n.kind == AGENT and not placeholder(n.span.agent)}
+    known: dict[str, str] = {}
+    for n in trace.nodes:
+        if n.kind == AGENT and n.span.agent is not None and not placeholder(n.span.agent):
+            known.setdefault(spelling(n.span.agent), n.span.agent)
+    named = set(known.values())
     for root in trace.roots:
         stack: list[tuple[Node, str | None, bool]] = [(root, None, False)]
         while stack:
             node, above, from_span = stack.pop()
-            stamp = None if placeholder(node.span.agent) else node.span.agent
+            told = node.span.agent
+            stamp = None if told is None or placeholder(told) else known.get(spelling(told), told)
             if node.kind == AGENT and stamp is not None:
                 node.own_agent = stamp
                 above, from_span = stamp, True

@@ -223,6 +223,11 @@ def test_a_model_inside_a_tool_of_two_layers_is_no_agent():
     assert run["delegations"] == []
 
 
+def test_tools_are_told_apart_in_every_script():
+    asked = [("c1", "查询天气", {}), ("c2", "查询库存", {})]
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, asked, at=1), tool(3, 1, "查询库存", at=3, result="x"))
+    assert calls(run) == [("查询天气", "requested", None), ("查询库存", "ok", None)]
+
 
 # --- what judges and guards say
 
@@ -242,6 +247,19 @@ def test_what_a_guard_is_asked_and_a_judge_answers_is_not_what_the_run_is():
 
 # --- agents and delegations
 
+
+def test_two_spellings_are_one_agent():
+    (run,) = runs(
+        agent(1, "Research Analyst", took=20),
+        agent(2, "research_analyst", parent=1, took=19),
+        chat(3, 2, "done", at=1, attributes={"gen_ai.agent.name": "research_analyst"}),
+    )
+    assert (run["agents"], run["delegations"]) == (["Research Analyst"], [])
+    assert [c["agent"] for c in run["llm_calls"]] == ["Research Analyst"]
+    (run,) = runs(
+        agent(1, "销售 Agent", took=20), agent(2, "技术 Agent", parent=1, at=1, took=9), chat(3, 2, "x", at=2)
+    )
+    assert handed(run) == [("销售 Agent", "技术 Agent", "nested", None)]
 
 
 def test_a_nested_agent_was_delegated_to():
