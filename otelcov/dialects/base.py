@@ -68,6 +68,10 @@ def first(*keys: str) -> pl.Expr:
     return pl.coalesce([pl.col(k) for k in keys])
 
 
+# A thread of messages; one of the operating system, as agents for Java and Rust note it, is a number.
+THREAD = pl.when(~pl.col("thread.id").str.contains(r"^\d+$")).then(pl.col("thread.id"))
+
+
 def value(key: str, /, **names: str) -> pl.Expr:
     """The kind that an attribute's value stands for; other values say nothing."""
     return (

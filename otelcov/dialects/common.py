@@ -2,18 +2,16 @@
 
 import polars as pl
 
-from otelcov.dialects.base import Dialect, first
+from otelcov.dialects.base import THREAD, Dialect, first
 
 COMMON = Dialect(
     name="common",
-    conversation=first(
-        "session.id",
-        "conversation.id",
-        "conversation_id",
-        "thread.id",
-        "thread_id",
-        "session_id",
-        "langfuse.session.id",
+    conversation=pl.coalesce(
+        [
+            first("session.id", "conversation.id", "conversation_id"),
+            THREAD,
+            first("thread_id", "session_id", "langfuse.session.id"),
+        ]
     ),
     case=first(
         "test.case.name", "test.case.id", "otelcov.case", "test.case", "test.id", "gen_ai.test.case", "test_case"

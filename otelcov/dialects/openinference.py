@@ -8,6 +8,7 @@ from otelcov.dialects.base import (
     HANDOFF,
     LLM,
     OTHER,
+    THREAD,
     TOOL,
     Dialect,
     first,
@@ -55,7 +56,7 @@ OPENINFERENCE = Dialect(
     output=first("output.value"),
     definitions=pl.coalesce([pl.col("llm.tools"), pl.col("agent.tools"), pl.col("llm.invocation_parameters")]),
     conversation=pl.coalesce(
-        [pl.col("session.id"), pl.col("thread.id"), json_text("metadata", "thread_id", "session_id", "conversation_id")]
+        [pl.col("session.id"), THREAD, json_text("metadata", "thread_id", "session_id", "conversation_id")]
     ),
     from_agent=first("graph.node.parent_id"),
 )

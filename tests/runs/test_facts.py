@@ -158,6 +158,15 @@ def test_a_model_that_read_nothing_did_not_report():
     assert "tokens not reported" in run["incomplete"]
 
 
+
+
+def test_a_thread_of_the_operating_system_is_no_conversation():
+    def told(id):
+        return runs(agent(1, "a", took=9, attributes={"thread.id": id}), chat(2, 1, "hi", at=1))[0]["conversation_id"]
+
+    assert (told(42), told("thread-42")) == (None, "thread-42")
+
+
 def test_spans_of_no_kind_beside_named_tools_break_nothing():
     named = span(2, 1, "x", at=1, attributes={"tool.name": "t", "tool.call.id": "c"})
     assert [run["tool_calls"] for run in runs(agent(1, "a", took=9), named)] == [None]
