@@ -17,7 +17,7 @@ from otelcov.runs.fragments import Fragment
 from otelcov.runs.models import ModelCall
 from otelcov.runs.offered import offered
 from otelcov.runs.paths import path, states
-from otelcov.runs.texts import ANSWERS, input_text, output_text
+from otelcov.runs.texts import input_text, is_answer, output_text
 from otelcov.runs.tree import USUAL_LIMITS, Node
 
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     executions = tool_spans(nodes)
     tools = merge(calls, executions)
     handed = delegations(nodes, tools, calls)
-    tools = [t for t in tools if t.delegates_to is None and t.name not in ANSWERS]
+    tools = [t for t in tools if t.delegates_to is None and not is_answer(t.name)]
     outcomes = [outcome(t, bool(executions), calls, config.runs.soft_errors) for t in tools]
     incomplete: set[str] = set()
     limit = _value_limit(nodes)
@@ -59,7 +59,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add("model calls share a span")
         unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
     ended = status(run)
-    if ended == "unknown" and calls and any(r.name not in ANSWERS for r in calls[-1].requests):
+    if ended == "unknown" and calls and any(not is_answer(r.name) for r in calls[-1].requests):
         incomplete.add("what came last is not visible")
     agents = sorted(
         {

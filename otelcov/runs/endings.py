@@ -11,7 +11,7 @@ from otelcov.runs import boundaries as b
 from otelcov.runs import messages as m
 from otelcov.runs.calls import Outcome, ToolCall
 from otelcov.runs.models import ModelCall
-from otelcov.runs.texts import ANSWERS, own_calls
+from otelcov.runs.texts import is_answer, own_calls
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 
 
@@ -50,7 +50,7 @@ def status(run: Evidence) -> str:
     if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
         return "unknown"
     if last is not None and root.kind == LLM:
-        if any(r.name not in ANSWERS for r in last.requests):
+        if any(not is_answer(r.name) for r in last.requests):
             return "unknown"
         if last.outputs is None and not final(last.finish):
             return "unknown"
@@ -241,7 +241,7 @@ def _pending(run: Evidence, seen: set[str]) -> bool:
 
 def _left(run: Evidence, last: ModelCall) -> list[Outcome]:
     """The calls that the last answer left to the agent."""
-    return [o for t, o in _done(run) if t.asked_by is last and t.result_of is not last and t.name not in ANSWERS]
+    return [o for t, o in _done(run) if t.asked_by is last and t.result_of is not last and not is_answer(t.name)]
 
 
 def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:

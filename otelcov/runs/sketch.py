@@ -19,7 +19,7 @@ from otelcov.runs.boundaries import GAVE_UP
 from otelcov.runs.delegations import BY_ARGUMENT, TO
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.spans import Side
-from otelcov.runs.texts import ANSWERS
+from otelcov.runs.texts import is_answer
 from otelcov.runs.tree import placeholder, spelling
 
 NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3
@@ -220,7 +220,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
     sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
     sketch.spoil((child >= 0) & sketch.failed[at], trace)
-    special = [n for n in set(said.names) if n in ANSWERS or TO.match(n) or n.lower().replace("_", "") in BY_ARGUMENT]
+    special = [n for n in set(said.names) if is_answer(n) or TO.match(n) or n.lower().replace("_", "") in BY_ARGUMENT]
     if special:
         sketch.spoil((child < 0) & name.is_in(special).fill_null(True).to_numpy(), trace)
     kept = np.flatnonzero(~sketch.bad[trace])

@@ -10,9 +10,14 @@ from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node
 
-# By these a framework has the model hand in its answer; they call nothing (smolagents, BeeAI; pydantic-ai, OpenAI).
 _NOTHING = ("null", "None", "undefined", "__end__")  # how a value that is none was written as text
-ANSWERS = ("final_answer", "final_result")
+# By these a framework has the model hand in its answer; they call nothing (smolagents, BeeAI; pydantic-ai; Claude).
+_ANSWERS = ("final_answer", "final_result", "StructuredOutput")
+
+
+def is_answer(tool: str | None) -> bool:
+    """`final_result_X` where an agent may answer in several forms."""
+    return tool is not None and (tool in _ANSWERS or tool.startswith("final_result_"))
 
 
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
@@ -69,7 +74,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | 
     last = own[-1] if own else None
     if last is not None and last.error is not None:
         return None
-    pending = last is not None and any(r.name not in ANSWERS for r in last.requests)
+    pending = last is not None and any(not is_answer(r.name) for r in last.requests)
     front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.definitions != n.span.output]
     for node in front:
         if node is root:
@@ -203,7 +208,7 @@ def _assistant_text(raw: str | None, limit: int | None) -> str | None:
                 return m.final_answer(str(value[key]))
     found = m.messages(value, "assistant")
     for x in reversed(found):
-        if any(r.name not in ANSWERS for r in x.requests):
+        if any(not is_answer(r.name) for r in x.requests):
             return None
         if x.text is not None and x.role in ("assistant", "user") and not x.results:
             return m.final_answer(x.text)

@@ -159,6 +159,14 @@ def test_a_model_that_read_nothing_did_not_report():
 
 
 
+def test_an_answer_in_one_of_several_forms_calls_no_tool():
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "final_result_Fruit", {"name": "pear"})], "which fruit?", at=1),
+        tool(3, 1, "final_result_Fruit", call="c1", at=3),
+    )
+    assert (run["tool_calls"], run["status"], run["boundaries"]) == ([], "ok", [])
+
 
 def test_a_thread_of_the_operating_system_is_no_conversation():
     def told(id):
