@@ -16,22 +16,9 @@ import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValueList
 
 from otelcov.dialects.base import FAMILIES
-from otelcov.runs.messages import to_json
+from otelcov.runs.messages import REDACTED, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
-
-# What instrumentations write where content capture is off: there was a value, and it is not known.
-REDACTED = [
-    "__REDACTED__",
-    "[REDACTED]",
-    "<REDACTED>",
-    "REDACTED",
-    "<redacted>",
-    "[redacted]",
-    "***REDACTED***",
-    "<scrubbed>",
-    "[Scrubbed]",
-]
 
 
 def key_values(lists: pl.Series) -> pl.DataFrame:

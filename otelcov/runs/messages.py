@@ -23,6 +23,26 @@ UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
 Value = Any  # a JSON value
 
 
+# What instrumentations write where content capture is off: there was a value, and it is not known.
+REDACTED = [
+    "__REDACTED__",
+    "[REDACTED]",
+    "<REDACTED>",
+    "REDACTED",
+    "<redacted>",
+    "[redacted]",
+    "***REDACTED***",
+    "<scrubbed>",
+    "[Scrubbed]",
+    "[Filtered]",
+    "[FILTERED]",
+    "[HIDDEN]",
+    "<hidden>",
+    "redacted-by-litellm",
+]
+_REDACTED = frozenset(REDACTED)
+
+
 @dataclass(slots=True)
 class Result:
     """What came back to the model for a request. `error` is None where the message has no flag for it."""
@@ -124,6 +144,8 @@ def semconv_messages(text: str) -> list[Message] | None:
                 message.results.append(Result(part.id or None, part.name, content))
             elif kind != "reasoning" and kind != "thinking":
                 return None
+        if message.text in _REDACTED:
+            message.text = None
         if role == "assistant" and message.requests and message.results:
             _pair(message)
         if not found.parts and role == "user":
@@ -238,6 +260,11 @@ _WRAPPERS = (
     "request",
 )
 _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruction", "system_prompt")
+
+
+def hidden(*texts: str | None) -> bool:
+    """Does one of these stand for a text that was left out?"""
+    return not _REDACTED.isdisjoint(texts)
 
 
 def messages(value: Value, default_role: str = "user") -> list[Message]:
@@ -358,6 +385,8 @@ def _is_part(value: Value) -> bool:
 
 
 def _text_message(text: str, role: str) -> Message:
+    if text in _REDACTED:
+        return Message(role)
     return _with_reprs(Message(role, text)) if role == "assistant" else Message(role, text)
 
 
@@ -411,6 +440,8 @@ def _message(value: dict[str, Value], default_role: str) -> Message:
             error = value["status"] == "error"
         plain = content if not isinstance(content, list) else _plain(content)
         m.results.append(Result(_str(call_id), _str(value.get("name")), plain, error))
+    if m.text in _REDACTED:
+        m.text = None
     if role == "assistant":
         _with_reprs(m)
         if m.results:
@@ -738,7 +769,7 @@ def final_answer(text: str | None) -> str | None:
 
 def arguments(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     """(the argument object, the raw text where it is none). Unwraps what frameworks put around the arguments."""
-    if raw is None:
+    if raw is None or (isinstance(raw, str) and raw in _REDACTED):
         return None, None
     if isinstance(raw, dict):
         return _unwrap(raw), None
@@ -791,6 +822,8 @@ def result(raw: Value) -> tuple[Value, bool | None]:
     """(what the model saw, was it flagged an error) from a tool span's output: ToolMessage, MCP, plain."""
     value = raw
     if isinstance(raw, str):
+        if raw in _REDACTED:
+            return None, None
         parsed = parse_json(raw) if raw[:1] in '[{"' else None
         if parsed is None:
             return _outcome_repr(raw)

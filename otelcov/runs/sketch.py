@@ -139,7 +139,13 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
         question, reply = _spoken(asked), m.final_answer(text) if cut else _said(answer, text)
         if cut and number in asking:
             reply = None
-        if question is None or (reply is None and not cut) or _gave_up(reply) or _gave_up(end):
+        if (
+            question is None
+            or m.hidden(question, reply, end)
+            or (reply is None and not cut)
+            or _gave_up(reply)
+            or _gave_up(end)
+        ):
             sketch.bad[t] = True
         else:
             spoken[t], told[t] = question, reply

@@ -158,6 +158,22 @@ def test_a_model_that_read_nothing_did_not_report():
     assert "tokens not reported" in run["incomplete"]
 
 
+def test_a_mark_that_stands_for_a_text_is_none():
+    asked = [
+        {"role": "user", "content": "redacted-by-litellm"},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "t", "arguments": "[REDACTED]"}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "[REDACTED]"},
+    ]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "t", "[REDACTED]")], asked[:1], at=1),
+        chat(3, 1, "redacted-by-litellm", asked, at=3),
+    )
+    assert (run["input"], run["output"]) == (None, None)
+    assert [(c["arguments"], c["arguments_text"], c["result"], c["status"]) for c in run["tool_calls"]] == [
+        (None, None, None, "unknown")
+    ]
+
 
 def test_an_answer_in_one_of_several_forms_calls_no_tool():
     (run,) = runs(
