@@ -109,9 +109,8 @@ class Answer:
         return cls(expr, roots, same)
 
     def can_be(self, present: Collection[str]) -> bool:
-        """An expression over attributes that no span of the batch has is null everywhere."""
-        roots = [root for root in self.roots if root not in CONTEXT]
-        return not roots or any(root in present for root in roots)
+        """An expression over attributes that no span of the batch has is null everywhere, unless names alone may do."""
+        return not self.roots or any(root in CONTEXT or root in present for root in self.roots)
 
 
 @cache
@@ -150,8 +149,8 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
 
 def source(fact: str, attributes: pl.DataFrame, table: tuple[Dialect, ...]) -> str | None:
     """The one attribute that a fact is as it stands, if there is one: facts of one source are equal."""
-    present = set(attributes.columns)
-    asked = [a for a in _answers(table)[fact] if a.can_be(present)]
+    present = set(attributes.columns).difference(CONTEXT)
+    asked = [a for a in _answers(table)[fact] if not present.isdisjoint(a.roots)]
     names = {root for answer in asked for root in answer.roots if root in present}
     return names.pop() if len(names) == 1 and all(answer.plain for answer in asked) else None
 

@@ -151,3 +151,14 @@ def test_dify_says_what_a_span_is_in_a_key_of_its_own():
     )
     assert [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [("look_up", {"for": "x"}, "found")]
     assert (run["input"], len(run["llm_calls"])) == ("where is x?", 1)
+
+
+def test_quarkus_names_its_tools_by_spans_alone():
+    told = {"gen_ai.request.model": "m", "gen_ai.response.id": "r", "gen_ai.usage.prompt_tokens": 3}
+    (run,) = runs(
+        span(1, None, "langchain4j.aiservices.Poet.write", took=9),
+        span(2, 1, "completion m", at=1, kind=3, attributes=told),
+        span(3, 1, "langchain4j.tools.send", at=3),
+    )
+    assert _called(run) == [("send", None, "ok", None)]
+    assert len(run["llm_calls"]) == 1
