@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from otelcov.runs import messages as m
-from otelcov.runs.boundaries import FINISH
+from otelcov.runs.boundaries import finish as boundary
 from otelcov.runs.endings import asks
 from otelcov.runs.models import finish_reason
 
@@ -67,7 +67,7 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
                 regular = False
         ends[number] = reason = reasons[finish] or found.finish_reason
         if reason not in usual:
-            usual[reason] = not FINISH.get(str(reason).lower().rsplit(".", 1)[-1])
+            usual[reason] = boundary(reason) is None
         if text is not None:
             texts[number] = text
             if _REPR[0] in text or _REPR[1] in text:

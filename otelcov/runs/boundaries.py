@@ -58,17 +58,30 @@ GAVE_UP = _any(
     r"^Stopping agent prematurely due to triggering stop condition",
 )
 
-FINISH = {
+_FINISH = {
     "length": "length",
-    "max_tokens": "length",
-    "max_output_tokens": "length",
+    "maxtokens": "length",
+    "maxoutputtokens": "length",
     "incomplete": "length",
-    "content_filter": "content_filter",
-    "content-filter": "content_filter",
+    "modelcontextwindowexceeded": "length",
+    "contentfilter": "content_filter",
+    "contentfiltered": "content_filter",
     "safety": "content_filter",
     "refusal": "content_filter",
+    "blocklist": "content_filter",
+    "prohibitedcontent": "content_filter",
+    "guardrailintervened": "content_filter",
 }
-"""Finish reasons that are boundaries, whatever provider says them."""
+
+
+def letters(reason: str | None) -> str:
+    """A finish reason however a provider or a language writes it: `FinishReason.MAX_TOKENS`, `MaxTokens`."""
+    return re.sub(r"[^a-z]", "", (reason or "").lower().rsplit(".", 1)[-1])
+
+
+def finish(reason: str | None) -> str | None:
+    """The boundary that a finish reason is, whatever provider says it."""
+    return _FINISH.get(letters(reason))
 
 
 def limits(text: str) -> set[str]:

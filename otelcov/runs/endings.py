@@ -91,7 +91,7 @@ def _failures(run: Evidence, seen: set[str]) -> None:
     ]
     stopped = {limit for n, text in told if n.kind != LLM for limit in b.limits(text)}
     for call in run.calls:
-        kind = b.FINISH.get((call.finish or "").lower().rsplit(".", 1)[-1])
+        kind = b.finish(call.finish)
         if kind:
             seen.add(kind)
         if call.error is None:
@@ -188,15 +188,15 @@ def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
 
 def asks(finish: str | None) -> bool:
     """Does this finish reason say that tools were asked for?"""
-    return (finish or "").lower().replace("-", "_") in ("tool_call", "tool_calls", "tool_use", "function_call")
+    return b.letters(finish) in ("toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "toolexecution")
 
 
-_FINAL = ("stop", "end_turn", "length", "max_tokens", "content_filter", "stop_sequence", "completed", "final")
+_FINAL = ("stop", "endturn", "stopsequence", "completed", "final")
 
 
 def final(finish: str | None) -> bool:
     """Does this finish reason say that no tool was asked for?"""
-    return (finish or "").lower() in _FINAL
+    return b.letters(finish) in _FINAL or b.finish(finish) is not None
 
 
 def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomplete: set[str]) -> bool:
@@ -214,7 +214,7 @@ def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomple
     if not calls:
         incomplete.add("no model call visible")
         return False
-    doubtful = [c for c in blind if not final(c.finish) or (c.google and (c.finish or "").lower() == "stop")]
+    doubtful = [c for c in blind if not final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
     if not doubtful:
         return True
     incomplete.add("tool calls not visible")

@@ -98,6 +98,29 @@ def test_a_step_limit_is_not_an_error():
     assert "error" not in run["boundaries"]
 
 
+@pytest.mark.parametrize(
+    ("said", "seen"),
+    [
+        ("FinishReason.MAX_TOKENS", ["length"]),
+        ("MaxTokens", ["length"]),
+        ("ContentFilter", ["content_filter"]),
+        ("guardrail_intervened", ["content_filter"]),
+        ("STOP", []),
+    ],
+)
+def test_a_finish_reason_is_a_boundary_however_it_is_written(said, seen):
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, attributes={"gen_ai.response.finish_reasons": [said]}))
+    assert run["boundaries"] == seen
+    assert run["tool_calls"] == []
+
+
+@pytest.mark.parametrize("said", ["ToolCalls", "TOOL_EXECUTION", "tool-calls"])
+def test_an_answer_that_asked_for_tools_says_so_in_every_way_of_writing(said):
+    told = {"gen_ai.response.finish_reasons": [said], "gen_ai.completion": "let me look"}
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, attributes=told))
+    assert run["tool_calls"] is None
+
+
 def test_a_model_call_that_timed_out_is_timeout_and_error():
     failed = chat(2, 1, error="Request timed out.", attributes={"error.type": "openai.APITimeoutError"})
     (run,) = runs(agent(1, "a", took=9, error="Request timed out."), failed)
