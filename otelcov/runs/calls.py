@@ -560,7 +560,7 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
             and str(span_fact(call.nodes, "tool_error")).lower() in ("true", "1")
         ):
             flagged = True
-        failed = next((f for n in call.nodes if (f := failure(n)) is not None), None)
+        failed = next((f for n in call.nodes if (f := failure(n)) is not None and not _again(n, call.nodes)), None)
         if failed is not None:
             out.status, out.error_kind, out.error_type, out.message = (
                 "error",
@@ -597,6 +597,11 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
         elif flagged is None and (value is None or (out.status == "ok" and _flag_lost(call))):
             out.status = "unknown"  # it came back; how it went is not on the wire
     return out
+
+
+def _again(failed: Node, nodes: list[Node]) -> bool:
+    """Was this attempt followed by one that went well?"""
+    return any(n.parent is failed.parent and n.start >= failed.end and failure(n) is None for n in nodes)
 
 
 _WITHOUT_FLAGS = re.compile(r"^opentelemetry\.instrumentation\.bedrock$")

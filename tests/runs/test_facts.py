@@ -279,6 +279,14 @@ def test_a_model_inside_a_tool_of_two_layers_is_no_agent():
     assert run["delegations"] == []
 
 
+def test_an_attempt_that_failed_before_one_that_went_well_failed_nothing():
+    first = tool(4, 3, "look", at=1.1, took=0.5, error="timeout")
+    second = tool(5, 3, "look", at=2, took=0.5)
+    around = agent(1, "a", took=9), tool(3, 1, "look", call="c", at=1, took=2, result="x")
+    assert calls(runs(*around, first, second)[0]) == [("look", "ok", None)]
+    assert calls(runs(*around, first)[0]) == [("look", "error", "hard")]
+
+
 def test_tools_are_told_apart_in_every_script():
     asked = [("c1", "查询天气", {}), ("c2", "查询库存", {})]
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, asked, at=1), tool(3, 1, "查询库存", at=3, result="x"))
