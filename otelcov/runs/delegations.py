@@ -40,7 +40,20 @@ BY_ARGUMENT = frozenset(
         "sendtask",
     }
 )
-_TARGETS = ("to_agent", "agent_name", "coworker", "agent", "target_agent", "recipient", "target", "name", "agentName")
+SUBAGENT = "subagent_type"
+"""The argument by which Claude's Task and its like name an agent, whatever the tool is called."""
+_TARGETS = (
+    SUBAGENT,
+    "to_agent",
+    "agent_name",
+    "coworker",
+    "agent",
+    "target_agent",
+    "recipient",
+    "target",
+    "name",
+    "agentName",
+)
 
 
 @dataclass(slots=True)
@@ -66,7 +79,7 @@ def coworker_agents(nodes: list[Node]) -> None:
     for node in nodes:
         if node.kind != TOOL or node.span.tool is None:
             continue
-        if _letters(node.span.tool) not in BY_ARGUMENT:
+        if _letters(node.span.tool) not in BY_ARGUMENT and not _subagent(node.span.arguments):
             continue
         target = _argument_target(node.span.arguments)
         if target is None or placeholder(target):
@@ -77,6 +90,16 @@ def coworker_agents(nodes: list[Node]) -> None:
         for n in below:
             if n.agent is None or n.agent == node.agent:
                 n.agent = target
+
+
+def _subagent(raw: object) -> bool:
+    arguments, _ = m.arguments(raw)
+    return arguments is not None and isinstance(arguments.get(SUBAGENT), str)
+
+
+def delegates(tool: str) -> bool:
+    """Does a tool's very name say that it may be a delegation, whoever is called?"""
+    return _transfers(tool) is not None or _letters(tool) in BY_ARGUMENT
 
 
 def _argument_target(raw: object) -> str | None:
@@ -104,7 +127,25 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     out += _handoffs(nodes, calls, out, known, used)
     out += _nested(nodes, calls, out, workflows, steps, used)
     out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
+    _unrecorded(out, calls, model_calls)
     return [d for d in out if d.target != d.source or d.target is None]
+
+
+def _unrecorded(found: list[Delegation], calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
+    """What lies below a delegating tool is the work of the agent it names, also where that has no span of its own."""
+    for d in found:
+        if d.call is None or not d.call.nodes or d.node is not None or d.target is None:
+            continue
+        below = {id(n) for n in d.call.nodes[0].below()}
+        inside = [c for c in calls if c.agent == d.source and c.nodes and id(c.nodes[0]) in below]
+        for call in inside:
+            call.agent = d.target
+        for model_call in model_calls:
+            if model_call.agent == d.source and id(model_call.node) in below:
+                model_call.agent = d.target
+        for other in found:
+            if other.call in inside:
+                other.source = d.target
 
 
 def _is_workflow(node: Node) -> bool:
@@ -192,15 +233,16 @@ _COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
 def _named_in_arguments(call: ToolCall, scene: _Scene) -> _Found | None:
     """A tool that delegates by its very name; the agent is an argument or, where none is told, who comes next."""
     name = _letters(call.name or "")
-    if name not in BY_ARGUMENT:
-        return None
     raw = call.arguments
     if raw is None and call.nodes:
         raw = span_fact(call.nodes, "arguments")
+    sub = _subagent(raw)
+    if name not in BY_ARGUMENT and not sub:
+        return None
     said = _argument_target(raw)
     form = "handoff" if name in _HANDS_OVER else "tool"
     if said is not None:
-        explicit = name in _COWORKER or name in _HANDS_OVER[:2] or (name == "handoff" and not scene.known)
+        explicit = sub or name in _COWORKER or name in _HANDS_OVER[:2] or (name == "handoff" and not scene.known)
         return _Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
     if name in _HANDS_OVER[:2]:
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)

@@ -16,7 +16,7 @@ import polars as pl
 from otelcov.runs import answers, columns
 from otelcov.runs import messages as m
 from otelcov.runs.boundaries import GAVE_UP
-from otelcov.runs.delegations import BY_ARGUMENT, TO
+from otelcov.runs.delegations import SUBAGENT, delegates
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.spans import Side
 from otelcov.runs.texts import is_answer
@@ -226,7 +226,9 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
     sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
     sketch.spoil((child >= 0) & sketch.failed[at], trace)
-    special = [n for n in set(said.names) if is_answer(n) or TO.match(n) or n.lower().replace("_", "") in BY_ARGUMENT]
+    for texts in (pl.Series(said.arguments, dtype=pl.String), sketch.taken("arguments", at)):
+        sketch.spoil((child < 0) & texts.str.contains(SUBAGENT, literal=True).fill_null(False).to_numpy(), trace)
+    special = [n for n in set(said.names) if is_answer(n) or delegates(n)]
     if special:
         sketch.spoil((child < 0) & name.is_in(special).fill_null(True).to_numpy(), trace)
     kept = np.flatnonzero(~sketch.bad[trace])

@@ -371,6 +371,29 @@ def test_a_transfer_tool_hands_over():
     assert run["tool_calls"] == []
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("task", {"subagent_type": "worker", "description": "x"}), ("transfer-to-agent", {"agent_name": "worker"})],
+)
+def test_an_argument_names_the_agent_that_nobody_recorded(name, arguments):
+    (run,) = runs(
+        agent(1, "planner", took=20, gen_ai__input__messages=[{"role": "user", "content": "x"}]),
+        chat(2, 1, [("c1", name, arguments)], "x", at=1),
+        tool(3, 1, name, "c1", "found", at=3, took=5),
+        tool(4, 3, "grep", "c2", "x", at=4),
+        chat(5, 1, "done", "x", at=9),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", name)]
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("grep", "worker")]
+    (run,) = runs(
+        agent(1, "planner", took=20, gen_ai__input__messages=[{"role": "user", "content": "x"}]),
+        chat(2, 1, [("c1", name, arguments)], "x", at=1),
+        tool(3, 1, name, "c1", "found", at=3, took=5),
+        chat(5, 1, "done", "x", at=9),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", name)]
+
+
 def test_siblings_without_a_handover_are_no_delegation():
     (run,) = runs(
         span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
