@@ -772,7 +772,7 @@ def arguments(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     if raw is None or (isinstance(raw, str) and raw in _REDACTED):
         return None, None
     if isinstance(raw, dict):
-        return _unwrap(raw), None
+        return (None, to_json(raw)) if _by_place(raw) else (_unwrap(raw), None)
     if not isinstance(raw, str):
         return None, to_json(raw)
     text = raw.strip()
@@ -787,9 +787,14 @@ def arguments(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             literal = None
         value = literal if isinstance(literal, dict) and all(isinstance(k, str) for k in literal) else None
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not _by_place(value):
         return _unwrap(value), None
     return None, raw
+
+
+def _by_place(value: dict[str, Value]) -> bool:
+    """Arguments that Traceloop saw given by their place: what they are called is not known."""
+    return set(value) == {"args", "kwargs"} and isinstance(value["args"], list) and bool(value["args"])
 
 
 def _unwrap(value: dict[str, Value]) -> dict[str, Value]:

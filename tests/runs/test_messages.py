@@ -191,3 +191,8 @@ def test_openais_own_tools_say_by_their_type_what_they_are():
         {"query": "x"},
         False,
     )
+
+
+def test_arguments_by_place_have_no_names():
+    assert m.arguments('{"args": ["x"], "kwargs": {}}') == (None, '{"args": ["x"], "kwargs": {}}')
+    assert m.arguments('{"args": [], "kwargs": {"a": 1}}') == ({"a": 1}, None)
