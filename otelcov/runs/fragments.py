@@ -7,7 +7,7 @@ span link. `joining` puts such parts together.
 
 from __future__ import annotations
 
-from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, SETUP, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.models import OVERWRITTEN, ModelCall, model_calls
 from otelcov.runs.tree import Node, Trace
 
@@ -30,6 +30,9 @@ class Fragment:
 
 def fragments(trace: Trace) -> list[Fragment]:
     """The runs, or parts of runs, in a trace. A trace without a step has none."""
+    for siblings in (trace.roots, *(n.children for n in trace.nodes if n.kind in (None, CHAIN))):
+        if len(siblings) > 1:
+            _twins(siblings)
     tops = [(root, [root, *root.below()]) for root in trace.roots]
     tops = [(root, nodes) for root, nodes in tops if any(n.kind in _STEPS for n in nodes)]
     if not tops:
@@ -44,6 +47,58 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.loose = True
         out.append(fragment)
     return out
+
+
+def _twins(siblings: list[Node]) -> None:
+    """Two instrumentations that each keep a tree of their own (callbacks, trace processors) tell the same work twice:
+    model calls at the same times, the same tools. The tree that tells less counts for nothing."""
+    tops = [n for n in siblings if n.kind in (AGENT, CHAIN)]  # by start
+    if len({n.span.scope for n in tops}) < 2:
+        return
+    for one, two in [(one, two) for at, one in enumerate(tops) for two in tops[at + 1 : at + 4]]:
+        if one.span.scope == two.span.scope or OTHER in (one.kind, two.kind) or not _same_time(one, two):
+            continue
+        if not _same_work(one, two):
+            continue
+        poorer = min(two, one, key=_told)
+        for n in (poorer, *poorer.below()):
+            n.kind, n.agent, n.own_agent = OTHER, None, None
+
+
+def _same_work(one: Node, two: Node) -> bool:
+    models, others = ([n for n in x.below() if n.kind == LLM and not _inside(n, LLM)] for x in (one, two))
+    if not models or len(models) != len(others):
+        return False
+    for a, b in zip(sorted(models, key=_start), sorted(others, key=_start), strict=True):
+        if not _same_time(a, b) or len({n.span.input_tokens for n in (a, b)} - {None}) > 1:
+            return False
+    agents, names = ({n.own_agent for n in (x, *x.below()) if n.own_agent} for x in (one, two))
+    if agents and names and agents.isdisjoint(names):
+        return False
+    tools, rest = (sorted(n.span.tool or "" for n in x.below() if n.kind == TOOL) for x in (one, two))
+    return not tools or not rest or tools == rest
+
+
+def _same_time(one: Node, two: Node) -> bool:
+    length = max(one.end - one.start, two.end - two.start)
+    return 10 * abs(one.start - two.start) <= length and 4 * abs(one.end - two.end) <= length
+
+
+def _inside(node: Node, kind: str) -> bool:
+    return any(n.kind == kind for n in node.ancestors())
+
+
+def _start(node: Node) -> int:
+    return node.start
+
+
+def _told(top: Node) -> int:
+    """How many facts of steps a tree tells."""
+    steps = [n for n in top.below() if n.kind in (LLM, TOOL)]
+    facts = ("tool", "call_id", "arguments", "result", "output_messages", "input_tokens", "response_id")
+    return sum(getattr(n.span, fact) is not None for n in steps for fact in facts) + sum(
+        n.input_messages is not None for n in steps
+    )
 
 
 def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]:

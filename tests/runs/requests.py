@@ -100,8 +100,12 @@ def request(spans: Iterable[dict[str, Any]], service: str = "app", scope: str = 
     group.resource.attributes.append(KeyValue(key="service.name", value=AnyValue(string_value=service)))
     inner = group.scope_spans.add()
     inner.scope.name = scope
+    scopes = {scope: inner}
     for one in spans:
-        made = inner.spans.add(
+        if one.get("scope", scope) not in scopes:
+            scopes[one["scope"]] = group.scope_spans.add()
+            scopes[one["scope"]].scope.name = one["scope"]
+        made = scopes[one.get("scope", scope)].spans.add(
             trace_id=one["trace"].to_bytes(16, "big"),
             span_id=one["id"].to_bytes(8, "big"),
             parent_span_id=one["parent"].to_bytes(8, "big") if one["parent"] else b"",

@@ -257,6 +257,23 @@ def test_a_tool_seen_by_two_layers_is_one_call():
     assert calls(run) == [("t", "ok", None)]
 
 
+def test_two_trees_that_tell_the_same_work_are_one():
+    def layer(first, scope, later, content):
+        return [
+            agent(first, "a", parent=1, at=1 + later, took=9, scope=scope),
+            chat(first + 1, first, content and [("c1", "t", {})], content, at=2 + later, scope=scope),
+            tool(first + 2, first, "t", at=4 + later, result=content, scope=scope),
+            chat(first + 3, first, content and "done", content, at=6 + later, scope=scope),
+        ]
+
+    app = span(1, None, "app", took=20)
+    (run,) = runs(app, *layer(10, "one", 0, "x"), *layer(20, "two", 0.001, None))
+    assert calls(run) == [("t", "ok", None)]
+    assert (len(run["llm_calls"]), run["agents"], run["output"]) == (2, ["a"], "done")
+    (run,) = runs(app, *layer(10, "one", 0, "x"), *layer(20, "two", 1, None)[1:])
+    assert len(run["llm_calls"]) == 4  # at other times it is other work
+
+
 def test_a_server_knows_its_tool_by_a_shorter_name():
     served = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "search"}
     inner = span(4, 3, "tools/call search", at=1.2, took=0.5, attributes=served)
