@@ -38,6 +38,12 @@ BY_ARGUMENT = frozenset(
         "delegatetask",
         "sendmessagetoagent",
         "sendtask",
+        "delegatetasktomember",
+        "transfertasktomember",
+        "callagent",
+        "invokeagent",
+        "askagent",
+        "consultagent",
     }
 )
 SUBAGENT = "subagent_type"
@@ -53,6 +59,8 @@ _TARGETS = (
     "target",
     "name",
     "agentName",
+    "member_id",
+    "agent_id",
 )
 
 

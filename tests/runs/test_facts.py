@@ -411,6 +411,18 @@ def test_an_argument_names_the_agent_that_nobody_recorded(name, arguments):
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", name)]
 
 
+def test_a_member_is_called_by_its_id():
+    (run,) = runs(
+        span(1, None, "Team.run", gen_ai__operation__name="invoke_agent", took=20),
+        chat(2, 1, [("c1", "delegate_task_to_member", {"member_id": "weather-agent", "task": "x"})], at=1),
+        agent(3, "Weather Agent", parent=1, at=3, took=5),
+        chat(4, 3, "sunny", at=4),
+        chat(5, 1, "done", at=9),
+    )
+    assert handed(run) == [(None, "Weather Agent", "tool", "delegate_task_to_member")]
+    assert run["tool_calls"] == []
+
+
 def test_siblings_without_a_handover_are_no_delegation():
     (run,) = runs(
         span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
