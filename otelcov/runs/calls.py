@@ -157,7 +157,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         _answers(model_calls, calls, by_id)
     free = {id(c) for c in calls}
     rest = []
-    ids = [span_call_id(nodes) for nodes in executions]
+    executions, ids = _of_one_call(executions, model_calls)
     strangers = not any(i in by_id for i in ids if i)  # the spans' ids are another namespace than the messages'
     for nodes, call_id in zip(executions, ids, strict=True):
         hit = next((c for c in by_id.get(call_id, ()) if id(c) in free), None) if call_id else None
@@ -185,6 +185,27 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     for c in calls:
         c.from_memory = _from_memory(c, calls, model_calls)
     return calls
+
+
+def _of_one_call(
+    executions: list[list[Node]], model_calls: list[ModelCall]
+) -> tuple[list[list[Node]], list[str | None]]:
+    """The executions and their call ids; spans side by side with one id - a call announced and run, or tried again -
+    are one, unless a model was asked between them: then the id was used again."""
+    found: list[list[Node]] = []
+    ids: list[str | None] = []
+    last: dict[tuple[str, str, str | None], list[Node]] = {}
+    for nodes in sorted(executions, key=lambda some: some[0].start):
+        call_id = span_call_id(nodes)
+        key = (call_id or "", _bare(span_name(nodes) or ""), nodes[0].agent)
+        before = last.get(key) if call_id else None
+        if before is not None and not any(before[0].start < mc.start < nodes[0].start for mc in model_calls):
+            before.extend(nodes)
+            continue
+        last[key] = nodes
+        found.append(nodes)
+        ids.append(call_id)
+    return found, ids
 
 
 def _from_memory(call: ToolCall, calls: list[ToolCall], model_calls: list[ModelCall]) -> bool:

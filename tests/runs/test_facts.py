@@ -257,6 +257,13 @@ def test_a_tool_seen_by_two_layers_is_one_call():
     assert calls(run) == [("t", "ok", None)]
 
 
+def test_spans_side_by_side_with_one_call_id_are_one_call():
+    announced, ran = tool(3, 1, "t", "c1", at=1, took=0.1), tool(4, 1, "t", "c1", "x", at=2)
+    assert calls(runs(agent(1, "a", took=9), announced, ran)[0]) == [("t", "ok", None)]
+    asked = chat(5, 1, at=1.5, took=0.2)
+    assert len(runs(agent(1, "a", took=9), announced, asked, ran)[0]["tool_calls"]) == 2
+
+
 def test_two_trees_that_tell_the_same_work_are_one():
     def layer(first, scope, later, content):
         return [
