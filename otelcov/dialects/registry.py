@@ -138,8 +138,11 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
     few = _few(attributes, sorted(other))
     steps = {fact: _steps(fact, some, present, few) for fact, some in asked.items()}
     frame = _with_once(attributes, few, [step for some in steps.values() for step in some])
+    there = set(frame.columns)
+    steps = {fact: [step for step in some if step.once.keys() <= there] for fact, some in steps.items()}
     cheap = {fact: list(takewhile(lambda step: step.cheap, some)) for fact, some in steps.items()}
-    found = frame.select(**{fact: _first(fact, some) for fact, some in cheap.items()})
+    rows = CONTEXT[0]  # as many, also where every answer is null
+    found = frame.select(rows, **{fact: _first(fact, some) for fact, some in cheap.items()}).drop(rows)
     gaps = [fact for fact, some in steps.items() if len(some) > len(cheap[fact]) and found[fact].null_count()]
     if gaps:
         every = _with_absent(frame.lazy(), present, [a for fact in gaps for a in asked[fact]])
@@ -197,7 +200,7 @@ def _few(attributes: pl.DataFrame, names: list[str]) -> list[str]:
 
 
 def _with_once(attributes: pl.DataFrame, few: list[str], steps: list[_Step]) -> pl.DataFrame:
-    """The columns that steps look for, worked out on the distinct rows of `few`."""
+    """The columns that steps look for, worked out on the distinct rows of `few`; those that are null are left out."""
     once = {name: answers for step in steps for name, answers in step.once.items()}
     if not once:
         return attributes
@@ -208,6 +211,9 @@ def _with_once(attributes: pl.DataFrame, few: list[str], steps: list[_Step]) -> 
     places = begins.unique().sort()
     rows = _with_absent(attributes.select(few)[places].lazy(), set(few), [a for some in once.values() for a in some])
     told = rows.select(**{name: pl.coalesce([a.expr for a in some]) for name, some in once.items()}).collect()
+    told = told.select(name for name in told.columns if told[name].null_count() < told.height)
+    if not told.width:
+        return attributes
     place = np.zeros(attributes.height, dtype=np.uint32)
     place[places.to_numpy()] = np.arange(len(places), dtype=np.uint32)
     return attributes.hstack(told[pl.Series(place[begins.to_numpy()])])
