@@ -71,7 +71,7 @@ class Handler(Protocol):
 
 
 class _Stream:
-    __slots__ = ("began", "called", "headers", "pieces", "size", "window")
+    __slots__ = ("began", "called", "headers", "pieces", "size", "watches", "window")
 
     def __init__(self, headers: Headers, window: int) -> None:
         self.headers = headers
@@ -80,6 +80,7 @@ class _Stream:
         self.window = window  # how much we may send on it
         self.began = time.monotonic()
         self.called = False  # the message has come whole
+        self.watches = False  # it has its first word; what still comes on it means nothing
 
 
 class _Broken(Exception):
@@ -214,7 +215,8 @@ class Connection(asyncio.Protocol):
     def _begin(self, flags: int, number: int, block: bytes) -> None:
         headers = self._decode(block)
         if number <= self._last:  # trailers of a client: gRPC has none, but they may end a stream
-            if number in self._streams and flags & _END_STREAM:
+            stream = self._streams.get(number)
+            if stream is not None and flags & _END_STREAM and not (stream.called or stream.watches):
                 self._complete(number)
             return
         self._last = number
@@ -257,7 +259,7 @@ class Connection(asyncio.Protocol):
             self._write(_frame(_WINDOW, 0, 0, struct.pack(">I", self._received)))
             self._received = 0
         stream = self._streams.get(number)
-        if stream is None or stream.called:
+        if stream is None or stream.called or stream.watches:
             if number == 0 or number > self._last:
                 raise _Broken(_PROTOCOL_ERROR, "data on an idle stream")
             return  # answered before its end
@@ -297,6 +299,7 @@ class Connection(asyncio.Protocol):
             return
         message = b"\0" + len(verdict.message).to_bytes(4, "big") + verdict.message
         stream = self._streams[number]
+        stream.watches = verdict.stays_open
         head = _frame(_HEADERS, _END_HEADERS, number, _RESPONSE_HEADERS) + _frame(_DATA, 0, number, message)
         tail = b"" if verdict.stays_open else _frame(_HEADERS, _END_STREAM | _END_HEADERS, number, _STATUS_OK)
         if self._window < len(message) or stream.window < len(message) or self._held:
@@ -388,9 +391,7 @@ class Connection(asyncio.Protocol):
                 self._transport.abort()
             return
         for number, stream in list(self._streams.items()):
-            if not stream.called and now - stream.began > limits.body_seconds:
-                if stream.headers.get(b":path", b"").endswith(b"/Watch"):
-                    continue
+            if not (stream.called or stream.watches) and now - stream.began > limits.body_seconds:
                 verdict = self._handler.refuse("slow_body", 4, "the message did not come in time")
                 self._answer(number, verdict, early=True)
         if not self._streams and quiet > limits.idle_seconds:

@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from hpack import Decoder, Encoder
 
 from collector.http2 import PREFACE
@@ -183,6 +184,23 @@ def test_a_message_that_never_comes_is_timed_out(collector: Collector) -> None:
         began = time.monotonic()
         assert peer.status(1) == "4"
         assert time.monotonic() - began < 6
+
+
+def test_a_watch_goes_on_after_its_request_and_holds_nothing(collector: Collector) -> None:
+    with Peer(collector.grpc) as peer:
+        peer.send(frame(HEADERS, END_HEADERS, 1, peer.head(**{":path": "/grpc.health.v1.Health/Watch"})))
+        peer.send(frame(DATA, 0, 1, bytes(10_000)), frame(DATA, END_STREAM, 1, b""))
+        peer.call(3, BODY)
+        assert peer.status(3) == "0"
+        assert collector.metrics()["otelcov_collector_queue_bytes"] == 0
+    with grpc.insecure_channel(f"127.0.0.1:{collector.grpc}") as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        watch = health.Watch(health_pb2.HealthCheckRequest())
+        assert next(watch).status == health_pb2.HealthCheckResponse.SERVING
+        time.sleep(0.2)  # the end of the request comes behind it
+        assert health.Check(health_pb2.HealthCheckRequest()).status == health_pb2.HealthCheckResponse.SERVING
+        assert watch.is_active()
+        watch.cancel()
 
 
 @pytest.mark.parametrize("start", [b"", PREFACE[:10]])
