@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         self._streams: dict[int, _Stream] = {}
         self._last = 0
         self._window, self._stream_window = 65_535, 65_535  # what we may send
-        self._held: list[tuple[int, bytes, int, bytes]] = []  # answers that wait for a window
+        self._held: dict[int, tuple[bytes, bytes]] = {}  # rest of the message, end: answers that wait for a window
         self._received = 0  # since the last window update
         self._resets = self._calls = 0
         self._closing = False
@@ -300,17 +300,20 @@ class Connection(asyncio.Protocol):
         message = b"\0" + len(verdict.message).to_bytes(4, "big") + verdict.message
         stream = self._streams[number]
         stream.watches = verdict.stays_open
-        head = _frame(_HEADERS, _END_HEADERS, number, _RESPONSE_HEADERS) + _frame(_DATA, 0, number, message)
+        head = _frame(_HEADERS, _END_HEADERS, number, _RESPONSE_HEADERS)
         tail = b"" if verdict.stays_open else _frame(_HEADERS, _END_STREAM | _END_HEADERS, number, _STATUS_OK)
-        if self._window < len(message) or stream.window < len(message) or self._held:
-            self._held.append((number, head, len(message), tail))
+        if self._window < len(message) or stream.window < len(message):
+            self._held[number] = message, tail
+            self._write(head)
+            self._release()
             return
         self._window -= len(message)
         stream.window -= len(message)
+        frames = head + _frame(_DATA, 0, number, message)
         if verdict.stays_open:
-            self._write(head)
+            self._write(frames)
         else:
-            self._end(number, head + tail, early)
+            self._end(number, frames + tail, early)
 
     def _end(self, number: int, frames: bytes, early: bool) -> None:
         if early:
@@ -322,6 +325,7 @@ class Connection(asyncio.Protocol):
 
     def _drop(self, number: int) -> None:
         stream = self._streams.pop(number, None)
+        self._held.pop(number, None)
         if stream is not None:
             self._forget(stream)
 
@@ -358,20 +362,24 @@ class Connection(asyncio.Protocol):
             self._release()
 
     def _release(self) -> None:
-        """Send what waited for a window, in order."""
-        while self._held:
-            number, head, size, tail = self._held[0]
-            stream = self._streams.get(number)
-            if stream is not None:
-                if self._window < size or stream.window < size:
-                    return
-                self._window -= size
-                stream.window -= size
-                if tail:
-                    self._end(number, head + tail, early=False)
-                else:
-                    self._write(head)
-            del self._held[0]
+        """Send what waited for a window, as far as it goes: a peer may open its own only once it has read some."""
+        for number, (rest, tail) in list(self._held.items()):
+            stream = self._streams[number]
+            size = min(len(rest), self._window, stream.window)
+            if size <= 0:
+                continue
+            self._window -= size
+            stream.window -= size
+            frames = _frame(_DATA, 0, number, rest[:size])
+            if size < len(rest):
+                self._held[number] = rest[size:], tail
+                self._write(frames)
+                continue
+            del self._held[number]
+            if tail:
+                self._end(number, frames + tail, early=False)
+            else:
+                self._write(frames)
 
     def _reset(self, number: int, payload: bytes) -> None:
         if number == 0 or number > self._last or len(payload) != 4:
@@ -394,8 +402,11 @@ class Connection(asyncio.Protocol):
             if not (stream.called or stream.watches) and now - stream.began > limits.body_seconds:
                 verdict = self._handler.refuse("slow_body", 4, "the message did not come in time")
                 self._answer(number, verdict, early=True)
-        if not self._streams and quiet > limits.idle_seconds:
-            self.drain()
+        if quiet > limits.idle_seconds:
+            if self._held:
+                self._transport.abort()  # it asks and does not listen
+            elif not self._streams:
+                self.drain()
 
     def _go_away(self, code: int, text: bytes) -> None:
         self._closing = True

@@ -165,7 +165,27 @@ def test_answers_wait_for_the_windows_of_the_peer(collector: Collector) -> None:
                 break
         time.sleep(0.3)
         peer.send(frame(WINDOW, 0, 1, struct.pack(">I", 5_000)))
-        assert HEADERS not in seen and peer.status(1) == "0"
+        assert DATA not in seen and peer.status(1) == "0"
+
+
+def test_an_answer_goes_as_far_as_the_window_and_holds_up_no_other(collector: Collector) -> None:
+    with Peer(collector.grpc, struct.pack(">HI", 4, 3)) as peer:  # SETTINGS_INITIAL_WINDOW_SIZE
+        for number in (1, 3, 5):
+            peer.call(number, BODY)
+        frames = peer.frames()
+        sent = [payload for kind, _, _, payload in (next(frames) for _ in range(9)) if kind == DATA]
+        assert sent == [bytes(3)] * 3
+        peer.send(frame(RST, 0, 1, struct.pack(">I", 8)))
+        peer.send(frame(WINDOW, 0, 5, struct.pack(">I", 2)))
+        assert peer.status(5) == "0"
+        peer.send(frame(WINDOW, 0, 3, struct.pack(">I", 2)))
+        assert peer.status(3) == "0"
+
+
+def test_who_never_opens_its_window_is_cut(tmp_path: Path) -> None:
+    with running(tmp_path, idle_timeout_ns=10**9) as collector, Peer(collector.grpc, struct.pack(">HI", 4, 0)) as peer:
+        peer.call(1, BODY)
+        assert peer.end() is None
 
 
 def test_window_updates_keep_a_long_connection_going(collector: Collector) -> None:
