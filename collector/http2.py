@@ -15,6 +15,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
+from io import BytesIO
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote
 
@@ -71,11 +72,11 @@ class Handler(Protocol):
 
 
 class _Stream:
-    __slots__ = ("began", "called", "headers", "pieces", "size", "watches", "window")
+    __slots__ = ("began", "body", "called", "headers", "size", "watches", "window")
 
     def __init__(self, headers: Headers, window: int) -> None:
         self.headers = headers
-        self.pieces: list[bytes] = []
+        self.body = BytesIO()
         self.size = 0
         self.window = window  # how much we may send on it
         self.began = time.monotonic()
@@ -206,7 +207,7 @@ class Connection(asyncio.Protocol):
             raise _Broken(_PROTOCOL_ERROR, "nothing to continue")
         number, first, block = self._block
         block += payload
-        if len(block) > _HEADER_BYTES or not payload:
+        if len(block) > _HEADER_BYTES or not (payload or flags & _END_HEADERS):
             raise _Broken(_CALM, "header block too large")
         if flags & _END_HEADERS:
             self._block = None
@@ -265,7 +266,7 @@ class Connection(asyncio.Protocol):
             return  # answered before its end
         if flags & _PADDED:
             payload = _without_padding(flags, payload)
-        stream.pieces.append(payload)
+        stream.body.write(payload)
         stream.size += len(payload)
         if not self._handler.room(len(payload)):
             self._answer(number, self._handler.refuse("queue_full", 14, "too many bytes wait for the disk"), early=True)
@@ -277,8 +278,8 @@ class Connection(asyncio.Protocol):
 
     def _complete(self, number: int) -> None:
         stream = self._streams[number]
-        body = stream.pieces[0] if len(stream.pieces) == 1 else b"".join(stream.pieces)
-        if len(body) < 5 or int.from_bytes(body[1:5], "big") != len(body) - 5:
+        body = stream.body.getvalue()
+        if len(body) < 5 or body[0] > 1 or int.from_bytes(body[1:5], "big") != len(body) - 5:
             verdict = self._handler.refuse("malformed", 3, "one gRPC message of the length it says is expected")
             self._answer(number, verdict, early=False)
             return
@@ -331,7 +332,7 @@ class Connection(asyncio.Protocol):
 
     def _forget(self, stream: _Stream) -> None:
         self._handler.room(-stream.size)
-        stream.pieces, stream.size = [], 0
+        stream.body, stream.size = BytesIO(), 0
 
     def _settings(self, flags: int, number: int, payload: bytes) -> None:
         if number or len(payload) % 6:

@@ -16,7 +16,7 @@ from hpack import Decoder, Encoder
 
 from collector.http2 import PREFACE
 from tests.collector.requests import call, span_ids, traces
-from tests.collector.running import EXPORT, Collector, running
+from tests.collector.running import EXPORT, Collector, launched, running
 
 DATA, HEADERS, RST, SETTINGS, PING, GOAWAY, WINDOW, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
 END_STREAM, END_HEADERS = 1, 4
@@ -120,10 +120,34 @@ def test_padding_priority_continuation_and_unknown_frames_are_understood(collect
             frame(99, 7, 0, b"whatever"),
             frame(HEADERS, 0x8 | 0x20, 1, start),
             frame(CONTINUATION, 0, 1, head[9:15]),
-            frame(CONTINUATION, END_HEADERS, 1, head[15:]),
+            frame(CONTINUATION, 0, 1, head[15:]),
+            frame(CONTINUATION, END_HEADERS, 1, b""),
             frame(DATA, 0x8 | END_STREAM, 1, bytes([2]) + message + bytes(2)),
         )
         assert peer.status(1) == "0"
+
+
+def test_a_message_may_come_in_the_smallest_frames(tmp_path: Path) -> None:
+    body = traces(1).SerializeToString()
+    message = b"\0" + len(body).to_bytes(4, "big") + body
+    with launched(tmp_path) as collector, Peer(collector.grpc) as peer:
+        before = collector.rss_mib()
+        peer.send(frame(HEADERS, END_HEADERS, 1, peer.head()), *(frame(DATA, 0, 1, b"") for _ in range(2_000_000)))
+        peer.send(*(frame(DATA, 0, 1, message[i : i + 1]) for i in range(len(message))))
+        peer.send(frame(PING, 0, 0, b"12345678"))
+        assert any(kind == PING and flags & 1 for kind, flags, _, _ in peer.frames())
+        assert collector.rss_mib() - before < 12  # a pointer for each would be 16
+        peer.send(frame(DATA, END_STREAM, 1, b""))
+        assert peer.status(1) == "0"
+
+
+@pytest.mark.parametrize("flag", [2, 255])
+def test_a_message_is_compressed_or_not(collector: Collector, flag: int) -> None:
+    body = traces(1).SerializeToString()
+    with Peer(collector.grpc) as peer:
+        message = bytes([flag]) + len(body).to_bytes(4, "big") + body
+        peer.send(frame(HEADERS, END_HEADERS, 1, peer.head()), frame(DATA, END_STREAM, 1, message))
+        assert peer.status(1) == "3"
 
 
 def test_many_calls_share_a_connection_and_each_gets_its_answer(collector: Collector) -> None:
