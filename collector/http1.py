@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
+from io import BytesIO
 from typing import Any, NamedTuple, Protocol
 
 from collector.listener import Limits, Open
@@ -25,7 +26,6 @@ _TRAILER_BYTES = 8 * 1024
 _AHEAD_BYTES = 256 * 1024  # of the requests that follow one being answered
 _WRITE_BUFFER = 2**20  # answers that the peer does not read
 _LINGER_SECONDS = 1.0  # after an early answer, so that a sender who is still sending reads it
-_PIECES = 4096
 _CACHED_HEADS, _CACHED_BYTES = 256, 2048
 
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) ([!-~]{1,8192}) HTTP/1\.([01])")
@@ -84,8 +84,8 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._rest = b""  # what has come and is not taken yet
         self._head: Head | None = None  # of the request whose body is awaited, or that is being answered
-        self._pieces: list[bytes] = []
-        self._size = 0  # of the pieces
+        self._body = BytesIO()
+        self._size = 0  # of what is there of the body
         self._left = 0  # bytes of the body, or of the chunk, that are still to come
         self._chunk = "size"  # what comes next of a chunked body
         self._trailer = 0
@@ -198,37 +198,43 @@ class Connection(asyncio.Protocol):
 
     def _read_body(self, head: Head, data: bytes) -> bytes:
         if head.length is None:
-            return self._read_chunk(head, data)
-        data = self._take(data)
+            return self._read_chunks(head, data)
+        at = self._take(data, 0)
         if not self._left:
             self._complete(head)
-        return data
+        return data[at:]
 
-    def _take(self, data: bytes) -> bytes:
-        """As much of it as belongs to the body, or the chunk; the rest comes back."""
-        piece = data if len(data) <= self._left else data[: self._left]
-        size = len(piece)
-        self._pieces.append(piece)
-        if len(self._pieces) >= _PIECES:
-            self._pieces = [b"".join(self._pieces)]
+    def _take(self, data: bytes, at: int) -> int:
+        """As much of it as belongs to the body, or the chunk; where the rest begins."""
+        size = min(self._left, len(data) - at)
+        self._body.write(data[at : at + size])
         self._left -= size
         self._size += size
         if not self._handler.room(size):
             raise _Bad(503, "too many bytes wait for the disk", "queue_full")
-        return b"" if piece is data else data[size:]
+        return at + size
 
-    def _read_chunk(self, head: Head, data: bytes) -> bytes:
-        """One step through a chunked body."""
-        if self._chunk == "data":
-            data = self._take(data)
-            if not self._left:
+    def _read_chunks(self, head: Head, data: bytes) -> bytes:
+        """As far through a chunked body as they lead; what is left of them, and nothing is copied for each chunk."""
+        at = 0
+        while True:
+            if self._chunk == "data":
+                at = self._take(data, at)
+                if self._left:
+                    return b""
                 self._chunk = "end"
-            return data
-        line, found, rest = data.partition(b"\r\n")
-        if not found:
-            if len(data) > (_TRAILER_BYTES if self._chunk == "trailer" else _LINE_BYTES):
-                raise _Bad(400, "a line of the chunked body is too long")
-            return data
+            stop = data.find(b"\r\n", at)
+            if stop < 0:
+                if len(data) - at > (_TRAILER_BYTES if self._chunk == "trailer" else _LINE_BYTES):
+                    raise _Bad(400, "a line of the chunked body is too long")
+                return data[at:]
+            line, at = data[at:stop], stop + 2
+            if self._chunk == "trailer" and not line:
+                self._complete(head)
+                return data[at:]
+            self._chunk_line(line)
+
+    def _chunk_line(self, line: bytes) -> None:
         if self._chunk == "end":
             if line:
                 raise _Bad(400, "a chunk is longer than it says")
@@ -241,16 +247,13 @@ class Connection(asyncio.Protocol):
             if self._size + self._left > self._limits.bytes:
                 raise _Bad(413, f"the body has more than {self._limits.bytes} bytes", "too_large")
             self._chunk, self._trailer = ("data", 0) if self._left else ("trailer", 0)
-        elif line:
+        else:
             self._trailer += len(line)
             if self._trailer > _TRAILER_BYTES:
                 raise _Bad(400, "the trailers are too long")
-        else:
-            self._complete(head)
-        return rest
 
     def _complete(self, head: Head) -> None:
-        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        body = self._body.getvalue()
         self._forget()  # from here on the call counts its own bytes
         self._busy = True
         self._handler.call(head, body, self._answered)
@@ -297,7 +300,7 @@ class Connection(asyncio.Protocol):
     def _forget(self) -> None:
         if self._size:
             self._handler.room(-self._size)
-        self._pieces, self._size, self._left = [], 0, 0
+        self._body, self._size, self._left = BytesIO(), 0, 0
 
     def _late(self, text: str) -> Response:
         return self._handler.refuse(self._head, "slow_body", 408, text)

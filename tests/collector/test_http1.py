@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from collector import http1
+from collector.listener import Limits
 from tests.collector.requests import span_ids, traces
 from tests.collector.running import Collector, running
 
@@ -71,6 +76,24 @@ def test_chunks_with_extensions_and_trailers_are_joined(collector: Collector) ->
     answer = talk(collector, chunked(body[:1], body[1:50], body[50:], trailers=b"Checksum: 1\r\n") + sized(BODY))
     assert answer.count(b"HTTP/1.1 200 OK") == 2
     assert kept(collector, body)
+
+
+def test_what_a_chunk_costs_does_not_grow_with_what_follows_it() -> None:
+    """All at once, each as small as can be: what follows was copied for each, minutes for this megabyte."""
+    body, taken = b"x" * 150_000, []
+    handler: Any = SimpleNamespace(
+        begin=lambda head: None, room=lambda more: True, call=lambda head, body, answered: taken.append(body)
+    )
+
+    async def receive() -> None:
+        peer = http1.Connection(handler, Limits(2**20, 10, 10, 10), set(), {})
+        peer.connection_made(SimpleNamespace())
+        peer.data_received(POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * len(body) + b"0\r\n\r\n")
+        peer.connection_lost(None)
+
+    began = time.monotonic()
+    asyncio.run(receive())
+    assert taken == [body] and time.monotonic() - began < 8
 
 
 def test_who_expects_to_be_told_is_told_to_go_on(collector: Collector) -> None:
