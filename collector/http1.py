@@ -91,6 +91,7 @@ class Connection(asyncio.Protocol):
         self._trailer = 0
         self._busy = self._reading = self._paused = False
         self._closing = False  # after the next answer
+        self._all_there = False  # the peer sends no more
         self._ending = False  # nothing more is read
         self._began = self._active = time.monotonic()
         self._first = True
@@ -109,7 +110,7 @@ class Connection(asyncio.Protocol):
         self._forget()
 
     def eof_received(self) -> bool:
-        self._closing = True  # who only ends its own half still gets the answer
+        self._all_there = True  # who only ends its own half still gets the answers
         return self._busy and self._transport.get_extra_info("ssl_object") is None
 
     def data_received(self, data: bytes) -> None:
@@ -288,6 +289,8 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
         if self._rest and not self._reading:
             self._read(self._rest)
+        if self._all_there and not self._busy and not self._reading:
+            self._end(0.0)
 
     def _end(self, linger: float) -> None:
         self._ending, self._rest = True, b""

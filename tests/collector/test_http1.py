@@ -153,6 +153,9 @@ def test_who_has_ended_its_own_half_still_gets_the_answer(collector: Collector) 
     body = traces(1).SerializeToString()
     answer = talk(collector, sized(body), half_close=True)
     assert answer.startswith(b"HTTP/1.1 200 OK") and kept(collector, body)
+    ahead = sized(BODY) + b"GET /healthz HTTP/1.1\r\n\r\n" + sized(BODY) + sized(BODY) + POST
+    answer = talk(collector, ahead, half_close=True)
+    assert answer.count(b"HTTP/1.1 200 OK") == 4 and not answer.endswith(b"(open)")
 
 
 def test_head_has_the_length_and_no_body(collector: Collector) -> None:
