@@ -30,6 +30,8 @@ _CACHED_HEADS, _CACHED_BYTES = 256, 2048
 
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) ([!-~]{1,8192}) HTTP/1\.([01])")
 _FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
+_ORIGIN = re.compile(rb"https?://[^/?]*", re.IGNORECASE)
+_BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _LENGTH = re.compile(rb"[0-9]{1,15}")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?")
 
@@ -165,6 +167,8 @@ class Connection(asyncio.Protocol):
         if at < 0:
             if len(data) >= _HEAD_BYTES:
                 raise _Bad(431, f"the head of the request is larger than {_HEAD_BYTES} bytes", "too_large")
+            if _BARE_LINE_FEED.search(data):  # its end might never come
+                raise _Bad(400, "a line of the head does not end with CR LF")
             return data
         raw = data[:at]
         head = self._heads.get(raw)
@@ -358,7 +362,10 @@ def parse(raw: bytes) -> Head:
         length = int(said)
     options = {option.strip().lower() for option in headers.get(b"connection", b"").split(b",")}
     keep_alive = b"close" not in options and (newest or b"keep-alive" in options)
-    path = request[2].partition(b"?")[0].decode("ascii")
+    target = request[2]
+    if origin := _ORIGIN.match(target):  # as it is sent to proxies; RFC 9112, 3.2.2
+        target = target[origin.end() :]
+    path = target.partition(b"?")[0].decode("ascii")
     expects = newest and headers.get(b"expect", b"").lower() == b"100-continue"
     return Head(request[1].decode("ascii"), path, headers, length, keep_alive, expects)
 

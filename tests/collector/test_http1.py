@@ -118,6 +118,7 @@ def test_who_expects_to_be_told_is_told_to_go_on(collector: Collector) -> None:
         (POST + b"Content-Length : 3\r\n\r\nabc", 400),
         (POST + b"X: a\r\n folded\r\n\r\n", 400),
         (POST + b"X: a\nY: b\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\nHost: x\n\n", 400),
         (POST + b"X: \x00\r\n\r\n", 400),
         (POST + b"Host: y\r\n\r\n", 400),
         (b"POST  /v1/traces HTTP/1.1\r\n\r\n", 400),
@@ -183,6 +184,14 @@ def test_bytes_of_a_body_that_breaks_off_are_given_back(tmp_path: Path) -> None:
                 pass
         while collector.metrics()["otelcov_collector_queue_bytes"]:
             pass
+
+
+@pytest.mark.parametrize("origin", [b"http://x:4318", b"HTTPS://x"])
+def test_a_target_may_name_its_origin(collector: Collector, origin: bytes) -> None:
+    body = traces(1).SerializeToString()
+    answer = talk(collector, sized(body, b"Connection: close").replace(b"/v1/traces ", origin + b"/v1/traces?a=b "))
+    assert answer.startswith(b"HTTP/1.1 200 OK") and kept(collector, body)
+    assert talk(collector, b"GET %s HTTP/1.0\r\n\r\n" % origin).startswith(b"HTTP/1.1 404 ")
 
 
 def test_a_head_means_the_same_however_its_names_are_spelled() -> None:
