@@ -22,6 +22,12 @@ _PROTOBUF, _JSON = b"application/x-protobuf", b"application/json"
 _TEXT = b"text/plain; charset=utf-8"
 # Of refusals; what is not here is a bad request.
 _CODES = {401: UNAUTHENTICATED, 413: RESOURCE_EXHAUSTED, 431: RESOURCE_EXHAUSTED, 503: answers.UNAVAILABLE}
+# Of refusals: what RFC 9110 wants to be said with them.
+_HINTS = {
+    401: b"www-authenticate: Bearer\r\n",
+    405: b"allow: POST\r\n",
+    415: b"accept-encoding: gzip, deflate, zstd\r\n",
+}
 
 Answered = Callable[[Response], None]
 _Refusal = tuple[str, int, str]  # reason, status, text
@@ -77,7 +83,8 @@ class HttpServer(Listener):
         self.export.refused(reason)
         code = _CODES.get(status, INVALID_ARGUMENT)
         json = head is None or _kind(head) != _PROTOBUF  # something a person can read
-        return _response("traces", Answer(code, text), json, status)
+        response = _response("traces", Answer(code, text), json, status)
+        return response._replace(headers=response.headers + _HINTS.get(status, b""))
 
     async def _inflate_beside(self, head: Head, encoding: str, body: bytes, answered: Answered) -> None:
         self._inflated(head, await asyncio.to_thread(self._inflate, encoding, body), answered)
@@ -106,7 +113,7 @@ class HttpServer(Listener):
             missing = Answer(answers.NOT_FOUND, "no such path; OTLP/HTTP is at /v1/traces and /v1/logs")
             return _response("traces", missing, True, 404)
         if head.method not in ("GET", "HEAD"):
-            return Response(405, _type(_TEXT), b"GET only\n")
+            return Response(405, _type(_TEXT) + b"allow: GET, HEAD\r\n", b"GET only\n")
         if head.path == "/metrics":
             return Response(200, _type(CONTENT_TYPE.encode()), self.metrics.render())
         why_not = self.ready() if head.path == "/readyz" else None

@@ -194,6 +194,19 @@ def test_a_target_may_name_its_origin(collector: Collector, origin: bytes) -> No
     assert talk(collector, b"GET %s HTTP/1.0\r\n\r\n" % origin).startswith(b"HTTP/1.1 404 ")
 
 
+@pytest.mark.parametrize(
+    ("request_", "status", "hint"),
+    [
+        (b"GET /v1/traces HTTP/1.0\r\n\r\n", 405, b"allow: POST"),
+        (b"POST /healthz HTTP/1.0\r\n\r\n", 405, b"allow: GET, HEAD"),
+        (sized(BODY, b"Content-Encoding: br", b"Connection: close"), 415, b"accept-encoding: gzip, deflate, zstd"),
+    ],
+)
+def test_a_refusal_says_what_would_be_taken(collector: Collector, request_: bytes, status: int, hint: bytes) -> None:
+    answer = talk(collector, request_)
+    assert answer.startswith(b"HTTP/1.1 %d " % status) and b"\r\n%s\r\n" % hint in answer
+
+
 def test_a_head_means_the_same_however_its_names_are_spelled() -> None:
     head = http1.parse(b"POST /v1/traces?x=y HTTP/1.1\r\nCONTENT-length:  7 \r\nAccept: a\r\naccept: b")
     assert head == ("POST", "/v1/traces", {b"content-length": b"7", b"accept": b"a, b"}, 7, True, False)

@@ -61,7 +61,8 @@ def test_bearer_tokens_are_asked_for_on_both_transports(tmp_path: Path) -> None:
             assert post(collector.http, BODY, {**PROTOBUF, "Authorization": bad})[0] == 401
             code, _, _ = call(collector.grpc, BODY, metadata=(("authorization", bad),))
             assert code is grpc.StatusCode.UNAUTHENTICATED
-        assert post(collector.http, BODY)[0] == 401
+        status, _, headers = post(collector.http, BODY)
+        assert status == 401 and headers["WWW-Authenticate"] == "Bearer"
         assert len(collector.rows()) == 4
         with urllib.request.urlopen(collector.url + "/healthz") as answer:
             assert answer.status == 200
