@@ -19,7 +19,7 @@ _SERVICES: dict[bytes, Path] = {
 }
 _HEALTH = (b"/grpc.health.v1.Health/Check", b"/grpc.health.v1.Health/Watch")
 _SERVING, _NOT_SERVING = b"\x08\x01", b"\x08\x02"
-_ENCODINGS = {b"gzip": "gzip", b"deflate": "deflate", b"identity": "identity"}
+_ENCODINGS = {name.encode(): name for name in ("gzip", "deflate", "zstd", "identity")}
 _ACCEPTED = Verdict(answers.OK, b"")
 
 
@@ -65,7 +65,7 @@ class GrpcServer(Listener):
         """The message, or why it is refused."""
         encoding = _ENCODINGS.get(request.headers.get(b"grpc-encoding", b""))
         if encoding is None:
-            return "content_encoding", UNIMPLEMENTED, "grpc-encoding must be gzip, deflate or identity"
+            return "content_encoding", UNIMPLEMENTED, "grpc-encoding must be gzip, deflate, zstd or identity"
         limit = self.config.max_request_bytes
         try:
             return inflate(encoding, request.message, limit)

@@ -456,7 +456,11 @@ def _string(text: bytes) -> bytes:
     return bytes([*out, length]) + text
 
 
-_RESPONSE_HEADERS = b"\x88" + _literal(b"content-type", b"application/grpc")  # 0x88: :status 200
+_RESPONSE_HEADERS = (
+    b"\x88"  # :status 200
+    + _literal(b"content-type", b"application/grpc")
+    + _literal(b"grpc-accept-encoding", b"identity,deflate,gzip,zstd")
+)
 _STATUS_OK = _literal(b"grpc-status", b"0")
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+import zstandard
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from hpack import Decoder, Encoder
 
@@ -148,6 +150,28 @@ def test_a_message_is_compressed_or_not(collector: Collector, flag: int) -> None
         message = bytes([flag]) + len(body).to_bytes(4, "big") + body
         peer.send(frame(HEADERS, END_HEADERS, 1, peer.head()), frame(DATA, END_STREAM, 1, message))
         assert peer.status(1) == "3"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "encode", "status"),
+    [("gzip", gzip.compress, "0"), ("zstd", zstandard.compress, "0"), ("snappy", bytes, "12"), ("", bytes, "12")],
+)
+def test_every_answer_names_the_encodings_that_are_taken(
+    collector: Collector, encoding: str, encode: Callable[[bytes], bytes], status: str
+) -> None:
+    body = encode(traces(1).SerializeToString())
+    with Peer(collector.grpc) as peer:
+        message = b"\1" + len(body).to_bytes(4, "big") + body
+        head = peer.head(**({"grpc-encoding": encoding} if encoding else {}))
+        peer.send(frame(HEADERS, END_HEADERS, 1, head), frame(DATA, END_STREAM, 1, message))
+        fields: dict[str, str] = {}
+        for kind, flags, _, payload in peer.frames():
+            if kind == HEADERS:
+                fields |= dict(peer.decoder.decode(payload))
+                if flags & END_STREAM:
+                    break
+        assert fields["grpc-status"] == status
+        assert fields["grpc-accept-encoding"] == "identity,deflate,gzip,zstd"
 
 
 def test_many_calls_share_a_connection_and_each_gets_its_answer(collector: Collector) -> None:
