@@ -119,7 +119,9 @@ def _scalar(field: Any, where: str) -> Callable[[Any], Any]:
     if field.type == field.TYPE_ENUM:
         names = {item.name: item.number for item in field.enum_type.values}
         low, high = _INTEGERS["INT32"]
-        return lambda value: names[value] if value in names else _integer(value, low, high, where)
+        return lambda value: (
+            names[value] if isinstance(value, str) and value in names else _integer(value, low, high, where)
+        )
     if field.type == field.TYPE_BYTES:
         return (lambda value: _hex(value, where)) if field.name in _HEX_IDS else (lambda value: _base64(value, where))
     if field.type == field.TYPE_DOUBLE:

@@ -1,0 +1,75 @@
+"""OTLP/JSON that is odd: taken, or refused with a reason, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from collector import admit, wire
+from collector.config import CollectorConfig
+
+RULES = admit.rules(CollectorConfig(store="", inbox=Path("unused")))
+TRACE, SPAN = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
+
+
+def document(**span: Any) -> dict[str, Any]:
+    whole = {"traceId": TRACE, "spanId": SPAN, "name": "chat", **span}
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [whole]}]}]}
+
+
+def taken(body: bytes) -> admit.Admitted:
+    return admit.admit_json("traces", body, RULES, 1)
+
+
+def names(body: bytes) -> list[str]:
+    row = taken(body).row
+    assert row is not None
+    found: list[str] = wire.decode_traces([row.body])["name"].to_pylist()
+    return found
+
+
+def test_a_value_of_the_wrong_kind_is_refused_with_its_place() -> None:
+    values = [
+        {"stringValue": "x"},
+        {"intValue": "5"},
+        {"boolValue": True},
+        {"doubleValue": 0.5},
+        {"bytesValue": "AA=="},
+        {"arrayValue": {"values": [{"stringValue": "x"}]}},
+        {"kvlistValue": {"values": [{"key": "a", "value": {"intValue": 1}}]}},
+    ]
+    whole = document(
+        kind=3,
+        flags=1,
+        startTimeUnixNano="5",
+        status={"code": 2, "message": "m"},
+        attributes=[{"key": "k", "value": value} for value in values],
+        events=[{"name": "e", "timeUnixNano": 1}],
+        links=[{"traceId": TRACE, "spanId": SPAN}],
+    )
+    whole["resourceSpans"][0] |= {"resource": {"attributes": []}, "schemaUrl": "u"}
+    judged = 0
+    for place in list(places(whole)):
+        for odd in (None, True, 0, -1, 1.5, 10**30, "", "x", "\0", [], [[]], [None], {}, {"x": 1}):
+            other = copy.deepcopy(whole)
+            *above, last = place
+            holder: Any = other
+            for step in above:
+                holder = holder[step]
+            holder[last] = odd
+            try:
+                taken(json.dumps(other).encode())
+            except admit.Refused as refusal:
+                assert refusal.reason == "malformed" and str(refusal)
+            judged += 1
+    assert judged > 500
+
+
+def places(value: Any) -> Iterator[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inner:
+        yield (key,)
+        yield from ((key, *rest) for rest in places(item))
