@@ -2,7 +2,8 @@
 
 Trace and span ids are hex, other bytes base64; enums are integers (their names are taken too, as the OpenTelemetry
 Collector does); 64-bit integers come as strings or numbers; unknown fields are ignored; null is "not set". An id that
-is no hex becomes one zero byte, so that admission rejects that span alone and names the rule.
+is no hex becomes one zero byte, so that admission rejects that span alone and names the rule. Half a surrogate pair,
+which is what JavaScript writes of a text that was cut inside of an emoji, becomes U+FFFD, as it does in UTF-8 encoders.
 """
 
 from __future__ import annotations
@@ -35,6 +36,12 @@ _INTEGERS = {
     "FIXED64": (0, 2**64 - 1),
 }
 
+_ESCAPE = re.compile(
+    rb"\\(?:u[Dd][89ABab][0-9A-Fa-f]{2}\\u[Dd][C-Fc-f][0-9A-Fa-f]{2}|(?P<half>u[Dd][89A-Fa-f][0-9A-Fa-f]{2})|.)",
+    re.DOTALL,
+)
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
 _Setter = Callable[[Any, Any, int], None]
 
 
@@ -48,10 +55,13 @@ def to_protobuf(signal: wire.Signal, body: bytes) -> bytes:
 
 
 def loads(body: bytes) -> Any:
+    body = body.removeprefix(_BYTE_ORDER_MARK)
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadJson(f"the body is not JSON: {error}") from error
+        return _decode(body)
+    except BadJson as error:
+        if "surrogate" not in str(error):
+            raise
+    return _decode(_ESCAPE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], body))
 
 
 def convert(signal: wire.Signal, document: Any) -> bytes:
@@ -67,6 +77,13 @@ def warning(signal: wire.Signal, document: Any) -> str | None:
     if not isinstance(document, dict) or wanted in document or not document:
         return None
     return f"no {wanted} in the request; ignored keys: {', '.join(sorted(document)[:5])[:200]}"
+
+
+def _decode(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadJson(f"the body is not JSON: {error}") from error
 
 
 def _fill(message: Any, value: Any, where: str, depth: int) -> None:

@@ -68,6 +68,23 @@ def test_a_value_of_the_wrong_kind_is_refused_with_its_place() -> None:
     assert judged > 500
 
 
+def test_half_a_surrogate_pair_costs_one_character() -> None:
+    spelled = {
+        r"cut \ud83d": "cut \ufffd",
+        r"\uDE00 cut": "\ufffd cut",
+        r"\ud83d\ud83d\ude00": "\ufffd\U0001f600",
+        r"\ud83d\n": "\ufffd\n",
+        r"\\ud83d \ud83d": r"\ud83d" + " \ufffd",
+        r"\ud83d\ude00": "\U0001f600",
+    }
+    for text, meant in spelled.items():
+        assert names(json.dumps(document(name="@")).replace("@", text).encode()) == [meant]
+
+
+def test_a_byte_order_mark_means_nothing() -> None:
+    assert names(b"\xef\xbb\xbf" + json.dumps(document()).encode()) == ["chat"]
+
+
 def places(value: Any) -> Iterator[tuple[Any, ...]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
