@@ -3,7 +3,8 @@
  * Plain C, no allocation, no recursion. What a message may hold is told by a table (scan.py makes it from the official
  * descriptors): one row of ROW bytes a message type, of which the first FIELDS say what each field number holds. The
  * answer is "sure", with counts, or "unsure", which says nothing: another judge decides then. So every doubt is
- * "unsure": groups, a field of another wire type than it should have, field numbers beyond the table, deep nesting.
+ * "unsure": groups, a field of another wire type than it should have, field numbers beyond the table, deep nesting, a
+ * field of which there may be one and there are two.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +30,11 @@ enum { /* what a field holds; from MESSAGE on, the message type at that row */
     SPAN_ID,  /* 8 bytes, not all zero, once */
     EMPTY_OR_8,
     EMPTY_OR_16,
-    MESSAGE = 32
+    MESSAGE = 32,
+    ONCE = 128 /* added to the kind of fields of which a message may hold one in all */
 };
+
+enum { FILLED = 4 }; /* what is seen of a message: the bits of its ids, and this one for its field of ONCE */
 
 struct counts {
     size_t items;    /* spans or log records */
@@ -115,7 +119,7 @@ static int varint(const uint8_t **place, const uint8_t *end, uint64_t *value) {
 struct level {
     const uint8_t *end;
     const uint8_t *row;
-    unsigned seen; /* ids */
+    unsigned seen;
 };
 
 /* What is at `at`, `length` bytes long, in a field of this kind; a message type is none of its business. */
@@ -170,6 +174,12 @@ static int scan(const uint8_t *table, size_t rows, const uint8_t *at, size_t len
         if (field == 0 || field >= FIELDS)
             return 0;
         kind = now->row[field];
+        if (kind & ONCE) {
+            if (now->seen & FILLED)
+                return 0;
+            now->seen |= FILLED;
+            kind &= ~(unsigned)ONCE;
+        }
         size_t left = (size_t)(now->end - at);
         uint64_t value;
         switch (tag & 7) {

@@ -59,11 +59,12 @@ def admit(signal: Signal, body: bytes, rules: Rules, received_unix_nano: int) ->
         and not rules.redaction.concerns(body)
     ):
         return Admitted(Row(signal, received_unix_nano, facts.items, 0, body) if facts.items else None, {}, "")
-    return _judge(signal, body, rules, received_unix_nano)
+    return _judge(signal, body, rules, received_unix_nano, facts is not None)
 
 
-def _judge(signal: Signal, body: bytes, rules: Rules, received_unix_nano: int) -> Admitted:
-    """The same by the official parser, which alone refuses, rejects and changes."""
+def _judge(signal: Signal, body: bytes, rules: Rules, received_unix_nano: int, plain: bool) -> Admitted:
+    """The same by the official parser, which alone refuses, rejects and changes. What is not plain it writes anew: what
+    came twice and is one, of which other readers see the last, or both."""
     try:
         if len(body) >= BIG:
             weigh.weigh(signal, body, rules.max_items, rules.max_elements)
@@ -74,7 +75,7 @@ def _judge(signal: Signal, body: bytes, rules: Rules, received_unix_nano: int) -
         _refuse_the_other_signal(signal, body)
         raise Refused("malformed", str(error)) from error
 
-    changed = _move_legacy(signal, request)
+    changed = _move_legacy(signal, request) or not plain
     groups = list(_groups(signal, request))
     items = sum(map(len, groups))
     if items > rules.max_items:

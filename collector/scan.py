@@ -26,6 +26,7 @@ _FIELDS, _ITEM, _REQUIRED, _ROW, _MESSAGE = 64, 64, 65, 72, 32
 _SKIPPED, _VARINT, _FIXED64, _FIXED32, _STRING, _BYTES, _DOUBTFUL, _TRACE_ID, _SPAN_ID, _EMPTY_OR_8, _EMPTY_OR_16 = (
     range(11)
 )
+_ONCE = 128
 _IDS = {
     "Span": {"trace_id": _TRACE_ID, "span_id": _SPAN_ID, "parent_span_id": _EMPTY_OR_8},
     "LogRecord": {"trace_id": _EMPTY_OR_16, "span_id": _EMPTY_OR_8},
@@ -61,8 +62,14 @@ def _row(message: Any, rows: dict[str, bytearray]) -> int:
         row[_REQUIRED] = _BOTH if message.name == "Span" else 0
         for field in message.fields:
             if field.number < _FIELDS:  # greater numbers are doubtful without being told
-                row[field.number] = ids.get(field.name) or _kind(field, rows)
+                row[field.number] = ids.get(field.name) or _kind(field, rows) | _once(field)
     return list(rows).index(message.full_name)
+
+
+def _once(field: Any) -> int:
+    """The official parser merges a message that comes twice, and of a oneof takes the last; other readers do not."""
+    single = field.type == field.TYPE_MESSAGE and not field.is_repeated
+    return _ONCE if single or field.containing_oneof is not None else 0
 
 
 def _kind(field: Any, rows: dict[str, bytearray]) -> int:

@@ -11,8 +11,9 @@ ArrayValue / KeyValueList, `resource` and `scope` the serialized Resource / Inst
 declaring them as bytes takes the recursion out of the schema, halves the work and loses nothing. Ids are the bytes
 that were sent; times are uint64 nanoseconds; an absent `status` is code 0 and an empty message, as in protobuf.
 
-Where ptars and the official parser differ on admitted bytes: a *singular* message field that occurs twice inside its
-parent (no encoder writes that) is merged by the official parser; in the columns declared as bytes the last one wins.
+Where ptars and the official parser differ: a *singular* message field that occurs twice inside its parent (no encoder
+writes that) is merged by the official parser, and of a oneof it takes the last; in the columns declared as bytes the
+last one wins, and every member of a oneof has a value. Admission writes such requests anew.
 """
 
 from __future__ import annotations

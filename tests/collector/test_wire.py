@@ -338,6 +338,46 @@ def test_unknown_and_future_fields_are_harmless() -> None:
     assert wire.decode_traces([admitted.row.body])["name"].to_pylist() == ["chat ü"]
 
 
+def test_what_comes_twice_and_is_one_is_kept_as_the_official_parser_reads_it() -> None:
+    def part(number: int, *inner: bytes) -> bytes:
+        body = b"".join(inner)
+        return _varint(number << 3 | 2) + _varint(len(body)) + body
+
+    def pair(*values: bytes) -> bytes:
+        return part(1, b"k") + b"".join(part(2, value) for value in values)
+
+    text, number, nothing = part(1, b"x"), b"\x18\x07", b""
+    array, other, pairs = part(5, part(1, text)), part(5, part(1, number)), part(6, part(1, pair(text)))
+    attributes = [
+        [text + number],
+        [number + text],
+        [array + other],
+        [array + text + other],
+        [pairs + pairs],
+        [text, number],
+        [text, nothing],
+        [array, other],
+        [part(5, part(1, text + number))],
+        [part(6, part(1, pair(text, number)))],
+    ]
+    span = part(1, bytes(range(16))) + part(2, bytes(range(8))) + b"".join(part(9, pair(*each)) for each in attributes)
+    status, resource, scope = (
+        part(15, b"\x18\x02") + part(15, text),
+        part(1, part(1, pair(text))),
+        part(1, part(1, b"n")),
+    )
+    again = part(1, part(1, pair(number)))
+    for body in (
+        part(1, part(2, part(2, span))),
+        part(1, part(2, part(2, span, status))),
+        part(1, resource, part(2, part(2, span)), again),
+        part(1, part(2, scope, part(2, span), part(1, part(2, b"v")))),
+    ):
+        admitted = admit.admit("traces", body, RULES, 1)
+        assert admitted.row is not None
+        assert same(rows(admitted.row.body), expected(ExportTraceServiceRequest.FromString(body)))
+
+
 def test_spans_of_otlp_before_0_19_are_kept() -> None:
     request = ExportTraceServiceRequest.FromString(samples()[0])
     old = request.resource_spans[0].scope_spans[0].SerializeToString()
