@@ -59,7 +59,9 @@ class GrpcServer(Listener):
             self._inflated(request, answered, self._inflate(request))
 
     async def _inflate_beside(self, request: Request, answered: Callable[[Verdict], None]) -> None:
-        self._inflated(request, answered, await asyncio.to_thread(self._inflate, request))
+        with self.holding(len(request.message)):
+            outcome = await asyncio.to_thread(self._inflate, request)
+        self._inflated(request, answered, outcome)
 
     def _inflate(self, request: Request) -> bytes | tuple[str, int, str]:
         """The message, or why it is refused."""

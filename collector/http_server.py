@@ -87,7 +87,9 @@ class HttpServer(Listener):
         return response._replace(headers=response.headers + _HINTS.get(status, b""))
 
     async def _inflate_beside(self, head: Head, encoding: str, body: bytes, answered: Answered) -> None:
-        self._inflated(head, await asyncio.to_thread(self._inflate, encoding, body), answered)
+        with self.holding(len(body)):
+            outcome = await asyncio.to_thread(self._inflate, encoding, body)
+        self._inflated(head, outcome, answered)
 
     def _inflate(self, encoding: str, body: bytes) -> bytes | _Refusal:
         limit = self.config.max_request_bytes

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -80,6 +81,15 @@ class Listener:
         """Whether so many bytes more may wait; they are counted in any case."""
         self.export.queue_bytes += more
         return more <= 0 or self.export.queue_bytes <= self.config.max_queue_bytes
+
+    @contextmanager
+    def holding(self, size: int) -> Iterator[None]:
+        """A message whose call has not begun, as it waits to be inflated, takes room too."""
+        self.room(size)
+        try:
+            yield
+        finally:
+            self.room(-size)
 
     def _forbidden(self, authorization: bytes) -> bool:
         return bool(self._allowed) and not authorized(authorization, self._allowed)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
+from collector import grpc_server, http_server, inflate
 from collector.inbox import InboxError
 from tests.collector.requests import JSON, PROTOBUF, call, logs, post, span_ids, traces
 from tests.collector.running import Collector, running
@@ -275,3 +279,25 @@ def test_a_chunked_body_is_taken_and_bounded(tmp_path: Path) -> None:
                 connection._HTTPConnection__state = "Request-sent"  # type: ignore[attr-defined]
             assert connection.getresponse().status == expected
             connection.close()
+
+
+def test_what_waits_to_be_inflated_takes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, go_on = traces(1, text=os.urandom(200_000).hex()).SerializeToString(), threading.Event()
+    packed = zlib.compress(body)
+
+    def slowly(*given: Any) -> bytes:
+        assert go_on.wait(20)
+        return inflate.inflate(*given)
+
+    for transport in (http_server, grpc_server):
+        monkeypatch.setattr(transport, "inflate", slowly)
+    with running(tmp_path) as collector, ThreadPoolExecutor(2) as senders:
+        over_http = senders.submit(post, collector.http, packed, {**PROTOBUF, "Content-Encoding": "deflate"})
+        over_grpc = senders.submit(call, collector.grpc, body, compression=grpc.Compression.Deflate)
+        waiting, deadline = 0.0, time.monotonic() + 10
+        while waiting < 400_000 and time.monotonic() < deadline:
+            waiting = collector.metrics()["otelcov_collector_queue_bytes"]
+        go_on.set()
+        assert over_http.result()[0] == 200 and over_grpc.result()[0] is grpc.StatusCode.OK
+        assert waiting >= 400_000
+        assert collector.metrics()["otelcov_collector_queue_bytes"] == 0
