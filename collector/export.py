@@ -14,7 +14,7 @@ from typing import Any
 
 from collector import admit
 from collector.admit import Admitted, Refused, Rules
-from collector.answers import ACCEPTED, INVALID_ARGUMENT, OK, RESOURCE_EXHAUSTED, UNAVAILABLE, Answer, Path
+from collector.answers import ACCEPTED, INTERNAL, INVALID_ARGUMENT, OK, RESOURCE_EXHAUSTED, UNAVAILABLE, Answer, Path
 from collector.config import CollectorConfig
 from collector.group_commit import GroupCommit
 from collector.inbox import InboxError
@@ -100,6 +100,9 @@ class Export:
             yield
         except Refused as refusal:
             call.end(self._refusal(refusal))
+        except Exception as error:  # ours: told, answered, and no other request of the connection suffers
+            asyncio.get_running_loop().call_exception_handler({"message": "a request failed", "exception": error})
+            call.end(self._refuse("internal", Answer(INTERNAL, "the collector failed on this request")))
         except BaseException:
             call.forget()
             raise

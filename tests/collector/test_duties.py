@@ -28,7 +28,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from collector import grpc_server, http_server, inflate
+from collector import admit, grpc_server, http_server, inflate
 from collector.inbox import InboxError
 from tests.collector.requests import JSON, PROTOBUF, call, logs, post, span_ids, traces
 from tests.collector.running import Collector, running
@@ -215,6 +215,22 @@ def test_a_failing_disk_is_retryable_and_acknowledges_nothing(tmp_path: Path, mo
         assert collector.rows() == []
         assert post(collector.http, traces(1).SerializeToString())[0] == 200
         assert collector.metrics()['otelcov_collector_refused_requests_total{reason="inbox_error"}'] >= 2
+
+
+@pytest.mark.parametrize("size", [1, 3 * 2**20])
+def test_a_fault_of_ours_is_answered_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, size: int
+) -> None:
+    body = traces(1, text="x" * size).SerializeToString()
+    with running(tmp_path) as collector, monkeypatch.context() as patched:
+        patched.setattr(admit, "admit", lambda *_: 1 / 0)
+        status, answer, _ = post(collector.http, body)
+        assert status == 500 and Status.FromString(answer).code == 13
+        assert call(collector.grpc, body)[0] is grpc.StatusCode.INTERNAL
+        metrics = collector.metrics()
+        assert metrics['otelcov_collector_refused_requests_total{reason="internal"}'] == 2
+        assert metrics["otelcov_collector_queue_bytes"] == 0 and collector.rows() == []
+    assert caplog.text.count("ZeroDivisionError") == 2
 
 
 def test_the_pages_of_an_operator(collector: Collector) -> None:
