@@ -21,7 +21,10 @@ import msgspec
 from collector import wire
 
 MAX_DEPTH = 100  # of nested messages: the official parser's own limit
-_KEYS = {"traces": "resourceSpans", "logs": "resourceLogs"}
+_LEVELS = {
+    "traces": ("resourceSpans", "scopeSpans", "spans"),
+    "logs": ("resourceLogs", "scopeLogs", "logRecords"),
+}
 _HEX_IDS = {"trace_id", "span_id", "parent_span_id"}
 _BEFORE_0_19 = {
     "legacy_scopes": ("instrumentationLibrarySpans", "instrumentationLibraryLogs"),
@@ -72,11 +75,18 @@ def convert(signal: wire.Signal, document: Any) -> bytes:
 
 
 def warning(signal: wire.Signal, document: Any) -> str | None:
-    """What the sender should hear about a document that is valid and means nothing, as unknown keys are ignored."""
-    wanted = _KEYS[signal]
-    if not isinstance(document, dict) or wanted in document or not document:
-        return None
-    return f"no {wanted} in the request; ignored keys: {', '.join(sorted(document)[:5])[:200]}"
+    """What the sender should hear about a converted document of which a part means nothing, as unknown keys are
+    ignored."""
+    holders, message = [document], wire.request_class(signal).DESCRIPTOR
+    for wanted in _LEVELS[signal]:
+        known = _setters(message)
+        for holder in holders:
+            unknown = holder.keys() - known.keys()
+            if unknown and wanted not in holder and holder.keys().isdisjoint(_BEFORE_0_19["legacy_scopes"]):
+                return f"no {wanted} in the request; ignored keys: {', '.join(sorted(unknown)[:5])[:200]}"
+        holders = [inner for holder in holders for inner in holder.get(wanted) or ()]
+        message = next(field.message_type for field in message.fields if field.json_name == wanted)
+    return None
 
 
 def _decode(body: bytes) -> Any:

@@ -85,6 +85,23 @@ def test_a_byte_order_mark_means_nothing() -> None:
     assert names(b"\xef\xbb\xbf" + json.dumps(document()).encode()) == ["chat"]
 
 
+def test_keys_that_hide_spans_are_said_at_every_level() -> None:
+    lost = {
+        "resource_spans": {"resource_spans": []},
+        "scope_spans": {"resourceSpans": [{"resource": {}, "scope_spans": []}]},
+        "span": {"resourceSpans": [{"scopeSpans": [{"scope": {}, "span": []}]}]},
+    }
+    for key, whole in lost.items():
+        assert f"ignored keys: {key}" in taken(json.dumps(whole).encode()).message
+    good = document()["resourceSpans"][0]
+    half = taken(json.dumps({"resourceSpans": [good, {"scope_spans": []}]}).encode())
+    assert half.row is not None and "ignored keys: scope_spans" in half.message
+    old = {"resourceSpans": [{"instrumentationLibrarySpans": good["scopeSpans"], "more": 1}]}
+    future = {"resourceSpans": [good | {"more": 1}, {"resource": {}}, {"scopeSpans": None}], "more": 1}
+    for whole in ({}, old, future, {"resourceSpans": None}):
+        assert taken(json.dumps(whole).encode()).message == ""
+
+
 def places(value: Any) -> Iterator[tuple[Any, ...]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
