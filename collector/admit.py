@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 
 from collector import otlp_json, scan, weigh, wire
@@ -108,13 +109,15 @@ def admit_json(signal: Signal, body: bytes, rules: Rules, received_unix_nano: in
     return admitted._replace(message=ignored) if ignored and not admitted.message else admitted
 
 
-def count_data_points(body: bytes) -> int:
+def count_data_points(body: bytes, json: bool) -> int:
     """Of a metrics request, all of which are rejected."""
     if len(body) >= BIG:
         return 0
+    if json:
+        return _count_json_data_points(body)
     try:
         request = metrics_service_pb2.ExportMetricsServiceRequest.FromString(body)
-    except ValueError as error:
+    except DecodeError as error:
         raise Refused("malformed", "the body is not an OTLP metrics request") from error
     return sum(
         len(getattr(metric, kind).data_points)
@@ -123,6 +126,25 @@ def count_data_points(body: bytes) -> int:
         for metric in scope.metrics
         if (kind := metric.WhichOneof("data"))
     )
+
+
+def _count_json_data_points(body: bytes) -> int:
+    try:
+        document = otlp_json.loads(body)
+    except otlp_json.BadJson as error:
+        raise Refused("malformed", str(error)) from error
+    if not isinstance(document, dict):
+        raise Refused("malformed", "the body is not an OTLP metrics request")
+    count = 0
+    left: list[Any] = [document]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            points = value.get("dataPoints")
+            count += len(points) if isinstance(points, list) else 0
+            value = value.values()
+        left.extend(inner for inner in value if isinstance(inner, dict | list))
+    return count
 
 
 def _groups(signal: Signal, request: Any) -> Iterator[Any]:

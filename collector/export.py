@@ -135,7 +135,7 @@ class Export:
 
     def _metrics_answer(self, body: bytes, json: bool) -> Answer:
         try:
-            points = 0 if json else admit.count_data_points(body)
+            points = admit.count_data_points(body, json)
         except Refused as refusal:
             return self._refusal(refusal)
         self.refused("metrics")

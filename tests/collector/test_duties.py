@@ -155,8 +155,17 @@ def test_metrics_are_answered_with_an_explanation(collector: Collector) -> None:
     for answer in (post(collector.http, body, path="/v1/metrics")[1], call(collector.grpc, body, METRICS)[1]):
         partial = ExportMetricsServiceResponse.FromString(answer).partial_success
         assert partial.rejected_data_points == 2 and "metrics are not kept" in partial.error_message
-    status, answer, _ = post(collector.http, b'{"resourceMetrics":[]}', JSON, "/v1/metrics")
-    assert status == 200 and "partialSuccess" in json.loads(answer)
+    document = json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"sum": {"dataPoints": [{}, {}]}}]}]}]})
+    status, answer, _ = post(collector.http, document.encode(), JSON, "/v1/metrics")
+    assert status == 200 and json.loads(answer)["partialSuccess"]["rejectedDataPoints"] == "2"
+
+
+def test_metrics_that_cannot_be_read_are_refused(collector: Collector) -> None:
+    for body, headers in ((b"\xff", PROTOBUF), (b"{", JSON), (b"[]", JSON)):
+        assert post(collector.http, body, headers, "/v1/metrics")[0] == 400
+    assert call(collector.grpc, b"\xff", METRICS)[0] is grpc.StatusCode.INVALID_ARGUMENT
+    deep = b'{"a":' * 900 + b"1" + b"}" * 900
+    assert post(collector.http, deep, JSON, "/v1/metrics")[0] in (200, 400)
 
 
 def test_unknown_json_keys_at_the_top_are_said(collector: Collector) -> None:
