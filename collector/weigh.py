@@ -22,7 +22,8 @@ _ITEM_PARTS: dict[Signal, Fields] = {
     "logs": [("attributes", 6, "*pair"), ("body", 5, "any")],
 }
 _HOLDERS: Shapes = {"event": [("attributes", 3, "*pair")], "link": [("attributes", 4, "*pair")]}
-_LEAF: Shapes = {"leaf": [("nothing", 536870911, "BOOL")]}
+# A field that no sender writes; not the greatest there is, as the decoder has 16 bytes of table for each up to it.
+_LEAF: Shapes = {"leaf": [("nothing", 9999, "BOOL")]}
 
 
 class TooMany(ValueError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 import zlib
@@ -17,7 +19,7 @@ import zstandard
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.collector.requests import JSON, PROTOBUF, call, logs, post, traces
-from tests.collector.running import Collector, launched
+from tests.collector.running import ROOT, Collector, launched
 
 GROWTH_MIB = 200
 
@@ -155,6 +157,17 @@ def test_a_large_honest_request_is_taken(collector: Collector) -> None:
     before = collector.metrics()['otelcov_collector_accepted_items_total{signal="traces"}']
     assert post(collector.http, request.SerializeToString())[0] == 200
     assert collector.metrics()['otelcov_collector_accepted_items_total{signal="traces"}'] == before + 8_000
+
+
+def test_a_large_request_asks_for_no_more_memory_than_it_needs() -> None:
+    """The system may refuse what is asked for though it would never be used, and that ends the process."""
+    program = f"""
+import resource
+from collector import weigh
+resource.setrlimit(resource.RLIMIT_AS, ({4 * 2**30}, {4 * 2**30}))
+weigh.weigh("traces", bytes.fromhex("{traces(1).SerializeToString().hex()}"), 9, 9)
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def test_a_large_honest_request_of_logs_is_taken(collector: Collector) -> None:
