@@ -100,8 +100,12 @@ def _judge(signal: Signal, body: bytes, rules: Rules, received_unix_nano: int, p
 def admit_json(signal: Signal, body: bytes, rules: Rules, received_unix_nano: int) -> Admitted:
     """Judge one JSON request."""
     try:
+        if len(body) >= BIG:
+            weigh.weigh_json(body, rules.max_elements)
         document = otlp_json.loads(body)
         protobuf = otlp_json.convert(signal, document)
+    except weigh.TooMany as error:
+        raise Refused("too_large", str(error)) from error
     except otlp_json.BadJson as error:
         raise Refused("malformed", str(error)) from error
     admitted = admit(signal, protobuf, rules, received_unix_nano)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import socket
 import subprocess
@@ -64,7 +65,12 @@ def deep(depth: int) -> bytes:
     return in_span(field(9, field(1, b"k") + field(2, content)))
 
 
+def json_span(attributes: bytes) -> bytes:
+    return b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[' + attributes + b"]}]}]}]}"
+
+
 GZIP, ZSTD = {**PROTOBUF, "Content-Encoding": "gzip"}, {**PROTOBUF, "Content-Encoding": "zstd"}
+JSON_GZIP = {**JSON, "Content-Encoding": "gzip"}
 BOMBS: dict[str, tuple[dict[str, str], Callable[[], bytes]]] = {
     "gzip": (GZIP, lambda: zeros(31, 288)),
     "deflate": ({**PROTOBUF, "Content-Encoding": "deflate"}, lambda: zeros(15, 288)),
@@ -84,6 +90,15 @@ BOMBS: dict[str, tuple[dict[str, str], Callable[[], bytes]]] = {
     ),
     "deep values": (PROTOBUF, lambda: deep(5_000)),
     "deep json": (JSON, lambda: b'{"resourceSpans":' + b"[" * 1_000_000),
+    "ten million empty attributes in json": (
+        JSON_GZIP,
+        lambda: gzip.compress(json_span(b"{}," * 10_000_000 + b"{}"), 1),
+    ),
+    "ten million unknown numbers in json": (
+        JSON_GZIP,
+        lambda: gzip.compress(b'{"x":[' + b"1.5," * 10_000_000 + b"1]}"),
+    ),
+    "twenty million empty strings in json": (JSON_GZIP, lambda: gzip.compress(b"{" * 3_000_000 + b'"' * 40_000_000)),
     "literals of secrets": (GZIP, lambda: gzip.compress(in_span(field(5, b" AKIA" * 4_000_000)), 1)),
 }
 
@@ -168,6 +183,19 @@ resource.setrlimit(resource.RLIMIT_AS, ({4 * 2**30}, {4 * 2**30}))
 weigh.weigh("traces", bytes.fromhex("{traces(1).SerializeToString().hex()}"), 9, 9)
 """
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+def test_large_honest_json_is_taken_however_much_json_its_texts_hold(collector: Collector) -> None:
+    text = "\\" * 3 + json.dumps([{"a": [1, 2]}] * 20)
+    spans = [
+        {"traceId": os.urandom(16).hex(), "spanId": os.urandom(8).hex(), "attributes": [attribute] * 100}
+        for attribute in [{"key": "k", "value": {"stringValue": text}}] * 1_500
+    ]
+    document = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+    body = json.dumps(document).encode()
+    assert body.count(b"{") > 2**21
+    status, answer, _ = post(collector.http, gzip.compress(body, 1), JSON_GZIP)
+    assert (status, answer) == (200, b"{}")
 
 
 def test_a_large_honest_request_of_logs_is_taken(collector: Collector) -> None:
