@@ -130,6 +130,14 @@ class Connection(asyncio.Protocol):
             self._forget(stream)
         self._streams.clear()
 
+    def eof_received(self) -> bool:
+        """Who only ends its own half still gets the answers to what has come whole."""
+        self._closing = True
+        for number, stream in list(self._streams.items()):
+            if not stream.called:
+                self._drop(number)
+        return bool(self._streams) and self._transport.get_extra_info("ssl_object") is None
+
     def data_received(self, data: bytes) -> None:
         data = self._rest + data if self._rest else data
         at, end = 0, len(data)

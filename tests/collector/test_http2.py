@@ -246,6 +246,18 @@ def test_window_updates_keep_a_long_connection_going(collector: Collector) -> No
             assert send(body, timeout=30) == b""
 
 
+def test_who_has_ended_its_own_half_still_gets_the_answers(tmp_path: Path) -> None:
+    with launched(tmp_path) as collector:
+        large = traces(3, text="x" * 2**20).SerializeToString()  # takes a while
+        for sent, status in ((BODY, "0"), (large, "0"), (b"\xff", "3")):
+            with Peer(collector.grpc) as peer:
+                peer.call(1, sent)
+                peer.send(frame(HEADERS, END_HEADERS, 3, peer.head()))
+                peer.socket.shutdown(socket.SHUT_WR)
+                assert peer.status(1) == status
+                assert peer.end() is None
+
+
 def test_a_message_that_never_comes_is_timed_out(collector: Collector) -> None:
     with Peer(collector.grpc) as peer:
         peer.send(frame(HEADERS, END_HEADERS, 1, peer.head()), frame(DATA, 0, 1, b"\0\0\0"))
