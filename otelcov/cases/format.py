@@ -68,6 +68,8 @@ _RECIPE_CALL_KEYS = frozenset({"tool_name", "tool_parameters"})
 
 
 def _texts(value: object) -> object:
+    if not isinstance(value, (str, list, tuple)):
+        raise ValueError(f"must be text or a list of texts, got {value!r}; text that looks like no text takes quotes")
     return [value] if isinstance(value, str) else value
 
 
@@ -207,12 +209,10 @@ class Turn(_Strict):
     @model_validator(mode="after")
     def _checked(self) -> Turn:
         for call in (*(self.expected_tool_calls or ()), *(self.forbidden_tools or ())):
-            for matcher in call.match.values():
-                for name in matcher:
-                    try:
-                        matchers.named(name)
-                    except UsageError as error:
-                        raise ValueError(str(error)) from None
+            for matcher in (*call.match.values(), *_schema(call)):
+                _usable(matcher)
+        for matcher in _schema(self.response):
+            _usable(matcher)
         if self.expected_tool_calls is not None and self.expected_tool_name is not None:
             raise ValueError("give expected_tool_calls or expected_tool_name, not both")
         return self
@@ -224,15 +224,15 @@ class Turn(_Strict):
             or self.expected_tool_name
             or self.forbidden_tools
             or self.expected_response_contains
-            or self.response
-            or self.limits
+            or _says(self.response, "ignore_case")
+            or _says(self.limits)
         )
 
 
 class Case(Turn):
     """A test case: one turn, or the turns of a conversation."""
 
-    name: str
+    name: Annotated[str, Field(min_length=1)]
     description: str | None = None
     select: Select = Select()
     turns: list[Turn] | None = Field(None, min_length=1)
@@ -340,9 +340,29 @@ def _entries(document: Any, source: str) -> Iterable[tuple[str, dict[str, Any]]]
 
 
 def _is_recipe(entry: Mapping[str, Any]) -> bool:
-    parts = [entry, *(t for t in entry.get("turns") or () if isinstance(t, Mapping))]
-    calls = [c for p in parts for c in p.get("expected_tool_calls") or () if isinstance(c, Mapping)]
+    parts = [entry, *_mappings(entry.get("turns"))]
+    calls = [call for part in parts for call in _mappings(part.get("expected_tool_calls"))]
     return all(set(p) <= RECIPE_KEYS for p in parts) and all(set(c) <= _RECIPE_CALL_KEYS for c in calls)
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [v for v in value if isinstance(v, Mapping)] if isinstance(value, (list, tuple)) else []
+
+
+def _says(part: BaseModel | None, *aside: str) -> bool:
+    """Whether any field but these is given."""
+    return part is not None and any(v not in (None, []) for k, v in part if k not in aside)
+
+
+def _schema(part: Call | Response | None) -> list[dict[str, Any]]:
+    return [] if part is None or part.schema_ is None else [{"schema": part.schema_}]
+
+
+def _usable(matcher: dict[str, Any]) -> None:
+    try:
+        matchers.check(matcher)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
 
 
 def _compiles(pattern: str | None) -> None:

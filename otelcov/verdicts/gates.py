@@ -116,8 +116,10 @@ def read(path: Path) -> GateFile:
         raise UsageError(f"Couldn't use {path}:\n" + "\n".join(lines)) from None
     for entry in gates.agents:
         for expectation in entry.expect or []:
-            for name in expectation.matcher:
-                matchers.named(name)
+            try:
+                matchers.check(expectation.matcher)
+            except UsageError as error:
+                raise UsageError(f"Couldn't use {path}: the matcher of {expectation.target}: {error}") from None
             if not expectation.matcher:
                 raise UsageError(f"Couldn't use {path}: the matcher of {expectation.target} is empty.")
     return gates

@@ -18,14 +18,7 @@ Matcher = Callable[[Any, Any], str | None]
 
 def schema(value: Any, expected: Any) -> str | None:
     """JSON Schema."""
-    import jsonschema_rs
-
-    try:
-        validator = jsonschema_rs.validator_for(expected, retriever=_elsewhere)
-    except (jsonschema_rs.ValidationError, ValueError) as error:
-        told = getattr(error, "message", None) or str(error)
-        raise UsageError(f"Couldn't use a schema matcher: it is no JSON Schema: {told}.") from None
-    problem = next(iter(validator.iter_errors(value)), None)
+    problem = next(iter(_validator(expected).iter_errors(value)), None)
     return None if problem is None else str(problem.message)
 
 
@@ -50,10 +43,7 @@ def contains(value: Any, expected: Any) -> str | None:
 
 
 def regex(value: Any, expected: Any) -> str | None:
-    try:
-        found = re.search(str(expected), value if isinstance(value, str) else _shown(value))
-    except re.error as error:
-        raise UsageError(f'Couldn\'t use the regex "{expected}": {error}.') from None
+    found = _pattern(expected).search(value if isinstance(value, str) else _shown(value))
     return None if found else f"{_shown(value)} does not match {expected}"
 
 
@@ -89,6 +79,14 @@ def match(value: Any, matcher: dict[str, Any]) -> str | None:
     return None
 
 
+def check(matcher: dict[str, Any]) -> None:
+    """Raises UsageError for a matcher that is not known or could hold no value against what it expects."""
+    for name, expected in matcher.items():
+        named(name)
+        if name in _USABLE:
+            _USABLE[name](expected)
+
+
 def named(name: str) -> Matcher:
     known = matchers()
     if name not in known:
@@ -98,9 +96,40 @@ def named(name: str) -> Matcher:
     return known[name]
 
 
-def _compare(value: Any, expected: Any, holds: Callable[[float, float], bool], word: str) -> str | None:
-    if isinstance(expected, bool) or not isinstance(expected, (int, float)):
+def _validator(expected: Any) -> Any:
+    import jsonschema_rs
+
+    try:
+        return jsonschema_rs.validator_for(expected, retriever=_elsewhere)
+    except (jsonschema_rs.ValidationError, ValueError) as error:
+        why = getattr(error, "message", None) or error
+        raise UsageError(f"Couldn't use a schema matcher: it is no JSON Schema: {why}.") from None
+
+
+def _pattern(expected: Any) -> re.Pattern[str]:
+    try:
+        return re.compile(str(expected))
+    except re.error as error:
+        raise UsageError(f'Couldn\'t use the regex "{expected}": {error}.') from None
+
+
+def _number(expected: Any) -> float:
+    if isinstance(expected, bool) or not isinstance(expected, (int, float)) or expected != expected:
         raise UsageError(f"A min or max matcher needs a number, got {_shown(expected)}.")
+    return expected
+
+
+# What a matcher makes of the value it expects, where not every value will do.
+_USABLE: dict[str, Callable[[Any], Any]] = {
+    "schema": _validator,
+    "regex": _pattern,
+    "min": _number,
+    "max": _number,
+}
+
+
+def _compare(value: Any, expected: Any, holds: Callable[[float, float], bool], word: str) -> str | None:
+    _number(expected)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return f"{_shown(value)} is no number"
     return None if holds(value, expected) else f"{_shown(value)} is {word} {_shown(expected)}"

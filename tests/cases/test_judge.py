@@ -261,6 +261,14 @@ def test_unsettled_runs_are_not_judged() -> None:
         ({"name": "x", "response": {"regex": "("}}, "no regex"),
         ({"name": "x", "expected_tool_name": "a", "pass": "4 of 3"}, "can never be"),
         ({"name": "x", "expected_tool_calls": [{"tool_name": "a", "match": {"q": {"rgx": "a"}}}]}, '"regex"'),
+        ({"name": "x", "expected_tool_calls": [{"tool_name": "a", "match": {"q": {"regex": "("}}}]}, "regex"),
+        ({"name": "x", "expected_tool_calls": [{"tool_name": "a", "schema": {"type": "txt"}}]}, "no JSON Schema"),
+        ({"name": "x", "response": {"schema": {"type": "txt"}}}, "no JSON Schema"),
+        ({"name": "x", "response": {"ignore_case": False}, "limits": {}}, "expects nothing"),
+        ({"name": "x", "response": {"contains": 72}}, "quotes"),
+        ({"name": "x", "turns": 5}, "turns"),
+        ({"name": "x", "expected_tool_calls": 5}, "expected_tool_calls"),
+        ({"name": "", "expected_tool_name": "a"}, "name"),
     ],
 )
 def test_a_case_that_makes_no_sense_is_an_error_that_says_why(case: dict[str, Any], said: str) -> None:

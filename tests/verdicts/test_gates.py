@@ -224,6 +224,15 @@ def test_a_matcher_that_makes_no_sense_is_a_usage_error() -> None:
     for matcher in ({"regex": "("}, {"min": "x"}, {"schema": {"type": "no such type"}}, {"like": 1}):
         with pytest.raises(UsageError):
             matchers.match(1, matcher)
+        with pytest.raises(UsageError):
+            matchers.check(matcher)
+
+
+def test_a_matcher_that_makes_no_sense_is_found_before_any_run_is_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "gate.yaml"
+    file.write_text("agents: [{name: x, expect: [{target: edges.allowed_pct, matcher: {min: eighty}}]}]")
+    with pytest.raises(UsageError, match=r"gate.yaml: the matcher of edges.allowed_pct: .* needs a number"):
+        gates.read(file)
 
 
 def test_what_a_schema_refers_to_is_never_fetched() -> None:
