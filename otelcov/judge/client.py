@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 _MOST_WAIT_S = 60.0  # of one back-off, whatever the endpoint asks for
+_AGAIN = (408, 409, 425)  # beside 429 and 5xx
 _UNREACHABLE = 5  # calls in a row without a connection, then nobody is asked any more
 _ANSWER_TOKENS = 200  # guessed for one answer
 
@@ -191,10 +192,15 @@ class Client:
                 missing = self._stop("unauthorized", error)
             except exceptions.ModelRequestRejectedError:
                 missing = "rejected"
+            except exceptions.ModelHTTPError as error:  # no answer came, so none is kept
+                missing, wait = "rejected", None
+                if error.status_code in _AGAIN:
+                    missing, wait = "server_error", 0.0
             except exceptions.ContentFilterError:
                 missing = "refused"
-            except (exceptions.AgentRunError, openai.OpenAIError, ValueError):
-                # What is left: an answer of the wrong form, or a body that is no answer at all.
+            except (exceptions.AgentRunError, openai.OpenAIError, ValueError, LookupError, TypeError, AttributeError):
+                # What is left: an answer of the wrong form, or a body that is no answer at all, over which the
+                # provider's client may stumble.
                 missing = "malformed"
             else:
                 self._unreachable = 0

@@ -28,6 +28,12 @@ def _second(reply):
         (Reply(status=500), "server_error"),
         (Reply(status=503), "server_error"),
         (Reply(status=400), "rejected"),
+        (Reply(status=413), "rejected"),
+        (Reply(status=408), "server_error"),
+        (
+            Reply(body=b'{"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'),
+            "malformed",
+        ),
         (Reply("I would rather talk about something else."), "malformed"),
         (Reply(""), "malformed"),
         (Reply(body=b"<html>gateway</html>"), "malformed"),
