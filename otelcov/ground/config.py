@@ -227,7 +227,7 @@ class Judge(Section):
     goals: dict[str, str] = {}  # by test case or conversation id
     knowledge: list[str] = []  # facts that answers must not contradict
     knowledge_files: list[Path] = []
-    thresholds: dict[str, float] = {}  # by metric, on the metric's own scale
+    thresholds: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = {}  # by metric, on the metric's own scale
 
 
 class Cases(Section):

@@ -13,6 +13,7 @@ from typing import Any
 from otelcov.ground.errors import StoreError, UsageError
 from otelcov.judge.ledger import Ledger
 
+_NAME = re.compile(r"\d{20}-[0-9a-f]{8}\.json")
 _TRACE = re.compile(r"\b[0-9a-f]{32}\b")
 
 
@@ -69,7 +70,7 @@ def forget(place: Path, traces: Iterable[str]) -> int:
     ledger = Ledger(place)
     removed = ledger.forget(gone)
     ledger.close()
-    for path in place.glob("*.json"):
+    for path in _judgements(place):
         if gone & set(_TRACE.findall(path.read_text(encoding="utf-8"))):
             path.unlink()
             removed += 1
@@ -78,13 +79,18 @@ def forget(place: Path, traces: Iterable[str]) -> int:
 
 def _newest(place: Path) -> Iterator[dict[str, Any]]:
     found = []
-    for path in place.glob("*.json"):
+    for path in _judgements(place):
         try:
             found.append((path.name, json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError):
             continue  # half a file of another version is no reason not to judge
     for _, old in sorted(found, key=lambda f: (_end(f[1]), f[0]), reverse=True):
         yield old
+
+
+def _judgements(place: Path) -> list[Path]:
+    """The files that `keep` wrote: the folder is the user's choice, and may hold others."""
+    return [path for path in place.glob("*.json") if _NAME.fullmatch(path.name)]
 
 
 def _end(judgement: dict[str, Any]) -> str:

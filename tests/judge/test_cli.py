@@ -89,6 +89,15 @@ def test_a_threshold_that_is_no_number_is_a_usage_error(tmp_path, threshold):
     assert "Write it like helpfulness=3.5" in output
 
 
+def test_results_may_lie_beside_files_of_others(tmp_path):
+    place = store(tmp_path, TWICE)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "kept" / "list.json").write_text("[1]")
+    code, document = judge(place, "--results", str(tmp_path / "kept"), "--rules-only")
+    assert (code, document["result"]) == (0, "pass")
+
+
 def test_other_commands_start_without_the_judge(tmp_path):
     place = store(tmp_path, TWICE)
     code = (
