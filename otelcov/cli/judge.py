@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -172,7 +174,8 @@ def judge(
     )
     if rules_only:
         changed = changed.model_copy(update={"judge": changed.judge.model_copy(update={"model": None})})
-    document = _judged(question, changed, sample, retry_missing, dry_run, results)
+    with redirect_stdout(sys.stderr):  # metrics of others may print
+        document = _judged(question, changed, sample, retry_missing, dry_run, results)
     out(printed.render(document, format, **(terminal() if format == "text" else {})))
     if dry_run:
         return errors.GOOD

@@ -16,13 +16,14 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
 from otelcov.ground.errors import ConfigError, did_you_mean
-from otelcov.judge.metrics import BUILT_IN, NO_FAILURE, Metric
+from otelcov.judge.metrics import BUILT_IN, NO_FAILURE, SEVERITIES, Metric
 
 ENTRY_POINTS = "otelcov.metrics"
 
@@ -79,9 +80,24 @@ def choose(known: Mapping[str, Metric], names: Sequence[str] | None) -> list[Met
 
 def _add(found: dict[str, Metric], more: Iterable[Metric], source: str) -> None:
     for one in more:
+        _sound(one, source)
         if one.name in found:
             raise ConfigError(f'{source} defines the metric "{one.name}" a second time. Give it another name.')
         found[one.name] = one
+
+
+def _sound(one: Metric, source: str) -> None:
+    """Words that only the judgement would stumble over."""
+    said: list[tuple[str, str, tuple[str, ...]]] = [
+        ("kind", one.kind, ("quantitative", "qualitative")),
+        ("per", one.per, ("turn", "conversation")),
+    ]
+    said += [(f'the severity of "{label}"', word, SEVERITIES) for label, word in one.severities.items()]
+    for key, word, words in said:
+        if word not in words:
+            raise ConfigError(f'{source}: metric "{one.name}": {key} must be one of {", ".join(words)}, got {word!r}.')
+    if not isinstance(one.name, str) or not one.name:
+        raise ConfigError(f"{source}: a metric's name must be text, got {one.name!r}.")
 
 
 def _from(source: str, folder: Path) -> list[Metric]:
@@ -107,18 +123,22 @@ def _file(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses and pydantic look their module up
-    try:
-        spec.loader.exec_module(module)
-    except (ImportError, SyntaxError, NameError) as error:
-        raise ConfigError(f"Couldn't use the metrics of {path}: {error}.") from None
+    _theirs(partial(spec.loader.exec_module, module), f"the metrics of {path}")
     return module
 
 
 def _module(name: str) -> ModuleType:
+    module: ModuleType = _theirs(partial(importlib.import_module, name), f"the metrics of {name}")
+    return module
+
+
+def _theirs(load: Callable[[], Any], what: str) -> Any:
+    """What code of others gives; it may raise whatever it likes."""
     try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ConfigError(f"Couldn't use the metrics of {name}: {error}.") from None
+        return load()
+    except (Exception, SystemExit) as error:
+        told = str(error) if isinstance(error, (ImportError, SyntaxError)) else f"{type(error).__name__}: {error}"
+        raise ConfigError(f"Couldn't use {what}: {told}.") from None
 
 
 def _metrics(value: Any, source: str) -> list[Metric]:
@@ -132,10 +152,7 @@ def _metrics(value: Any, source: str) -> list[Metric]:
         return [metric(value.__name__)(value)]
     if not _scores(value):
         raise ConfigError(f"Couldn't use the metric {source}: it needs a `name` and a method `score`.")
-    try:
-        thing = value() if isinstance(value, type) else value
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"Couldn't use the metric {source}: {error}.") from None
+    thing = _theirs(value, f"the metric {source}") if isinstance(value, type) else value
     score, name = thing.score, thing.name
     made = metric(
         name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -92,7 +92,7 @@ async def answered(asked: Sequence[Question], client: Client | None, settings: S
         elif isinstance(found, Exception) and not isinstance(found, OtelcovError):
             # Code of others - a metric, a provider's client - may raise whatever it likes: it costs its own value and
             # nobody else's. What cannot be written to the store is ours, and ends the run.
-            out.append(_result(q, missing=f"failed: {type(found).__name__}: {found}"))
+            out.append(_result(q, missing=_text(f"failed: {type(found).__name__}: {found}")))
         else:
             raise found
     return out
@@ -189,10 +189,18 @@ async def _by_code(q: Question, client: Client | None) -> Result:
     if inspect.iscoroutinefunction(score):
         value = await score(*arguments)
     else:
-        value = await asyncio.to_thread(score, *arguments)
+        value = await asyncio.to_thread(_called, score, arguments)
         if isinstance(value, Awaitable):
             value = await value
     return _of_code(q, value)
+
+
+def _called(score: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """What the function returns. StopIteration cannot leave a thread: who awaits it would wait for ever."""
+    try:
+        return score(*arguments)
+    except (StopIteration, SystemExit) as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
 
 def _of_code(q: Question, value: Any) -> Result:
@@ -203,6 +211,7 @@ def _of_code(q: Question, value: Any) -> Result:
         value, reason = value.get("value", value.get("label")), value.get("reason")
     elif hasattr(value, "reason"):
         value, reason = getattr(value, "value", getattr(value, "label", None)), value.reason
+    reason = None if reason is None else _text(reason)
     if value is None:
         return _result(q, missing="no_value")
     if q.metric.kind == "qualitative":
@@ -212,6 +221,11 @@ def _of_code(q: Question, value: Any) -> Result:
     if isinstance(value, str) or not math.isfinite(value):
         return _result(q, missing="malformed")
     return _result(q, value=float(value), reason=reason)
+
+
+def _text(value: object) -> str:
+    """As text that can be kept: code of others may give anything as its reason."""
+    return str(value).encode("utf-8", "replace").decode()
 
 
 class Asking:

@@ -132,6 +132,24 @@ def test_one_that_raises_costs_its_own_value_and_nobody_elses(place):
     assert code == 3
 
 
+@pytest.mark.parametrize("body", ["return next(iter(()))", "import sys; sys.exit(0)"])
+def test_one_that_stops_everything_else_where_it_is_called_does_not_here(place, body):
+    (place.parent / "stops.py").write_text(
+        f"from otelcov.judge.custom import metric\n@metric('stops')\ndef stops(turn):\n    {body}\n"
+    )
+    _, document = judge(place, "--custom", str(place.parent / "stops.py"), "--metric", "stops")
+    assert document["metrics"][0]["missing"] == {"failed": 2}
+
+
+def test_any_reason_is_text_and_what_is_printed_is_not_machine_output(place):
+    (place.parent / "odd.py").write_text(
+        "from otelcov.judge.custom import metric\n"
+        "@metric('odd')\ndef odd(turn):\n    print('hello')\n    return 4, ValueError('\\ud800')\n"
+    )
+    _, document = judge(place, "--custom", str(place.parent / "odd.py"), "--metric", "odd")
+    assert [r["reason"] for r in document["results"]] == ["?", "?"]
+
+
 def test_they_are_found_by_entry_point(place, monkeypatch):
     folder = place.parent / "site"
     info = folder / "shop_metrics-1.0.dist-info"
@@ -154,9 +172,16 @@ def test_they_are_found_by_entry_point(place, monkeypatch):
         ("no.such.module", "No module named"),
         ("mine.py:Absent", "has no Absent"),
         ("mine.py:Answer", "needs a `name` and a method `score`"),
+        ("raises.py", "ZeroDivisionError"),
+        ("words.py", "got 'dire'"),
     ],
 )
 def test_one_that_cannot_be_used_is_a_usage_error(place, source, told):
+    (place.parent / "raises.py").write_text("1 / 0")
+    (place.parent / "words.py").write_text(
+        "from otelcov.judge.custom import metric\n"
+        "@metric('w', kind='qualitative', severities={'bad': 'dire'})\ndef w(turn): return 'bad'\n"
+    )
     where = str(place.parent / source) if ".py" in source else source
     code, output = judge(place, "--custom", where)
     assert code == 2
