@@ -228,6 +228,13 @@ def test_a_matcher_that_makes_no_sense_is_a_usage_error() -> None:
             matchers.check(matcher)
 
 
+def test_an_entry_that_expects_nothing_gets_the_default_gate(tmp_path: Path) -> None:
+    for expect in ("[]", "~"):
+        text = f"agents: [{{name: x, tool_edges: {{restricted: [a]}}, expect: {expect}}}]"
+        assert entry(text, run("a"), folder=tmp_path)["result"] == "fail"
+        assert entry(text, run("b"), folder=tmp_path)["result"] == "pass"
+
+
 def test_a_matcher_that_makes_no_sense_is_found_before_any_run_is_looked_at(tmp_path: Path) -> None:
     file = tmp_path / "gate.yaml"
     file.write_text("agents: [{name: x, expect: [{target: edges.allowed_pct, matcher: {min: eighty}}]}]")
