@@ -48,6 +48,7 @@ def measure(view: View) -> dict[str, Any]:
             "sum": totals.get(name),
             "p50": _whole(percentile(view, name, 0.5)),
             "p95": _whole(percentile(view, name, 0.95)),
+            "runs": sum(count for _, count in histogram(view.items(name))),
         }
         for name in ("input_tokens", "output_tokens")
     }

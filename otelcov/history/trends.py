@@ -96,15 +96,16 @@ def _group(name: str, shot: dict[str, Any] | None, passed: tuple[int, int] | Non
         "runs": runs,
         **rate(*(passed or (0, 0))),
         "latency_ms": metrics["latency_ms"] if metrics else {"p50": None, "p95": None, "p99": None},
-        **{side: _tokens(metrics[side] if metrics else None, runs) for side in ("input_tokens", "output_tokens")},
+        **{side: _tokens(metrics[side] if metrics else None) for side in ("input_tokens", "output_tokens")},
         "errors": sum(errors) if errors else None,
         "coverage": {"overall": shot["coverage"]["overall"] if shot else None} | {d: scores.get(d) for d in DIMENSIONS},
     }
 
 
-def _tokens(spent: dict[str, Any] | None, runs: int) -> dict[str, Any]:
+def _tokens(spent: dict[str, Any] | None) -> dict[str, Any]:
+    """The mean is over the runs that told: what is unknown is no zero."""
     total = spent["sum"] if spent else None
-    return {"sum": total, "mean": None if total is None or not runs else round(total / runs, 2)}
+    return {"sum": total, "mean": None if not spent or total is None else round(total / spent["runs"], 2)}
 
 
 def _days(names: list[str]) -> list[str]:

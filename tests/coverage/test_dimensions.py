@@ -252,6 +252,7 @@ def test_metrics_are_percentiles_of_runs_and_sums_of_calls() -> None:
     assert metrics["latency_ms"]["p50"] == pytest.approx(50_000, rel=0.03)
     assert metrics["latency_ms"]["p95"] == pytest.approx(95_000, rel=0.03)
     assert metrics["input_tokens"]["sum"] == 10_000
+    assert metrics["input_tokens"]["runs"] == 100
     assert (metrics["tool_calls"], metrics["tool_errors"]) == (101, 1)
     nothing = measured(run(llm_calls=None, tool_calls=None))["metrics"]
     assert (nothing["llm_errors"], nothing["tool_errors"], nothing["input_tokens"]["sum"]) == (None, None, None)

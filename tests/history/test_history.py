@@ -62,6 +62,18 @@ def test_a_trend_by_release_and_as_text_with_a_sparkline(tmp_path: Path, cases: 
     assert "1.0" in told and "2.0" in told
 
 
+def test_a_day_stays_in_one_piece_in_eighty_columns(tmp_path: Path) -> None:
+    _, told, _ = otelcov("trend", "--store", three_days(tmp_path), "--now", AT, COLUMNS="80")
+    assert any(line.startswith("2025-07-28 ") for line in told.splitlines())
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_runs_that_tell_no_tokens_are_not_in_their_mean(tmp_path: Path) -> None:
+    where = store(tmp_path, [request("find it", tokens=(100, 10)), request("find it", tokens=None)])
+    (group,) = json.loads(otelcov("trend", "--store", where, "--now", AT, "--format", "json")[1])["groups"]
+    assert (group["runs"], group["input_tokens"]["mean"], group["output_tokens"]["mean"]) == (2, 100, 10)
+
+
 def test_a_trend_of_nothing_is_3(tmp_path: Path) -> None:
     where = store(tmp_path, [request(at=NOW - 90 * DAY)])
     assert otelcov("trend", "--store", where, "--now", AT)[0] == 3

@@ -27,7 +27,7 @@ def request(
     model: str = "model-a",
     release: str = "1.0",
     environment: str = "test",
-    tokens: tuple[int, int] = (100, 10),
+    tokens: tuple[int, int] | None = (100, 10),
     answer: str = "done",
     attributes: dict[str, Any] | None = None,
     conversation: str | None = None,
@@ -47,7 +47,8 @@ def request(
     inside = set_span_in_context(root)
     chat = tracer.start_span("chat", inside, start_time=at + 1)
     chat.set_attributes({"gen_ai.operation.name": "chat", "gen_ai.request.model": model})
-    chat.set_attributes({"gen_ai.usage.input_tokens": tokens[0], "gen_ai.usage.output_tokens": tokens[1]})
+    if tokens is not None:
+        chat.set_attributes({"gen_ai.usage.input_tokens": tokens[0], "gen_ai.usage.output_tokens": tokens[1]})
     offered = [{"type": "function", "name": name} for name in ("search", "book", "cancel")]
     chat.set_attribute("gen_ai.tool.definitions", json.dumps(offered))
     chat.end(at + 2)
