@@ -12,6 +12,7 @@ from otelcov.history.trends import FIGURES, value
 from otelcov.report import json, markdown, text, words
 from otelcov.report.cases import pass_rate
 
+_NAME = 10  # characters of a group's name that are never broken
 _SHARES = ("pass rate", "coverage")
 _TESTED = {
     "pass_rate": "pass rate",
@@ -47,7 +48,8 @@ def trend(result: dict[str, Any], format: str, **options: Any) -> str:
             )
             lines_.add_row(figure, _trend_cell(first, figure), _trend_cell(last, figure), spark(values))
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    table.add_column(result["by"], overflow="fold")
+    longest = max(len(name) for name in names)
+    table.add_column(result["by"], overflow="fold", min_width=min(longest, _NAME))  # a day in one piece
     for title in ("runs", *FIGURES):
         table.add_column(title, justify="right", min_width=max(5, *(len(word) for word in title.split())))
     for name, count, row in zip(names, counts, rows, strict=True):
