@@ -72,6 +72,7 @@ def _pattern(value: str) -> str:
 
 Duration = Annotated[int, BeforeValidator(_nanoseconds), PlainSerializer(windows.span_text)]
 Percent = Annotated[float, Field(ge=0, le=100)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 Names = list[Annotated[str, Field(min_length=1)]]
 LowerNames = Annotated[Names, BeforeValidator(_lower)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
@@ -227,7 +228,7 @@ class Judge(Section):
     goals: dict[str, str] = {}  # by test case or conversation id
     knowledge: list[str] = []  # facts that answers must not contradict
     knowledge_files: list[Path] = []
-    thresholds: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = {}  # by metric, on the metric's own scale
+    thresholds: dict[str, Finite] = {}  # by metric, on the metric's own scale
 
 
 class Cases(Section):
@@ -241,10 +242,10 @@ class Alert(Section):
 
     name: Annotated[str, Field(min_length=1)]
     metric: Annotated[str, Field(min_length=1)] | None = None
-    below: float | None = None
-    above: float | None = None
-    drop: Annotated[float, Field(gt=0)] | None = None  # points lost against the window before
-    clear: float | None = None  # where it is well again; default: where it is not wrong
+    below: Finite | None = None
+    above: Finite | None = None
+    drop: Annotated[Finite, Field(gt=0)] | None = None  # points lost against the window before
+    clear: Finite | None = None  # where it is well again; default: where it is not wrong
     for_: Annotated[int, Field(ge=1)] = Field(1, alias="for")  # checks in a row before it fires, and before it ends
     window_ns: Duration = Field(24 * 3600 * windows.SECOND, alias="window")
     min_runs: Annotated[int, Field(ge=1)] = 1
@@ -265,6 +266,16 @@ class Alert(Section):
             raise ValueError("a rule has a metric or an edge")
         elif sum(x is not None for x in (self.below, self.above, self.drop)) != 1:
             raise ValueError("a rule on a metric has exactly one of below, above and drop")
+        return self
+
+    @model_validator(mode="after")
+    def _clears(self) -> Alert:
+        """A number that is wrong cannot be well again."""
+        most = self.above if self.drop is None else self.drop
+        if self.clear is not None and (
+            (self.below is not None and self.clear < self.below) or (most is not None and self.clear > most)
+        ):
+            raise ValueError(f"clear = {self.clear:g} is on the wrong side: the number would be wrong and well at once")
         return self
 
 

@@ -21,7 +21,7 @@ from otelcov.coverage.selection import select
 from otelcov.coverage.snapshot import snapshot
 from otelcov.ground import errors
 from otelcov.ground.config import DIMENSIONS, Alert, Config
-from otelcov.ground.errors import StoreError, UsageError, did_you_mean
+from otelcov.ground.errors import ConfigError, StoreError, UsageError, did_you_mean
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window, iso, span_text
 from otelcov.history import results as kept
@@ -126,6 +126,8 @@ def notify(config: Config, checked: Sequence[Checked], address: str) -> None:
     import urllib.error
     import urllib.request
 
+    if not address.lower().startswith(("http://", "https://")):
+        raise ConfigError("Couldn't tell the webhook of the alerts: its address begins with http:// or https://.")
     document = {
         "source": "otelcov",
         "changed": [c.as_json() for c in checked if not c.told],
@@ -170,7 +172,7 @@ def _metric(
     window = Window(max(0, now_ns - rule.window_ns), now_ns)
     value, runs = _value(rule, config, store, load, window)
     metric = str(rule.metric)
-    if runs < rule.min_runs:
+    if runs < rule.min_runs and metric != "runs":  # that there are few is what such a rule is about
         return (
             None,
             None,

@@ -242,6 +242,23 @@ def test_the_webhook_hears_of_each_change_once_and_again_if_it_was_deaf(tmp_path
     assert otelcov("alerts", "check", "--store", where, "--config", settings, "--now", AT)[0] == 2  # HOOK is not set
 
 
+@pytest.mark.parametrize("address", ["hooks.internal/x", "file:///tmp/told"])
+def test_a_webhook_that_nobody_could_hear_is_2(tmp_path: Path, address: str) -> None:
+    where = store(tmp_path, [request()])
+    settings = config(
+        tmp_path, '[[alerts.rules]]\nname = "r"\nmetric = "runs"\nabove = 0\n', f'[alerts]\nwebhook = "{address}"\n'
+    )
+    code, _, said = otelcov("alerts", "check", "--store", where, "--config", settings, "--now", AT)
+    assert code == 2
+    assert "http://" in said
+
+
+def test_traffic_that_stopped_fires(tmp_path: Path) -> None:
+    where = store(tmp_path, [request(at=NOW - 3 * DAY)])
+    code, found, _ = check(where, config(tmp_path, '[[alerts.rules]]\nname = "r"\nmetric = "runs"\nbelow = 1\n'))
+    assert (code, found["r"]["value"], found["r"]["state"]) == (1, 0.0, "firing")
+
+
 def test_alerts_as_prometheus_metrics(tmp_path: Path) -> None:
     where = store(tmp_path, [request(took_ms=900)])
     settings = config(tmp_path, '[[alerts.rules]]\nname = "slow \\"one\\""\nmetric = "runs"\nabove = 0\n')
@@ -258,6 +275,10 @@ def test_alerts_as_prometheus_metrics(tmp_path: Path) -> None:
     [
         ('metric = "pass_rat"\nbelow = 1', 'Did you mean "pass_rate"?'),
         ('metric = "pass_rate"', "exactly one of below, above and drop"),
+        ('metric = "pass_rate"\nbelow = nan', "below"),
+        ('metric = "pass_rate"\nbelow = 90\nclear = 80', "wrong side"),
+        ('metric = "latency_p50"\nabove = 50\nclear = 80', "wrong side"),
+        ('metric = "runs"\ndrop = 5\nclear = 6', "wrong side"),
         ('metric = "pass_rate"\nbelow = 1\nabove = 2', "exactly one of below, above and drop"),
         ('edge = "a/b"', "unused_for"),
         ('metric = "runs"\nabove = 1\nabov = 2', 'Did you mean "above"?'),
