@@ -4,7 +4,7 @@ from otelcov.cases import judge, parse
 judge(parse(AGENT_TESTS), runs)
 """
 
-from otelcov.cases.format import Case, parse, read
+from otelcov.cases.format import Case, parse, read, read_all
 from otelcov.cases.judge import Judgement, judge
 
-__all__ = ["Case", "Judgement", "judge", "parse", "read"]
+__all__ = ["Case", "Judgement", "judge", "parse", "read", "read_all"]

@@ -15,7 +15,7 @@ outcome. Any key beyond them makes it a case of otelcov's own, where an expected
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -298,6 +298,25 @@ def read(path: Path) -> list[Case]:
     return parse(read_yaml(path), str(path))
 
 
+def read_all(paths: Sequence[Path]) -> tuple[list[Case], dict[str, str]]:
+    """The cases of all these files, and the suite of each by its name: its file, with the folder where names are alike.
+
+    A file that is given twice counts once; two files may not hold a case of the same name.
+    """
+    paths = list({path.resolve(): path for path in paths}.values())
+    titles = [path.name for path in paths]
+    cases: list[Case] = []
+    suites: dict[str, str] = {}
+    for path in paths:
+        title = path.name if titles.count(path.name) == 1 else path.as_posix()
+        for case in read(path):
+            if case.name in suites:
+                raise UsageError(f'There are two cases called "{case.name}": in {suites[case.name]} and in {title}.')
+            cases.append(case)
+            suites[case.name] = title
+    return cases, suites
+
+
 def parse(document: Any, source: str = "the cases") -> list[Case]:
     """Cases from a list of dicts, or from a mapping whose values are such lists (`cases:`, or the recipe's two)."""
     entries = [*_entries(document, source)]
@@ -385,4 +404,4 @@ def _message(problem: Any) -> str:
     return str(problem["msg"]).removeprefix("Value error, ")
 
 
-__all__ = ["Call", "Case", "Input", "Limits", "Response", "Rule", "Select", "Turn", "parse", "read"]
+__all__ = ["Call", "Case", "Input", "Limits", "Response", "Rule", "Select", "Turn", "parse", "read", "read_all"]

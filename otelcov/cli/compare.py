@@ -42,7 +42,7 @@ def compare(
     ] = "text",
 ) -> int:
     """Compare models, releases or prompts on the same cases."""
-    from otelcov.cases import judge, read
+    from otelcov.cases import judge, read_all
     from otelcov.coverage.selection import select
     from otelcov.ground import errors
     from otelcov.ground.errors import UsageError, did_you_mean
@@ -58,12 +58,9 @@ def compare(
     runs, _ = question.runs()
     runs = select(runs, question.selection, question.config, sides=True)
     if cases:
-        suites = {path.name: read(path) for path in cases}
-        judgement = judge(
-            [c for suite in suites.values() for c in suite], runs, question.config, question.selection.agent
-        )
-        of = {case.name: name for name, suite in suites.items() for case in suite}
-        found = results.rows(judgement, of, question.now_ns)
+        every, suites = read_all(cases)
+        judgement = judge(every, runs, question.config, question.selection.agent)
+        found = results.rows(judgement, suites, question.now_ns)
     else:
         found = results.chosen(results.read(question.store, question.window), question.selection, question.config)
     found = _grouped(found, runs, question, by)

@@ -23,24 +23,19 @@ def test(
     ] = True,
 ) -> int:
     """Judge test cases on the runs of a window, without running the agent."""
-    from otelcov.cases import judge, read, told
+    from otelcov.cases import judge, read_all, told
     from otelcov.coverage.selection import select
-    from otelcov.ground.errors import StoreError, UsageError
+    from otelcov.ground.errors import StoreError
     from otelcov.history import results
     from otelcov.report import cases as printed
 
-    suites = {path.name: read(path) for path in cases}
-    every = [case for suite in suites.values() for case in suite]
-    twice = sorted({case.name for case in every if sum(other.name == case.name for other in every) > 1})
-    if twice:
-        raise UsageError(f'There are two cases called "{twice[0]}" in these files.')
+    every, suites = read_all(cases)
     runs, _ = question.runs()
     runs = select(runs, question.selection, question.config, sides=True)
     judgement = judge(every, runs, question.config, question.selection.agent)
     if keep:
-        suite_of = {case.name: name for name, suite in suites.items() for case in suite}
         try:
-            results.keep(question.store, results.rows(judgement, suite_of, question.now_ns))
+            results.keep(question.store, results.rows(judgement, suites, question.now_ns))
         except StoreError as error:
             typer.echo(str(error), err=True)  # the verdict stands without it
     result = told.as_json(judgement, question.window, question.selection)

@@ -92,6 +92,24 @@ def test_a_store_that_does_not_exist_is_4_and_bad_cases_are_2(tmp_path: Path) ->
     assert 'Did you mean "expected_tool_calls"?' in said
 
 
+def test_files_of_one_name_are_all_judged(tmp_path: Path) -> None:
+    where = store(tmp_path, [request("find it", "search"), request("book it", "book")])
+    files = []
+    for case in CASES:
+        (tmp_path / str(case["name"])).mkdir()
+        files.append(tmp_path / str(case["name"]) / "cases.yaml")
+        files[-1].write_text(yaml.safe_dump([case]))
+    run = ("test", *map(str, files), str(files[0]), "--store", where, "--now", AT, "--format", "json")
+    code, told, _ = otelcov(*run)
+    assert code == 1
+    assert {c["name"]: c["result"] for c in json.loads(told)["cases"]} == {"finds": "pass", "books": "fail"}
+    files[1].write_text(yaml.safe_dump(CASES))
+    for command in ("test", "compare"):
+        code, _, said = otelcov(command, *map(str, files), "--store", where, "--now", AT)
+        assert code == 2
+        assert 'two cases called "finds"' in said
+
+
 def test_results_are_kept_unless_asked_not_to(tmp_path: Path) -> None:
     from otelcov.history import results
 
