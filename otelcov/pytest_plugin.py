@@ -60,10 +60,25 @@ def pytest_configure(config: pytest.Config) -> None:
     if under is not None and (0 < under < 1 or not 0 <= under <= 100):
         hint = f" Did you mean {under * 100:g}?" if 0 < under < 1 else ""
         raise pytest.UsageError(f"--otelcov-fail-under takes a percent from 0 to 100, got {under:g}.{hint}")
+    _check(config)
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(_Worker(config), "otelcov-worker")
     else:
         config.pluginmanager.register(_Measured(config), "otelcov-session")
+
+
+def _check(config: pytest.Config) -> None:
+    """What could only fail after the last test."""
+    from otelcov.ground.config import load
+    from otelcov.ground.errors import OtelcovError
+    from otelcov.report import renderer
+
+    try:
+        load(config.getoption("otelcov_config"))
+        for asked in config.getoption("otelcov_report"):
+            renderer(asked.partition(":")[0])
+    except OtelcovError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 @pytest.fixture
@@ -299,6 +314,7 @@ class _Measured(_Recording):
         super().__init__(config)
         self.snapshot: dict[str, Any] | None = None
         self.verdict: str | None = None
+        self._reports: list[tuple[str, bool]] = []
         self._parts: list[list[Any]] = []
         self._tests = 0
 
@@ -311,18 +327,22 @@ class _Measured(_Recording):
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.config.getoption("collectonly"):
             return
+        from otelcov.verdicts.thresholds import verdict
+
         self.snapshot = self._measure()
+        self._reports = [self._report(asked) for asked in self.config.getoption("otelcov_report")]
+        failed = any(wrong for _, wrong in self._reports)
         under = self.config.getoption("otelcov_fail_under")
-        if under is None:
-            return
-        overall = self.snapshot["coverage"]["overall"]
-        total = "not known" if overall is None else f"{100 * overall:.2f}%"
-        if overall is None or 100 * overall < under:
-            self.verdict = f"FAIL Required agent coverage of {under:g}% not reached. Total agent coverage: {total}"
-            if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        else:
-            self.verdict = f"Required agent coverage of {under:g}% reached. Total agent coverage: {total}"
+        if under is not None:
+            overall = self.snapshot["coverage"]["overall"]
+            total = "not known" if overall is None else f"{100 * overall:.2f}%"
+            if verdict("overall", overall, under).result == "pass":
+                self.verdict = f"Required agent coverage of {under:g}% reached. Total agent coverage: {total}"
+            else:
+                self.verdict = f"FAIL Required agent coverage of {under:g}% not reached. Total agent coverage: {total}"
+                failed = True
+        if failed and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.snapshot is None:
@@ -330,8 +350,8 @@ class _Measured(_Recording):
         terminalreporter.write_sep("=", "otelcov: what the agents exercised")
         for line in _lines(self.snapshot, self._tests):
             terminalreporter.write_line(line)
-        for asked in self.config.getoption("otelcov_report"):
-            self._report(asked, terminalreporter)
+        for told, wrong in self._reports:
+            terminalreporter.write_line(told, red=wrong)
         if self.verdict is not None:
             failed = self.verdict.startswith("FAIL")
             terminalreporter.write_line(self.verdict, red=failed, bold=failed, green=not failed)
@@ -353,17 +373,21 @@ class _Measured(_Recording):
         self._tests = frame["case"].drop_nulls().n_unique()
         return snapshot(partial(frame, config), config)
 
-    def _report(self, asked: str, terminalreporter: Any) -> None:
+    def _report(self, asked: str) -> tuple[str, bool]:
+        """What is to be said in the summary, and whether it is that something went wrong."""
         from otelcov.report import Report, render
 
         assert self.snapshot is not None
         format, _, path = asked.partition(":")
         text = render(Report(self.snapshot), format)
-        if path:
+        if not path:
+            return text, False
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
             Path(path).write_text(text, encoding="utf-8")
-            terminalreporter.write_line(f"otelcov {format} report written to {path}")
-        else:
-            terminalreporter.write_line(text)
+        except OSError as error:
+            return f"otelcov couldn't write the {format} report to {path}: {error.strerror}", True
+        return f"otelcov {format} report written to {path}", False
 
 
 def _recorder(config: pytest.Config) -> Recorder:
@@ -377,7 +401,8 @@ def _recorder(config: pytest.Config) -> Recorder:
 
 def _name(item: Any) -> str:
     marker = item.get_closest_marker("otelcov_case")
-    return str(marker.args[0]) if marker is not None and marker.args else str(item.nodeid)
+    names = [*marker.args, *marker.kwargs.values()] if marker is not None else []
+    return str(names[0]) if names else str(item.nodeid)
 
 
 def _processor(recorder: Recorder) -> Any:

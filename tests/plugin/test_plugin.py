@@ -103,6 +103,41 @@ def test_no_span_is_not_enough_for_a_threshold(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--otelcov-report=banana",), 'no report format "banana"'),
+        (("--otelcov-config=absent.toml",), "Couldn't read absent.toml"),
+    ],
+)
+def test_what_cannot_be_is_said_before_the_first_test(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    done = session(tmp_path, "--otelcov", *options)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert said in done.stderr
+    assert "passed" not in done.stdout
+
+
+def test_a_report_makes_its_folder_and_one_that_cannot_be_written_fails_the_session(tmp_path: Path) -> None:
+    reports = ("--otelcov-report=json:made/here.json", "--otelcov-report=html:.")
+    done = session(tmp_path, "--otelcov", *reports)
+    assert json.loads((tmp_path / "made" / "here.json").read_text())["runs"]["total"] == 6
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "couldn't write the html report to .: Is a directory" in done.stdout
+
+
+def test_a_marker_names_the_case_by_keyword_too(tmp_path: Path) -> None:
+    tests = """
+import pytest
+from agent import act
+
+@pytest.mark.otelcov_case(name="finds")
+def test_search(otelcov_runs):
+    act("search")
+    assert [r["case"] for r in otelcov_runs()] == ["finds"]
+"""
+    assert session(tmp_path, "--otelcov", tests=tests).returncode == 0
+
+
 def test_a_share_in_place_of_a_percent_is_an_error(tmp_path: Path) -> None:
     done = session(tmp_path, "--otelcov", "--otelcov-fail-under=0.9")
     assert done.returncode == 4
