@@ -1,7 +1,8 @@
 """Which runs a case is about.
 
 A case that does not say takes the runs that carry its name as their test case (an attribute or baggage of the root
-span); if the window holds none, the runs with its input. Turns are the runs of one conversation, in order of time.
+span); if the window holds none, the runs with its input. Turns are the runs of one conversation, in order of time. One
+that was held again under the same id, or at another service, is a further one.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class Index:
     @cached_property
     def by_conversation(self) -> dict[str, list[int]]:
         return _by(self.frame["conversation_id"].to_list())
+
+    @cached_property
+    def services(self) -> list[str | None]:
+        return self.frame["service"].to_list()
 
     @cached_property
     def by_run(self) -> dict[str, list[int]]:
@@ -92,13 +97,13 @@ def conversations(case: Case, index: Index) -> list[list[int | None]]:
     """For each conversation of a case with turns: the row of each turn, None where it was not observed."""
     select = case.select
     if _names_runs(select):
-        found = [_by_turns(case, rows, index, True) for rows in _grouped(_chosen(select, index), index)]
+        found = [unit for rows in _grouped(_chosen(select, index), index) for unit in _held(case, rows, index, True)]
     else:
         named = _narrow(index.by_case.get(case.name, []), select, index)
         if named:
-            found = [_by_turns(case, rows, index, True) for rows in _grouped(named, index)]
+            found = [unit for rows in _grouped(named, index) for unit in _held(case, rows, index, True)]
         else:
-            found = [_by_turns(case, rows, index, False) for rows in _beginning(case, index)]
+            found = [unit for rows in _beginning(case, index) for unit in _held(case, rows, index, False)]
     whole = [rows for rows in found if None not in rows]
     some = [rows for rows in found if any(row is not None for row in rows)]
     return whole or some
@@ -113,6 +118,28 @@ def _beginning(case: Case, index: Index) -> Iterable[list[int]]:
     ids = index.frame["conversation_id"].to_list()
     names = dict.fromkeys(ids[row] for row in starts if ids[row] is not None)
     return [_narrow(index.by_conversation[name], case.select, index) for name in names]
+
+
+def _held(case: Case, rows: list[int], index: Index, chosen: bool) -> list[list[int | None]]:
+    """Each time that the turns were gone through, by service; if by none alone, by all together."""
+    alone: dict[Any, list[int]] = {}
+    for row in rows:
+        alone.setdefault(index.services[row], []).append(row)
+    found = [unit for some in alone.values() for unit in _again(case, some, index, chosen) if None not in unit]
+    return found or _again(case, rows, index, chosen)
+
+
+def _again(case: Case, rows: list[int], index: Index, chosen: bool) -> list[list[int | None]]:
+    """The turns from the first to the last, again and again; if never, what there is of them."""
+    found = [_by_turns(case, rows, index, chosen)]
+    if all(_said(case, turn) is None for turn in range(len(case.turns or ()))):
+        return found  # nothing tells where they begin anew
+    while (last := found[-1][-1]) is not None and None not in found[-1]:
+        unit = _by_turns(case, rows := rows[rows.index(last) + 1 :], index, False)
+        if None in unit:
+            break
+        found.append(unit)
+    return found
 
 
 def _by_turns(case: Case, rows: list[int], index: Index, chosen: bool) -> list[int | None]:

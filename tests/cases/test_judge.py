@@ -243,6 +243,20 @@ def test_turns_of_two_conversations_are_not_mixed() -> None:
     assert found.result == "no_data"
 
 
+def test_every_conversation_under_one_id_is_judged() -> None:
+    again = [*talk("a", "b"), *talk("a", "a", at=5), *talk("a", "b", at=10), *talk("a", said=("one",), at=20)]
+    found = judge(parse([TALK]), frame(*again))
+    assert found.cases[0].units == ["pass", "fail", "pass"]
+    beside = [*talk("a", "b"), *(one | {"service": "other"} for one in talk("a", "a", at=1))]
+    assert sorted(judge(parse([TALK]), frame(*beside)).cases[0].units) == ["fail", "pass"]
+
+
+def test_a_conversation_may_go_from_service_to_service() -> None:
+    first, second = talk("a", "b")
+    found = judge(parse([TALK]), frame(first, second | {"service": "other"}))
+    assert found.cases[0].units == ["pass"]
+
+
 def test_a_conversation_that_ended_early_does_not_spoil_a_whole_one() -> None:
     early = talk("a", conversation="l", said=("one",), at=9)
     assert judge(parse([TALK]), frame(*talk("a", "b"), *early)).result == "pass"
