@@ -23,8 +23,10 @@ class Index:
     """The settled runs of a window (rows of `figures`), found by what cases select them by."""
 
     def __init__(self, figures: pl.DataFrame, config: Config) -> None:
+        from otelcov.coverage.names import ModelNames
         from otelcov.coverage.selection import side_of
 
+        self.names = ModelNames(config)
         ordered = figures.filter(pl.col("settled").fill_null(True)).sort("start_unix_nano", "run_id", nulls_last=True)
         self.frame = ordered.with_columns(side_of(ordered, config))
 
@@ -222,7 +224,8 @@ def _narrow(rows: list[int], select: Select, index: Index) -> list[int]:
         keep &= part[name].is_in(sorted(values)).fill_null(False)
     if select.model:
         models = part["models"].to_list()
-        keep &= pl.Series([bool(set(names or ()) & set(select.model)) for names in models], dtype=pl.Boolean)
+        asked = index.names.wanted(select.model)
+        keep &= pl.Series([bool(asked & set(names or ())) for names in models], dtype=pl.Boolean)
     return [row for row, kept in zip(rows, keep.to_list(), strict=True) if kept]
 
 

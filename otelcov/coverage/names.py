@@ -31,6 +31,10 @@ class ModelNames:
                 return self._aliases[spelling]
         return _plain(raw)
 
+    def wanted(self, models: Iterable[str]) -> set[str]:
+        """These models under every name that runs may have them by."""
+        return {name for model in models for name in (model, self(model))}
+
     def all(self, raw: Iterable[str]) -> dict[str, str]:
         return {name: self(name) for name in raw}
 

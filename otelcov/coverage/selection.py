@@ -37,7 +37,7 @@ def _used(runs: pl.DataFrame, models: tuple[str, ...], config: Config) -> pl.Ser
         for name in ("request_model", "response_model")
     ]
     names = ModelNames(config)
-    wanted = {names(model) for model in models} | set(models)
+    wanted = names.wanted(models)
     spelled = {raw for field in fields for raw in field.explode().drop_nulls().unique() if {raw, names(raw)} & wanted}
     hits = [field.list.eval(pl.element().is_in(sorted(spelled))).list.any().fill_null(False) for field in fields]
     return hits[0] | hits[1]

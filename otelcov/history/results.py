@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from otelcov.cases.judge import Judgement
+from otelcov.coverage.names import ModelNames
 from otelcov.ground.config import Config
 from otelcov.ground.errors import StoreError
 from otelcov.ground.selection import Selection
@@ -132,7 +133,8 @@ def chosen(results: pl.DataFrame, selection: Selection, config: Config) -> pl.Da
         kept = [name for name in names if config.side(name) in selection.side]
         results = results.filter(pl.col("environment").is_in(kept, nulls_equal=True))
     if selection.model:
-        models = pl.col("models").list.eval(pl.element().is_in(selection.model))
+        wanted = sorted(ModelNames(config).wanted(selection.model))
+        models = pl.col("models").list.eval(pl.element().is_in(wanted))
         results = results.filter(models.list.any().fill_null(False))
     return results
 

@@ -199,6 +199,7 @@ def test_runs_that_name_the_case_come_before_those_with_its_input() -> None:
         {"case": "t"},
         {"service": "shop", "environment": "production", "release": "1.0"},
         {"side": "production", "model": "model-a"},
+        {"model": "openai/model-a-2024-08-06"},
     ],
 )
 def test_selectors(select: dict[str, Any]) -> None:

@@ -341,6 +341,15 @@ def test_a_comparison_names_cost_and_what_was_not_common(tmp_path: Path, cases: 
     assert "books" in told
 
 
+def test_a_model_is_chosen_by_any_of_its_names(tmp_path: Path, cases: str) -> None:
+    where = store(tmp_path, [request("find it", "search", model="gpt-4o-2024-08-06")])
+    otelcov("test", cases, "--store", where, "--now", AT)
+    for name in ("gpt-4o", "openai/gpt-4o", "gpt-4o-2024-08-06"):
+        told = otelcov("trend", "--model", name, "--store", where, "--now", AT, "--format", "json")[1]
+        (group,) = json.loads(told)["groups"]
+        assert (group["runs"], group["total"]) == (1, 1)
+
+
 def test_one_model_alone_is_3_and_an_unknown_way_is_2(tmp_path: Path, cases: str) -> None:
     where = store(tmp_path, [request("find it", "search")])
     assert otelcov("compare", cases, "--store", where, "--now", AT)[0] == 3
