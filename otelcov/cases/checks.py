@@ -94,9 +94,24 @@ def _calls(expected: Expected, run: dict[str, Any]) -> Iterator[Check]:
         return
     listed = run["calls"]
     made = None if listed is None else [Made.of(c) for c in listed]
-    if made is not None and expected.agents:
-        made = [m for m in made if m.agent in expected.agents]
     delegations = run["delegating"] or []
+    if not expected.agents:
+        yield from _of(expected, made, delegations)
+        return
+    mine, perhaps = (
+        _of(
+            expected,
+            None if made is None else [m for m in made if m.agent in agents],
+            [d for d in delegations if d["from"] in agents],
+        )
+        for agents in (expected.agents, expected.agents | {None})
+    )
+    for one, other in zip(mine, perhaps, strict=True):
+        told = one.result == other.result
+        yield one if told else Check(one.name, "no_data", "its calls do not all name their agent")
+
+
+def _of(expected: Expected, made: list[Made] | None, delegations: list[dict[str, Any]]) -> Iterator[Check]:
     if expected.calls is not None:
         named = {call.name for call in expected.calls}
         handed = [_handed(d) for d in delegations if d["tool"] in named]

@@ -70,6 +70,27 @@ def test_forbidden_calls_count_though_they_were_only_asked_for() -> None:
     assert verdict({"forbidden_tools": [exact]}, run("a")) == "pass"
 
 
+def test_only_the_calls_of_an_agent_are_looked_at_where_a_case_names_one() -> None:
+    asked = calls("a") | {"agent": "x"}
+    assert verdict(asked, run("x/a", "y/b")) == "pass"
+    assert verdict(asked, run("y/a")) == "fail"
+    forbids = {"forbidden_tools": ["a", "hand_over"], "agent": "x"}
+    assert verdict(forbids, run("x/b", "y/a", delegates=["y->x:hand_over"])) == "pass"
+    assert verdict(forbids, run("x/b", delegates=["x->y:hand_over"])) == "fail"
+
+
+def test_a_call_that_names_no_agent_may_be_anyones() -> None:
+    def nobodys(name: str) -> dict[str, Any]:
+        one = run(name)
+        one["tool_calls"][0]["agent"] = None
+        return one
+
+    assert verdict(calls("a") | {"agent": "x"}, nobodys("a")) == "no_data"
+    assert verdict(calls("b") | {"agent": "x"}, nobodys("a")) == "fail"
+    assert verdict({"forbidden_tools": ["a"], "agent": "x"}, nobodys("a")) == "no_data"
+    assert verdict({"forbidden_tools": ["b"], "agent": "x"}, nobodys("a")) == "pass"
+
+
 def test_a_tool_that_delegates_can_be_expected_where_its_place_does_not_matter() -> None:
     handing = {"delegates": ["x->y:to_y"], "input": "hello"}
     assert verdict(calls("to_y"), run(**handing)) == "pass"
