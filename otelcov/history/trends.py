@@ -21,6 +21,7 @@ from otelcov.ground.windows import ALL, Window, iso
 FORMAT = 1
 
 NONE = "(none)"
+_MOST_DAYS = 3660  # beyond which days without a run are left out
 # What a group tells: name -> where it is in a group of `trend`.
 FIGURES = {
     "pass rate": ("pass_rate",),
@@ -41,7 +42,7 @@ def trend(
     window: Window = ALL,
     selection: Selection | None = None,
 ) -> dict[str, Any]:
-    """Groups in order of their names, days without a gap."""
+    """Groups in order of their names, days without a gap, unless they span more than ten years."""
     selection = selection or Selection()
     measured = {shot["group"]: shot for shot in grouped(observations, config, by, window, selection)}
     passed = _passed(results, by)
@@ -112,4 +113,6 @@ def _days(names: list[str]) -> list[str]:
     if not names:
         return []
     first, last = date.fromisoformat(names[0]), date.fromisoformat(names[-1])
+    if (last - first).days > _MOST_DAYS:  # a clock stood at its beginning
+        return names
     return [(first + timedelta(days=n)).isoformat() for n in range((last - first).days + 1)]

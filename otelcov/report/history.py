@@ -12,7 +12,7 @@ from otelcov.history.trends import FIGURES, value
 from otelcov.report import json, markdown, text, words
 from otelcov.report.cases import pass_rate
 
-_NAME = 10  # characters of a group's name that are never broken
+_POINTS = 45  # of a sparkline that stands in eighty columns
 _SHARES = ("pass rate", "coverage")
 _TESTED = {
     "pass_rate": "pass rate",
@@ -36,8 +36,9 @@ def trend(result: dict[str, Any], format: str, **options: Any) -> str:
     if not names:
         return text.printed(Text("No runs and no kept results in this window."), **options)
     lines_ = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    for title in ("", "from", "to", "trend"):
-        lines_.add_column(title, justify="left" if title in ("", "trend") else "right")
+    drawn = "trend" if len(names) <= _POINTS else f"trend of the last {_POINTS}"
+    for title in ("", "from", "to", drawn):
+        lines_.add_column(title, justify="left" if title in ("", drawn) else "right")
     for figure in FIGURES:
         values = [value(group, figure) for group in result["groups"]]
         known = [v for v in values if v is not None]
@@ -46,12 +47,11 @@ def trend(result: dict[str, Any], format: str, **options: Any) -> str:
                 next(g for g in order if value(g, figure) is not None)
                 for order in (result["groups"], result["groups"][::-1])
             )
-            lines_.add_row(figure, _trend_cell(first, figure), _trend_cell(last, figure), spark(values))
+            lines_.add_row(figure, _trend_cell(first, figure), _trend_cell(last, figure), spark(values[-_POINTS:]))
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    longest = max(len(name) for name in names)
-    table.add_column(result["by"], overflow="fold", min_width=min(longest, _NAME))  # a day in one piece
-    for title in ("runs", *FIGURES):
-        table.add_column(title, justify="right", min_width=max(5, *(len(word) for word in title.split())))
+    table.add_column(result["by"], overflow="fold")
+    for title in ("runs", *FIGURES):  # a number is never broken, a long name is
+        table.add_column(title.replace(" ", "\n"), justify="right", no_wrap=True)
     for name, count, row in zip(names, counts, rows, strict=True):
         table.add_row(name, count, *row)
     return text.printed(Group(lines_, Text(""), table), **options)
@@ -108,7 +108,7 @@ def comparison(result: dict[str, Any], format: str, **options: Any) -> str:
         lines += [f"| {' | '.join(markdown.cell(part) for part in row)} |" for row in rows]
         return "\n".join([*lines, "", *(f"- {markdown.cell(line)}" for line in said)]) + "\n"
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    table.add_column(head[0])
+    table.add_column(words.short(words.plain(head[0]), 20), no_wrap=True)
     for row in rows:
         table.add_column(words.plain(row[0]), justify="right", overflow="fold")
     for number, title in enumerate(head[1:], 1):

@@ -64,8 +64,23 @@ def test_a_trend_by_release_and_as_text_with_a_sparkline(tmp_path: Path, cases: 
 
 def test_a_day_stays_in_one_piece_in_eighty_columns(tmp_path: Path) -> None:
     _, told, _ = otelcov("trend", "--store", three_days(tmp_path), "--now", AT, COLUMNS="80")
-    assert any(line.startswith("2025-07-28 ") for line in told.splitlines())
+    assert any(line.startswith("2025-07-28 ") and line.endswith("%") for line in told.splitlines())
+    assert any(line.endswith("errors  coverage") for line in told.splitlines())
     assert max(map(len, told.splitlines())) <= 80
+
+
+def test_a_long_trend_in_eighty_columns_draws_the_latest_days(tmp_path: Path) -> None:
+    where = store(tmp_path, [request(at=NOW - 90 * DAY, took_ms=1), request(took_ms=900)])
+    _, told, _ = otelcov("trend", "--store", where, "--since", "100d", "--now", AT, COLUMNS="80")
+    latency = next(line for line in told.splitlines() if line.startswith("latency p50"))
+    assert latency.endswith("·█")
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_a_clock_that_stood_at_its_beginning_makes_no_trend_of_half_a_century(tmp_path: Path) -> None:
+    where = store(tmp_path, [request(at=10**9), request()])
+    told = otelcov("trend", "--store", where, "--since", "all", "--now", AT, "--format", "json")[1]
+    assert [g["group"] for g in json.loads(told)["groups"]] == ["1970-01-01", "2025-07-31"]
 
 
 def test_runs_that_tell_no_tokens_are_not_in_their_mean(tmp_path: Path) -> None:
