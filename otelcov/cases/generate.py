@@ -131,7 +131,10 @@ def dump(found: Sequence[dict[str, Any]], chosen: Chosen) -> str:
         "# Secrets, addresses and phone numbers became wildcards; names have no form: read before you commit.",
         "# A case passes if any run with its input behaves so (`pass: any`); make it `all` where that must be so.",
     ]
-    body = yaml.safe_dump({"cases": list(found)}, sort_keys=False, allow_unicode=True, width=120)
+    document = {"cases": list(found)}
+    body = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=120)
+    if yaml.safe_load(body) != document:  # a letter that YAML takes for a line's end
+        body = yaml.safe_dump(document, sort_keys=False, width=120)
     return "\n".join(head) + "\n" + str(body)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 import yaml
 
-from otelcov.cases import generate, judge, parse
+from otelcov.cases import generate, judge, parse, read
 from otelcov.cases.redact import Redactor
 from otelcov.ground.config import Config
 from tests.cases.test_datasets import runs as dataset
@@ -78,6 +80,15 @@ def test_private_data_becomes_a_wildcard_that_still_finds_its_run() -> None:
     for private in ("ada", "lovelace", "7946", "4111", "sk-abc"):
         assert private not in text.replace("data", "")
     assert judge(parse(yaml.safe_load(text)), runs).result == "pass"
+
+
+@pytest.mark.parametrize("text", ["a\x85b", "a\u2028b", "\ufeffa", "2025-09-05", "12:30", "no", "🙂", "a\tb: #c"])
+def test_every_letter_of_an_input_is_read_as_it_was_written(text: str, tmp_path: Path) -> None:
+    runs = frame(run("send", environment="production", input=text, number=1))
+    chosen = generate.choose(*generate.obligations(runs, Config()), 5)
+    file = tmp_path / "cases.yaml"
+    file.write_text(generate.dump(generate.cases(runs, chosen, Config()), chosen), encoding="utf-8")
+    assert judge(read(file), runs).result == "pass"
 
 
 def test_patterns_of_the_config_are_redacted_too() -> None:
