@@ -64,6 +64,15 @@ RECIPE_KEYS = frozenset(
         "description",
     }
 )
+# Which of a turn's keys a case with turns has no use for.
+_OF_A_TURN = (
+    "input",
+    "input_matches",
+    "expected_tool_calls",
+    "expected_tool_name",
+    "expected_response_contains",
+    "response",
+)
 _RECIPE_CALL_KEYS = frozenset({"tool_name", "tool_parameters"})
 
 
@@ -258,8 +267,9 @@ class Case(Turn):
         rule = self.pass_
         if isinstance(rule, Rule) and rule.of is not None and rule.at_least > rule.of:
             raise ValueError(f"at least {rule.at_least} of {rule.of} can never be")
-        if self.turns is not None and (self.expected_tool_calls is not None or self.expected_tool_name):
-            raise ValueError("a case with turns says in each turn what it expects")
+        lost = [key for key in _OF_A_TURN if key in self.model_fields_set and getattr(self, key) is not None]
+        if self.turns is not None and lost:
+            raise ValueError(f"a case with turns says in each turn what it expects: {', '.join(lost)}")
         if not any(part.asks() for part in self.parts()):
             raise ValueError("it expects nothing of its runs")
         return self

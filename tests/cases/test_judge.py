@@ -303,6 +303,7 @@ def test_unsettled_runs_are_not_judged() -> None:
         ({"name": "x", "response": {"ignore_case": False}, "limits": {}}, "expects nothing"),
         ({"name": "x", "response": {"contains": 72}}, "quotes"),
         ({"name": "x", "turns": 5}, "turns"),
+        ({"name": "x", "turns": [{"expected_tool_name": "a"}], "response": {"contains": "y"}}, "in each turn"),
         ({"name": "x", "expected_tool_calls": 5}, "expected_tool_calls"),
         ({"name": "", "expected_tool_name": "a"}, "name"),
     ],
