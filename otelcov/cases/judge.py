@@ -7,7 +7,7 @@ pass. What was counted is in `summary`, what each run showed in `judged`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -138,6 +138,7 @@ def _case(
             reason = told.reason if told.number is None else f"turn {told.number}: {told.reason}"
     if result == "not_observed":
         reason = _unseen(case, index)
+        turns = [replace(turn, reason=reason) for turn in turns]
     return CaseResult(case, result, reason, turns, whole, [[r for r in unit if r is not None] for unit in units])
 
 

@@ -92,6 +92,13 @@ def test_a_store_that_does_not_exist_is_4_and_bad_cases_are_2(tmp_path: Path) ->
     assert 'Did you mean "expected_tool_calls"?' in said
 
 
+@pytest.mark.parametrize("format", ["text", "json", "markdown", "junit"])
+def test_every_format_says_why_a_case_was_not_observed(tmp_path: Path, format: str) -> None:
+    code, told, _ = run_test(tmp_path, CASES[1:], request("find it", "search"), options=("--format", format))
+    assert code == 3
+    assert "no run of this case" in told
+
+
 def test_files_of_one_name_are_all_judged(tmp_path: Path) -> None:
     where = store(tmp_path, [request("find it", "search"), request("book it", "book")])
     files = []
