@@ -4,6 +4,11 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL, Dialect, first, json_number, span_name
 
+# Where content is not to be captured, both are empty objects; a response that was captured never is.
+_RESULT = pl.col("gcp.vertex.agent.tool_response")
+_CAPTURED = _RESULT != "{}"
+_ARGUMENTS = pl.col("gcp.vertex.agent.tool_call_args")
+
 GOOGLE_ADK = Dialect(
     name="google-adk",
     kind=pl.when(
@@ -27,8 +32,8 @@ GOOGLE_ADK = Dialect(
     .when(pl.col("gcp.vertex.agent.tool_call_args").is_not_null() & pl.col("gen_ai.tool.name").is_not_null())
     .then(pl.lit(TOOL)),
     agent=pl.coalesce([span_name(r"^agent_run \[(.+)\]$")]),
-    arguments=first("gcp.vertex.agent.tool_call_args"),
-    result=first("gcp.vertex.agent.tool_response"),
+    arguments=pl.when(_CAPTURED | (_ARGUMENTS != "{}")).then(_ARGUMENTS),
+    result=pl.when(_CAPTURED & (_RESULT != '{"result": "<not specified>"}')).then(_RESULT),
     input_tokens=json_number("gcp.vertex.agent.llm_response", "prompt_token_count"),
     output_tokens=json_number("gcp.vertex.agent.llm_response", "candidates_token_count"),
     input_messages=first("gcp.vertex.agent.llm_request"),

@@ -191,7 +191,7 @@ def _of_one_call(
     executions: list[list[Node]], model_calls: list[ModelCall]
 ) -> tuple[list[list[Node]], list[str | None]]:
     """The executions and their call ids; spans side by side with one id - a call announced and run, or tried again -
-    are one, unless a model was asked between them: then the id was used again."""
+    are one, unless a model was asked between them or their arguments differ: then the id was used again."""
     found: list[list[Node]] = []
     ids: list[str | None] = []
     last: dict[tuple[str, str, str | None], list[Node]] = {}
@@ -199,13 +199,23 @@ def _of_one_call(
         call_id = span_call_id(nodes)
         key = (call_id or "", _bare(span_name(nodes) or ""), nodes[0].agent)
         before = last.get(key) if call_id else None
-        if before is not None and not any(before[0].start < mc.start < nodes[0].start for mc in model_calls):
+        if (
+            before is not None
+            and not any(before[0].start < mc.start < nodes[0].start for mc in model_calls)
+            and not _differ(before, nodes)
+        ):
             before.extend(nodes)
             continue
         last[key] = nodes
         found.append(nodes)
         ids.append(call_id)
     return found, ids
+
+
+def _differ(some: list[Node], others: list[Node]) -> bool:
+    """Did these spans run a tool with other arguments than those?"""
+    given = [m.arguments(span_fact(nodes, "arguments"))[0] for nodes in (some, others)]
+    return None not in given and given[0] != given[1]
 
 
 def _from_memory(call: ToolCall, calls: list[ToolCall], model_calls: list[ModelCall]) -> bool:

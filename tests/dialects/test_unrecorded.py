@@ -162,3 +162,30 @@ def test_quarkus_names_its_tools_by_spans_alone():
     )
     assert _called(run) == [("send", None, "ok", None)]
     assert len(run["llm_calls"]) == 1
+
+
+def _adk(id, parent, name, **told):
+    more = {key: told.pop(key) for key in ("at", "took") if key in told}
+    return span(id, parent, name, attributes=told.pop("told", {}), scope="gcp.vertex.agent", **more)
+
+
+def test_google_adk_without_content_or_ids():
+    tool = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "look",
+        "gen_ai.tool.call.id": "<not specified>",
+    }
+    empty = {"gcp.vertex.agent.tool_call_args": "{}", "gcp.vertex.agent.tool_response": "{}"}
+    (run,) = runs(
+        _adk(1, None, "invocation", took=20),
+        _adk(2, 1, "invoke_agent a", took=19, told={"gen_ai.agent.name": "a"}),
+        _adk(3, 2, "call_llm", at=1, told={"gen_ai.request.model": "m", "gcp.vertex.agent.llm_response": "{}"}),
+        _adk(4, 2, "execute_tool look", at=3, told=tool | empty),
+        _adk(5, 2, "execute_tool look", at=3.1, told=tool | empty),
+        _adk(6, 2, "call_llm", at=6, told={"gen_ai.request.model": "m", "gcp.vertex.agent.llm_response": "{}"}),
+    )
+    assert _called(run) == [("look", "a", "ok", None)] * 2
+    assert {(c["arguments"], c["result"]) for c in run["tool_calls"]} == {(None, None)}
+    given = {"gcp.vertex.agent.tool_call_args": "{}", "gcp.vertex.agent.tool_response": _json({"result": "x"})}
+    (run,) = runs(agent(1, "a", took=9), _adk(2, 1, "execute_tool look", at=1, told=tool | given))
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [({}, {"result": "x"})]

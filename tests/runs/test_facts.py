@@ -264,6 +264,12 @@ def test_spans_side_by_side_with_one_call_id_are_one_call():
     assert len(runs(agent(1, "a", took=9), announced, asked, ran)[0]["tool_calls"]) == 2
 
 
+def test_one_id_for_different_arguments_is_no_id():
+    given = [{"gen_ai.tool.call.arguments": {"of": x}} for x in "ab"]
+    spans = [tool(i + 2, 1, "t", "c1", "x", at=i + 1, attributes=told) for i, told in enumerate(given)]
+    assert calls(runs(agent(1, "a", took=9), *spans)[0]) == [("t", "ok", None)] * 2
+
+
 def test_two_trees_that_tell_the_same_work_are_one():
     def layer(first, scope, later, content):
         return [
