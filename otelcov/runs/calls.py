@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from otelcov.dialects.base import TOOL
+from otelcov.dialects.base import CHAIN, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
 from otelcov.runs.softerrors import plain, refused, soft_error
@@ -73,6 +73,7 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
     one that a protocol layer wraps around it, tells of the same execution."""
     found: list[list[Node]] = []
     of: dict[int, list[Node]] = {}
+    _open_holders(nodes)
     for node in nodes:
         if node.kind != TOOL:
             continue
@@ -89,6 +90,24 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
         found.append(group)
         of[id(node)] = group
     return found
+
+
+def _open_holders(nodes: list[Node]) -> None:
+    """A tool span that names no tool and has several tools in it, or one of another name, only holds them (Eino)."""
+    inside: dict[int, list[Node]] = {}
+    bare = [n for n in nodes if n.kind == TOOL and not n.span.tool and not n.span.call_id]
+    if not bare:
+        return
+    for node in nodes:
+        outer = same_step(node, TOOL) if node.kind == TOOL else None
+        if outer is not None:
+            inside.setdefault(id(outer), []).append(node)
+    for holder in bare:
+        held = inside.get(id(holder), ())
+        names = {_bare(name) for n in held if (name := span_name([n])) is not None}
+        own = span_name([holder])
+        if names and (len(held) > 1 or (own is not None and _bare(own) not in names)):
+            holder.kind = CHAIN
 
 
 def _served_as(name: str, outer: str, node: Node) -> bool:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import agent, chat, runs, span, tool
 
 
@@ -189,3 +191,18 @@ def test_google_adk_without_content_or_ids():
     given = {"gcp.vertex.agent.tool_call_args": "{}", "gcp.vertex.agent.tool_response": _json({"result": "x"})}
     (run,) = runs(agent(1, "a", took=9), _adk(2, 1, "execute_tool look", at=1, told=tool | given))
     assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [({}, {"result": "x"})]
+
+
+@pytest.mark.parametrize("names", [["look"], ["look", "count"], ["look", "look"]])
+def test_eino_holds_tools_in_a_span_like_a_tools(names):
+    def told(operation):
+        return {"gen_ai.operation.name": operation}
+
+    (run,) = runs(
+        span(1, None, "graph", took=20, attributes=told("invoke_agent")),
+        span(2, 1, "ChatModel", at=1, attributes=told("chat")),
+        span(3, 1, "ToolsNode", at=3, took=3, attributes=told("execute_tool")),
+        *(span(10 + i, 3, name, at=4, attributes=told("execute_tool")) for i, name in enumerate(names)),
+        span(4, 1, "ChatModel", at=8, attributes=told("chat")),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == sorted(names)
