@@ -46,6 +46,7 @@ class ModelCall:
         "output_tokens",
         "request_model",
         "response_model",
+        "several",
         "start",
         "text_react",
         "turn",
@@ -72,6 +73,7 @@ class ModelCall:
         self.turn = -1
         self.context: Any = None
         self.text_react = False
+        self.several = False  # its answer holds results of the tools it asks for: there were earlier answers
         self.gappy = False  # messages of the input were lost to the attribute limit
         self._outputs: list[m.Message] | bool | None = False
         self._inputs: list[m.Message] | bool | None = False
@@ -137,9 +139,10 @@ class ModelCall:
             if not candidates and (both := node.input_messages) and '"gen_ai.choice"' in both:
                 candidates.append(_choices(m.parse_json(both)))
             for found in candidates:
-                found = [o for o in found if o.role == "assistant"]
-                if found and (best is None or _weight(found) > _weight(best)):
-                    best = found
+                said = [o for o in found if o.role == "assistant"]
+                if said and (best is None or _weight(said) > _weight(best)):
+                    best = said
+                    self.several = len(said) < len(found) and self._ran(found)
         if best is None or not any(o.requests for o in best):
             told = _requests_on_span(self.layers)
             if told:
@@ -152,6 +155,18 @@ class ModelCall:
                         o.requests.append(request)
                         self.text_react = True
         return best
+
+    def _ran(self, answer: list[m.Message]) -> bool:
+        """Were tools that this answer asks for run before it was complete? History repeated in it tells of others."""
+        results: dict[str | None, m.Result] = {
+            r.id: r for x in answer if x.role != "assistant" for r in x.results if r.id
+        }
+        asked = [r for x in answer for r in x.requests if r.id in results]
+        before = {r.id for x in self.inputs or [] for r in x.requests} if asked else set()
+        for request in asked:
+            if request.id not in before:
+                request.served = results[request.id]
+        return any(request.id not in before for request in asked)
 
     def _is_react(self) -> bool:
         """Text actions count only where no structured tools were offered."""
@@ -395,13 +410,15 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
 
 def _overwritten(node: Node) -> bool:
     """More tools ran inside the span than its (last) answer asks for: there were earlier answers. Or the tools that its
-    answer asks for ran inside it and it failed: a later call did."""
+    answer asks for ran inside it and it failed: a later call did. Of an answer that cannot be seen the time tells: a
+    span that goes on after its tools as long as models take holds another call."""
     ran = [x for x in node.children if x.kind == TOOL]
     if not ran:
         return False
     call = ModelCall(node, [node])
     if call.outputs is None:
-        return False
+        asked, answered = min(x.start for x in ran) - node.start, node.end - max(x.end for x in ran)
+        return call.error is None and 4 * answered > asked
     return len(call.asked) < len(ran) or (bool(call.requests) and call.error is not None)
 
 

@@ -206,3 +206,32 @@ def test_eino_holds_tools_in_a_span_like_a_tools(names):
         span(4, 1, "ChatModel", at=8, attributes=told("chat")),
     )
     assert [c["name"] for c in run["tool_calls"]] == sorted(names)
+
+
+@pytest.mark.parametrize(
+    "scope", ["opentelemetry.instrumentation.google_genai", "opentelemetry-instrumentation-ruby_llm"]
+)
+def test_a_span_of_a_model_that_goes_on_after_its_tools_holds_several_calls(scope):
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 30}
+    (run,) = runs(
+        agent(1, "a", took=10), span(2, 1, "chat m", took=9, attributes=told, scope=scope), tool(3, 2, "add", at=2)
+    )
+    assert (run["llm_calls"], "model calls share a span" in run["incomplete"]) == (None, True)
+    assert _called(run) == [("add", "a", "ok", None)]
+    (run,) = runs(agent(1, "a", took=10), span(2, 1, "chat m", took=3.1, attributes=told), tool(3, 2, "add", at=2))
+    assert len(run["llm_calls"]) == 1
+
+
+def test_microsofts_chat_client_answers_with_a_whole_loop():
+    answer = [
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "add", "arguments": {"a": 1}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "3"}]},
+        {"role": "assistant", "parts": [{"type": "text", "content": "It is 3."}], "finish_reason": "stop"},
+    ]
+    told = {"gen_ai.output.messages": answer, "gen_ai.usage.input_tokens": 50}
+    whole = chat(2, 1, None, "1 + 2?", at=1, took=7, attributes=told)
+    for inside in [], [tool(3, 2, "add", "c1", "3", at=3)], [tool(3, 1, "add", "c1", "3", at=3)]:
+        (run,) = runs(agent(1, "a", took=9), whole, *inside)
+        assert _called(run) == [("add", "a", "ok", "c1")]
+        assert (run["llm_calls"], run["output"], run["boundaries"]) == (None, "It is 3.", [])
+        assert [c["result"] for c in run["tool_calls"]] == ["3"]
