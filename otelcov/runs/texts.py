@@ -10,7 +10,8 @@ from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node
 
-_NOTHING = ("null", "None", "undefined", "__end__")  # how a value that is none was written as text
+# How a value that is none was written as text; the last two by OpenInference for LangChain4j.
+_NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
 # By these a framework has the model hand in its answer; they call nothing (smolagents, BeeAI; pydantic-ai; Claude).
 _ANSWERS = ("final_answer", "final_result", "StructuredOutput")
 

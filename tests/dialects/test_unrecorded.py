@@ -208,6 +208,16 @@ def test_eino_holds_tools_in_a_span_like_a_tools(names):
     assert [c["name"] for c in run["tool_calls"]] == sorted(names)
 
 
+def test_langchain4j_under_openinference_says_of_a_request_only_that_it_started():
+    told = {
+        "openinference.span.kind": "AGENT",
+        "input.value": "Execution Started",
+        "output.value": "Execution Completed",
+    }
+    (run,) = runs(span(1, None, "AiService.start", took=9, attributes=told), chat(2, 1, "hello", "hi", at=1))
+    assert (run["input"], run["output"]) == ("hi", "hello")
+
+
 @pytest.mark.parametrize(
     "scope", ["opentelemetry.instrumentation.google_genai", "opentelemetry-instrumentation-ruby_llm"]
 )
