@@ -54,6 +54,7 @@ def regular(
     spoil(kind < 0)
     thrown = _rows_in(side.exceptions, place)
     failed = (frame["status_code"].to_numpy() == 2) | thrown
+    spoil(thrown & (frame["status_code"].to_numpy() == 1))
     spoil(failed & (kind != TOOL_) & ((kind != NONE_) | frame["parent_span_id"].is_null().to_numpy()))
     tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, *side.families.values()]
     for table in tables:

@@ -313,6 +313,8 @@ def failure(node: Node) -> tuple[str, str] | None:
     typed = node.kind in (LLM, TOOL) and span.status_code == 0 and bool(span.error_type)
     if span.status_code != 2 and not typed and span.row not in node.side.exceptions:
         return None
+    if span.status_code == 1 and node.kind == TOOL and span.result:  # what was thrown was caught
+        return None
     thrown = exceptions(node)
     if (span.status_code == 2 or typed) and not node.inherited and not control_flow(node):
         if thrown:

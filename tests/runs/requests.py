@@ -116,6 +116,8 @@ def request(spans: Iterable[dict[str, Any]], service: str = "app", scope: str = 
         )
         if one.get("error") is not None:
             made.status.code, made.status.message = 2, one["error"]
+        if one.get("status") is not None:
+            made.status.code = one["status"]
         for trace, target in one.get("links", ()):
             made.links.add(trace_id=trace.to_bytes(16, "big"), span_id=target.to_bytes(8, "big"))
         for name, attributes in one.get("events", ()):

@@ -270,6 +270,13 @@ def test_one_id_for_different_arguments_is_no_id():
     assert calls(runs(agent(1, "a", took=9), *spans)[0]) == [("t", "ok", None)] * 2
 
 
+def test_what_was_thrown_in_a_tool_that_says_it_went_well_was_caught():
+    thrown = [("exception", {"exception.type": "TimeoutError", "exception.message": "first try"})]
+    for status, told in (1, "ok"), (0, "error"):
+        (run,) = runs(agent(1, "a", took=9), tool(2, 1, "t", "c1", "x", at=1, status=status, events=thrown))
+        assert [c["status"] for c in run["tool_calls"]] == [told]
+
+
 def test_two_trees_that_tell_the_same_work_are_one():
     def layer(first, scope, later, content):
         return [
