@@ -39,6 +39,7 @@ from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import SPRING_AI
 from otelcov.dialects.vercel import VERCEL
+from otelcov.ground.errors import USAGE, OtelcovError
 
 # The most telling first: a framework's own mark, then the conventions, then names alone.
 DIALECTS: tuple[Dialect, ...] = (
@@ -103,7 +104,9 @@ class Answer:
     plain: bool  # it is the first of these attributes that is set, and nothing else
 
     @classmethod
-    def of(cls, expr: pl.Expr) -> Answer:
+    def of(cls, expr: pl.Expr, asked: str = "") -> Answer:
+        if expr.meta.has_multiple_outputs():
+            raise OtelcovError(f"{asked}: an answer is one column; ask for several attributes by first(...).", USAGE)
         roots = tuple(dict.fromkeys(expr.meta.root_names()))
         same = expr.meta.eq(first(*roots)) or (len(roots) == 1 and expr.meta.eq(pl.col(roots[0]))) if roots else False
         return cls(expr, roots, same)
@@ -115,7 +118,10 @@ class Answer:
 
 @cache
 def _answers(table: tuple[Dialect, ...]) -> dict[str, list[Answer]]:
-    return {fact: [Answer.of(e) for d in table if (e := getattr(d, fact)) is not None] for fact in FACTS}
+    return {
+        fact: [Answer.of(e, f"Dialect {d.name!r}, {fact}") for d in table if (e := getattr(d, fact)) is not None]
+        for fact in FACTS
+    }
 
 
 @cache

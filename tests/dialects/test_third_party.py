@@ -5,6 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
+import pytest
+
+from otelcov.dialects.base import Dialect
+from otelcov.dialects.registry import keys
+from otelcov.ground.errors import OtelcovError
+
 DIALECT = """
 from otelcov.dialects.base import AGENT, LLM, TOOL, Dialect, first, value
 
@@ -57,3 +64,8 @@ def test_a_strangers_dialect_is_one_file_and_an_entry_point(tmp_path):
     assert [(c["name"], c["agent"], c["status"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [
         ("lift", "ann", "ok", {"kg": 5}, "up")
     ]
+
+
+def test_an_answer_of_several_columns_is_refused():
+    with pytest.raises(OtelcovError, match=r"Dialect 'acme', tool: .* first\(\.\.\.\)"):
+        keys((Dialect(name="acme", tool=pl.coalesce(pl.col("acme.hand", "acme.foot"))),))
