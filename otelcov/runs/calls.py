@@ -16,7 +16,7 @@ from otelcov.dialects.base import CHAIN, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
 from otelcov.runs.softerrors import plain, refused, soft_error
-from otelcov.runs.tree import Node, failure, same_step
+from otelcov.runs.tree import Node, failure, same_step, waiting
 
 
 class ToolCall:
@@ -637,7 +637,9 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
         out.error_type = _text_type(value)
         out.message = value if isinstance(value, str) else ""
     out.result = value
-    if any(x.span.tool_error == "denied" for n in call.nodes for x in n.children):
+    if any(x.span.tool_error == "denied" for n in call.nodes for x in n.children) or (
+        value is None and any(waiting(n) for n in call.nodes)
+    ):
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
         if call.answer is None:

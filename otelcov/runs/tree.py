@@ -41,6 +41,9 @@ CONTROL_FLOW = re.compile(
     r"(ParentCommand|GraphInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution)"
 )
 
+# Those by which a tool waits for somebody: an approval, or a client that runs it.
+WAITING = re.compile(r"GraphInterrupt|NodeInterrupt|(^|\W)Interrupt\b|CallDeferred|ApprovalRequired")
+
 
 class Node:
     """A span in its tree. `kind` and `agent` start as the dialects' answer and end as what the tree says."""
@@ -298,12 +301,21 @@ def exceptions(node: Node) -> list[tuple[str, str]]:
 
 def control_flow(node: Node) -> bool:
     """Is the span's ERROR status only a framework's way to move on?"""
+    return _thrown(node, CONTROL_FLOW)
+
+
+def waiting(node: Node) -> bool:
+    """Did the span end before its work was done, for somebody else to go on?"""
+    return _thrown(node, WAITING)
+
+
+def _thrown(node: Node, sign: re.Pattern[str]) -> bool:
     span = node.span
-    if span.error_type and CONTROL_FLOW.search(span.error_type):
+    if span.error_type and sign.search(span.error_type):
         return True
-    if any(CONTROL_FLOW.search(t) or CONTROL_FLOW.match(m) for t, m in node.side.exceptions.get(span.row, ())):
+    if any(sign.search(t) or sign.match(m) for t, m in node.side.exceptions.get(span.row, ())):
         return True
-    return bool(span.status_message and CONTROL_FLOW.search(span.status_message[:200]))
+    return bool(span.status_message and sign.search(span.status_message[:200]))
 
 
 def failure(node: Node) -> tuple[str, str] | None:
@@ -357,4 +369,5 @@ __all__ = [
     "name_agents",
     "placeholder",
     "same_step",
+    "waiting",
 ]

@@ -277,6 +277,17 @@ def test_what_was_thrown_in_a_tool_that_says_it_went_well_was_caught():
         assert [c["status"] for c in run["tool_calls"]] == [told]
 
 
+@pytest.mark.parametrize("thrown", ["langgraph.errors.GraphInterrupt", "pydantic_ai.exceptions.ApprovalRequired"])
+def test_a_tool_that_waits_for_somebody_was_not_run(thrown):
+    events = [("exception", {"exception.type": thrown, "exception.message": ""})]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "delete", {"x": 1})], "clean up", at=1),
+        tool(3, 1, "delete", "c1", at=3, error=thrown, events=events),
+    )
+    assert (calls(run), run["status"], run["boundaries"]) == ([("delete", "requested", None)], "ok", [])
+
+
 def test_two_trees_that_tell_the_same_work_are_one():
     def layer(first, scope, later, content):
         return [
