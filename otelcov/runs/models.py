@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.boundaries import limits
 from otelcov.runs.spans import Span
@@ -383,6 +383,9 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if above is not None:
             outer[id(n)] = above
             inner.setdefault(id(above), []).append(n)
+    for within in inner.values():
+        _retries(within)
+    spans = [n for n in spans if n.kind == LLM]
     calls = []
     beside = _beside([n for n in spans if id(n) not in inner])
     for n in spans:
@@ -406,6 +409,17 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
             n.kind = "chain"
     _aggregates(calls, nodes)
     return calls
+
+
+def _retries(within: list[Node]) -> None:
+    """Attempts that failed inside one call, before the one that went well, are no calls of their own (a gateway's)."""
+    well = [n for n in within if failure(n) is None]
+    if len(well) != 1 or len(within) == 1 or any(n.start > well[0].start for n in within):
+        return
+    for n in within:
+        if n is not well[0]:
+            n.kind = OTHER
+    within[:] = well
 
 
 def _overwritten(node: Node) -> bool:

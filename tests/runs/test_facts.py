@@ -288,6 +288,15 @@ def test_a_tool_that_waits_for_somebody_was_not_run(thrown):
     assert (calls(run), run["status"], run["boundaries"]) == ([("delete", "requested", None)], "ok", [])
 
 
+def test_a_gateways_attempts_are_one_call_of_a_model():
+    attempts = [chat(3, 2, at=1.1, error="503", scope="gateway"), chat(4, 2, "done", "go on", at=3, scope="gateway")]
+    (run,) = runs(agent(1, "a", took=20), chat(2, 1, "done", "go on", at=1, took=9), *attempts)
+    assert [(c["status"], c["input_tokens"]) for c in run["llm_calls"]] == [("ok", 10)]
+    assert (run["input"], run["boundaries"]) == ("go on", [])
+    (run,) = runs(agent(1, "a", took=20), chat(2, 1, at=1, took=9, error="503"), *attempts[:1])
+    assert [c["status"] for c in run["llm_calls"]] == ["error"]
+
+
 def test_two_trees_that_tell_the_same_work_are_one():
     def layer(first, scope, later, content):
         return [
