@@ -55,7 +55,7 @@ GENAI = Dialect(
     ),
     agent=first("gen_ai.agent.name"),
     tool=first("gen_ai.tool.name"),
-    call_id=first("gen_ai.tool.call.id", "gen_ai.tool.call_id"),
+    call_id=first("gen_ai.tool.call.id", "gen_ai.tool.call_id", "gen_ai.tool_call.id"),
     arguments=first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.args"),
     result=first("gen_ai.tool.call.result", "gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.message"),
     request_model=first("gen_ai.request.model"),

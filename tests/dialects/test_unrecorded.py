@@ -191,6 +191,9 @@ def test_google_adk_without_content_or_ids():
     given = {"gcp.vertex.agent.tool_call_args": "{}", "gcp.vertex.agent.tool_response": _json({"result": "x"})}
     (run,) = runs(agent(1, "a", took=9), _adk(2, 1, "execute_tool look", at=1, told=tool | given))
     assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [({}, {"result": "x"})]
+    java = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool_call.id": "c1"}
+    (run,) = runs(agent(1, "a", took=9), _adk(2, 1, "execute_tool [look]", at=1, told=java))
+    assert _called(run) == [("look", "a", "ok", "c1")]
 
 
 @pytest.mark.parametrize("names", [["look"], ["look", "count"], ["look", "look"]])
