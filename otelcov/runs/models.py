@@ -432,7 +432,9 @@ def _overwritten(node: Node) -> bool:
     call = ModelCall(node, [node])
     if call.outputs is None:
         asked, answered = min(x.start for x in ran) - node.start, node.end - max(x.end for x in ran)
-        return call.error is None and 4 * answered > asked
+        after = node.parent.children if node.parent is not None else ()
+        followed = any(x.kind == LLM and x.start >= node.end for x in after)  # then less likely by this very span
+        return call.error is None and answered * (1 if followed else 4) > asked
     return len(call.asked) < len(ran) or (bool(call.requests) and call.error is not None)
 
 

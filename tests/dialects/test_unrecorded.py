@@ -233,6 +233,9 @@ def test_a_span_of_a_model_that_goes_on_after_its_tools_holds_several_calls(scop
     assert _called(run) == [("add", "a", "ok", None)]
     (run,) = runs(agent(1, "a", took=10), span(2, 1, "chat m", took=3.1, attributes=told), tool(3, 2, "add", at=2))
     assert len(run["llm_calls"]) == 1
+    step = span(2, 1, "chat m", took=4, attributes=told), tool(3, 2, "add", at=2)
+    (run,) = runs(agent(1, "a", took=10), *step, span(4, 1, "chat m", at=5, attributes=told))
+    assert len(run["llm_calls"]) == 2
 
 
 def test_microsofts_chat_client_answers_with_a_whole_loop():
