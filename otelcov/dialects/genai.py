@@ -64,8 +64,16 @@ GENAI = Dialect(
     output_tokens=first("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
     response_id=first("gen_ai.response.id"),
     finish=first("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
-    input_messages=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.request.messages", "gen_ai.input"),
-    output_messages=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.response.messages", "gen_ai.output"),
+    input_messages=first(
+        "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.request.messages", "gen_ai.input", "gen_ai.prompt_json"
+    ),
+    output_messages=first(
+        "gen_ai.output.messages",
+        "gen_ai.completion",
+        "gen_ai.response.messages",
+        "gen_ai.output",
+        "gen_ai.completion_json",
+    ),
     system=first("gen_ai.system_instructions"),
     input=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input"),
     output=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output"),

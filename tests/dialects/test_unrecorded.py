@@ -251,3 +251,10 @@ def test_microsofts_chat_client_answers_with_a_whole_loop():
         assert _called(run) == [("add", "a", "ok", "c1")]
         assert (run["llm_calls"], run["output"], run["boundaries"]) == (None, "It is 3.", [])
         assert [c["result"] for c in run["tool_calls"]] == ["3"]
+
+
+def test_cloudflares_gateway_keeps_messages_in_keys_of_its_own():
+    asked, answer = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}
+    told = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 5, "gen_ai.prompt_json": {"messages": [asked]}}
+    (run,) = runs(span(1, None, "m", attributes=told | {"gen_ai.completion_json": {"choices": [{"message": answer}]}}))
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("hi", "hello", 1)
