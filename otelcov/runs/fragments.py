@@ -33,6 +33,7 @@ def fragments(trace: Trace) -> list[Fragment]:
     for siblings in (trace.roots, *(n.children for n in trace.nodes if n.kind in (None, CHAIN))):
         if len(siblings) > 1:
             _twins(siblings)
+            _replays(siblings)
     tops = [(root, [root, *root.below()]) for root in trace.roots]
     tops = [(root, nodes) for root, nodes in tops if any(n.kind in _STEPS for n in nodes)]
     if not tops:
@@ -60,9 +61,36 @@ def _twins(siblings: list[Node]) -> None:
             continue
         if not _same_work(one, two):
             continue
-        poorer = min(two, one, key=_told)
-        for n in (poorer, *poorer.below()):
-            n.kind, n.agent, n.own_agent = OTHER, None, None
+        _dismiss(min(two, one, key=_told))
+
+
+def _dismiss(top: Node) -> None:
+    for n in (top, *top.below()):
+        n.kind, n.agent, n.own_agent = OTHER, None, None
+
+
+def _replays(siblings: list[Node]) -> None:
+    """A workflow that goes on after a replay of its history (Temporal) begins with the spans it had sent before: the
+    same answers, by the ids of their provider. What comes last tells all."""
+    tops = [n for n in siblings if n.kind == AGENT]  # by start
+    if len(tops) < 2 or len({(n.own_agent, n.span.scope) for n in tops}) == len(tops):
+        return
+    told = [_exchanges(n) for n in tops]
+    for at, top in enumerate(tops):
+        mine = told[at]
+        if mine and any(
+            (n.own_agent, n.span.scope) == (top.own_agent, top.span.scope) and told[later][: len(mine)] == mine
+            for later, n in enumerate(tops[at + 1 :], at + 1)
+        ):
+            _dismiss(top)
+
+
+def _exchanges(top: Node) -> list[tuple[object, ...]]:
+    """What models were asked below a node, and the ids of their answers; nothing where one has none."""
+    models = sorted((n for n in top.below() if n.kind == LLM), key=_start)
+    if any(n.span.response_id is None for n in models):
+        return []
+    return [(n.span.response_id, n.span.input_tokens, n.span.output_tokens, n.input_messages) for n in models]
 
 
 def _same_work(one: Node, two: Node) -> bool:

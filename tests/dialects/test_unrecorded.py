@@ -258,3 +258,23 @@ def test_cloudflares_gateway_keeps_messages_in_keys_of_its_own():
     told = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 5, "gen_ai.prompt_json": {"messages": [asked]}}
     (run,) = runs(span(1, None, "m", attributes=told | {"gen_ai.completion_json": {"choices": [{"message": answer}]}}))
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("hi", "hello", 1)
+
+
+def test_temporal_sends_the_spans_of_a_workflow_again_when_it_is_replayed():
+    def attempt(id, at, answers):
+        steps = [
+            chat(id + 1, id, [("c1", "look", {"x": 1})], "go on", at=at + 0.1, took=0.3),
+            tool(id + 2, id, "look", "c1", "y", at=at + 0.6, took=0.3),
+            chat(id + 3, id, "done", "go on", at=at + 1.5, took=0.3),
+        ]
+        for step, answer in zip(steps, ["r1", None, "r2"], strict=True):
+            step["attributes"] |= {"gen_ai.response.id": answers[answer]} if answer in answers else {}
+        return [agent(id, "a", parent=2, at=at, took=3), *steps[: 3 if "r2" in answers else 2]]
+
+    frame = span(1, None, "StartWorkflow:W", kind=3, took=30), span(2, 1, "RunWorkflow:W", kind=2, took=29)
+    first = {"r1": "x1"}
+    (run,) = runs(*frame, *attempt(10, 1, first), *attempt(20, 10, first | {"r2": "x2"}))
+    assert _called(run) == [("look", "a", "ok", "c1")]
+    assert (len(run["llm_calls"]), run["output"]) == (2, "done")
+    found = runs(*frame, *attempt(10, 1, first), *attempt(20, 10, {"r1": "x3", "r2": "x4"}))
+    assert sum(len(run["llm_calls"]) for run in found) == 3
