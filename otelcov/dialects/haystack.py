@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, Dialect, first, json_number, json_text
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, Dialect, first, json_number, json_text, scope
 
 _TYPE = pl.col("haystack.component.type")
 _MODEL = _TYPE.str.contains("Generator$")
@@ -28,4 +28,12 @@ HAYSTACK = Dialect(
     input=first("haystack.agent.input"),
     output=first("haystack.agent.output"),
     definitions=first("haystack.agent.tools"),
+)
+
+# OpenInference writes what fills in a prompt like a model call.
+HAYSTACK_PROMPTS = Dialect(
+    name="haystack-prompts",
+    kind=pl.when(scope(r"openinference.*haystack") & pl.col("span.name").str.contains(r"PromptBuilder\.run$")).then(
+        pl.lit(CHAIN)
+    ),
 )

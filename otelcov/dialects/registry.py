@@ -22,7 +22,7 @@ from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.genai import GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
-from otelcov.dialects.haystack import HAYSTACK
+from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
 from otelcov.dialects.litellm import LITELLM
@@ -47,6 +47,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENAI_AGENTS_TOOLS,
     CREWAI,
     LLAMA_INDEX,
+    HAYSTACK_PROMPTS,
     LITELLM,
     CODING_AGENTS,
     LOGFIRE,

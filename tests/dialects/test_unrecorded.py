@@ -278,3 +278,19 @@ def test_temporal_sends_the_spans_of_a_workflow_again_when_it_is_replayed():
     assert (len(run["llm_calls"]), run["output"]) == (2, "done")
     found = runs(*frame, *attempt(10, 1, first), *attempt(20, 10, {"r1": "x3", "r2": "x4"}))
     assert sum(len(run["llm_calls"]) for run in found) == 3
+
+
+def test_filling_in_haystacks_prompt_is_no_call_of_a_model():
+    def step(id, kind, name, at, **told):
+        told = {"openinference.span.kind": kind} | told.get("told", {})
+        scope = "openinference.instrumentation.haystack"
+        return span(id, 1 if id > 1 else None, name, at=at, took=9 if id == 1 else 1, attributes=told, scope=scope)
+
+    (run,) = runs(
+        step(1, "CHAIN", "Pipeline.run", 0),
+        step(2, "LLM", "PromptBuilder.run", 1, told={"output.value": _json({"prompt": "Where is x?"})}),
+        step(
+            3, "LLM", "OpenAIGenerator.run", 3, told={"llm.model_name": "m", "output.value": _json({"replies": ["y"]})}
+        ),
+    )
+    assert [c["request_model"] for c in run["llm_calls"]] == ["m"]
