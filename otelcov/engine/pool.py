@@ -25,7 +25,7 @@ R = TypeVar("R")
 _SETTINGS = {
     "POLARS_MAX_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "_RJEM_MALLOC_CONF": "dirty_decay_ms:500,muzzy_decay_ms:0",
+    "_RJEM_MALLOC_CONF": "dirty_decay_ms:100,muzzy_decay_ms:0",
 }
 _HEAVY = ("otelcov.runs.slices", "pyarrow.parquet")  # what takes a worker longest to import
 _DEATHS = 5  # of workers, before it is no accident
