@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.models import ModelCall
 from otelcov.runs.softerrors import plain, refused, soft_error
-from otelcov.runs.tree import Node, failure, same_step, waiting
+from otelcov.runs.tree import Node, failure, same_step, spelling, waiting
 
 
 class ToolCall:
@@ -60,12 +59,7 @@ class ToolCall:
 
 def same_name(a: str | None, b: str | None) -> bool:
     """Tool names as instrumentations and models spell them: case, blanks and punctuation do not tell tools apart."""
-    return a == b or (a is not None and b is not None and _bare(a) == _bare(b))
-
-
-@lru_cache(maxsize=4096)
-def _bare(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower()) or name
+    return a == b or (a is not None and b is not None and spelling(a) == spelling(b))
 
 
 def tool_spans(nodes: list[Node]) -> list[list[Node]]:
@@ -104,15 +98,15 @@ def _open_holders(nodes: list[Node]) -> None:
             inside.setdefault(id(outer), []).append(node)
     for holder in bare:
         held = inside.get(id(holder), ())
-        names = {_bare(name) for n in held if (name := span_name([n])) is not None}
+        names = {spelling(name) for n in held if (name := span_name([n])) is not None}
         own = span_name([holder])
-        if names and (len(held) > 1 or (own is not None and _bare(own) not in names)):
+        if names and (len(held) > 1 or (own is not None and spelling(own) not in names)):
             holder.kind = CHAIN
 
 
 def _served_as(name: str, outer: str, node: Node) -> bool:
     """Is this a protocol's span of a tool that the agent knows by a longer name: its server's, then its own?"""
-    short, long = _bare(name), _bare(outer)
+    short, long = spelling(name), spelling(outer)
     return bool(short) and long.endswith(short) and _PROTOCOL.search(f"{node.span.name} {node.span.scope}") is not None
 
 
@@ -216,7 +210,7 @@ def _of_one_call(
     last: dict[tuple[str, str, str | None], list[Node]] = {}
     for nodes in sorted(executions, key=lambda some: some[0].start):
         call_id = span_call_id(nodes)
-        key = (call_id or "", _bare(span_name(nodes) or ""), nodes[0].agent)
+        key = (call_id or "", spelling(span_name(nodes) or ""), nodes[0].agent)
         before = last.get(key) if call_id else None
         if (
             before is not None
@@ -498,14 +492,14 @@ class _Asked:
         self._by_name: dict[str, list[ToolCall]] = {}
         for c in calls:
             if c.asked_by is not None and c.name is not None:
-                self._by_name.setdefault(_bare(c.name), []).append(c)
+                self._by_name.setdefault(spelling(c.name), []).append(c)
         for some in self._by_name.values():
             some.sort(key=lambda c: (c.turn or 0, c.position))
 
     def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
         """The request that these spans most likely ran: same tool, newest turn before them, equal arguments first."""
         name, agent = span_name(nodes), nodes[0].agent
-        some = self._by_name.get(_bare(name)) if name else None
+        some = self._by_name.get(spelling(name)) if name else None
         if not some:
             return None
         above = {id(a) for a in nodes[0].ancestors()}

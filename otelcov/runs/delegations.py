@@ -19,7 +19,7 @@ from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.calls import ToolCall, span_fact
 from otelcov.runs.models import ModelCall
-from otelcov.runs.tree import Node, placeholder
+from otelcov.runs.tree import Node, placeholder, spelling
 
 TO = re.compile(
     r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$",
@@ -78,7 +78,7 @@ class Delegation:
 
 @lru_cache(maxsize=4096)
 def bare(name: str) -> str:
-    found = re.sub(r"[\W_]", "", name.lower())
+    found = spelling(name)
     return found.removesuffix("agent") or found
 
 
@@ -87,7 +87,7 @@ def coworker_agents(nodes: list[Node]) -> None:
     for node in nodes:
         if node.kind != TOOL or node.span.tool is None:
             continue
-        if _letters(node.span.tool) not in BY_ARGUMENT and not _subagent(node.span.arguments):
+        if spelling(node.span.tool) not in BY_ARGUMENT and not _subagent(node.span.arguments):
             continue
         target = _argument_target(node.span.arguments)
         if target is None or placeholder(target):
@@ -107,7 +107,7 @@ def _subagent(raw: object) -> bool:
 
 def delegates(tool: str) -> bool:
     """Does a tool's very name say that it may be a delegation, whoever is called?"""
-    return _transfers(tool) is not None or _letters(tool) in BY_ARGUMENT
+    return _transfers(tool) is not None or spelling(tool) in BY_ARGUMENT
 
 
 def _argument_target(raw: object) -> str | None:
@@ -217,11 +217,6 @@ def _asks(tool: str | None) -> re.Match[str] | None:
     return ASK.match(tool or "")
 
 
-@lru_cache(maxsize=4096)
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.lower())
-
-
 def _work_seen(call: ToolCall, scene: _Scene) -> _Found | None:
     """Another agent at work inside the call's span, or beside it in its time; or its attributes name the agent."""
     if not call.nodes:
@@ -240,7 +235,7 @@ _COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
 
 def _named_in_arguments(call: ToolCall, scene: _Scene) -> _Found | None:
     """A tool that delegates by its very name; the agent is an argument or, where none is told, who comes next."""
-    name = _letters(call.name or "")
+    name = spelling(call.name or "")
     raw = call.arguments
     if raw is None and call.nodes:
         raw = span_fact(call.nodes, "arguments")

@@ -194,7 +194,7 @@ _ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?
 
 @lru_cache(maxsize=4096)
 def spelling(name: str) -> str:
-    """What two layers of instrumentation agree on that spell an agent's name each in its own way."""
+    """What two layers of instrumentation agree on that spell a name each in its own way."""
     return re.sub(r"[\W_]", "", name.lower()) or name
 
 
@@ -369,5 +369,6 @@ __all__ = [
     "name_agents",
     "placeholder",
     "same_step",
+    "spelling",
     "waiting",
 ]
