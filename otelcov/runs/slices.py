@@ -10,7 +10,7 @@ import functools
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -66,7 +66,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Seen:
-    """The survey of some rows."""
+    """What some rows tell of a survey."""
 
     traces: pl.DataFrame  # TRACES
     linking: pl.DataFrame  # the spans with links
@@ -80,7 +80,6 @@ class Survey:
     where: Joints
     linked: pl.Series  # traces that spans link to
     places: pl.DataFrame  # PLACES, of the traces that lie in local files
-    seen: tuple[Seen, ...]  # of what it is
 
 
 @dataclass(frozen=True)
@@ -104,20 +103,24 @@ class Done:
     odd: pl.DataFrame  # the spans that have copies or lie out of range
 
 
-def survey(
-    look: Look,
-    each: Mapper,
-    traces: pl.Series | None = None,
-    more: Iterable[pl.DataFrame] = (),
-    again: tuple[pl.DataFrame, pl.Series] | None = None,
-    known: Iterable[Seen] = (),
-) -> Survey:
-    """One look over the few columns that tell which traces there are; `traces`: only these. `more` are rows that are
-    in none of these files, `again` other files and the traces that are sought in them; `known` was seen before."""
+def survey(look: Look, each: Mapper) -> Survey:
+    """One look over the few columns that tell which traces there are."""
+    return surveyed(seen(look, each))
+
+
+def seen(look: Look, each: Mapper, traces: pl.Series | None = None) -> list[Seen]:
+    """What some files tell of a survey; `traces`: of these alone."""
     tasks = [(look.spans_url, files["path"].to_list(), traces) for files in _heaps(look.spans)]
-    if again is not None:
-        tasks += [(look.spans_url, files["path"].to_list(), again[1]) for files in _heaps(again[0])]
-    found = [*known, *each(_light, tasks), *(_summed(frame.lazy()) for frame in more)]
+    return list(each(_light, tasks))
+
+
+def seen_in(rows: pl.DataFrame) -> Seen:
+    """The same of rows that are in no file."""
+    return _summed(rows.lazy())
+
+
+def surveyed(found: Sequence[Seen]) -> Survey:
+    """The survey of what was seen."""
     merged = pl.concat([TRACES.to_frame(), *(f.traces for f in found)])
     merged = merged.group_by("trace_id").agg(
         pl.col("start", "first").min(),
@@ -129,7 +132,7 @@ def survey(
     links = [f.linking["links"].explode().struct.field("trace_id") for f in found if f.linking.height]
     linked = pl.concat([pl.Series("trace_id", [], pl.Binary), *(s.rename("trace_id") for s in links)])
     places = pl.concat([PLACES.to_frame(), *(f.places for f in found)])
-    return Survey(merged, _where(merged, found), linked.drop_nulls().unique(), places, tuple(found))
+    return Survey(merged, _where(merged, found), linked.drop_nulls().unique(), places)
 
 
 def parts(
@@ -376,7 +379,7 @@ def _summed(rows: pl.LazyFrame) -> Seen:
     return Seen(traces.select(TRACES.names()), linking, frame["name"].unique().to_list(), places)
 
 
-def _where(traces: pl.DataFrame, found: list[Seen]) -> Joints:
+def _where(traces: pl.DataFrame, found: Sequence[Seen]) -> Joints:
     names = sorted({name for some in found for name in some.names if name is not None})
     linking = pl.concat([f.linking for f in found]) if found else pieces.empty_rows("spans").select(_JOINING)
     links = linking.schema["links"]

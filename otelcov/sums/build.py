@@ -279,9 +279,8 @@ def _of_open(every: Look, open_: Open, each: Mapper) -> tuple[slices.Survey, lis
     if not again["outside"].any() and again.height:
         first, last = int(again["first"].min()), int(again["last"].max())  # type: ignore[arg-type]
         old = old.filter(pl.col("path").is_in(pieces.between(old, first, last)))
-    sought = (old, again["trace_id"]) if again.height else None
-    nothing = replace(every, spans=every.spans.clear())
-    found = slices.survey(nothing, each, more=[held], again=sought, known=open_.seen)
+    sought = slices.seen(replace(every, spans=old), each, again["trace_id"]) if again.height else []
+    found = slices.surveyed([*open_.seen, *sought, slices.seen_in(held)])
     apart = found.traces["trace_id"].is_in(again["trace_id"].implode()) | found.traces["outside"]
     if not local:
         return found, slices.parts(every, found.traces, _PART)

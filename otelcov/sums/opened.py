@@ -36,7 +36,7 @@ class Open:
     left: pl.DataFrame  # TRACES
     touched: pl.DataFrame  # TRACES and batch: counted, and now something of theirs has come
     early: pl.DataFrame  # TRACES and batch: of batches that this clock has not settled; the next clock may have
-    seen: tuple[slices.Seen, ...]  # the survey of the new rows
+    seen: list[slices.Seen]  # what the new rows tell of a survey
 
     @property
     def reopened(self) -> pl.DataFrame:
@@ -55,14 +55,15 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     held_spans = look.held("spans") if with_inbox else pieces.empty_rows("spans")
     held_logs = look.held("logs") if with_inbox else pieces.empty_rows("logs")
     new = replace(Look.of(look), spans=new_spans, logs=new_logs)
-    found = slices.survey(new, map, more=[held_spans])
+    seen = [*slices.seen(new, map), slices.seen_in(held_spans)]
+    found = slices.surveyed(seen)
     logs = _of_logs(new, held_logs)
     touching = pl.concat([found.traces["trace_id"], found.linked, logs["trace_id"]]).unique()
     times = pl.concat([found.traces["first"], found.traces["last"], logs["at"]])
     touched = kept.traces(_near(kept.batches, times, max_run_ns), touching)
     early = kept.traces(batch for batch in kept.batches if batch.settled_by > now_ns)
     left = kept.left_out()
-    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, left, touched, early, found.seen)
+    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, left, touched, early, seen)
 
 
 def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
