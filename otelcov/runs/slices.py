@@ -210,7 +210,7 @@ def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame]:
     else:
         read = (part.shelf.rows(group, pieces.COLUMNS["spans"], ids) for group in part.groups)
         frames += [rows.with_columns(pl.lit(False).alias(pieces.OUTSIDE)) for rows in read if rows.height]
-    return pl.concat(frames), _logs(part.look, ids)
+    return pl.concat(frames, rechunk=True), _logs(part.look, ids)
 
 
 def each_once(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:

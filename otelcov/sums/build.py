@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import functools
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,6 +40,7 @@ _BACK_NS = 300 * 10**9
 _PART = 66_000  # spans, four row groups as commits write them
 _BATCH = 2 * _PART  # to sum a small batch costs hardly less than a large one
 _NEW = 2 * _PART  # of what came since the last count: that is read by one worker
+_FEW = 2  # parts in a row: what is left of more is copied, so that it does not hold on to all of them
 _AT_ONCE = 3  # groups of a count, that none takes long
 HELD = 250_000, 250_000_000  # spans and bytes of traces that are left, kept beside the list: nobody seeks them again
 TOLD = 5_000  # spans of traces that are left, whose runs are kept too: a quiet store's report needs no reconstruction
@@ -108,7 +108,8 @@ def count(
     parts: list[slices.Part], where: Joints, config: Config, now_ns: int, there: Path, linked: frozenset[bytes]
 ) -> list[Counted]:
     """Stage one of some parts in a row, and their batches."""
-    work = functools.partial(settled, where=where, config=config, now_ns=now_ns, linked=linked)
+    own = compact if len(parts) > _FEW else pl.DataFrame.rechunk
+    work = functools.partial(settled, where=where, config=config, now_ns=now_ns, linked=linked, own=own)
     some, found = list[Settled](), list[Counted]()
     for part in slices.one_by_one(work, parts):
         if some and sum(int(each.traces["spans"].sum()) for each in [*some, part]) > _BATCH:
@@ -128,18 +129,26 @@ def _batched(some: list[Settled], config: Config, there: Path) -> Counted:
     return Counted(batch, left, [each.rows for each in some], guests)
 
 
-def settled(part: slices.Part, where: Joints, config: Config, now_ns: int, linked: frozenset[bytes]) -> Settled:
+def settled(
+    part: slices.Part,
+    where: Joints,
+    config: Config,
+    now_ns: int,
+    linked: frozenset[bytes],
+    own: Callable[[pl.DataFrame], pl.DataFrame] = compact,
+) -> Settled:
     """Stage one of a part: the runs that have settled and share no trace with one that has not.
 
     Nothing is waited for but a root that has not come: what comes late reopens its trace, whenever it does. A trace
-    that has no root yet and is not quiet has no run that has settled; it is put back as it is.
+    that has no root yet and is not quiet has no run that has settled; it is put back as it is. What is left may hold
+    on to all that was read with it, unless `own` gives it memory of its own.
     """
     quiet_ns = max(0, now_ns - config.runs.settle_ns)
     rows = slices.rows_of(part)
     none, odd = RUNS.to_frame(), ODD.to_frame()
     awake = part.traces.filter(pl.col("rooted") | (pl.col("end") <= quiet_ns))
     if not awake.height:
-        return Settled(none, TRACES.to_frame(), odd, 0, part.traces, (compact(rows[0]), compact(rows[1])), [])
+        return Settled(none, TRACES.to_frame(), odd, 0, part.traces, (own(rows[0]), own(rows[1])), [])
     whole_rows = rows if awake.height == part.traces.height else (_of(awake, rows[0]), _of(awake, rows[1]))
     done = slices.of_rows(whole_rows, where, config, now_ns)
     rest_ns = max(quiet_ns, now_ns - REST_NS)
@@ -150,7 +159,7 @@ def settled(part: slices.Part, where: Joints, config: Config, now_ns: int, linke
     rests = pl.col("end") <= pl.when(pl.col("trace_id").is_in(whole.implode())).then(rest_ns).otherwise(quiet_ns)
     waits = pl.col("trace_id").is_in(pl.Series(sorted(out), dtype=pl.Binary).implode()) | ~rests
     left, traces = part.traces.filter(waits), part.traces.filter(~waits)
-    again = compact(_of(left, rows[0])), compact(_of(left, rows[1]))
+    again = own(_of(left, rows[0])), own(_of(left, rows[1]))
     if not traces.height:
         return Settled(none, traces, odd, 0, left, again, done.guests)
     names = traces["trace_id"].bin.encode("hex")
@@ -231,7 +240,7 @@ def _build(
         left.append(callers.select(TRACES.names()))
     batches, gathered = _gathered(kept, batches, config, now_ns)
     fresh |= {whole.id for whole, group in gathered.values() if all(batch.id in fresh for batch in group)}
-    name = f"left-{uuid.uuid4().hex}"
+    name = files.left_name()
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
     files.write_left(there / name, pl.concat(left), spans, logs)
     waiting = sum(int(frame["spans"].sum()) for frame in left)

@@ -19,7 +19,7 @@ from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.schemas import RUNS, signed
 
-FORMAT = 5
+FORMAT = 6
 LIST = "kept.json"
 _TRACES: dict[str, Any] = {
     "trace_id": pl.Binary,
@@ -43,6 +43,8 @@ ODD = pl.Schema(_ODD)
 
 _FIRST = 8_192  # paths of a file of sums, those of the greatest mass, are looked up before all others
 _OLD_S = 3600  # a report that is running keeps its files for so long
+_LEFT = "left-"
+_LEFT_S = 300  # the same of what counts have left: it is large, each count writes it anew, and reports read it first
 # Texts of users and tools stay where the spans are; sums need none of them.
 _CONTENT = ("input", "output")
 _CALL_CONTENT = ("arguments", "arguments_text", "result")
@@ -131,7 +133,7 @@ class Kept:
 
         if not self.left:
             return pieces.empty_rows("spans"), pieces.empty_rows("logs")
-        spans, logs = (pl.read_parquet(self.folder / f"{self.left}.{n}.parquet", glob=False) for n in ("spans", "logs"))
+        spans, logs = (pl.read_ipc(self.folder / f"{self.left}.{name}.arrow") for name in ("spans", "logs"))
         return spans, logs
 
     def left_runs(self, now_ns: int, settle_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -239,9 +241,15 @@ def batch_of(
     )
 
 
+def left_name() -> str:
+    return f"{_LEFT}{uuid.uuid4().hex}"
+
+
 def write_left(path: Path, traces: pl.DataFrame, spans: pl.DataFrame, logs: pl.DataFrame) -> None:
-    for name, rows in (("traces", traces.select(TRACES.names())), ("spans", spans), ("logs", logs)):
-        rows.write_parquet(path.with_name(f"{path.name}.{name}.parquet"), compression="zstd", compression_level=1)
+    """The traces that a count has left, and their rows in the form that is quickest to write: the next count will."""
+    traces.select(TRACES.names()).write_parquet(path.with_name(f"{path.name}.traces.parquet"))
+    for name, rows in (("spans", spans), ("logs", logs)):
+        rows.write_ipc(path.with_name(f"{path.name}.{name}.arrow"), compression="lz4")
 
 
 def touches(traces: pl.Series) -> pl.Expr:
@@ -298,11 +306,12 @@ def read_sums(path: Path, where: pl.Expr | None = None) -> Observations:
 
 
 def _sweep(kept: Kept) -> None:
-    alive = {LIST, "kept.lock", kept.left} | {f"batch-{b.id}" for b in kept.batches} | {s.file for s in kept.rolled}
+    alive = {"kept", "beside", kept.left} | {f"batch-{b.id}" for b in kept.batches} | {s.file for s in kept.rolled}
     for file in kept.folder.iterdir():
-        if file.name.split(".")[0] not in {name.split(".")[0] for name in alive}:
+        if file.name.split(".")[0] not in alive:
             try:
-                if time.time() - file.stat().st_mtime > _OLD_S:
+                old = _LEFT_S if file.name.startswith(_LEFT) else _OLD_S
+                if time.time() - file.stat().st_mtime > old:
                     file.unlink()
             except FileNotFoundError:
                 continue  # another process was quicker

@@ -98,7 +98,7 @@ def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, p
     ids = pl.concat([again["trace_id"], fresh["trace_id"]]).implode()
     of_open = pl.col("trace_id").is_in(ids)
     new_logs = [] if fresh.height or not open_.new_logs.height else [_logs(replace(look, logs=open_.new_logs), again)]
-    spans = pl.concat([*(p[0] for p in parts), open_.held_spans.filter(of_open), held[0].filter(of_open)])
+    spans = pl.concat([*(p[0] for p in parts), open_.held_spans.filter(of_open), held[0].filter(of_open)], rechunk=True)
     logs = pl.concat([*(p[1] for p in parts), open_.held_logs.filter(of_open), held[1].filter(of_open), *new_logs])
     return spans, logs
 
