@@ -62,7 +62,8 @@ class Outcomes:
         at = calls.at[number]
         spoilt = []
         seen = _Seen(sketch, models)
-        for i, trace, agent, id, raw, own, failed in zip(
+        alone = sketch.headless[self.trace[which]] & (sketch.above[at] < 0)  # whose call it was has not come
+        for i, trace, agent, id, raw, own, failed, orphan in zip(
             which,
             self.trace[which].tolist(),
             calls.agent.gather(number).to_list(),
@@ -70,6 +71,7 @@ class Outcomes:
             sketch.taken("result", at).to_list(),
             sketch.taken("arguments", at).to_list(),
             sketch.failed[at].tolist(),
+            alone.tolist(),
             strict=True,
         ):
             if self.arguments[i] is None:
@@ -77,7 +79,11 @@ class Outcomes:
                 self.arguments[i] = None if found is None else m.to_json(found)
             told: Any = raw if raw is not None else seen.result(trace, agent, id)
             value, flagged = m.result(told)
-            if not told or self.arguments[i] is None or (not failed and _soft(value, flagged, soft)):
+            if (
+                not (told or (orphan and failed))
+                or self.arguments[i] is None
+                or (not failed and _soft(value, flagged, soft))
+            ):
                 spoilt.append(i)
             self.results[i] = None if value is None else m.to_json(value)
             forms[i] = shape(value)
@@ -125,10 +131,11 @@ class _Seen:
         self._rows = sketch.taken("row", models.at).to_list()
         self._told: dict[int, dict[str, Any]] = {}
 
-    def result(self, trace: int, agent: str, id: str) -> Any:
-        last = int(np.searchsorted(self._trace, trace, side="right")) - 1
-        while self._agents[last] != agent:
-            last -= 1
+    def result(self, trace: int, agent: str | None, id: str) -> Any:
+        first, end = (int(np.searchsorted(self._trace, trace, side=side)) for side in ("left", "right"))
+        last = next((at for at in range(end - 1, first - 1, -1) if self._agents[at] == agent), None)
+        if last is None:
+            return None
         if last not in self._told:
             self._told[last] = _responses(self._inputs[self._rows[last]])
         return self._told[last].get(id)

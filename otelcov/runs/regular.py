@@ -97,7 +97,7 @@ def regular(
     children = np.bincount(above[is_agent & (above >= 0)], minlength=height)
     spoil(children > 1)
     spoil(is_tool & frame.select(pl.col("call_id").is_null() | pl.col("tool").is_null()).to_series().to_numpy())
-    spoil(is_tool & (~failed | headless[trace]) & frame["result"].is_null().to_numpy())
+    spoil(is_tool & ~failed & frame["result"].is_null().to_numpy())
     scopes = frame.select(pl.col("scope").cast(pl.Categorical).to_physical()).to_series().to_numpy().astype(np.int64)
     low, high = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
     np.minimum.at(low, trace[is_llm], scopes[is_llm])
@@ -169,20 +169,15 @@ def _parents(frame: pl.DataFrame, trace: npt.NDArray[Any]) -> npt.NDArray[np.int
 def _headless(
     frame: pl.DataFrame, trace: npt.NDArray[Any], parent: npt.NDArray[np.int64], kind: npt.NDArray[Any], count: int
 ) -> npt.NDArray[np.bool_]:
-    """The traces without a root where one and the same parent is missing, and that of model calls and tools alone."""
+    """The traces without a root where parents are missing, and those of model calls and tools alone."""
     at = np.flatnonzero(parent == -2)
     if not len(at):
         return np.zeros(count, dtype=bool)
     mine = trace[at]
     found = np.bincount(mine, minlength=count) > 0
     found[trace[parent == -1]] = False
-    first = np.full(count, -1, dtype=np.int64)
-    first[mine[::-1]] = at[::-1]
-    above = frame["parent_span_id"]
-    other = above.gather(at).ne_missing(above.gather(first[mine])) | above.gather(at).eq_missing(
-        frame["span_id"].gather(at)
-    )
-    found[mine[other.to_numpy()]] = False
+    own = frame["parent_span_id"].gather(at).eq_missing(frame["span_id"].gather(at))
+    found[mine[own.to_numpy()]] = False
     found[mine[(kind[at] != LLM_) & (kind[at] != TOOL_)]] = False
     return found
 

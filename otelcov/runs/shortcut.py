@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import DELEGATION, RUNS, signed
+from otelcov.ground.schemas import DELEGATION, RUNS, TOOL_CALL, signed
 from otelcov.runs import columns
 from otelcov.runs.columns import Groups
 from otelcov.runs.joining import Joints
@@ -18,6 +18,7 @@ from otelcov.runs.sketch import (
     AGENT_,
     LLM_,
     TOOL_,
+    Asked,
     Bools,
     Calls,
     Ints,
@@ -150,7 +151,7 @@ def _runs(
         ),
         "known_tools": known,
         "known_tools_source": source,
-        "tool_calls": of_tools.lists(_tool_calls(sketch, models, calls, outcomes, tool)),
+        "tool_calls": _every_call(good, sketch, models, calls, outcomes, tool),
         "llm_calls": of_models.lists(llm.to_struct()),
         "delegations": of_handed.lists(_delegations(calls, handed)),
         "boundaries": columns.subsets(("empty_input", "tool_failure", "tool_recovery", "repeated_call"), seen),
@@ -191,6 +192,35 @@ def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
     ).with_columns(
         pl.when(pl.col(c) != "").then(c).otherwise(none).alias(c) for c in ("request_model", "response_model")
     )
+
+
+def _every_call(good: Ints, sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes, which: Ints) -> pl.Series:
+    """The tool calls of each run as they were asked for, those among them that have not ended."""
+    ran = _tool_calls(sketch, models, calls, outcomes, which)
+    some = np.flatnonzero(~sketch.bad[calls.open.trace])
+    if not len(some):
+        return Groups(good, outcomes.trace[which]).lists(ran)
+    place = np.concatenate([calls.place[outcomes.number[which]], calls.open.place[some]])
+    trace = np.concatenate([outcomes.trace[which], calls.open.trace[some]])
+    order = np.argsort(place)
+    every = pl.concat([ran.cast(TOOL_CALL), _asked(sketch, models, calls.open, some)])
+    return Groups(good, trace[order]).lists(every.gather(order))
+
+
+def _asked(sketch: Sketch, models: Models, asked: Asked, which: Ints) -> pl.Series:
+    some, ended = which.tolist(), sketch.taken("end", models.at[asked.model[which]])
+    told = {
+        "name": asked.name.gather(which),
+        "arguments": pl.Series([asked.arguments[i] for i in some], dtype=pl.String),
+        "call_id": pl.Series([models.said.ids[i] for i in asked.place[which].tolist()], dtype=pl.String),
+        "turn": models.turn[asked.model[which]],
+        "start_unix_nano": ended,
+        "end_unix_nano": ended,
+    }
+    constant = {"status": pl.lit("requested"), "evidence": pl.lit(pl.Series([["message"]])).first()}
+    rows = pl.DataFrame(told).with_columns(**constant)
+    rows = rows.with_columns(pl.lit(None).alias(f.name) for f in TOOL_CALL.fields if f.name not in rows.columns)
+    return rows.select(f.name for f in TOOL_CALL.fields).to_struct().cast(TOOL_CALL)
 
 
 def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes, which: Ints) -> pl.Series:

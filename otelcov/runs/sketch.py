@@ -77,6 +77,19 @@ class Calls:
     agent: pl.Series
     target: pl.Series  # the agent called, null for none
     arguments: list[str | None]
+    place: Ints  # among all requests
+    open: Asked
+
+
+@dataclass(slots=True)
+class Asked:
+    """What was asked for and has no tool span: the calls that have not ended."""
+
+    place: Ints  # among all requests
+    model: Ints  # its number in `Models`
+    trace: Ints
+    name: pl.Series
+    arguments: list[str | None]
 
 
 def check_agents(sketch: Sketch, where: Joints) -> None:
@@ -126,14 +139,15 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
     outputs = sketch.taken("output", sketch.root[good]).to_list()
     ends = [models.said.text[number] for number in last[good].tolist()]
     headless = sketch.headless[good].tolist()
+    below = sketch.above[models.at[last[good]]] != sketch.root[good]  # an agent that was called spoke last
     if any(headless):
         own = np.flatnonzero(~sketch.headless[models.trace] | (sketch.above[models.at] < 0))
         last[models.trace[own]] = own  # not of an agent that a tool called
         raws = sketch.side.texts["input_messages"].gather(sketch.taken("row", sketch.root[good]))
         inputs = [raw if cut else asked for cut, raw, asked in zip(headless, raws, inputs, strict=True)]
         asking = set(models.said.asked_by)
-    for t, cut, asked, answer, number, end in zip(
-        good.tolist(), headless, inputs, outputs, last[good].tolist(), ends, strict=True
+    for t, cut, asked, answer, number, end, other in zip(
+        good.tolist(), headless, inputs, outputs, last[good].tolist(), ends, below.tolist(), strict=True
     ):
         text = models.said.text[number]
         question, reply = _spoken(asked), m.final_answer(text) if cut else _said(answer, text)
@@ -142,7 +156,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
         if (
             question is None
             or m.hidden(question, reply, end)
-            or (reply is None and not cut)
+            or (not cut and (reply is None or other))
             or _gave_up(reply)
             or _gave_up(end)
         ):
@@ -201,16 +215,19 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     tools = pl.DataFrame({"trace": sketch.trace[spans], "id": sketch.taken("call_id", spans), "at": spans})
     sketch.spoil(tools.select(pl.struct("trace", "id").is_duplicated()).to_series().to_numpy(), sketch.trace[spans])
     by = np.array(said.asked_by, dtype=np.int64)
-    trace = models.trace[by]
-    asked = pl.DataFrame({"trace": trace, "id": pl.Series(said.ids, dtype=pl.String), "name": said.names})
+    asked = pl.DataFrame({"trace": models.trace[by], "id": pl.Series(said.ids, dtype=pl.String), "name": said.names})
     found = asked.join(tools.unique(["trace", "id"]), on=["trace", "id"], how="left", maintain_order="left")["at"]
-    sketch.spoil(found.is_null().to_numpy(), trace)
-    at = found.fill_null(0).to_numpy()
+    open_ = found.is_null().to_numpy()
+    waiting = _open(sketch, models, by, asked["name"], np.flatnonzero(open_))
+    place = np.flatnonzero(~open_)
+    by, at, asked = by[place], found.gather(place).to_numpy(), asked[place]
+    trace, arguments = models.trace[by], [said.arguments[i] for i in place.tolist()]
     owner = sketch.owners(models.at[by])
     name = frame["tool"].gather(at)
     sketch.spoil(asked["name"].ne_missing(name).to_numpy(), trace)
     sketch.spoil(owner.ne_missing(sketch.owners(at)).to_numpy(), trace)
     if sketch.headless.any():
+        sketch.spoil(_apart(sketch, models.at[by], at), trace)
         owner = pl.select(pl.coalesce(owner, frame["agent"].gather(at))).to_series()
     requests, executed = (np.bincount(some, minlength=len(sketch.bad)) for some in (trace, sketch.trace[spans]))
     sketch.bad |= requests != executed
@@ -226,7 +243,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
     sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
     sketch.spoil((child >= 0) & sketch.failed[at], trace)
-    for texts in (pl.Series(said.arguments, dtype=pl.String), sketch.taken("arguments", at)):
+    for texts in (pl.Series(arguments, dtype=pl.String), sketch.taken("arguments", at)):
         sketch.spoil((child < 0) & texts.str.contains(SUBAGENT, literal=True).fill_null(False).to_numpy(), trace)
     special = [n for n in set(said.names) if is_answer(n) or delegates(n)]
     if special:
@@ -240,5 +257,33 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
         name.gather(kept),
         owner.gather(kept),
         target.gather(kept),
-        [said.arguments[i] for i in kept.tolist()],
+        [arguments[i] for i in kept.tolist()],
+        place[kept],
+        waiting,
     )
+
+
+def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Ints) -> Asked:
+    """The requests without a tool span; bad unless whoever asked is still at work and has asked for nothing since."""
+    by, names = by[place], names.gather(place)
+    trace = models.trace[by]
+    if not len(place):
+        return Asked(place, by, trace, names, [])
+    above = sketch.taken("parent_span_id", models.at)
+    newest = pl.DataFrame({"trace": models.trace, "above": above}).select(pl.struct(pl.all()).is_last_distinct())
+    sketch.spoil(~newest.to_series().to_numpy()[by] | (sketch.above[models.at[by]] >= 0), trace)
+    sketch.spoil(~sketch.headless[trace], trace)
+    arguments = [models.said.arguments[i] for i in place.tolist()]
+    told = pl.Series(arguments, dtype=pl.String)
+    sketch.spoil((told.is_null() | told.str.contains(SUBAGENT, literal=True)).fill_null(True).to_numpy(), trace)
+    special = [name for name in names.unique().to_list() if is_answer(name)]
+    sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
+    return Asked(place, by, trace, names, arguments)
+
+
+def _apart(sketch: Sketch, asking: Ints, at: Ints) -> Bools:
+    """Whether a model call and the tool that it asked for are parts of different agents that have not come."""
+    here = sketch.headless[sketch.trace[at]] & (sketch.above[at] < 0)
+    above = [sketch.taken("parent_span_id", some) for some in (asking, at)]
+    found: Bools = here & above[0].ne_missing(above[1]).to_numpy()
+    return found
