@@ -51,7 +51,12 @@ _REFUSED = re.compile(
 
 def refused(value: Any) -> bool:
     """Does this result say that the call was not executed?"""
+    if isinstance(value, dict):  # the AI SDK's words, by themselves and in the conventions' messages
+        return value.get("type") == "execution-denied" or (value.get("denied") is True and value.keys() <= _DENIAL)
     return isinstance(value, str) and _REFUSED.match(value) is not None
+
+
+_DENIAL = {"denied", "reason"}
 
 
 _KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
