@@ -93,11 +93,20 @@ def coworker_agents(nodes: list[Node]) -> None:
         if target is None or placeholder(target):
             continue
         below = node.below()
-        if any(n.own_agent is not None for n in below):
+        own = {n.own_agent for n in below if n.own_agent is not None}
+        if own == {node.span.tool} and _subagent(node.span.arguments):
+            _rename(below, node.span.tool, target)  # its span bears the tool's name, the arguments its own
+        if own:
             continue
         for n in below:
             if n.agent is None or n.agent == node.agent:
                 n.agent = target
+
+
+def _rename(nodes: list[Node], before: str, after: str) -> None:
+    for n in nodes:
+        n.own_agent = after if n.own_agent == before else n.own_agent
+        n.agent = after if n.agent == before else n.agent
 
 
 def _subagent(raw: object) -> bool:

@@ -32,3 +32,16 @@ def test_a_call_that_the_ai_sdk_was_denied_did_not_run():
         chat(4, 1, "not done", history, at=5),
     )
     assert _called(run) == [("look", "a", "ok", "c1"), ("remove", "a", "requested", "c2")]
+
+
+def test_an_agents_span_that_bears_the_name_of_its_tool_is_the_agent_the_arguments_name():
+    given = _json({"subagent_type": "Explore", "prompt": "look"})
+    (run,) = runs(
+        span(1, None, "ClaudeAgentSDK.query", took=20, attributes=_kind("AGENT", **{"input.value": "fix it"})),
+        span(2, 1, "Task", at=1, took=9, attributes=_kind("TOOL", **{"tool.name": "Task", "input.value": given})),
+        span(3, 2, "ClaudeAgentSDK.Task", at=2, took=7, attributes=_kind("AGENT", **{"agent.name": "Task"})),
+        span(4, 3, "Grep", at=3, attributes=_kind("TOOL", **{"tool.name": "Grep", "tool.id": "t3"})),
+    )
+    assert run["agents"] == ["Explore"]
+    assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [("Explore", "Task", "ok")]
+    assert _called(run) == [("Grep", "Explore", "ok", "t3")]
