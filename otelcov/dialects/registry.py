@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
+from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODING_AGENTS
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
@@ -46,6 +47,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENAI_AGENTS,
     OPENAI_AGENTS_TOOLS,
     CREWAI,
+    BEEAI,
     LLAMA_INDEX,
     HAYSTACK_PROMPTS,
     LITELLM,

@@ -45,3 +45,27 @@ def test_an_agents_span_that_bears_the_name_of_its_tool_is_the_agent_the_argumen
     assert run["agents"] == ["Explore"]
     assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [("Explore", "Task", "ok")]
     assert _called(run) == [("Grep", "Explore", "ok", "t3")]
+
+
+def test_beeai_tells_every_event_of_a_step_by_a_span():
+    def bee(id, parent, name, kind, at, took=1, **told):
+        attributes = _kind(kind) | ({"metadata.class_name": name} if took else {"metadata.path": "p"})
+        scope = "openinference.instrumentation.beeai"
+        return span(
+            id, parent, name, at=at, took=took, scope=scope, attributes=attributes | told.pop("told", {}), **told
+        )
+
+    model = {"llm.model_name": "m", "llm.token_count.prompt": 5}
+    (run,) = runs(
+        bee(1, None, "RequirementAgent", "AGENT", 0, 20, told={"agent.name": "a"}),
+        bee(2, 1, "start", "AGENT", 0.1, 0),
+        bee(3, 1, "ChatModel", "LLM", 1, told=model),
+        bee(4, 3, "error", "LLM", 1.2, 0, error="no answer"),
+        bee(5, 3, "retry", "LLM", 1.3, 0),
+        bee(6, 3, "finish", "LLM", 1.9, 0),
+        bee(7, 1, "Weather", "TOOL", 3, 2, status=1, told={"tool.name": "Weather", "output.value": "3"}),
+        bee(8, 7, "error", "TOOL", 3.5, 0, error="no connection"),
+        bee(9, 1, "ChatModel", "LLM", 6, told=model),
+    )
+    assert [(c["input_tokens"], c["status"]) for c in run["llm_calls"]] == [(5, "ok"), (5, "ok")]
+    assert _called(run) == [("Weather", "a", "ok", None)]
