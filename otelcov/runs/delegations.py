@@ -212,7 +212,11 @@ def _by_call(call: ToolCall, scene: _Scene) -> Delegation | None:
         if found.node is not None:
             scene.used.add(id(found.node))
         call.delegates_to = found.target or ""
-        return Delegation(call.agent, found.target, found.form, call.name, _status(call), call.start, call, found.node)
+        taken_over = (
+            found.form == "handoff" and found.target is not None and _works_after(found.target, call, scene.model_calls)
+        )
+        status = "ok" if taken_over else _status(call)
+        return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
     return None
 
 
@@ -442,7 +446,7 @@ def _handoffs(
             None,
         )
         if same is not None and same.call is not None:
-            same.node = node
+            same.node, same.status = node, "ok"
             continue
         asked = next(
             (

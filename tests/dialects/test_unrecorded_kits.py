@@ -69,3 +69,15 @@ def test_beeai_tells_every_event_of_a_step_by_a_span():
     )
     assert [(c["input_tokens"], c["status"]) for c in run["llm_calls"]] == [(5, "ok"), (5, "ok")]
     assert _called(run) == [("Weather", "a", "ok", None)]
+
+
+def test_who_works_after_a_request_to_hand_over_was_handed_to():
+    asked = [("c1", "transfer_to_writer", {}), ("c2", "transfer_to_editor", {})]
+    (run,) = runs(
+        span(1, None, "team", took=30),
+        agent(2, "planner", 1, at=1, took=4),
+        chat(3, 2, asked, "write", at=2),
+        agent(4, "writer", 1, at=6, took=4),
+        chat(5, 4, "done", "write", at=7),
+    )
+    assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("planner", "writer", "ok")]
