@@ -5,8 +5,10 @@ import polars as pl
 from otelcov.dialects.base import (
     AGENT,
     CHAIN,
+    HANDOFF,
     LLM,
     OTHER,
+    SETUP,
     TOOL,
     Dialect,
     first,
@@ -92,16 +94,39 @@ _LMNR = pl.col("lmnr.span.type").str.to_uppercase()
 
 LAMINAR = Dialect(
     name="laminar",
-    kind=value(
-        "lmnr.span.type",
-        llm=LLM,
-        tool=TOOL,
-        default=CHAIN,
-        executor=CHAIN,
-        evaluation=OTHER,
-        evaluator=OTHER,
-        human_evaluator=OTHER,
+    # What OpenAI's Agents SDK calls a span comes first: a handoff and a list of tools are of type TOOL, too.
+    kind=pl.coalesce(
+        [
+            value(
+                "openai.agents.span.type",
+                agent=AGENT,
+                function=TOOL,
+                generation=LLM,
+                response=LLM,
+                handoff=HANDOFF,
+                guardrail=OTHER,
+                mcp_tools=SETUP,
+                mcp_list_tools=SETUP,
+                transcription=OTHER,
+                speech=OTHER,
+                speech_group=OTHER,
+            ),
+            value(
+                "lmnr.span.type",
+                llm=LLM,
+                tool=TOOL,
+                default=CHAIN,
+                executor=CHAIN,
+                evaluation=OTHER,
+                evaluator=OTHER,
+                human_evaluator=OTHER,
+            ),
+        ]
     ),
+    agent=first("openai.agents.agent.name"),
+    from_agent=first("openai.agents.handoff.from"),
+    to_agent=first("openai.agents.handoff.to"),
+    definitions=first("openai.agents.agent.tools"),
     tool=pl.when(_LMNR == "TOOL").then(pl.col("span.name")),
     arguments=pl.when(_LMNR == "TOOL").then(first("lmnr.span.input")),
     result=pl.when(_LMNR == "TOOL").then(first("lmnr.span.output")),

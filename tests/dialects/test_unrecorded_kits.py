@@ -71,6 +71,35 @@ def test_beeai_tells_every_event_of_a_step_by_a_span():
     assert _called(run) == [("Weather", "a", "ok", None)]
 
 
+def test_laminar_tells_handoffs_and_lists_of_tools_as_if_they_were_tools():
+    def step(id, parent, name, kind, at, took=1, type="DEFAULT", **told):
+        told = {"lmnr.span.type": type, "openai.agents.span.type": kind} | told.get("told", {})
+        return span(id, parent, name, at=at, took=took, attributes=told)
+
+    def answer(call_id, name, given):
+        call = {"type": "function_call", "call_id": call_id, "name": name, "arguments": given}
+        return {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 5, "gen_ai.output.messages": _json([call])}
+
+    found = {"lmnr.span.input": _json({"city": "Oslo"}), "lmnr.span.output": "3"}
+    over = {"openai.agents.handoff.from": "triage", "openai.agents.handoff.to": "writer"}
+    (run,) = runs(
+        span(1, None, "Agent workflow", took=30, attributes={"lmnr.span.type": "DEFAULT"}),
+        step(2, 1, "triage", "agent", 1, 9, told={"openai.agents.agent.name": "triage"}),
+        step(3, 2, "agents.mcp_tools", "mcp_tools", 1, type="TOOL"),
+        step(4, 2, "agents.response", "response", 2, type="LLM", told=answer("c1", "weather", _json({"city": "Oslo"}))),
+        step(5, 2, "weather", "function", 4, type="TOOL", told=found),
+        step(6, 2, "agents.response", "response", 6, type="LLM", told=answer("c2", "transfer_to_writer", "{}")),
+        step(7, 2, "agents.handoff", "handoff", 8, type="TOOL", told=over),
+        step(8, 1, "writer", "agent", 11, 5, told={"openai.agents.agent.name": "writer"}),
+        step(9, 8, "agents.response", "response", 12, type="LLM", told={"gen_ai.request.model": "m"}),
+    )
+    assert _called(run) == [("weather", "triage", "ok", "c1")]
+    assert [(d["from"], d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [
+        ("triage", "writer", "transfer_to_writer", "ok")
+    ]
+    assert [c["agent"] for c in run["llm_calls"]] == ["triage", "triage", "writer"]
+
+
 def test_who_works_after_a_request_to_hand_over_was_handed_to():
     asked = [("c1", "transfer_to_writer", {}), ("c2", "transfer_to_editor", {})]
     (run,) = runs(
