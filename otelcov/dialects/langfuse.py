@@ -5,6 +5,7 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, value
 
 _IS_TOOL = pl.col("langfuse.observation.type").str.to_lowercase() == "tool"
+_FAILED = pl.col("langfuse.observation.level") == "ERROR"  # not every SDK sets the span's status, too
 
 LANGFUSE = Dialect(
     name="langfuse",
@@ -36,5 +37,7 @@ LANGFUSE = Dialect(
     output_messages=first("langfuse.observation.output"),
     input=first("langfuse.observation.input", "langfuse.trace.input"),
     output=first("langfuse.observation.output", "langfuse.trace.output"),
+    error_type=pl.when(_FAILED).then(pl.lit("_OTHER")),
+    error_text=pl.when(_FAILED).then(first("langfuse.observation.status_message")),
     conversation=first("langfuse.session.id", "langfuse.trace.session_id"),
 )

@@ -110,3 +110,19 @@ def test_who_works_after_a_request_to_hand_over_was_handed_to():
         chat(5, 4, "done", "write", at=7),
     )
     assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("planner", "writer", "ok")]
+
+
+def test_langfuse_tells_a_failure_by_a_level():
+    def seen(id, parent, name, kind, at, **told):
+        told = {"langfuse.observation.type": kind} | told
+        return span(id, parent, name, at=at, took=9 if parent is None else 1, attributes=told)
+
+    failed = {"langfuse.observation.level": "ERROR", "langfuse.observation.status_message": "no such city"}
+    (run,) = runs(
+        seen(1, None, "helper", "agent", 0),
+        seen(2, 1, "call", "generation", 1, **failed),
+        seen(3, 1, "call", "generation", 3),
+        seen(4, 1, "weather", "tool", 5, **failed),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["error", "ok"]
+    assert _called(run) == [("weather", "helper", "error", None)]
