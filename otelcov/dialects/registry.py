@@ -39,7 +39,7 @@ from otelcov.dialects.pydantic_ai import PYDANTIC_AI
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import SPRING_AI
-from otelcov.dialects.vercel import VERCEL
+from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
 from otelcov.ground.errors import USAGE, OtelcovError
 
 # The most telling first: a framework's own mark, then the conventions, then names alone.
@@ -61,6 +61,7 @@ DIALECTS: tuple[Dialect, ...] = (
     BRAINTRUST,
     SMOLAGENTS,
     DSPY,
+    VERCEL_LOOPS,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH_AGENTS,

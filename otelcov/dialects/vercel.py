@@ -5,9 +5,21 @@
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, first
+from otelcov.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, first, scope
 
 _OPERATION = pl.col("ai.operationId")
+
+# Other layers call every loop an agent (OpenInference; the SDK's own exporter of GenAI keys). Who has no name is none.
+VERCEL_LOOPS = Dialect(
+    name="vercel-ai-loops",
+    kind=pl.when(
+        (
+            (_OPERATION.is_not_null() & (pl.col("openinference.span.kind").str.to_uppercase() == "AGENT"))
+            | (scope("^gen_ai$") & (pl.col("gen_ai.operation.name") == "invoke_agent"))
+        )
+        & first("agent.name", "gen_ai.agent.name").is_null()
+    ).then(pl.lit(CHAIN)),
+)
 
 VERCEL = Dialect(
     name="vercel-ai",

@@ -126,3 +126,21 @@ def test_langfuse_tells_a_failure_by_a_level():
     )
     assert [c["status"] for c in run["llm_calls"]] == ["error", "ok"]
     assert _called(run) == [("weather", "helper", "error", None)]
+
+
+def test_a_loop_of_the_ai_sdk_in_a_tool_is_no_agent_unless_it_has_a_name():
+    def loop(scope, told):
+        (run,) = runs(
+            agent(1, "a", took=20),
+            chat(2, 1, [("c1", "sum_up", {"of": "x"})], "go", at=1),
+            tool(3, 1, "sum_up", "c1", "y", at=3, took=5),
+            span(4, 3, "ai.generateText", at=3.5, took=4, scope=scope, attributes=told),
+            chat(5, 4, "y", "sum up x", at=4),
+            chat(6, 1, "done", at=10),
+        )
+        return [c["name"] for c in run["tool_calls"]], [d["to"] for d in run["delegations"] or ()]
+
+    own = {"gen_ai.operation.name": "invoke_agent", "gen_ai.request.model": "m"}
+    assert loop("gen_ai", own) == (["sum_up"], [])
+    assert loop("gen_ai", own | {"gen_ai.agent.name": "helper"}) == ([], ["helper"])
+    assert loop("ai", _kind("AGENT", **{"ai.operationId": "ai.generateText"})) == (["sum_up"], [])
