@@ -588,7 +588,7 @@ def _result(part: dict[str, Value]) -> Result:
             break
     if isinstance(content, list):
         content = _plain(content)
-    elif isinstance(content, dict) and content.get("type") in ("text", "json", "error-text", "error-json", "content"):
+    elif isinstance(content, dict) and content.get("type") in _AI_SDK:
         content = content.get("value", content.get("text"))
     error = part.get("is_error", part.get("isError"))
     if error is None and part.get("status") in ("error", "success"):
@@ -823,6 +823,9 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
     return value
 
 
+_AI_SDK = ("text", "json", "error-text", "error-json", "content")
+
+
 def result(raw: Value) -> tuple[Value, bool | None]:
     """(what the model saw, was it flagged an error) from a tool span's output: ToolMessage, MCP, plain."""
     value = raw
@@ -864,6 +867,9 @@ def result(raw: Value) -> tuple[Value, bool | None]:
             value = value["tool_output"]
         elif set(value) == {"id", "name", "response"}:
             value = value["response"]
+        elif set(value) == {"type", "value"} and value["type"] in _AI_SDK:  # its words for what a tool gave
+            flagged = value["type"].startswith("error-") or flagged
+            value = value["value"]
         elif isinstance(value.get("blocks"), list):
             value = _plain(value["blocks"])
         elif set(value) <= {"output", "kwargs", "outputs"} and "output" in value:

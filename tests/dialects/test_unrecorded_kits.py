@@ -144,3 +144,17 @@ def test_a_loop_of_the_ai_sdk_in_a_tool_is_no_agent_unless_it_has_a_name():
     assert loop("gen_ai", own) == (["sum_up"], [])
     assert loop("gen_ai", own | {"gen_ai.agent.name": "helper"}) == ([], ["helper"])
     assert loop("ai", _kind("AGENT", **{"ai.operationId": "ai.generateText"})) == (["sum_up"], [])
+
+
+def test_what_the_ai_sdk_wraps_around_a_result_tells_an_error():
+    call = {"id": "c1", "function.name": "look", "function.arguments": "{}"}
+    asked = {f"llm.output_messages.0.message.tool_calls.0.tool_call.{k}": v for k, v in call.items()}
+    answer = {"role": "tool", "tool_call_id": "c1", "content": _json({"type": "error-text", "value": "no such city"})}
+    told = {f"llm.input_messages.1.message.{k}": v for k, v in answer.items()}
+    told["llm.input_messages.0.message.role"] = "user"
+    (run,) = runs(
+        agent(1, "a", took=9),
+        span(2, 1, "doGenerate", at=1, attributes=_kind("LLM", **asked)),
+        span(3, 1, "doGenerate", at=3, attributes=_kind("LLM", **told)),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "error", "no such city")]
