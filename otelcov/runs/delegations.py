@@ -499,12 +499,12 @@ def _nested(
             told[pair] -= 1
             continue
         through_tool = next((a for a in node.ancestors() if a.kind == TOOL), None)
-        if (
-            through_tool is not None
-            and above is not None
-            and any(a is above for a in through_tool.ancestors())
-            and any(through_tool in c.nodes and c.delegates_to for c in calls)
-        ):
+        through = (
+            next((c for c in calls if through_tool in c.nodes and c.delegates_to), None)
+            if through_tool is not None and above is not None and any(a is above for a in through_tool.ancestors())
+            else None
+        )
+        if through is not None and through.delegates_to == node.own_agent:
             continue  # more of the same agent's work inside one call
         if above is not None and source not in steps:
             fans.setdefault(id(above), []).append(node)
@@ -513,8 +513,8 @@ def _nested(
             Delegation(
                 source,
                 node.own_agent,
-                "remote" if remote else "nested" if above is not None else "handoff",
-                None,
+                "remote" if remote else "tool" if through else "nested" if above is not None else "handoff",
+                through.name if through is not None else None,
                 "ok",
                 node.start,
                 None,

@@ -158,3 +158,19 @@ def test_what_the_ai_sdk_wraps_around_a_result_tells_an_error():
         span(3, 1, "doGenerate", at=3, attributes=_kind("LLM", **told)),
     )
     assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "error", "no such city")]
+
+
+def test_one_tool_can_hand_work_to_several_agents():
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        tool(2, 1, "delegate_task", "c1", "done", at=1, took=9),
+        agent(3, "writer", 2, at=2, took=3),
+        chat(4, 3, "a text", at=3),
+        agent(5, "editor", 2, at=6, took=3),
+        chat(6, 5, "a better text", at=7),
+    )
+    assert [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"]] == [
+        ("planner", "writer", "tool", "delegate_task"),
+        ("planner", "editor", "tool", "delegate_task"),
+    ]
+    assert run["tool_calls"] == []
