@@ -40,6 +40,7 @@ from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import SPRING_AI
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
+from otelcov.dialects.voltagent import VOLTAGENT
 from otelcov.ground.errors import USAGE, OtelcovError
 
 # The most telling first: a framework's own mark, then the conventions, then names alone.
@@ -77,6 +78,7 @@ DIALECTS: tuple[Dialect, ...] = (
     HAYSTACK,
     GENKIT,
     LAMINAR,
+    VOLTAGENT,
     LIVEKIT,
     MCP,
     OPENLIT,

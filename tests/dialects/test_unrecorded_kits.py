@@ -160,6 +160,32 @@ def test_what_the_ai_sdk_wraps_around_a_result_tells_an_error():
     assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "error", "no such city")]
 
 
+def test_voltagent_stamps_the_agent_on_every_span_and_its_kind_on_some():
+    def volt(id, parent, name, kind, at, took=1, **told):
+        told = {"entity.type": "agent", "entity.name": "planner"} | ({"span.type": kind} if kind else {}) | told
+        return span(id, parent, name, at=at, took=took, attributes=told)
+
+    model = {"llm.model": "m", "llm.usage.prompt_tokens": 60}
+    writer = {"subagent.name": "writer"}
+    both = {"tool.name": "delegate_task", "tool.call.id": "c2", "input": _json({"targetAgents": ["writer", "editor"]})}
+    (run,) = runs(
+        volt(1, None, "generateText", None, 0, 20, input="weather?", output="done"),
+        volt(2, 1, "llm:generateText", "llm", 1, 18, **model),
+        volt(3, 1, "tool.execution:w", "tool", 3, **{"tool.name": "w", "tool.call.id": "c1", "input": _json({"x": 1})}),
+        volt(4, 1, "tool.execution:delegate_task", "tool", 5, 7, **both),
+        volt(5, 4, "subagent:writer", None, 5, 4, **writer),
+        volt(6, 5, "llm:generateText", "llm", 6, **writer, **model),
+        volt(7, 4, "subagent:editor", None, 5, 6, **{"subagent.name": "editor"}),
+        volt(8, 1, "memory.write", "memory", 15),
+    )
+    assert [(c["name"], c["agent"], c["arguments"]) for c in run["tool_calls"]] == [("w", "planner", {"x": 1})]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
+        ("planner", "editor", "delegate_task"),
+        ("planner", "writer", "delegate_task"),
+    ]
+    assert (run["input"], run["output"], run["llm_calls"]) == ("weather?", "done", None)
+
+
 def test_one_tool_can_hand_work_to_several_agents():
     (run,) = runs(
         agent(1, "planner", took=20),

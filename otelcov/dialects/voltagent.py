@@ -1,0 +1,49 @@
+"""VoltAgent: `span.type` under what `entity.type` stamps on every span. A span of a model holds the whole loop.
+
+https://voltagent.dev/observability-docs/
+"""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, span_name, value
+
+_ENTITY, _TYPE = pl.col("entity.type"), pl.col("span.type")
+_AGENTS = _ENTITY == "agent"
+_TOOL = _AGENTS & (_TYPE == "tool")
+_ROOT = _AGENTS & _TYPE.is_null()
+
+VOLTAGENT = Dialect(
+    name="voltagent",
+    kind=pl.when(_ROOT)
+    .then(pl.lit(AGENT))
+    .when(_AGENTS & (_TYPE == "llm") & span_name(r"^llm:(.+)$").is_in(["generateObject", "streamObject"]))
+    .then(pl.lit(LLM))
+    .when(_ENTITY.is_in(["agent", "workflow"]))
+    .then(
+        pl.coalesce(
+            [
+                value(
+                    "span.type",
+                    tool=TOOL,
+                    llm=CHAIN,
+                    agent=CHAIN,
+                    memory=OTHER,
+                    retriever=OTHER,
+                    embedding=OTHER,
+                    vector=OTHER,
+                    guardrail=OTHER,
+                    middleware=OTHER,
+                    summary=OTHER,
+                ),
+                pl.lit(CHAIN),
+            ]
+        )
+    ),
+    agent=pl.when(_AGENTS).then(first("subagent.name", "entity.name")),
+    call_id=pl.when(_TOOL).then(first("tool.call.id")),
+    arguments=pl.when(_TOOL).then(first("input")),
+    result=pl.when(_TOOL).then(first("output")),
+    request_model=pl.when(_AGENTS).then(first("llm.model")),
+    input=pl.when(_ROOT).then(first("input")),
+    output=pl.when(_ROOT).then(first("output")),
+)
