@@ -350,6 +350,8 @@ def _event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
         elif name == _DETAILS or "gen_ai.input.messages" in attributes:
             raw = attributes.get("gen_ai.input.messages")
             out.extend((_parsed(raw) or []) if isinstance(raw, str) else m.messages(raw))
+        elif "input" in attributes:
+            out.extend(m.messages(_of_body(attributes["input"])))
     return out
 
 
@@ -364,6 +366,26 @@ def _event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
         elif name == _DETAILS or "gen_ai.output.messages" in attributes:
             raw = attributes.get("gen_ai.output.messages")
             out.extend(_answers(raw) if isinstance(raw, str) else m.messages(raw, "assistant"))
+        elif "output" in attributes:
+            out.extend(m.messages(_of_body(attributes["output"]), "assistant"))
+    return out
+
+
+def _of_body(held: Any) -> list[dict[str, Any]]:
+    """Messages that AWS's distribution moved from a span into the body of a log record, the content as JSON in it."""
+    told = held.get("messages") if isinstance(held, dict) else None
+    out = []
+    for message in told if isinstance(told, list) else ():
+        if not isinstance(message, dict):
+            continue
+        content, more = message.get("content"), {}
+        if isinstance(content, dict):
+            more = {k: v for k, v in content.items() if k in ("finish_reason", "tool_calls")}
+            content = content.get("message", content.get("content"))
+        if isinstance(content, str) and content[:1] in "[{":
+            parsed = m.parse_json(content)
+            content = content if parsed is None else parsed
+        out.append({"role": message.get("role"), "content": content} | more)
     return out
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import agent, chat, runs, span, tool
+from tests.runs.requests import agent, chat, records, runs, span, tool
 
 
 def _json(value):
@@ -200,3 +200,29 @@ def test_one_tool_can_hand_work_to_several_agents():
         ("planner", "editor", "tool", "delegate_task"),
     ]
     assert run["tool_calls"] == []
+
+
+def test_awss_distribution_moves_messages_into_the_bodies_of_log_records():
+    def told(role, *blocks, key="content", **more):
+        return {"role": role, "content": {key: _json(blocks)} | more}
+
+    def body(of, asked, answer):
+        return of, {"input": {"messages": asked}, "output": {"messages": [answer]}}
+
+    use = {"toolUse": {"toolUseId": "t1", "name": "weather", "input": {"city": "Oslo"}}}
+    failed = {"toolResult": {"toolUseId": "t1", "status": "error", "content": [{"text": "no such city"}]}}
+    ask = told("user", {"text": "weather?"})
+    first = told("assistant", use, key="message", finish_reason="tool_use")
+    last = told("assistant", {"text": "sorry"}, key="message", finish_reason="end_turn")
+    history = [ask, told("assistant", use), told("tool", failed)]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, at=1),
+        tool(3, 1, "weather", "t1", at=3),
+        chat(4, 1, at=5),
+        logs=[records([body(2, [ask], first), body(4, history, last)])],
+    )
+    assert (run["input"], run["output"]) == ("weather?", "sorry")
+    assert [c["finish_reason"] for c in run["llm_calls"]] == ["tool_use", "end_turn"]
+    (call,) = run["tool_calls"]
+    assert (call["arguments"], call["result"], call["status"]) == ({"city": "Oslo"}, "no such city", "error")

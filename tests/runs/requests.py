@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
 
 from collector import otlp_json
 from otelcov.ground.config import Config
@@ -128,10 +128,31 @@ def request(spans: Iterable[dict[str, Any]], service: str = "app", scope: str = 
     return whole.SerializeToString()
 
 
-def runs(*spans: dict[str, Any], config: Config | None = None) -> list[dict[str, Any]]:
+def records(bodies: Iterable[tuple[int, dict[str, Any]]], trace: int = 1) -> bytes:
+    """Log records of spans, by their bodies."""
+    whole = ExportLogsServiceRequest()
+    inner = whole.resource_logs.add().scope_logs.add()
+    for at, (of, body) in enumerate(bodies):
+        made = inner.log_records.add(
+            trace_id=trace.to_bytes(16, "big"), span_id=of.to_bytes(8, "big"), time_unix_nano=T0 + at
+        )
+        made.body.CopyFrom(_deep(body))
+    return whole.SerializeToString()
+
+
+def runs(*spans: dict[str, Any], config: Config | None = None, logs: Sequence[bytes] = ()) -> list[dict[str, Any]]:
     """The run JSON of a few spans."""
-    frame = reconstruct(*from_requests([request(spans)], [], 1), config or Config(), LATER)
+    frame = reconstruct(*from_requests([request(spans)], list(logs), 1), config or Config(), LATER)
     return [run_json(row, {}) for row in frame.iter_rows(named=True)]
+
+
+def _deep(value: Any) -> AnyValue:
+    """Objects and lists as OTLP has them, not as JSON."""
+    if isinstance(value, dict):
+        return AnyValue(kvlist_value=KeyValueList(values=[KeyValue(key=k, value=_deep(v)) for k, v in value.items()]))
+    if isinstance(value, list):
+        return AnyValue(array_value=ArrayValue(values=[_deep(v) for v in value]))
+    return _value(value)
 
 
 def _value(value: Any) -> AnyValue:
