@@ -685,6 +685,10 @@ def _goes_on(call: ToolCall, later: ModelCall) -> bool:
     ]
 
 
+_WRAPPING = re.compile(r"^langsmith$|\.beeai$")
+"""Instrumentations that tell a tool's arguments as the one input of a function."""
+
+
 def _arguments(call: ToolCall, out: Outcome) -> None:
     found, text = m.arguments(call.arguments)
     if found is None and call.nodes:
@@ -694,7 +698,8 @@ def _arguments(call: ToolCall, out: Outcome) -> None:
                 continue
             parsed, raw_text = m.arguments(raw)
             if parsed is not None and not _schema(parsed):
-                found, text = parsed, None
+                inner = parsed.get("input") if len(parsed) == 1 and _WRAPPING.search(node.span.scope) else None
+                found, text = inner if isinstance(inner, dict) else parsed, None
                 break
             text = text or raw_text
     out.arguments = found

@@ -226,3 +226,18 @@ def test_awss_distribution_moves_messages_into_the_bodies_of_log_records():
     assert [c["finish_reason"] for c in run["llm_calls"]] == ["tool_use", "end_turn"]
     (call,) = run["tool_calls"]
     assert (call["arguments"], call["result"], call["status"]) == ({"city": "Oslo"}, "no such city", "error")
+
+
+def test_what_is_called_the_input_of_a_tools_function_are_its_arguments():
+    def given(scope, told):
+        (run,) = runs(
+            agent(1, "a", took=9), span(2, 1, "Bash", at=1, scope=scope, attributes=told), chat(3, 1, "done", at=3)
+        )
+        return [c["arguments"] for c in run["tool_calls"]]
+
+    wrapped = _json({"input": {"command": "ls"}})
+    told = {"langsmith.span.kind": "tool", "gen_ai.tool.name": "Bash", "gen_ai.prompt": wrapped}
+    assert given("langsmith", told) == [{"command": "ls"}]
+    assert given("app", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": wrapped}) == [
+        {"input": {"command": "ls"}}
+    ]
