@@ -338,8 +338,14 @@ def _unseen_requests(
         asker = thread[min(answered, i)]
         answered += 1
         for position, request in enumerate(message.requests):
-            known = request.id in by_id if request.id else False
-            if known or (not request.id and any(c.asked_by is asker and c.position == position for c in calls)):
+            if request.id and request.id in by_id:
+                continue
+            told = next((c for c in calls if c.asked_by is asker and c.position == position), None)
+            if told is not None and not request.id:
+                continue
+            if told is not None and told.call_id is None and same_name(told.name, request.name):
+                told.call_id = request.id  # the answer itself did not tell it
+                by_id.setdefault(request.id or "", []).append(told)
                 continue
             _add_request(request, asker, position, calls, by_id)
 

@@ -241,3 +241,17 @@ def test_what_is_called_the_input_of_a_tools_function_are_its_arguments():
     assert given("app", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": wrapped}) == [
         {"input": {"command": "ls"}}
     ]
+
+
+def test_a_request_told_without_an_id_and_later_with_one_is_one():
+    def asked(**more):
+        return {"role": "assistant", "parts": [{"type": "tool_call", "name": "look", "arguments": {}} | more]}
+
+    answer = {"type": "tool_call_response", "id": "c1", "response": "x"}
+    history = [_text("user", "go"), asked(id="c1"), {"role": "tool", "parts": [answer]}]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, asked="go", at=1, attributes={"gen_ai.output.messages": [asked()]}),
+        chat(3, 1, asked=history, at=3),
+    )
+    assert [(c["name"], c["call_id"], c["result"]) for c in run["tool_calls"]] == [("look", "c1", "x")]
