@@ -21,4 +21,5 @@ PYDANTIC_AI = Dialect(
     input=first("pydantic_ai.all_messages", "all_messages_events"),
     output=first("final_result"),
     definitions=first("model_request_parameters"),
+    error_type=first("pydantic_ai.tool.deferral.name"),  # the call waits: for an approval, or for a client
 )

@@ -243,6 +243,16 @@ def test_what_is_called_the_input_of_a_tools_function_are_its_arguments():
     ]
 
 
+def test_a_call_that_pydantic_ai_defers_did_not_run():
+    told = {"pydantic_ai.tool.deferral.name": "ApprovalRequired"}
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "remove", {"path": "x"})], "clean up", at=1),
+        tool(3, 1, "remove", "c1", at=3, attributes=told, scope="pydantic-ai"),
+    )
+    assert _called(run) == [("remove", "a", "requested", "c1")]
+
+
 def test_a_request_told_without_an_id_and_later_with_one_is_one():
     def asked(**more):
         return {"role": "assistant", "parts": [{"type": "tool_call", "name": "look", "arguments": {}} | more]}
