@@ -23,3 +23,13 @@ PYDANTIC_AI = Dialect(
     definitions=first("model_request_parameters"),
     error_type=first("pydantic_ai.tool.deferral.name"),  # the call waits: for an approval, or for a client
 )
+
+# What an answer that is text goes through is told like a tool, and nobody called it.
+PYDANTIC_AI_OUTPUTS = Dialect(
+    name="pydantic-ai-outputs",
+    kind=pl.when(
+        scope("^pydantic-ai")
+        & pl.col("logfire.msg").str.starts_with("running output function")
+        & pl.col("gen_ai.tool.call.id").is_null()
+    ).then(pl.lit(CHAIN)),
+)

@@ -35,7 +35,7 @@ from otelcov.dialects.mlflow import MLFLOW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
 from otelcov.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_HOLDERS, OPENLLMETRY_MCP, OPENLLMETRY_NAMES
 from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT
-from otelcov.dialects.pydantic_ai import PYDANTIC_AI
+from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import SPRING_AI
@@ -54,6 +54,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LITELLM,
     CODING_AGENTS,
     LOGFIRE,
+    PYDANTIC_AI_OUTPUTS,
     MASTRA,
     SPRING_AI,
     SEMANTIC_KERNEL,

@@ -253,6 +253,16 @@ def test_a_call_that_pydantic_ai_defers_did_not_run():
     assert _called(run) == [("remove", "a", "requested", "c1")]
 
 
+def test_what_pydantic_ai_does_with_an_answer_that_is_text_is_no_tool():
+    told = {"logfire.msg": "running output function: upper"}
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, "done", "go", at=1),
+        tool(3, 1, "upper", None, "DONE", at=3, attributes=told, scope="pydantic-ai"),
+    )
+    assert (run["tool_calls"], run["output"]) == ([], "done")
+
+
 def test_a_request_told_without_an_id_and_later_with_one_is_one():
     def asked(**more):
         return {"role": "assistant", "parts": [{"type": "tool_call", "name": "look", "arguments": {}} | more]}
