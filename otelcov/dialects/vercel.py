@@ -8,6 +8,7 @@ import polars as pl
 from otelcov.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, first, scope
 
 _OPERATION = pl.col("ai.operationId")
+_TOOL = _OPERATION == "ai.toolCall"  # of which Traceloop for JavaScript moves content to its own keys
 
 # Other layers call every loop an agent (OpenInference; the SDK's own exporter of GenAI keys). Who has no name is none.
 VERCEL_LOOPS = Dialect(
@@ -25,7 +26,7 @@ VERCEL = Dialect(
     name="vercel-ai",
     kind=pl.when(_OPERATION.str.contains(r"\.(doGenerate|doStream)$"))
     .then(pl.lit(LLM))
-    .when(_OPERATION == "ai.toolCall")
+    .when(_TOOL)
     .then(pl.lit(TOOL))
     .when(_OPERATION.str.contains(r"^ai\.(embed|rerank)"))
     .then(pl.lit(OTHER))
@@ -34,8 +35,12 @@ VERCEL = Dialect(
     agent=first("ai.telemetry.metadata.agentName", "ai.telemetry.metadata.agent_name", "ai.agent.name"),
     tool=first("ai.toolCall.name"),
     call_id=first("ai.toolCall.id"),
-    arguments=first("ai.toolCall.args", "ai.toolCall.input"),
-    result=first("ai.toolCall.result", "ai.toolCall.output"),
+    arguments=pl.coalesce(
+        [first("ai.toolCall.args", "ai.toolCall.input"), pl.when(_TOOL).then(pl.col("traceloop.entity.input"))]
+    ),
+    result=pl.coalesce(
+        [first("ai.toolCall.result", "ai.toolCall.output"), pl.when(_TOOL).then(pl.col("traceloop.entity.output"))]
+    ),
     request_model=first("ai.model.id"),
     response_model=first("ai.response.model"),
     input_tokens=first("ai.usage.inputTokens", "ai.usage.promptTokens"),

@@ -130,7 +130,7 @@ def semconv_messages(text: str) -> list[Message] | None:
         for part in found.parts:
             kind = part.type
             if kind == "text":
-                if part.content is None:
+                if part.content is None or (role == "assistant" and _parts_as_text(part.content)):
                     return None
                 message.text = part.content if not message.text else f"{message.text}\n{part.content}"
             elif kind == "tool_call":
@@ -464,7 +464,11 @@ def _content(content: Value, m: Message, depth: int) -> None:
     if content is None or depth > 8:
         return
     if isinstance(content, str):
-        _add_text(m, content)
+        inner = parse_json(content) if m.role != "user" and _parts_as_text(content) else None
+        if inner is None:
+            _add_text(m, content)
+        else:
+            _content(inner, m, depth + 1)
         return
     if isinstance(content, list):
         if not content and m.text is None and m.role == "user":
@@ -515,6 +519,11 @@ def _content(content: Value, m: Message, depth: int) -> None:
         _content(content["message_content"], m, depth + 1)
     elif kind == "text" and m.text is None:
         m.unreadable = True
+
+
+def _parts_as_text(text: str) -> bool:
+    """Does a text hold the AI SDK's parts of a message (Traceloop for JavaScript)?"""
+    return text.startswith('[{"type":') and '"tool-' in text
 
 
 def _add_text(m: Message, text: str) -> None:

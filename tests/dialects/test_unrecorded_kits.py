@@ -263,6 +263,28 @@ def test_what_pydantic_ai_does_with_an_answer_that_is_text_is_no_tool():
     assert (run["tool_calls"], run["output"]) == ([], "done")
 
 
+def test_traceloop_for_javascript_keeps_parts_of_messages_as_text():
+    def step(id, name, at, **told):
+        return span(id, 1, name, at=at, scope="ai", attributes={"ai.operationId": name} | told)
+
+    calls = [{"type": "tool-call", "toolCallId": i, "toolName": n, "args": {}} for i, n in (("c1", "a"), ("c2", "b"))]
+    given = [
+        {"type": "tool-result", "toolCallId": "c1", "toolName": "a", "result": "x"},
+        {"type": "tool-result", "toolCallId": "c2", "toolName": "b", "result": "y", "isError": True},
+    ]
+    history = [_text("user", "go"), _text("assistant", _json(calls)), _text("tool", _json(given))]
+    asked = [{"type": "tool_call", "tool_call": {"name": c["toolName"], "arguments": "{}"}} for c in calls]
+    own = {"traceloop.entity.input": _json({"x": 1}), "traceloop.entity.output": _json("x")}
+    (run,) = runs(
+        agent(1, "bot", took=20),
+        step(2, "ai.generateText.doGenerate", 1, **{"gen_ai.output.messages": [{"role": "assistant", "parts": asked}]}),
+        step(3, "ai.toolCall", 3, **{"ai.toolCall.name": "a", "ai.toolCall.id": "c1"}, **own),
+        step(4, "ai.toolCall", 3, **{"ai.toolCall.name": "b", "ai.toolCall.id": "c2"}),
+        step(5, "ai.generateText.doGenerate", 6, **{"gen_ai.input.messages": history}),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("a", "ok", "x"), ("b", "error", "y")]
+
+
 def test_a_request_told_without_an_id_and_later_with_one_is_one():
     def asked(**more):
         return {"role": "assistant", "parts": [{"type": "tool_call", "name": "look", "arguments": {}} | more]}
