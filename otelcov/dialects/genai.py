@@ -80,7 +80,12 @@ GENAI = Dialect(
     definitions=first("gen_ai.tool.definitions", "gen_ai.request.tools", "gen_ai.agent.tools"),
     conversation=first("gen_ai.conversation.id", "gen_ai.session.id", "gen_ai.thread.id"),
     error_type=first("error.type"),
-    from_agent=first("gen_ai.handoff.from_agent", "gen_ai.caller.name"),
+    from_agent=pl.coalesce(
+        [
+            pl.col("gen_ai.handoff.from_agent"),
+            pl.when(pl.col("gen_ai.caller.type").ne_missing("workflow")).then(pl.col("gen_ai.caller.name")),
+        ]
+    ),
     to_agent=first("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name"),
 )
 

@@ -297,3 +297,17 @@ def test_a_request_told_without_an_id_and_later_with_one_is_one():
         chat(3, 1, asked=history, at=3),
     )
     assert [(c["name"], c["call_id"], c["result"]) for c in run["tool_calls"]] == [("look", "c1", "x")]
+
+
+def test_a_workflow_that_calls_an_agent_delegates_nothing():
+    def called_by(kind):
+        told = {"gen_ai.caller.type": kind, "gen_ai.caller.name": "support"}
+        (run,) = runs(
+            span(1, None, "invoke_workflow support", took=20, gen_ai__operation__name="invoke_workflow"),
+            agent(2, "refund", 1, at=1, took=9, attributes=told),
+            chat(3, 2, "done", "refund it", at=2),
+        )
+        return [(d["from"], d["to"]) for d in run["delegations"]]
+
+    assert called_by("workflow") == []
+    assert called_by("agent") == [("support", "refund")]
