@@ -7,6 +7,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first
 _TYPE = pl.col("mastra.span.type")
 _STEP = _TYPE == "model_step"
 _TOOL = _TYPE.is_in(["tool_call", "mcp_tool_call"])
+_RUN = _TYPE.is_in(["agent_run", "workflow_run"])
 
 MASTRA = Dialect(
     name="mastra",
@@ -32,9 +33,9 @@ MASTRA = Dialect(
     input_tokens=pl.when(_STEP).then(json_number("body", "prompt_tokens", "input_tokens")),
     output_tokens=pl.when(_STEP).then(json_number("body", "completion_tokens", "output_tokens")),
     finish=pl.when(_STEP).then(first("finishReason")),
-    input_messages=pl.when(_STEP).then(first("input")),
-    output_messages=pl.when(_STEP).then(first("output")),
-    input=pl.when(_TYPE.is_in(["agent_run", "workflow_run"])).then(first("input")),
-    output=pl.when(_TYPE.is_in(["agent_run", "workflow_run"])).then(first("output")),
+    input_messages=pl.when(_STEP).then(first("input", "mastra.model_step.input")),
+    output_messages=pl.when(_STEP).then(first("output", "mastra.model_step.output")),
+    input=pl.when(_RUN).then(first("input", "mastra.agent_run.input", "mastra.workflow_run.input")),
+    output=pl.when(_RUN).then(first("output", "mastra.agent_run.output", "mastra.workflow_run.output")),
     conversation=pl.when(_TYPE.is_not_null()).then(first("threadId", "sessionId")),
 )

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs import messages as m
 from otelcov.runs.boundaries import limits
 from otelcov.runs.spans import Span
@@ -517,19 +517,21 @@ def _never_sent(node: Node) -> bool:
 
 
 def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
-    """An agent's token sum stands in for its only call, where that call carries none."""
+    """The token sum of an agent, or of a chain inside it, stands in for its only call, where that call carries none."""
     if any(c.input_tokens is not None for c in calls):
         return
-    by_agent: dict[int, list[ModelCall]] = {}
+    by_owner: dict[int, list[ModelCall]] = {}
     for c in calls:
-        owner = next((a for a in c.node.ancestors() if a.kind == AGENT and a.span.input_tokens), None)
+        owner = next((a for a in c.node.ancestors() if a.kind in (AGENT, CHAIN) and a.span.input_tokens), None)
         if owner is not None:
-            by_agent.setdefault(id(owner), []).append(c)
+            by_owner.setdefault(id(owner), []).append(c)
             c.context = owner
-    for owned in by_agent.values():
+    for owned in by_owner.values():
         if len(owned) == 1:
-            owned[0].input_tokens = owned[0].context.span.input_tokens
-            owned[0].output_tokens = owned[0].context.span.output_tokens
+            (call,), told = owned, owned[0].context.span
+            call.input_tokens, call.output_tokens = told.input_tokens, told.output_tokens
+            if call.request_model is None and call.response_model is None and call.context.kind == CHAIN:
+                call.request_model, call.response_model = told.request_model, told.response_model
 
 
 TIMEOUT = re.compile(r"time[d ]?[- _]?out|deadline.?exceeded|DEADLINE", re.I)

@@ -311,3 +311,29 @@ def test_a_workflow_that_calls_an_agent_delegates_nothing():
 
     assert called_by("workflow") == []
     assert called_by("agent") == [("support", "refund")]
+
+
+def test_mastras_steps_hold_their_tools_and_its_generation_the_tokens():
+    def step(id, parent, kind, at, took, operation=None, **told):
+        told = {"mastra.span.type": kind, "gen_ai.operation.name": operation or kind} | told
+        return span(id, parent, kind, at=at, took=took, attributes=told)
+
+    def generation(*steps):
+        sums = {"gen_ai.usage.input_tokens": 30, "gen_ai.request.model": "m"}
+        return runs(
+            step(1, None, "agent_run", 0, 30, "invoke_agent", **{"gen_ai.agent.name": "a"}),
+            step(2, 1, "model_generation", 1, 28, "chat", **sums),
+            *steps,
+        )
+
+    asked = {"text": "", "toolCalls": [{"toolCallId": "c1", "toolName": "look", "args": {"x": 1}}]}
+    (run,) = generation(
+        step(3, 2, "model_step", 2, 9, **{"mastra.model_step.output": _json(asked)}),
+        step(4, 3, "tool_call", 4, 2, "execute_tool", **{"gen_ai.tool.name": "look"}),
+        step(5, 2, "model_step", 12, 3, **{"mastra.model_step.output": _json({"text": "done", "toolCalls": []})}),
+    )
+    assert _called(run) == [("look", "a", "ok", "c1")]
+    assert [c["input_tokens"] for c in run["llm_calls"]] == [None, None]
+    assert run["output"] == "done"
+    (run,) = generation(step(3, 2, "model_step", 2, 9))
+    assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("m", 30)]
