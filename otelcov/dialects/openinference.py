@@ -8,6 +8,7 @@ from otelcov.dialects.base import (
     HANDOFF,
     LLM,
     OTHER,
+    SETUP,
     THREAD,
     TOOL,
     Dialect,
@@ -18,6 +19,7 @@ from otelcov.dialects.base import (
     value,
 )
 
+_LISTS = ["mcp_tools", "list_tools"]
 _TOOL_INPUT = pl.when(
     pl.col("tool.name").is_not_null() | (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL")
 )
@@ -61,26 +63,27 @@ OPENINFERENCE = Dialect(
     from_agent=first("graph.node.parent_id"),
 )
 
-# OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents.
+# OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents. In JavaScript it
+# names one that nobody has, and the input holds both; so is the list of what a server offers.
+_TOOL = pl.col("openinference.span.kind").str.to_uppercase() == "TOOL"
+_OVER = pl.col("span.name").str.contains(r"^handoff to ")
+
 OPENAI_AGENTS = Dialect(
     name="openai-agents-handoff",
-    kind=pl.when(
-        (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL")
-        & pl.col("tool.name").is_null()
-        & pl.col("span.name").str.contains(r"^handoff to ")
-    )
+    kind=pl.when(_TOOL & _OVER & (pl.col("tool.name").is_null() | pl.col("tool.name").str.starts_with("handoff_to_")))
     .then(pl.lit(HANDOFF))
+    .when(_TOOL & pl.col("tool.name").is_null() & pl.col("span.name").is_in(_LISTS))
+    .then(pl.lit(SETUP))
     .when(pl.col("span.name").str.contains(r"^\S.* -> .*\.handoff$"))
     .then(pl.lit(HANDOFF)),
     to_agent=span_name(r"^handoff to (.+)$"),
-    from_agent=pl.when(pl.col("span.name").str.contains(r"^handoff to ")).then(pl.col("input.value")),
+    from_agent=pl.when(_OVER & ~pl.col("input.value").str.starts_with("{")).then(pl.col("input.value")),
 )
 
 # `mcp_tools` and the like: the agent asks a server what it offers.
 OPENAI_AGENTS_TOOLS = Dialect(
     name="openai-agents-mcp-list",
     definitions=pl.when(
-        pl.col("span.name").is_in(["mcp_tools", "list_tools"])
-        | scope("openai_agents") & pl.col("span.name").str.contains("^mcp")
+        pl.col("span.name").is_in(_LISTS) | scope("openai_agents") & pl.col("span.name").str.contains("^mcp")
     ).then(pl.col("output.value")),
 )

@@ -337,3 +337,20 @@ def test_mastras_steps_hold_their_tools_and_its_generation_the_tokens():
     assert run["output"] == "done"
     (run,) = generation(step(3, 2, "model_step", 2, 9))
     assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("m", 30)]
+
+
+def test_openai_agents_for_javascript_name_tools_that_nobody_has():
+    over = {"tool.name": "handoff_to_writer", "input.value": _json({"from_agent": "triage", "to_agent": "writer"})}
+    (run,) = runs(
+        span(1, None, "Agent workflow", took=30, attributes=_kind("AGENT")),
+        span(2, 1, "triage", at=1, took=9, attributes=_kind("AGENT", **{"graph.node.id": "triage"})),
+        span(3, 2, "mcp_tools", at=1, attributes=_kind("TOOL", **{"output.value": _json(["look"])})),
+        chat(4, 2, [("c1", "transfer_to_writer", {})], "go", at=3),
+        span(5, 2, "handoff to writer", at=5, attributes=_kind("TOOL", **over)),
+        span(6, 1, "writer", at=11, took=9, attributes=_kind("AGENT", **{"graph.node.id": "writer"})),
+        chat(7, 6, "done", "go", at=12),
+    )
+    assert run["tool_calls"] == []
+    assert [(d["from"], d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [
+        ("triage", "writer", "transfer_to_writer", "ok")
+    ]
