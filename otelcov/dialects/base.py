@@ -13,8 +13,10 @@ from dataclasses import dataclass, fields
 import polars as pl
 
 AGENT, CHAIN, LLM, TOOL, HANDOFF, SETUP, OTHER = "agent", "chain", "llm", "tool", "handoff", "setup", "other"
+EVALUATION = "evaluation"
 """Kinds of a span. `chain` holds steps and is none; `setup` is work before any request (an agent being built, tools
-being listed); `other` is understood and of no concern (an embedding, a guardrail)."""
+being listed); `other` is understood and of no concern (an embedding, a guardrail); an `evaluation` judges what was
+done, and nothing in it is the work of an agent."""
 
 
 @dataclass(frozen=True, eq=False)

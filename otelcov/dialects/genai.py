@@ -5,7 +5,7 @@ https://github.com/open-telemetry/semantic-conventions-genai (formerly docs/gen-
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL, Dialect, first, value
+from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL, Dialect, first, value
 
 GENAI = Dialect(
     name="genai",
@@ -108,7 +108,7 @@ GENAI_KINDS = Dialect(
             "embedding": OTHER,
             "reranker": OTHER,
             "guardrail": OTHER,
-            "evaluator": OTHER,
+            "evaluator": EVALUATION,
             "memory": OTHER,
         },
         default=None,

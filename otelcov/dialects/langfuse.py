@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, value
+from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Dialect, first, json_number, value
 
 _IS_TOOL = pl.col("langfuse.observation.type").str.to_lowercase() == "tool"
 _FAILED = pl.col("langfuse.observation.level") == "ERROR"  # not every SDK sets the span's status, too
@@ -18,7 +18,7 @@ LANGFUSE = Dialect(
         span=CHAIN,
         retriever=OTHER,
         embedding=OTHER,
-        evaluator=OTHER,
+        evaluator=EVALUATION,
         guardrail=OTHER,
         event=OTHER,
     ),

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number
+from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Dialect, first, json_number
 
 _TYPE = pl.col("mlflow.spanType").str.strip_chars('"').str.to_lowercase()
 _NAME = pl.col("span.name").str.replace(r"_\d+$", "")
@@ -24,7 +24,7 @@ MLFLOW = Dialect(
             "reranker": OTHER,
             "memory": OTHER,
             "guardrail": OTHER,
-            "evaluator": OTHER,
+            "evaluator": EVALUATION,
         },
         default=None,
         return_dtype=pl.String,

@@ -5,6 +5,7 @@ import polars as pl
 from otelcov.dialects.base import (
     AGENT,
     CHAIN,
+    EVALUATION,
     HANDOFF,
     LLM,
     OTHER,
@@ -36,7 +37,7 @@ OPENINFERENCE = Dialect(
         embedding=OTHER,
         reranker=OTHER,
         guardrail=OTHER,
-        evaluator=OTHER,
+        evaluator=EVALUATION,
         prompt=OTHER,
     ),
     agent=pl.coalesce([pl.col("agent.name"), pl.col("graph.node.id"), json_text("metadata", "lc_agent_name")]),

@@ -5,6 +5,7 @@ import polars as pl
 from otelcov.dialects.base import (
     AGENT,
     CHAIN,
+    EVALUATION,
     HANDOFF,
     LLM,
     OTHER,
@@ -75,7 +76,7 @@ LANGWATCH = Dialect(
         rag=OTHER,
         retrieval=OTHER,
         guardrail=OTHER,
-        evaluation=OTHER,
+        evaluation=EVALUATION,
     ),
     agent=pl.when(_LANGWATCH == "agent").then(pl.col("span.name")),
     tool=pl.when(_LANGWATCH == "tool").then(pl.col("span.name")),
@@ -118,8 +119,8 @@ LAMINAR = Dialect(
                 default=CHAIN,
                 executor=CHAIN,
                 evaluation=OTHER,
-                evaluator=OTHER,
-                human_evaluator=OTHER,
+                evaluator=EVALUATION,
+                human_evaluator=EVALUATION,
             ),
         ]
     ),
@@ -142,7 +143,7 @@ _BRAINTRUST = json_text("braintrust.span_attributes", "type").str.to_lowercase()
 BRAINTRUST = Dialect(
     name="braintrust",
     kind=_BRAINTRUST.replace_strict(
-        {"llm": LLM, "tool": TOOL, "function": CHAIN, "task": CHAIN, "eval": CHAIN, "score": OTHER},
+        {"llm": LLM, "tool": TOOL, "function": CHAIN, "task": CHAIN, "eval": CHAIN, "score": EVALUATION},
         default=None,
         return_dtype=pl.String,
     ),

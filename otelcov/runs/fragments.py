@@ -7,7 +7,7 @@ span link. `joining` puts such parts together.
 
 from __future__ import annotations
 
-from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.models import OVERWRITTEN, ModelCall, model_calls
 from otelcov.runs.tree import Node, Trace
 
@@ -30,6 +30,8 @@ class Fragment:
 
 def fragments(trace: Trace) -> list[Fragment]:
     """The runs, or parts of runs, in a trace. A trace without a step has none."""
+    for judging in [n for n in trace.nodes if n.kind == EVALUATION]:
+        _dismiss(judging)
     for siblings in (trace.roots, *(n.children for n in trace.nodes if n.kind in (None, CHAIN))):
         if len(siblings) > 1:
             _twins(siblings)

@@ -354,3 +354,15 @@ def test_openai_agents_for_javascript_name_tools_that_nobody_has():
     assert [(d["from"], d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [
         ("triage", "writer", "transfer_to_writer", "ok")
     ]
+
+
+def test_what_a_judge_does_is_no_work_of_an_agent():
+    judged = _kind("EVALUATOR", **{"input.value": "is it true?"})
+    assert runs(span(1, None, "Hallucination", took=5, attributes=judged), chat(2, 1, "yes", "judge", at=1)) == []
+    (run,) = runs(
+        agent(1, "a", took=20),
+        chat(2, 1, "hello", "hi", at=1),
+        span(3, 1, "correctness", at=5, took=5, attributes={"langfuse.observation.type": "evaluator"}),
+        chat(4, 3, "5 of 5", "judge", at=6),
+    )
+    assert (len(run["llm_calls"]), run["output"]) == (1, "hello")
