@@ -1,4 +1,4 @@
-"""Observability platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, LiveKit. One kind key each."""
+"""Observability platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, TruLens, LiveKit. One kind key each."""
 
 import polars as pl
 
@@ -159,6 +159,47 @@ BRAINTRUST = Dialect(
     output_messages=first("braintrust.output_json", "braintrust.output"),
     input=first("braintrust.input_json", "braintrust.input"),
     output=first("braintrust.output_json", "braintrust.output"),
+)
+
+_TRULENS = pl.col("ai.observability.span_type").str.to_lowercase()
+_TRULENS_TOOL = _TRULENS.is_in(["tool", "mcp"])
+
+TRULENS = Dialect(
+    name="trulens",
+    kind=_TRULENS.replace_strict(
+        {
+            "record_root": CHAIN,
+            "agent": CHAIN,
+            "graph_node": CHAIN,
+            "graph_task": CHAIN,
+            "workflow_step": CHAIN,
+            "generation": LLM,
+            "tool": TOOL,
+            "mcp": TOOL,
+            "retrieval": OTHER,
+            "reranking": OTHER,
+            "eval_root": EVALUATION,
+            "eval": EVALUATION,
+        },
+        default=None,
+        return_dtype=pl.String,
+    ),
+    tool=pl.when(_TRULENS_TOOL).then(
+        pl.coalesce(
+            [
+                pl.col("ai.observability.mcp.tool_name"),
+                pl.col("ai.observability.call.function").str.extract(r"([^.]+)$"),
+            ]
+        )
+    ),
+    arguments=first("ai.observability.mcp.input_arguments"),
+    result=pl.when(_TRULENS_TOOL).then(first("ai.observability.mcp.output_content", "ai.observability.call.return")),
+    tool_error=first("ai.observability.mcp.output_is_error"),
+    response_model=first("ai.observability.cost.model"),
+    input_tokens=first("ai.observability.cost.num_prompt_tokens"),
+    output_tokens=first("ai.observability.cost.num_completion_tokens"),
+    input=first("ai.observability.record_root.input"),
+    output=first("ai.observability.record_root.output"),
 )
 
 LIVEKIT = Dialect(

@@ -366,3 +366,26 @@ def test_what_a_judge_does_is_no_work_of_an_agent():
         chat(4, 3, "5 of 5", "judge", at=6),
     )
     assert (len(run["llm_calls"]), run["output"]) == (1, "hello")
+
+
+def test_trulens_says_what_a_span_is_in_a_key_of_its_own():
+    def told(id, parent, kind, at, took=1, **more):
+        keys = {f"ai.observability.{key}": value for key, value in more.pop("keys", {}).items()}
+        return span(id, parent, kind, at=at, took=took, attributes={"ai.observability.span_type": kind} | keys)
+
+    asked = {"record_root.input": "weather?", "record_root.output": "3"}
+    model = {"cost.model": "m", "cost.num_prompt_tokens": 5, "cost.num_completion_tokens": 2}
+    remote = {"mcp.tool_name": "look", "mcp.input_arguments": _json({"x": 1}), "mcp.output_is_error": True}
+    (run,) = runs(
+        told(1, None, "record_root", 0, 20, keys=asked),
+        told(2, 1, "generation", 1, keys=model),
+        told(3, 1, "tool", 3, keys={"call.function": "app.App.weather", "call.return": "3"}),
+        told(4, 1, "mcp", 5, keys=remote),
+        told(5, 1, "generation", 7, keys=model),
+    )
+    assert [(c["name"], c["status"], c["arguments"]) for c in run["tool_calls"]] == [
+        ("look", "error", {"x": 1}),
+        ("weather", "ok", None),
+    ]
+    assert [c["input_tokens"] for c in run["llm_calls"]] == [5, 5]
+    assert (run["input"], run["output"]) == ("weather?", "3")
