@@ -358,7 +358,8 @@ def _agent_below(node: Node, caller: str | None) -> Node | None:
 
 
 def _agent_beside(call: ToolCall, agents: list[Node]) -> Node | None:
-    """An agent that ran within the tool's time under the same roof, though not below it."""
+    """An agent that ran within the tool's time under the same roof, though not below it; or whose own roof is missing
+    (spans that tell of no AI were filtered out), where the tool bears its name."""
     node = call.nodes[0]
     if node.children and any(c.kind is not None for c in node.below()):
         return None
@@ -370,11 +371,17 @@ def _agent_beside(call: ToolCall, agents: list[Node]) -> Node | None:
             and n.start >= node.start
             and n.end <= node.end
             and n.end > n.start
-            and n.parent is not None
-            and id(n.parent) in roof
+            and (id(n.parent) in roof if n.parent is not None else n.orphan and _calls(call.name, n.own_agent))
         ):
             return n
     return None
+
+
+def _calls(tool: str | None, agent: str | None) -> bool:
+    """Does a tool bear an agent's name, alone or after `ask_`?"""
+    asked = _asks(tool)
+    names = {bare(tool or ""), bare(asked.group("to")) if asked is not None else ""} - {""}
+    return agent is not None and bare(agent) in names
 
 
 def _node_named(name: str, call: ToolCall, nodes: list[Node]) -> str | None:

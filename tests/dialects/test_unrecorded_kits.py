@@ -389,3 +389,17 @@ def test_trulens_says_what_a_span_is_in_a_key_of_its_own():
     ]
     assert [c["input_tokens"] for c in run["llm_calls"]] == [5, 5]
     assert (run["input"], run["output"]) == ("weather?", "3")
+
+
+def test_an_agent_whose_parent_was_filtered_out_was_called_by_the_tool_that_bears_its_name():
+    (run,) = runs(
+        agent(1, "planner", took=30),
+        chat(2, 1, [("c1", "ask_writer", {}), ("c2", "look", {})], "go", at=1),
+        tool(3, 1, "ask_writer", "c1", "a text", at=3, took=9),
+        tool(4, 1, "look", "c2", "x", at=3, took=9),
+        agent(5, "writer", parent=99, at=4, took=7),
+        chat(6, 5, "a text", "write", at=5),
+        chat(7, 1, "done", at=15),
+    )
+    assert _called(run) == [("look", "planner", "ok", "c2")]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "writer", "ask_writer")]
