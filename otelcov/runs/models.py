@@ -148,6 +148,7 @@ class ModelCall:
             if told:
                 best = [m.Message("assistant", best[0].text if best else None, requests=told)]
         if best:
+            best = self._without_history(best)
             for o in best:
                 if not o.requests:
                     request = m.react_request(o.text)
@@ -155,6 +156,15 @@ class ModelCall:
                         o.requests.append(request)
                         self.text_react = True
         return best
+
+    def _without_history(self, answer: list[m.Message]) -> list[m.Message]:
+        """The answer without what the model had said before: calls whose results stand in the very input."""
+        before = [o for o in answer[:-1] if o.requests]
+        if not before:
+            return answer
+        known = {r.id for x in self.inputs or [] for r in x.results if r.id}
+        told = {id(o) for o in before if all(r.id in known for r in o.requests)}
+        return [o for o in answer if id(o) not in told]
 
     def _ran(self, answer: list[m.Message]) -> bool:
         """Were tools that this answer asks for run before it was complete? History repeated in it tells of others."""

@@ -403,3 +403,33 @@ def test_an_agent_whose_parent_was_filtered_out_was_called_by_the_tool_that_bear
     )
     assert _called(run) == [("look", "planner", "ok", "c2")]
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "writer", "ask_writer")]
+
+
+def _flat(side, *told):
+    out = {}
+    for at, (role, text, *more) in enumerate(told):
+        begin = f"llm.{side}_messages.{at}.message."
+        out |= {f"{begin}role": role, f"{begin}content": text}
+        if role == "tool":
+            out[f"{begin}tool_call_id"] = more[0]
+        elif more:
+            call = {"id": more[0], "function.name": more[1], "function.arguments": "{}"}
+            out |= {f"{begin}tool_calls.0.tool_call.{key}": value for key, value in call.items()}
+    return out
+
+
+def test_what_a_model_said_before_is_no_part_of_its_answer():
+    def step(id, at, asked, answer):
+        return span(id, 1, "chat", at=at, attributes=_kind("LLM") | _flat("input", *asked) | _flat("output", *answer))
+
+    ask, use, given = ("user", "weather?"), ("assistant", "I look", "c1", "look"), ("tool", "3", "c1")
+    (run,) = runs(
+        agent(1, "a", took=20),
+        step(2, 1, [ask], [use]),
+        tool(3, 1, "look", "c1", "3", at=3),
+        step(4, 5, [ask, given], [use, ("assistant", "3 degrees")]),
+    )
+    assert _called(run) == [("look", "a", "ok", "c1")]
+    assert run["output"] == "3 degrees"
+    (run,) = runs(agent(1, "a", took=20), step(2, 1, [ask, given], [use, ("assistant", "3 degrees")]))
+    assert run["tool_calls"] == []
