@@ -40,7 +40,10 @@ OPENINFERENCE = Dialect(
         evaluator=EVALUATION,
         prompt=OTHER,
     ),
-    agent=pl.coalesce([pl.col("agent.name"), pl.col("graph.node.id"), json_text("metadata", "lc_agent_name")]),
+    # Processors that turn GenAI spans into these write ids of nodes beside the agent's name.
+    agent=pl.coalesce(
+        [first("agent.name", "gen_ai.agent.name", "graph.node.id"), json_text("metadata", "lc_agent_name")]
+    ),
     tool=first("tool.name", "tool_call.function.name"),
     call_id=first("tool_call.id", "tool.id", "tool.call_id"),
     arguments=_TOOL_INPUT.then(

@@ -22,6 +22,7 @@ PLACEHOLDERS = frozenset(
         "anonymous",
         "anonymous agent",
         "default agent",
+        "strands agent",
         "undefined",
         "none",
         "null",

@@ -433,3 +433,18 @@ def test_what_a_model_said_before_is_no_part_of_its_answer():
     assert run["output"] == "3 degrees"
     (run,) = runs(agent(1, "a", took=20), step(2, 1, [ask, given], [use, ("assistant", "3 degrees")]))
     assert run["tool_calls"] == []
+
+
+def test_the_name_of_an_agent_goes_before_the_id_of_its_node():
+    def bot(id, parent, name, **more):
+        return agent(id, name, parent, attributes=_kind("AGENT", **{"graph.node.id": "strands_agent"}), **more)
+
+    (run,) = runs(
+        bot(1, None, "planner", took=20),
+        tool(2, 1, "ask", "c1", "x", at=1, took=9),
+        bot(3, 2, "writer", at=2, took=7),
+        chat(4, 3, "x", at=3),
+        chat(5, 1, "done", at=12),
+    )
+    assert run["agents"] == ["planner", "writer"]
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "writer")]
