@@ -64,7 +64,8 @@ OPENINFERENCE = Dialect(
     conversation=pl.coalesce(
         [pl.col("session.id"), THREAD, json_text("metadata", "thread_id", "session_id", "conversation_id")]
     ),
-    from_agent=first("graph.node.parent_id"),
+    # A team of AutoGen takes turns: this is who spoke last.
+    from_agent=pl.when(scope("autogen").fill_null(value=False)).then(None).otherwise(first("graph.node.parent_id")),
 )
 
 # OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents. In JavaScript it

@@ -448,3 +448,22 @@ def test_the_name_of_an_agent_goes_before_the_id_of_its_node():
     )
     assert run["agents"] == ["planner", "writer"]
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "writer")]
+
+
+def test_who_spoke_last_in_a_team_of_autogen_handed_nothing_over():
+    def turn(id, name, before, at):
+        told = _kind("AGENT", **{"graph.node.id": name, "graph.node.parent_id": before})
+        scope = "openinference.instrumentation.autogen_agentchat"
+        return span(id, 1, f"{name}.on_messages_stream", at=at, took=5, scope=scope, attributes=told)
+
+    (run,) = runs(
+        span(1, None, "RoundRobinGroupChat.run_stream", took=30, attributes=_kind("CHAIN")),
+        turn(2, "planner", "start", 1),
+        chat(3, 2, "a plan", "go", at=2),
+        turn(4, "writer", "planner", 8),
+        chat(5, 4, "a text", "go", at=9),
+        turn(6, "planner", "writer", 15),
+        chat(7, 6, "done", "go", at=16),
+    )
+    assert run["agents"] == ["planner", "writer"]
+    assert run["delegations"] == []
