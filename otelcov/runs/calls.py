@@ -712,8 +712,17 @@ def _arguments(call: ToolCall, out: Outcome) -> None:
     out.arguments_text = text if found is None else None
 
 
+_TYPES = ("string", "integer", "number", "boolean", "object", "array", "null", "any", "image", "audio")
+_DESCRIBING = {"type", "description", "title", "default", "nullable", "enum", "items", "properties", "required"}
+
+
 def _schema(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("properties"), dict) and value.get("type") in ("object", None)
+    """Is this what a tool takes, and not what it was given?"""
+    if isinstance(value.get("properties"), dict):
+        return value.get("type") in ("object", None)
+    return bool(value) and all(
+        isinstance(v, dict) and v.get("type") in _TYPES and v.keys() <= _DESCRIBING for v in value.values()
+    )
 
 
 def _event_result(nodes: list[Node]) -> Any:

@@ -467,3 +467,17 @@ def test_who_spoke_last_in_a_team_of_autogen_handed_nothing_over():
     )
     assert run["agents"] == ["planner", "writer"]
     assert run["delegations"] == []
+
+
+def test_what_parameters_a_tool_has_are_no_arguments():
+    def look(id, at, parameters):
+        told = {"tool.name": "look", "tool.parameters": _json(parameters), "input.value": "__REDACTED__"}
+        return span(id, 1, "SimpleTool", at=at, attributes=_kind("TOOL", **told))
+
+    (run,) = runs(
+        agent(1, "a", took=9),
+        look(2, 1, {"city": {"type": "string", "description": "Where", "nullable": True}}),
+        look(3, 3, {"type": "object", "properties": {"city": {"type": "string"}}}),
+        look(4, 5, {"city": "Rome", "filter": {"type": "string"}}),
+    )
+    assert [c["arguments"] for c in run["tool_calls"]] == [None, None, {"city": "Rome", "filter": {"type": "string"}}]
