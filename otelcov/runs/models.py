@@ -440,6 +440,8 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if len(inner.get(id(n), ())) > 1:
             n.kind = "chain"
     _aggregates(calls, nodes)
+    if any("springframework" in c.node.span.scope for c in calls):
+        _running_sums(calls)
     return calls
 
 
@@ -524,6 +526,21 @@ def _never_sent(node: Node) -> bool:
         return False
     node.kind = "chain"
     return True
+
+
+def _running_sums(calls: list[ModelCall]) -> None:
+    """Spring AI may add what was used before a tool to what is used after it; only where less is told, it did not."""
+    before: dict[int, tuple[int, int]] = {}
+    for c in sorted(calls, key=lambda c: c.start):
+        parent = c.node.parent
+        if parent is None:
+            continue
+        told = c.input_tokens or 0, c.output_tokens or 0
+        earlier = before.get(id(parent), (0, 0))
+        before[id(parent)] = told
+        more = told[0] >= earlier[0] and told[1] >= earlier[1]
+        if more and any(n.kind == TOOL and n.end <= c.start for n in parent.children):
+            c.input_tokens = c.output_tokens = None
 
 
 def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:

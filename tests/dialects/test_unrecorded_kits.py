@@ -481,3 +481,26 @@ def test_what_parameters_a_tool_has_are_no_arguments():
         look(4, 5, {"city": "Rome", "filter": {"type": "string"}}),
     )
     assert [c["arguments"] for c in run["tool_calls"]] == [None, None, {"city": "Rome", "filter": {"type": "string"}}]
+
+
+def test_tokens_that_spring_ai_adds_up_are_not_told_as_one_calls():
+    def spring(id, parent, name, at, took=1, **told):
+        return span(id, parent, name, at=at, took=took, scope="org.springframework.boot", attributes=told)
+
+    def asked(id, parent, at, tokens, finish, **more):
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.finish_reasons": finish}
+        used = dict(zip(["gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"], map(str, tokens), strict=True))
+        return spring(id, parent, "chat m", at, **more, **told, **used)
+
+    def look(id, parent, at):
+        return spring(id, parent, "tool_call look", at, **{"spring.ai.tool.definition.name": "look"})
+
+    def used(*spans):
+        (run,) = runs(spring(1, None, "spring_ai chat_client", 0, 30, **{"spring.ai.kind": "chat_client"}), *spans)
+        assert [c["name"] for c in run["tool_calls"]] == ["look"]
+        return [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]]
+
+    first = asked(2, 1, 1, (10, 4), '["TOOL_CALLS"]')
+    assert used(first, look(3, 1, 4), asked(4, 1, 7, (30, 9), '["STOP"]')) == [(10, 4), (None, None)]
+    assert used(first, look(3, 1, 4), asked(4, 1, 7, (20, 2), '["STOP"]')) == [(10, 4), (20, 2)]
+    assert used(asked(2, 1, 1, (10, 4), '["STOP"]'), asked(4, 1, 4, (20, 5), "[]"), look(3, 1, 7))[1] == (20, 5)
