@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from otelcov.cli.measuring import Question, asking, terminal
+from otelcov.cli.measuring import Question, asking, out, terminal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,11 +78,11 @@ def found(question: Question, **filters: list[str] | None) -> pl.DataFrame:
 def _table(runs: pl.DataFrame) -> None:
     """As wide as the terminal; what a run was asked takes what room is left."""
     from rich.cells import cell_len
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from otelcov.cli.words import one_line
+    from otelcov.report.text import printed
 
     width = terminal()["width"]
     columns = ["start (UTC)", "run", "status", "took", "llm", "tokens", "tools"]
@@ -107,7 +107,7 @@ def _table(runs: pl.DataFrame) -> None:
             texts.append(Text(one_line(run["input"])))
             texts[-1].truncate(room, overflow="ellipsis")
         table.add_row(*texts)
-    Console(width=width, highlight=False).print(table)
+    out(printed(table, **terminal()))
 
 
 def _cells(run: dict[str, Any]) -> list[str]:

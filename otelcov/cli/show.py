@@ -45,8 +45,15 @@ def show(
         lines = "".join(json_lines(frame, question.config)).splitlines()
         out(json.dumps([json.loads(line) for line in lines], indent=2, ensure_ascii=False))
     else:
-        for row in frame.iter_rows(named=True):
+        from rich.console import Group
+
+        from otelcov.report.text import printed
+
+        shown = [
             tree(row, question.config.side(row["environment"]), terminal()["width"])
+            for row in frame.iter_rows(named=True)
+        ]
+        out(printed(Group(*shown), **terminal()))
     return 0
 
 

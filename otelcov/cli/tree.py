@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from otelcov.cli.words import duration, number, one_line
 from otelcov.ground import windows
+from otelcov.report.words import plain
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.text import Text
     from rich.tree import Tree
 
@@ -23,20 +25,15 @@ Row = dict[str, Any]
 _COLOURS = {"ok": "green", "error": "red", "unknown": "yellow", "requested": "yellow"}
 
 
-def tree(run: Row, side: str, width: int) -> None:
-    """Prints a RUNS row."""
-    from rich.console import Console
+def tree(run: Row, side: str, width: int) -> Group:
+    """A RUNS row."""
+    from rich.console import Group
     from rich.tree import Tree
 
-    console = Console(width=width, highlight=False)
-    for line in _head(run, side):
-        console.print(line, soft_wrap=False)
     root = Tree("", hide_root=True, guide_style="dim")
     for item in nested(run):
         _grow(root, item, width - 4)
-    console.print(root)
-    for line in _foot(run):
-        console.print(line)
+    return Group(*_head(run, side), root, *_foot(run))
 
 
 @dataclass
@@ -111,11 +108,11 @@ def _grow(above: Tree, step: Step, room: int) -> None:
 
 def _agent_label(agent: Row, room: int) -> Text:
     edge = agent.get("edge")
-    how = f"  from {edge['from'] or 'an unknown agent'}, {edge['form']}" if edge else ""
+    how = f"from {edge['from'] or 'an unknown agent'}, {edge['form']}" if edge else ""
     by = f" by {edge['tool']}" if edge and edge["tool"] else ""
     failed = "  failed" if edge and edge["status"] == "error" else ""
-    name = one_line(agent["name"]) if agent["name"] else "(no agent name)"
-    return _text([(name, "bold"), (one_line(how + by) if edge else "", "dim"), (failed, "red")], room, " ")
+    name = plain(agent["name"]) if agent["name"] else "(no agent name)"
+    return _text([(name, "bold"), (plain(how + by) if edge else "", "dim"), (failed, "red")], room, " ")
 
 
 def _model_label(call: Row, room: int) -> Text:
@@ -127,7 +124,7 @@ def _model_label(call: Row, room: int) -> Text:
     return _text(
         [
             ("llm ", "dim"),
-            (one_line(name), "cyan"),
+            (plain(name), "cyan"),
             (f" {status}", _COLOURS.get(status, "")),
             (f"  {took}  {tokens}{end}", "dim"),
         ],
@@ -136,15 +133,17 @@ def _model_label(call: Row, room: int) -> Text:
 
 
 def _tool_label(call: Row, room: int) -> Text:
-    took = duration(call["start_unix_nano"], call["end_unix_nano"])
+    seen = call["evidence"] or []
+    took = (
+        f"{duration(call['start_unix_nano'], call['end_unix_nano'])}  " if "span" in seen else ""
+    )  # a message has none
     kind = f" ({call['error_kind']})" if call["error_kind"] else ""
-    seen = "+".join(call["evidence"] or [])
     return _text(
         [
             ("tool ", "dim"),
-            (one_line(call["name"]), "magenta"),
+            (plain(call["name"]), "magenta"),
             (f" {call['status']}{kind}", _COLOURS.get(call["status"], "")),
-            (f"  {took}  {seen}", "dim"),
+            (f"  {took}{'+'.join(seen)}", "dim"),
         ],
         room,
     )
@@ -194,7 +193,8 @@ def _foot(run: Row) -> Iterator[Text]:
     if llm is not None:
         told = [(call["input_tokens"], call["output_tokens"]) for call in llm if call["input_tokens"] is not None]
         sums = [sum(some[way] or 0 for some in told) for way in (0, 1)] if told else [None, None]
-        yield _fact("total", f"{number(len(llm))} model calls, {number(sums[0])} tokens in, {number(sums[1])} out")
+        calls = f"{number(len(llm))} model call{'' if len(llm) == 1 else 's'}"
+        yield _fact("total", f"{calls}, {number(sums[0])} tokens in, {number(sums[1])} out")
     for name, column in (("model calls", "llm_calls"), ("tool calls", "tool_calls"), ("delegations", "delegations")):
         if run[column] is None:
             yield _fact(name, "unknown: nothing in these spans would show them")

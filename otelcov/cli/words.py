@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from otelcov.ground import windows
+from otelcov.report.words import plain
 
 _WIDE = 400  # characters of a text that can still matter for one line
 
@@ -33,9 +32,8 @@ def number(count: int | None) -> str:
 
 
 def one_line(text: str | None, length: int = _WIDE) -> str:
-    """A text without line ends and control characters: span text is whatever somebody sent."""
+    """A text on one line, and nothing in it that a terminal would obey: span text is whatever somebody sent."""
     if text is None:
         return "-"
-    short = " ".join(text[: 2 * length].split())
-    clean = "".join(c if unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in short)
+    clean = plain(" ".join(text[: 2 * length].split()))
     return clean if len(clean) <= length else clean[: length - 1] + "…"

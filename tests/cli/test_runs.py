@@ -3,6 +3,9 @@
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 
 import polars as pl
 import pytest
@@ -10,7 +13,7 @@ from typer.testing import CliRunner
 
 from otelcov.cli import app
 from tests import captures
-from tests.runs.requests import agent, request
+from tests.runs.requests import agent, chat, request, tool
 
 DIALECT = "pydantic-ai--native-v5"
 
@@ -164,3 +167,38 @@ def test_doctor_says_what_an_instrumentation_carries(store):
     assert "pydantic-ai: 190 spans (190 explained" in told[0]["text"]
     assert "arguments 100%" in told[0]["text"]
     assert "bytes a span" in told[0]["text"]
+
+
+def test_names_are_written_alike_everywhere_and_take_no_terminal_over(tmp_path):
+    odd = "séarch\x1b[31m\nnow\u202e"
+    body = request([agent(1, "wörker"), tool(2, 1, odd, result="très bien")])
+    (tmp_path / "odd.pb").write_bytes(body)
+    store = ("--store", str(tmp_path / "store"))
+    run("import", str(tmp_path), *store)
+    (one,) = listed(tmp_path / "store")
+    shown = run("show", one["run_id"], *store).stdout
+    assert "tool séarch\\x1b[31m\\nnow\\u202e " in shown
+    assert "séarch\\x1b[31m\\nnow\\u202e" in run("report", "--since", "all", *store).stdout
+    ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "NO_COLOR": "1", "COLUMNS": "80"}
+    for words in (("show", one["run_id"]), ("runs", "--since", "all")):
+        command = [sys.executable, "-m", "otelcov", *words, *store]
+        done = subprocess.run(command, capture_output=True, env={**os.environ, **ascii_alone}, check=True)
+        assert done.stdout.decode() == run(*words, *store).stdout
+
+
+def test_who_reads_no_further_is_no_failed_gate(store):
+    (one, *_) = listed(store)
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "otelcov", "show", one["run_id"], "--store", str(store)]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (4, b"")
+
+
+def test_a_call_that_only_a_message_tells_of_has_no_time(tmp_path):
+    body = request([agent(1, "a"), chat(2, 1, [("c", "search", {})])])
+    (tmp_path / "asked.pb").write_bytes(body)
+    run("import", str(tmp_path), "--store", str(tmp_path / "store"))
+    (one,) = listed(tmp_path / "store")
+    text = run("show", one["run_id"], "--store", str(tmp_path / "store")).stdout
+    assert "tool search unknown  message\n" in text and "1 model call," in text
