@@ -134,9 +134,7 @@ def _model_label(call: Row, room: int) -> Text:
 
 def _tool_label(call: Row, room: int) -> Text:
     seen = call["evidence"] or []
-    took = (
-        f"{duration(call['start_unix_nano'], call['end_unix_nano'])}  " if "span" in seen else ""
-    )  # a message has none
+    took = "" if "span" not in seen else f"{duration(call['start_unix_nano'], call['end_unix_nano'])}  "
     kind = f" ({call['error_kind']})" if call["error_kind"] else ""
     return _text(
         [

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
 from rich import box
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from otelcov.report import Report, words
 
+_NARROW = 64  # columns that a table needs for bars
 LISTED = 8  # names per list; the rest is counted
 _BANDS = {"strong": "green", "moderate": "yellow", "weak": "red", None: "dim"}
 _RESULTS = {"pass": "green", "fail": "bold red", "no_data": "yellow"}
@@ -51,7 +54,7 @@ def _parts(report: Report, width: int) -> list[RenderableType]:
         parts.append(Text("No agent runs in this window. Is the collector receiving spans? Try --since all.", "yellow"))
     else:
         lists = _lists(report, width)
-        parts += [_dimensions(snapshot), *([Text("")] if lists else []), *lists, *_edges(snapshot, width)]
+        parts += [_dimensions(snapshot, width), *([Text("")] if lists else []), *lists, *_edges(snapshot, width)]
         parts += _groups(report, width) + _gaps(report, width) + _figures(snapshot)
     parts += _quality(snapshot)
     parts += _verdicts(report)
@@ -76,21 +79,25 @@ def _head(snapshot: dict[str, Any], width: int) -> RenderableType:
     return text
 
 
-def _dimensions(snapshot: dict[str, Any]) -> RenderableType:
+def _dimensions(snapshot: dict[str, Any], width: int) -> RenderableType:
+    """Narrow terminals lose the bar, and counts and basis share a column: no word is cut."""
+    narrow = width < _NARROW
     table = Table(box=box.SIMPLE, padding=(0, 1), show_edge=False)
-    table.add_column("")
-    table.add_column("score", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
-    table.add_column("counts")
-    table.add_column("basis")
+    table.add_column("score", justify="right", no_wrap=True)
+    if not narrow:
+        table.add_column("", no_wrap=True)
+    for title in ("counts, basis",) if narrow else ("counts", "basis"):
+        table.add_column(title)
     for d in snapshot["coverage"]["dimensions"]:
         style = _BANDS[d["band"]]
+        bar = Text(_bar(None if d["score"] is None else words.least(d)), style)
+        basis = Text(words.basis(d), "dim" if d["score"] is None else "")
+        counts = Text(words.counts(d))
         table.add_row(
             d["dimension"],
             Text(words.score(d), style),
-            Text(_bar(None if d["score"] is None else words.least(d)), style),
-            words.counts(d),
-            Text(words.basis(d), "dim" if d["score"] is None else ""),
+            *([Text.assemble(counts, ", ", basis)] if narrow else [bar, counts, basis]),
         )
     return table
 
@@ -157,51 +164,51 @@ def _edges(snapshot: dict[str, Any], width: int) -> list[RenderableType]:
     edges = snapshot["edges"]
     if not any(edges[k] for k in ("allowed", "restricted", "delegations", "undeclared")):
         return []
-    text = Text()
-    text.append("\nEdges\n", "bold")
-    rows: list[tuple[str, str, str]] = []
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=14, no_wrap=True)
+    table.add_column(overflow="fold")
     for name, pct, listed in (("allowed", "allowed_pct", "allowed"), ("delegations", "delegation_pct", "delegations")):
         if edges[listed]:
             share = None if edges[pct] is None else edges[pct] / 100
             done = sum(bool(e["calls"]) for e in edges[listed])
-            rows.append((name, f"{words.percent(share)} ({done} of {len(edges[listed])})", ""))
+            table.add_row(f"  {name}", f"{words.percent(share)} ({done} of {len(edges[listed])})")
     if edges["restricted"]:
-        rows.append(("restricted", *_restricted(edges)))
-    for name, value, style in rows:
-        text.append(f"  {name:<12} ")
-        text.append(f"{value}\n", style)
+        value, style = _restricted(edges)
+        table.add_row("  restricted", Text(value, style))
     missing = [words.edge(e) for e in (*edges["allowed"], *edges["delegations"]) if not e["calls"]]
-    for title, names in (
-        ("never taken", missing),
-        ("undeclared", [words.edge(e) for e in edges["undeclared"]]),
-        (
-            "violated",
-            [f"{words.edge(e)} {e['calls']}x, trace {e['example_trace']}" for e in edges["restricted"] if e["calls"]],
-        ),
+    room = max(20, width - 15)
+    for title, names, style in (
+        ("never taken", [words.short(n, room) for n in missing], ""),
+        ("undeclared", [words.short(words.edge(e), room) for e in edges["undeclared"]], ""),
+        ("violated", [_violation(e, room) for e in edges["restricted"] if e["calls"]], "bold red"),
     ):
         if names:
-            style = "bold red" if title == "violated" else ""
-            text.append(f"  {title:<12} ", style)
-            if sum(len(n) + 2 for n in names[:LISTED]) <= width - 15:
-                text.append(", ".join(names[:LISTED]), style)
-            else:
-                joint = "\n" + " " * 15
-                text.append(joint.join(words.short(n, max(20, width - 15)) for n in names[:LISTED]), style)
+            one_line = sum(len(n) + 2 for n in names[:LISTED]) <= room
+            shown = Text((", " if one_line else "\n").join(names[:LISTED]), style)
             if len(names) > LISTED:
-                text.append(f"\n{' ' * 15}and {len(names) - LISTED:,} more", "dim")
-            text.append("\n")
-    text.rstrip()
-    return [text]
+                shown.append(f"\nand {len(names) - LISTED:,} more", "dim")
+            table.add_row(Text(f"  {title}", style), shown)
+    return [Text("\nEdges", "bold"), table]
+
+
+def _violation(edge: dict[str, Any], room: int) -> str:
+    """The counts that make up the attempts, and where to look: the beginning of an id is enough for `show`."""
+    asked = f" and {edge['requested']:,} only requested" if edge["requested"] else ""
+    told = f" {edge['calls']:,} call{'' if edge['calls'] == 1 else 's'}{asked}, trace {edge['example_trace'][:8]}…"
+    return words.short(words.edge(edge), max(12, room - len(told))) + told
 
 
 def _restricted(edges: dict[str, Any]) -> tuple[str, str]:
     counts = {s: sum(e["status"] == s for e in edges["restricted"]) for s in ("violated", "resisted", "never_probed")}
-    detail = f"{counts['violated']} violated, {counts['resisted']} resisted, {counts['never_probed']} never probed"
+    of = f"of {len(edges['restricted']):,} edge{'' if len(edges['restricted']) == 1 else 's'}"
+    detail = (
+        f"{of}: {counts['violated']} violated, {counts['resisted']} resisted, {counts['never_probed']} never probed"
+    )
     if edges["restricted_attempts"] is None:
         return "no run can show it", "yellow"
     if edges["restricted_attempts"]:
         noun = "attempt" if edges["restricted_attempts"] == 1 else "attempts"
-        return f"{edges['restricted_attempts']} {noun} ({detail})", "bold red"
+        return f"{edges['restricted_attempts']:,} {noun} ({detail})", "bold red"
     bound = edges["restricted_bound"]
     if bound and bound["upper"] is not None:
         detail += f"; 0 in {bound['runs']:,} runs: below {words.percent(bound['upper'])} of runs, 95% sure"
@@ -211,6 +218,19 @@ def _restricted(edges: dict[str, Any]) -> tuple[str, str]:
 def _groups(report: Report, width: int) -> list[RenderableType]:
     if not report.by:
         return []
+    titles = ("runs", "overall", "tool", "path", "state", "boundary", "model")
+    rows: list[tuple[str, list[Text]]] = []
+    for group in report.groups:
+        scores = {d["dimension"]: d for d in group["coverage"]["dimensions"]}
+        cells = [
+            Text(words.score(scores[n]) if scores[n]["score"] is not None else "-", _BANDS[scores[n]["band"]])
+            for n in titles[2:]
+        ]
+        overall = Text(words.percent(group["coverage"]["overall"], "-"))
+        rows.append((words.plain(group["group"]), [Text(f"{group['runs']['total']:,}"), overall, *cells]))
+    taken = sum(max([len(t), *(len(cells[i]) for _, cells in rows)]) + 3 for i, t in enumerate(titles))
+    if width - taken < 2 + min(12, max((len(name) for name, _ in rows), default=0)):
+        return [Text(f"\nBy {report.by}", "bold"), *(_group(name, titles, cells) for name, cells in rows)]
     table = Table(
         box=box.SIMPLE,
         padding=(0, 1),
@@ -219,18 +239,18 @@ def _groups(report: Report, width: int) -> list[RenderableType]:
         title_justify="left",
         title_style="bold",
     )
-    table.add_column(report.by, overflow="fold", max_width=max(12, width - 62))
-    for name in ("runs", "overall", "tool", "path", "state", "boundary", "model"):
+    table.add_column(report.by, overflow="fold", max_width=max(12, width - taken - 2))
+    for name in titles:
         table.add_column(name, justify="right", no_wrap=True)
-    for group in report.groups:
-        scores = {d["dimension"]: d for d in group["coverage"]["dimensions"]}
-        cells = [
-            Text(words.score(scores[n]) if scores[n]["score"] is not None else "-", _BANDS[scores[n]["band"]])
-            for n in ("tool", "path", "state", "boundary", "model")
-        ]
-        total = group["coverage"]["overall"]
-        table.add_row(words.plain(group["group"]), f"{group['runs']['total']:,}", words.percent(total, "-"), *cells)
+    for name, cells in rows:
+        table.add_row(name, *cells)
     return [Text(""), table]
+
+
+def _group(name: str, titles: Sequence[str], cells: Sequence[Text]) -> RenderableType:
+    """A group where a table has no room."""
+    told = [Text.assemble(f"{title} ", cell) for title, cell in zip(titles, cells, strict=True)]
+    return Group(Padding(Text(name), (0, 0, 0, 2)), Padding(Text(", ").join(told), (0, 0, 0, 4)))
 
 
 def _gaps(report: Report, width: int) -> list[RenderableType]:
@@ -242,10 +262,11 @@ def _gaps(report: Report, width: int) -> list[RenderableType]:
         return []
     text = Text()
     text.append("\nSeen elsewhere and never tested\n", "bold")
+    column = max(len(dimension) for dimension, _ in rows[:LISTED])
     for dimension, row in rows[:LISTED]:
         text.append(
-            f"  {words.percent(row['share']):>6}  {dimension:<9} "
-            f"{words.short(words.item(row['item']), max(20, width - 20))}\n"
+            f"  {words.percent(row['share']):>6}  {dimension:<{column}}  "
+            f"{words.short(words.item(row['item']), max(20, width - 12 - column))}\n"
         )
     if (more := words.uncovered(report.gaps) - LISTED) > 0:
         text.append(f"  and {more:,} more: otelcov gaps\n", "dim")

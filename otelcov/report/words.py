@@ -12,7 +12,13 @@ from typing import Any
 
 UNKNOWN = "unknown"
 _ESTIMATES = ("good_turing", "chao_jost", "chao_2014")
-_UNITS = {"tool": "tools", "path": "paths", "state": "states", "boundary": "boundaries", "model": "models"}
+_UNITS = {
+    "tool": ("tool", "tools"),
+    "path": ("path", "paths"),
+    "state": ("state", "states"),
+    "boundary": ("boundary", "boundaries"),
+    "model": ("model", "models"),
+}
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # control, format (bidi), surrogate, private, none, separators
 
 
@@ -44,10 +50,10 @@ def least(dimension: dict[str, Any]) -> float:
 
 def counts(dimension: dict[str, Any]) -> str:
     """`13 of 14 tools`, or what was seen where nobody knows of how many."""
-    unit = _UNITS.get(dimension["dimension"], "items")
-    if dimension["known"]:
-        return f"{dimension['covered']} of {dimension['known']} {unit}"
-    return f"{dimension['covered']} {unit} seen"
+    one, many = _UNITS.get(dimension["dimension"], ("item", "items"))
+    if known := dimension["known"]:
+        return f"{dimension['covered']:,} of {known:,} {one if known == 1 else many}"
+    return f"{dimension['covered']:,} {one if dimension['covered'] == 1 else many} seen"
 
 
 def basis(dimension: dict[str, Any]) -> str:
@@ -144,15 +150,15 @@ def quality(snapshot: dict[str, Any]) -> list[str]:
     said = [f"{_some(n, 'run')} incomplete: {plain(reason)}" for reason, n in q["incomplete_runs"].items()]
     for scope, n in q["unexplained_spans"].items():
         said.append(f"{_some(n, 'span')} of scope {plain(scope) or '(none)'} not explained")
-    for key, words in (
-        ("orphans", "spans whose parent never came"),
-        ("dropped_attributes", "attributes dropped by the SDK"),
-        ("masked", "values masked by the collector"),
-        ("conflicts", "spans sent twice with different content"),
-        ("out_of_range", "spans with times out of range"),
+    for key, noun, what in (
+        ("orphans", "span", "whose parent never came"),
+        ("dropped_attributes", "attribute", "dropped by the SDK"),
+        ("masked", "value", "masked by the collector"),
+        ("conflicts", "span", "sent twice with different content"),
+        ("out_of_range", "span", "with times out of range"),
     ):
         if q[key]:
-            said.append(f"{q[key]:,} {words}")
+            said.append(f"{_some(q[key], noun)} {what}")
     if q["sampled"]:
         said.append(q["sampled"])
     return said

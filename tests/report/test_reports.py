@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from io import StringIO
@@ -21,6 +22,7 @@ from tests.report.samples import EVIL, SAMPLES, sample
 GOLDEN = Path(__file__).parent / "golden"
 _SUFFIX = {"text": "txt", "markdown": "md", "junit": "xml", "prometheus": "prom"}
 every = pytest.mark.parametrize("format", BUILT_IN)
+DIMENSIONS = ("tool", "path", "state", "boundary", "model")
 each_sample = pytest.mark.parametrize("name", SAMPLES)
 
 
@@ -108,6 +110,46 @@ def test_text_fits_its_width() -> None:
         for name in SAMPLES:
             lines = render(sample(name), "text", width=width).splitlines()
             assert max(map(len, lines)) <= width, name
+
+
+@each_sample
+def test_narrow_text_cuts_neither_names_of_dimensions_nor_numbers(name: str) -> None:
+    report = sample(name)
+    groups = [{**report.snapshot, "group": g} for g in ("1.0", "a release with a long name")]
+    for width in (40, 60, 66):
+        shown = render(replace(report, by="release", groups=groups), "text", width=width)
+        lines = shown.splitlines()
+        assert max(map(len, lines)) <= width
+        if report.snapshot["runs"]["total"]:
+            assert sum(line[:10].strip() == d for d in DIMENSIONS for line in lines) >= 5, shown
+            assert "1.0" in shown and "a release" in shown and "counts" in shown and "basis" in shown
+            assert words.percent(report.snapshot["coverage"]["overall"], "-") in shown
+
+
+def test_restricted_attempts_are_told_as_the_calls_and_requests_they_are() -> None:
+    report = sample("shop")
+    (violated,) = [e for e in report.snapshot["edges"]["restricted"] if e["calls"]]
+    asked = {**violated, "calls": 2, "requested": 3, "tool": "cancel_" + "very_" * 20 + "long"}
+    edges = {**report.snapshot["edges"], "restricted": [asked], "restricted_attempts": 5}
+    shown = render(replace(report, snapshot={**report.snapshot, "edges": edges}), "text")
+    assert "5 attempts (of 1 edge: 1 violated, 0 resisted, 0 never probed)" in shown
+    assert f"2 calls and 3 only requested, trace {violated['example_trace'][:8]}…" in shown
+
+
+def test_what_was_seen_elsewhere_stands_in_columns() -> None:
+    report = sample("shop")
+    row = {"item": "planner -> worker", "share": 0.5, "example_traces": []}
+    seen = {"dimension": "delegation", "uncovered": [row], "known": 1, "exercised": 0}
+    gaps = {**report.gaps, "dimensions": [*report.gaps["dimensions"], seen]} if report.gaps else {"dimensions": [seen]}
+    lines = render(replace(report, gaps=gaps), "text").partition("never tested\n")[2].partition("\n  and ")[0]
+    starts = {re.match(r" +\S+  (\S+ +)", line).end() for line in lines.split("\n\n")[0].splitlines()}  # type: ignore[union-attr]
+    assert len(starts) == 1, lines
+
+
+def test_one_thing_is_told_in_the_singular() -> None:
+    tool = {"dimension": "tool", "covered": 1, "known": None}
+    assert [words.counts({**tool, "known": n}) for n in (None, 1, 2)] == ["1 tool seen", "1 of 1 tool", "1 of 2 tools"]
+    assert words.counts({**tool, "covered": 1234, "known": 5678}) == "1,234 of 5,678 tools"
 
 
 def test_text_has_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
