@@ -57,13 +57,12 @@ def _rows(report: Report) -> list[dict[str, Any]]:
     for section in ("allowed", "restricted", "delegations", "undeclared"):
         for edge in edges[section]:
             kind = "delegation" if "to" in edge else "edge"
+            title = kind if section == "delegations" else f"{section} {kind}"
             counts = {c: edge[c] for c in COLUMNS if c in edge}
             status = edge.get("status") or (
                 "undeclared" if section == "undeclared" else "covered" if edge["calls"] else "missing"
             )
-            rows.append(
-                counts | {"section": f"{section} {kind}", "name": edge.get("to", edge.get("tool")), "status": status}
-            )
+            rows.append(counts | {"section": title, "name": edge.get("to", edge.get("tool")), "status": status})
     return rows
 
 

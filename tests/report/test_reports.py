@@ -73,6 +73,12 @@ def test_csv_cells_are_no_formulas_and_keep_their_columns(name: str) -> None:
     assert not [cell for row in rows for cell in row if cell[:1] in ("=", "+", "-", "@")]
 
 
+def test_csv_names_a_declared_delegation_for_what_it_is() -> None:
+    rows = csv.DictReader(StringIO(render(sample("shop"), "csv")))
+    sections = {row["section"] for row in rows if row["name"] == "critic"}
+    assert sections == {"delegation"}
+
+
 @each_sample
 def test_prometheus_can_read_it(name: str) -> None:
     families = {f.name: f for f in text_string_to_metric_families(render(sample(name), "prometheus"))}
