@@ -50,16 +50,20 @@ SEED_BOUNDARIES = BOUNDARIES[:6]
 
 
 def _nanoseconds(value: object) -> object:
-    if not isinstance(value, str):
-        raise ValueError('must be a duration in quotes, like "60s", "1h30m" or "7d"')
     try:
-        return windows.duration(value)
-    except UsageError as error:
-        raise ValueError(str(error)) from None
+        return windows.duration(value if isinstance(value, str) else "")
+    except UsageError:
+        raise ValueError('must be a duration in quotes, like "60s", "1h30m" or "7d"') from None
 
 
 def _lower(value: object) -> object:
     return [v.lower() if isinstance(v, str) else v for v in value] if isinstance(value, list) else value
+
+
+def _no_share(value: float) -> float:
+    if 0 < value < 1:
+        raise ValueError(f"is a percent, and {value:g} is below one. Did you mean {value * 100:g}?")
+    return value
 
 
 def _pattern(value: str) -> str:
@@ -72,6 +76,7 @@ def _pattern(value: str) -> str:
 
 Duration = Annotated[int, BeforeValidator(_nanoseconds), PlainSerializer(windows.span_text)]
 Percent = Annotated[float, Field(ge=0, le=100)]
+Threshold = Annotated[Percent, AfterValidator(_no_share)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Names = list[Annotated[str, Field(min_length=1)]]
 LowerNames = Annotated[Names, BeforeValidator(_lower)]
@@ -100,6 +105,21 @@ class Sides(Section):
     test: LowerNames = ["test", "testing", "ci", "dev", "development", "local", "qa"]
     staging: LowerNames = ["staging", "stage", "preprod", "uat"]
     production: LowerNames = ["production", "prod", "live"]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_side_a_name(cls, told: Any) -> Any:
+        """A name that was written under one side is no longer another's by default; nobody is on two sides."""
+        if not isinstance(told, dict):
+            return told
+        written = {side: _lower(told[side]) for side in cls.model_fields if side in told}
+        sides: dict[str, str] = {}
+        for side, names in written.items():
+            for name in names if isinstance(names, list) else ():
+                if sides.setdefault(str(name), side) != side:
+                    raise ValueError(f'"{name}" is under {sides[name]} and under {side}: an environment has one side')
+        free = {s: [n for n in f.default if n not in sides] for s, f in cls.model_fields.items() if s not in told}
+        return {**told, **free}
 
 
 class Agent(Section):
@@ -148,12 +168,12 @@ class Coverage(Section):
 class Thresholds(Section):
     """The least percentages that a report must show."""
 
-    overall: Percent | None = None
-    tool: Percent | None = None
-    path: Percent | None = None
-    state: Percent | None = None
-    boundary: Percent | None = None
-    model: Percent | None = None
+    overall: Threshold | None = None
+    tool: Threshold | None = None
+    path: Threshold | None = None
+    state: Threshold | None = None
+    boundary: Threshold | None = None
+    model: Threshold | None = None
 
 
 class AllThresholds(Thresholds):

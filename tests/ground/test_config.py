@@ -172,6 +172,32 @@ def test_declared_sides_replace_the_default_names_in_any_case(tmp_path):
     assert config.side("ci") == "test"
 
 
+def test_a_name_written_under_one_side_is_not_anothers_by_default(tmp_path):
+    config = load(environ={}, folder=write(tmp_path, '[sides]\nstaging = ["QA", "uat"]\n'))
+    assert [config.side(name) for name in ("qa", "uat", "ci", "prod")] == ["staging", "staging", "test", "production"]
+
+
+def test_a_name_under_two_sides_is_an_error(tmp_path):
+    told = '[sides]\ntest = ["ci", "Shared"]\nproduction = ["shared"]\n'
+    with pytest.raises(ConfigError, match='sides: "shared" is under test and under production'):
+        load(environ={}, folder=write(tmp_path, told))
+
+
+@pytest.mark.parametrize("table", ["thresholds", "thresholds.agents.planner"])
+def test_a_threshold_that_was_meant_as_a_share_is_an_error(tmp_path, table):
+    with pytest.raises(ConfigError, match=r"tool: is a percent, and 0\.8 is below one\. Did you mean 80\?"):
+        load(environ={}, folder=write(tmp_path, f"[{table}]\ntool = 0.8"))
+    assert load(environ={}, folder=write(tmp_path, "[thresholds]\ntool = 0\npath = 1")).thresholds.path == 1
+
+
+@pytest.mark.parametrize("value", ['"60"', "60", '"soon"'])
+def test_a_duration_that_is_none_is_told_in_one_sentence(tmp_path, value):
+    with pytest.raises(ConfigError) as error:
+        load(environ={}, folder=write(tmp_path, f"[runs]\nsettle = {value}"))
+    got = value.replace('"', "'")
+    assert str(error.value).endswith(f'settle: must be a duration in quotes, like "60s", "1h30m" or "7d", got {got}')
+
+
 def test_an_unknown_side_is_a_usage_error():
     with pytest.raises(UsageError, match='Did you mean "production"'):
         Selection(side=("prduction",))
