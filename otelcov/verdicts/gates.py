@@ -112,7 +112,7 @@ def read(path: Path) -> GateFile:
     try:
         gates = GateFile.model_validate(document)
     except ValidationError as error:
-        lines = [f"  {_place(p['loc'])}: {p['msg']}" for p in error.errors(include_url=False)]
+        lines = [f"  {_place(p['loc'])}: {_problem(p)}" for p in error.errors(include_url=False)]
         raise UsageError(f"Couldn't use {path}:\n" + "\n".join(lines)) from None
     for entry in gates.agents:
         for expectation in entry.expect or []:
@@ -373,6 +373,17 @@ def _by_run(facts: Facts) -> dict[int, Traffic]:
 
 def _list(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
+
+
+def _problem(problem: Any) -> str:
+    """What is wrong, and where a key is not known, which ones are."""
+    if problem["type"] != "extra_forbidden":
+        return str(problem["msg"])
+    part = {"select": Select, "tool_edges": ToolEdges, "delegation": Delegation}
+    table: type[BaseModel] = next((part[str(k)] for k in problem["loc"][-2::-1] if str(k) in part), Expectation)
+    known = [field.alias or name for name, field in table.model_fields.items()]
+    word = str(problem["loc"][-1])
+    return f"unknown key.{did_you_mean(word, known) or ' Known here: ' + ', '.join(known) + '.'}"
 
 
 def _place(where: tuple[int | str, ...]) -> str:

@@ -261,3 +261,23 @@ def test_a_key_with_nothing_after_it_is_as_good_as_none(tmp_path: Path) -> None:
     (entry,) = gates.read(file).agents
     assert entry.tool_edges == gates.ToolEdges(restricted=["a"])
     assert (entry.expect, entry.select) == (None, gates.Select())
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("tool_edges: {restriced: [x]}", 'agents[0].tool_edges.restriced: unknown key. Did you mean "restricted"?'),
+        ("select: {servce: x}", 'agents[0].select.servce: unknown key. Did you mean "service"?'),
+        ("tool_edges: {delegation: [{from: a, too: b}]}", 'delegation[0].too: unknown key. Did you mean "to"?'),
+        ("expect: [{target: x, matchr: {}}]", 'expect[0].matchr: unknown key. Did you mean "matcher"?'),
+        (
+            "select: {nope: x}",
+            "unknown key. Known here: service, agent, environment, side, release, case, conversation.",
+        ),
+    ],
+)
+def test_an_unknown_key_of_a_gate_is_told_with_the_ones_that_are_known(tmp_path: Path, entry: str, said: str) -> None:
+    (tmp_path / "gate.yaml").write_text(f"agents:\n  - name: a\n    {entry}\n")
+    with pytest.raises(UsageError) as error:
+        gates.read(tmp_path / "gate.yaml")
+    assert said in str(error.value)
