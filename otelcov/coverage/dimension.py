@@ -201,6 +201,14 @@ class Relative:
     def adjusted_runs(self) -> float:
         return int(self.others["mass"].sum()) / MASS
 
+    @property
+    def masses(self) -> dict[str, float]:
+        """What the share by mass is made of: runs or visits, as many as the sampled ones stand for."""
+        found = {
+            name: int(kinds["mass"].sum()) for name, kinds in (("exercised", self.exercised), ("known", self.others))
+        }
+        return {name: mass / MASS if mass % MASS else mass // MASS for name, mass in found.items()}
+
     def result(self, what: str) -> dict[str, Any]:
         """The fields of a Dimension whose score is the share by mass, with its Wilson interval at the runs' number."""
         share, runs = self.by_mass, round(self.adjusted_runs)

@@ -101,6 +101,7 @@ def measure(view: View) -> Dimension:
         more={
             "estimate": {"score": estimate, "interval": _as_json(interval), "reason": why_not},
             "distinct": kinds,
+            "mass": None if relative is None else relative.masses,
             "next_new": None if not n else 1 - (views["chao_jost"] if views["chao_jost"] is not None else 1 - f1 / n),
             "runs_until_5_pct": estimators.runs_until_rare(n, f1, f2),
         },

@@ -80,7 +80,11 @@ def measure(view: View) -> Dimension:
         doubletons=q2,
         views=views,
         **body,
-        more={"incidences": incidences, "distinct": seen.height},
+        more={
+            "incidences": incidences,
+            "distinct": seen.height,
+            "mass": None if relative is None else relative.masses,
+        },
     )
 
 

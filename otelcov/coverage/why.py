@@ -15,8 +15,8 @@ TRACES = 20
 
 _RULES = {
     "ratio": "known items that were seen, divided by the known items ({universe})",
-    "relative_mass": "runs (path) or visits (state) of the other sides whose item the tests exercised, "
-    "divided by all of them",
+    "relative_mass": "{mass} of the other sides whose {dimension} the tests exercised, divided by all of them; "
+    "{covered} of their {known} {dimension}s are exercised",
     "declared": "declared paths that were taken, divided by the declared paths",
     "good_turing": "1 - f1/n: n runs, f1 paths seen in one run only (Good 1953)",
     "chao_jost": "1 - (f1/n) (n-1) f1 / ((n-1) f1 + 2 f2): n runs, f1 and f2 paths seen in one and in two "
@@ -85,13 +85,14 @@ def _score(item: str, snapshot: dict[str, Any]) -> dict[str, Any] | None:
     d = next((d for d in coverage["dimensions"] if d["dimension"] == name), None)
     if d is None:
         return None
-    rule = _RULES[d["method"]].format(universe=d["universe"], reason=d["reason"])
+    rule = _RULES[d["method"]].format(**d | {"mass": "visits" if name == "state" else "runs"})
+    by_mass = d["mass"] if d["method"] == "relative_mass" else None
     numbers = f"n={d['runs']}, f1={d['singletons']}, f2={d['doubletons']}" if d["universe"] == "estimated" else ""
     return _answer(
         "dimension",
         d["score"],
-        d["covered"],
-        d["known"],
+        by_mass["exercised"] if by_mass else d["covered"],
+        by_mass["known"] if by_mass else d["known"],
         f"{rule}; {numbers}" if numbers else rule,
         missing=d["missing"],
         undeclared=d["undeclared"],

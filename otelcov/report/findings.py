@@ -7,12 +7,14 @@ from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from otelcov.report import json, markdown, text, words
 
 LISTED = 30
+_NO_RUNS = "No agent runs on either side."
 _TRACES_FROM = 110  # columns of a terminal that has room for trace ids
 
 
@@ -40,6 +42,8 @@ def gaps(found: dict[str, Any], format: str, **options: Any) -> str:
         _Part("", ("dimension", "of its runs exercised", "of its items", "items"), shares),
         _Part("Never exercised", ("share", "dimension", "item", "example trace"), listed, len(rows)),
     ]
+    if not (found["runs"]["side"] or found["runs"]["against"]):
+        parts = [_Part(_NO_RUNS, (), ())]
     return _printed(head, parts, format, options)
 
 
@@ -73,6 +77,8 @@ def diff(found: dict[str, Any], format: str, **options: Any) -> str:
         ),
         _Part("Medians", ("metric", "A", "B", "q", ""), figures),
     ]
+    if not (found["runs"]["a"] or found["runs"]["b"]):
+        parts = [_Part(_NO_RUNS, (), ())]
     left = found["unproven"]
     note = f"{left['new']} more items only in B and {left['lost']} only in A: too few runs to tell them from chance."
     return _printed(head, parts, format, options, note if left["new"] or left["lost"] else None)
@@ -111,24 +117,35 @@ def undeclared(found: dict[str, Any], format: str, **options: Any) -> str:
 def why(found: dict[str, Any], format: str, **options: Any) -> str:
     if format == "json":
         return json.dump(found)
-    shown = Text()
+    parts: list[RenderableType] = []
     for answer in found["answers"]:
-        shown.append(f"{words.plain(found['item'])} ", "bold")
-        shown.append(f"({answer['kind']}) ", "dim")
-        value, over = answer["value"], answer["denominator"]
-        shown.append(words.number(value) if answer["kind"] == "edges" else words.percent(value), "bold")
-        if answer["numerator"] is not None:
-            shown.append(f" = {answer['numerator']:,}" + (f" of {over:,}" if over is not None else ""))
-        shown.append(f"\n  {words.plain(answer['rule'])}\n")
-        for name in ("calls", "errors", "requested"):
-            if answer.get(name):
-                shown.append(f"  {name} {answer[name]:,}\n")
+        head = Text(f"{words.plain(found['item'])} ", "bold").append(f"({answer['kind']}) ", "not bold dim")
+        parts += [head.append(_counted(answer)), _indented(words.plain(answer["rule"]))]
+        parts += [_indented(f"{n} {answer[n]:,}") for n in ("calls", "errors", "requested") if answer.get(n)]
         for name in ("missing", "undeclared"):
-            if answer.get(name):
-                shown.append(f"  {name}: {', '.join(words.item(n) for n in answer[name][:LISTED])}\n")
+            if names := answer.get(name):
+                parts.append(_indented(f"{name}:"))
+                parts += [_indented(words.item(n), 4) for n in names[:LISTED]]
+                if len(names) > LISTED:
+                    parts.append(_indented(f"and {len(names) - LISTED:,} more", 4))
         if answer["traces"]:
-            shown.append("  traces " + "\n         ".join(map(words.plain, answer["traces"])) + "\n")
-    return text.printed(shown, **options)
+            parts += [_indented("traces:"), *(_indented(words.plain(t), 4) for t in answer["traces"])]
+        parts.append(Text(""))
+    return text.printed(Group(*parts[:-1]), **options)
+
+
+def _counted(answer: dict[str, Any]) -> str:
+    """`75.0% = 3 of 4`; without a denominator there is nothing to divide by."""
+    value, over, part = answer["value"], answer["denominator"], answer["numerator"]
+    shown = words.number(value) if answer["kind"] == "edges" else words.percent(value)
+    if part is None or (over is None and answer["kind"] == "edges"):  # a number is its own count
+        return shown
+    counts = words.number(part) if over is None else f"{words.number(part)} of {words.number(over)}"
+    return f"{shown}, {counts} seen" if over is None or value is None else f"{shown} = {counts}"
+
+
+def _indented(line: str, columns: int = 2) -> RenderableType:
+    return Padding(Text(line), (0, 0, 0, columns))
 
 
 class _Part:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json as _json
 from typing import Any
 
-from rich.console import Group
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from otelcov.report import json, junit, markdown, text, words
 
 _LABELS = {"pass": "PASS", "fail": "FAIL", "no_data": "NOT ENOUGH DATA"}
+_ID = 12  # hex digits of a run that `otelcov show` finds it by
 _STYLES = {"pass": "green", "fail": "bold red", "no_data": "yellow"}
 
 
@@ -24,21 +27,31 @@ def render(result: dict[str, Any], format: str, **options: Any) -> str:
     return text.printed(Group(*[_entry(e) for e in result["entries"]], _label(result["result"])), **options)
 
 
-def _entry(entry: dict[str, Any]) -> Text:
-    shown = Text()
-    shown.append(words.plain(entry["name"] or "(no name)"), "bold")
-    shown.append(f"  {_runs(entry)}\n", "dim")
+def _entry(entry: dict[str, Any]) -> RenderableType:
+    head = Text(words.plain(entry["name"] or "(no name)"), "bold")
+    head.append(f"  {_runs(entry)}", "not bold dim")
+    judged = Table.grid(padding=(0, 1, 0, 0))
+    judged.add_column(no_wrap=True)
+    judged.add_column(overflow="fold")
     for e in entry["expect"]:
-        shown.append("  ")
-        shown.append_text(_label(e["result"]))
-        shown.append(f" {words.plain(e['target'])} = {_value(e['value'])}, expected {_matcher(e['matcher'])}")
-        if e["reason"]:
-            shown.append(f": {words.plain(e['reason'])}")
-        shown.append("\n")
-    for row in entry.get("per_run", ()):
-        targets = ", ".join(f"{k.removeprefix('edges.')} {_value(v)}" for k, v in row.items() if k.startswith("edges."))
-        shown.append(f"  {row['run_id']}  {targets}{' (blind)' if row['blind'] else ''}\n", "dim")
-    return shown
+        said = f"{words.plain(e['target'])} = {_value(e['value'])}, expected {_matcher(e['matcher'])}"
+        why = f": {words.plain(e['reason'])}" if e["reason"] else ""
+        judged.add_row(_label(e["result"]), Text(said + why))
+    return Group(head, Padding(judged, (0, 0, 0, 2)), *_per_run(entry), Text(""))
+
+
+def _per_run(entry: dict[str, Any]) -> list[RenderableType]:
+    rows = entry.get("per_run")
+    if not rows:
+        return []
+    names = [k for k in rows[0] if k.startswith("edges.")]
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", style="dim")
+    for title in ("run", *(k.removeprefix("edges.") for k in names)):
+        table.add_column(title, justify="left" if title == "run" else "right", overflow="fold")
+    for row in rows:
+        blind = "\n(blind)" if row["blind"] else ""
+        table.add_row(f"{row['run_id'][:_ID]}{blind}", *(_value(row[k]) for k in names))
+    return [Padding(table, (0, 0, 0, 2))]
 
 
 def _label(result: str) -> Text:

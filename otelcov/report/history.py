@@ -107,6 +107,8 @@ def comparison(result: dict[str, Any], format: str, **options: Any) -> str:
         lines = [f"| {' | '.join(head)} |", f"| --- |{' ---: |' * (len(head) - 1)}"]
         lines += [f"| {' | '.join(markdown.cell(part) for part in row)} |" for row in rows]
         return "\n".join([*lines, "", *(f"- {markdown.cell(line)}" for line in said)]) + "\n"
+    if not rows:
+        return text.printed(Text("No runs and no kept results to compare in this window."), **options)
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
     table.add_column(words.short(words.plain(head[0]), 20), no_wrap=True)
     for row in rows:

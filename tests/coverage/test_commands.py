@@ -227,6 +227,25 @@ def test_why_gives_the_parts_of_a_number(item: str, numerator: int, denominator:
     assert ask("why", item).out
 
 
+@pytest.mark.parametrize("item", ["path", "state"])
+def test_why_divides_the_runs_that_a_share_by_mass_is_made_of(item: str) -> None:
+    answer = ask("why", item, "--format", "json").json["answers"][0]
+    assert answer["value"] == answer["numerator"] / answer["denominator"]
+    assert f" = {answer['numerator']} of {answer['denominator']}\n" in ask("why", item).out
+
+
+def test_why_without_a_run_divides_nothing() -> None:
+    nothing = ("--since", "2000-01-01", "--until", "2000-01-02")
+    assert ask("why", "path", *nothing).out.startswith("path (dimension) unknown, 0 seen\n")
+    assert ask("why", "edges.allowed_pct", *nothing).out.startswith("edges.allowed_pct (edges) unknown, 0 of 3 seen\n")
+
+
+@pytest.mark.parametrize("command", [("gaps",), ("diff", "side=test", "side=production"), ("compare",)])
+def test_where_nothing_ran_no_empty_table_is_drawn(command: tuple[str, ...]) -> None:
+    nothing = ask(*command, "--since", "2000-01-01", "--until", "2000-01-02")
+    assert nothing.code == 3 and "No " in nothing.out.splitlines()[-1]
+
+
 def test_why_knows_what_is_missing_and_what_nobody_said() -> None:
     assert ask("why", "mail", "--format", "json").json["answers"][0]["value"] == 0
     unknown = ask("why", "serch")
