@@ -6,6 +6,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -97,32 +98,38 @@ def notes(row: dict[str, Any]) -> str:
 def _errors(d: dict[str, Any]) -> list[RenderableType]:
     if not d["errors"] and not d["gone"]:
         return [Text("No errors were found.", "green")]
-    lines = Text()
-    groups = d["groups"]
-    if groups:
-        lines.append("Grouped by the judge:\n", "bold")
+    parts: list[RenderableType] = []
+    if groups := d["groups"]:
+        parts.append(Text("Grouped by the judge:", "bold"))
         for g in groups:
-            lines.append(f"[{g['severity']}] ", _SEVERITIES[g["severity"]])
-            lines.append(f"{words.plain(g['title'])} ({g['occurrences']} occurrence(s); {', '.join(g['errors'])})\n")
-    lines.append("Unique errors:\n", "bold")
+            said = f"{words.plain(g['title'])} ({_times(g)}; {', '.join(g['errors'])})"
+            parts.append(Text.assemble((f"[{g['severity']}] ", _SEVERITIES[g["severity"]]), said))
+    parts.append(Text("Unique errors:", "bold"))
     for e in d["errors"][:LISTED]:
-        lines.append(f"[{e['severity']}] ", _SEVERITIES[e["severity"]])
         state = f", {e['state']}" if e.get("state") else ""
-        lines.append(f"{words.plain(e['title'])} ({e['occurrences']} occurrence(s){state})")
-        lines.append(f"  {e['id']} by {by(e)}\n", "dim")
-        first = e["examples"][0]
-        lines.append(f"    {words.plain(first['reason'])}\n")
+        parts.append(
+            Text.assemble(
+                (f"[{e['severity']}] ", _SEVERITIES[e["severity"]]),
+                f"{words.plain(e['title'])} ({_times(e)}{state})",
+            )
+        )
+        told = [Text(words.plain(e["examples"][0]["reason"]))]
         if e["template"]:
-            lines.append(f"    {words.plain(e['template'])}\n", "dim")
+            told.append(Text(words.plain(e["template"]), "dim"))
         if e["disputed"]:
-            lines.append(f"    the judge disagrees in {e['disputed']}: {words.plain(_dissent(e))}\n", "yellow")
+            told.append(Text(f"the judge disagrees in {e['disputed']}: {words.plain(_dissent(e))}", "yellow"))
+        told.append(Text(f"{e['id']} by {by(e)}", "dim"))
         where = ", ".join(f"turn {x['turn']} of {words.plain(x['conversation'])}" for x in e["examples"])
-        lines.append(f"    Examples: {where}\n", "dim")
+        told.append(Text(f"Examples: {where}", "dim"))
+        parts += [Padding(line, (0, 0, 0, 4)) for line in told]
     if len(d["errors"]) > LISTED:
-        lines.append(f"  and {len(d['errors']) - LISTED} more\n", "dim")
-    for e in d["gone"]:
-        lines.append(f"[gone] {words.plain(e['title'])}  {e['id']}\n", "dim")
-    return [lines]
+        parts.append(Text(f"  and {len(d['errors']) - LISTED} more", "dim"))
+    parts += [Text(f"[gone] {words.plain(e['title'])}  {e['id']}", "dim") for e in d["gone"]]
+    return [*parts, Text("")]
+
+
+def _times(e: dict[str, Any]) -> str:
+    return f"{e['occurrences']:,} occurrence(s)"
 
 
 def _dissent(e: dict[str, Any]) -> str:
@@ -214,7 +221,7 @@ def _junit(d: dict[str, Any]) -> str:
         junit.Case(
             f"[{e['severity']}] {e['title']} {e['id']}",
             "fail" if e["id"] in failing else "pass",
-            f"{e['occurrences']} occurrence(s): {e['examples'][0]['reason']}",
+            f"{_times(e)}: {e['examples'][0]['reason']}",
         )
         for e in d["errors"]
     ]

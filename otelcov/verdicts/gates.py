@@ -379,8 +379,8 @@ def _problem(problem: Any) -> str:
     """What is wrong, and where a key is not known, which ones are."""
     if problem["type"] != "extra_forbidden":
         return str(problem["msg"])
-    part = {"select": Select, "tool_edges": ToolEdges, "delegation": Delegation}
-    table: type[BaseModel] = next((part[str(k)] for k in problem["loc"][-2::-1] if str(k) in part), Expectation)
+    parts: dict[str, type[BaseModel]] = {"select": Select, "tool_edges": ToolEdges, "delegation": Delegation}
+    table = next((parts[str(key)] for key in problem["loc"][-2::-1] if str(key) in parts), Expectation)
     known = [field.alias or name for name, field in table.model_fields.items()]
     word = str(problem["loc"][-1])
     return f"unknown key.{did_you_mean(word, known) or ' Known here: ' + ', '.join(known) + '.'}"
