@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from otelcov.cli.measuring import Question, asking, out, terminal
+from otelcov.cli.measuring import Question, asking, out, tell_unseen, terminal
 from otelcov.cli.options import points
 
 
@@ -52,6 +52,8 @@ def gate(
     runs, _ = question.runs()
     everyone = runs
     runs = select(runs, question.selection, question.config, sides=True)
+    for entry in rules.agents:
+        tell_unseen([entry.select.agent] if isinstance(entry.select.agent, str) else entry.select.agent, runs)
     result = gates.judge(rules, runs, question.config, question.window, per_run, question.selection.agent)
     if baseline is not None and max_drop is not None:
         from otelcov.coverage.exchange import read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -63,13 +63,21 @@ class Question:
 
         loaded = runs.load(self.store, self.window, self.selection, self.config, self.now_ns)
         frame, quality = loaded if isinstance(loaded, tuple) else (loaded, {})
-        return select(frame, self.selection, self.config), quality
+        frame = select(frame, self.selection, self.config)
+        if self.selection.agent:
+            tell_unseen(self.selection.agent, frame)
+        return frame, quality
 
     def observed(self) -> tuple[Observations, dict[str, int | None]]:
         """What the window's runs add up to: from sums that are kept, where the store is large enough for that."""
         from otelcov.sums import answer
 
         found = answer.observed(self.store, self.window, self.selection, self.config, self.now_ns, self._count)
+        if found and self.selection.agent:
+            import polars as pl
+
+            seen, rows = found[0], found[0].rows.filter(pl.col("dimension") == "agent")
+            _tell(self.selection.agent, set(seen.items.join(rows, on="item", how="semi")["text"]))
         return found or self._partial()
 
     def briefly(self) -> tuple[Brief | Observations, dict[str, int | None]]:
@@ -92,6 +100,19 @@ class Question:
         from otelcov.cli.counting import count
 
         count(self.store, self.config, self.now_ns, self.engine, new, few)
+
+
+def tell_unseen(agents: Iterable[str], runs: pl.DataFrame) -> None:
+    """A word on stderr about each of these agents that took no step in the runs: nothing of it is no good news."""
+    _tell(agents, set(runs["agents"].explode().drop_nulls()) if runs.height else None)
+
+
+def _tell(agents: Iterable[str], seen: set[str] | None) -> None:
+    from otelcov.ground.errors import did_you_mean
+
+    if seen is not None:  # with no run at all there is another thing to say
+        for name in sorted(set(agents) - seen):
+            typer.echo(f'No run of this window shows a step of the agent "{name}".{did_you_mean(name, seen)}', err=True)
 
 
 _SELECTION = {

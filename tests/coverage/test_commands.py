@@ -329,3 +329,29 @@ def test_agentassay_numbers_come_from_the_same_command() -> None:
     assert result.code == 0  # plain invoke_agent roots are traces without steps
     assert result.json["coverage"]["profile"] == "agentassay"
     assert ask("report", "--profile", "agentassay", "--config", "none.toml").code == 2
+
+
+@pytest.mark.parametrize(
+    "command", [("report", "--format", "json"), ("gate", "gate.yaml", "--format", "json"), ("gaps",)]
+)
+def test_an_agent_that_nobody_saw_is_told_beside_the_numbers(command: tuple[str, ...]) -> None:
+    found = ask(*command, "--agent", "plannr")
+    assert found.err == 'No run of this window shows a step of the agent "plannr". Did you mean "planner"?\n'
+    assert found.code == ask(*command, "--agent", "worker").code
+    assert ask(*command, "--agent", "planner").err == ""
+    assert "plannr" not in ask(*command, "--agent", "plannr", "--since", "2000-01-01", "--until", "2000-01-02").err
+
+
+def test_a_gate_entry_about_an_agent_that_nobody_saw_says_so(tmp_path: Path) -> None:
+    told = "agents: [{name: a, select: {agent: plannr}, tool_edges: {restricted: [pay]}}]"
+    (tmp_path / "gate.yaml").write_text(told)
+    assert 'step of the agent "plannr". Did you mean "planner"?' in ask("gate", str(tmp_path / "gate.yaml")).err
+
+
+def test_sums_that_were_kept_tell_of_agents_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    from otelcov.sums import answer
+
+    kept = answer.observed
+    monkeypatch.setattr(answer, "observed", lambda *args: kept(*args, live=0))
+    assert ask("report", "--agent", "planner").err.count("shows a step") == 0
+    assert ask("report", "--agent", "plannr").err.count("shows a step") == 1
