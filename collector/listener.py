@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -58,8 +59,9 @@ class Listener:
                 ssl_handshake_timeout=limits.header_seconds if secured else None,
             )
         except OSError as error:
-            where = f"{config.host}:{port}"
-            raise OSError(f"could not listen on {where} for {name}: {error.strerror or error}") from error
+            code = error.errno or 0
+            why = os.strerror(code) if code > 0 else error.strerror or str(error)  # below: a name that nobody knows
+            raise OSError(code, why, f"{config.host}:{port} for {name}") from error
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self, seconds: float) -> None:

@@ -36,14 +36,16 @@ def stored(store: str, config: Config, window: Window, now_ns: int) -> Iterator[
     """What the spans of the window carry."""
     from otelcov import runs
     from otelcov.ground.selection import Selection
-    from otelcov.ground.windows import iso
+    from otelcov.ground.windows import SECOND, iso
 
     yield from weighed(store)
     yield from recorded(store, window, config.runs.max_run_ns)
     frame, _ = runs.load(store, window, Selection(), config, now_ns)
     if frame.is_empty():
-        when = "at all" if window.since_ns is None else f"since {iso(window.since_ns)}"
-        advice = "Point a sender at the collector: OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318"
+        when = "at all" if window.since_ns is None else f"since {iso(window.since_ns // SECOND * SECOND)}"
+        rules = config.collect
+        at = f"http{'s' if rules.tls_cert else ''}://{rules.host}:{rules.http_port}"
+        advice = f"Point a sender at the collector: OTEL_EXPORTER_OTLP_ENDPOINT={at}"
         yield Finding("spans", "warning", f"{store} holds no agent runs {when}", advice)
         return
     yield from carried(frame)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,7 +148,8 @@ def drop_before(store: str | Path, cutoff_ns: int) -> Removed:
         old = f"((day < '{day}' OR (day = '{day}' AND hour < '{hour}')) AND day <> '{OUT_OF_RANGE}')"
         outside = f"(day = '{OUT_OF_RANGE}' AND (({at} > 0 AND {at} < {first_ns}) OR received_unix_nano < {first_ns}))"
         counts.append(_delete(table, old) + _delete(table, outside))
-        _clean(table.reopened().delta)
+        with _told(table):
+            _clean(table.reopened().delta)
     return Removed(*counts)
 
 
@@ -167,7 +169,8 @@ def erase(
     counts = []
     for table in open_(store):
         counts.append(_delete(table, f"trace_id IN ({listed})"))
-        _clean_at_once(table.reopened().delta)
+        with _told(table):
+            _clean_at_once(table.reopened().delta)
     for remove in also:
         remove(wanted)
     return Removed(*counts)
@@ -285,6 +288,17 @@ def _clean_at_once(delta: DeltaTable) -> None:
     """Remove what was just deleted: the files that the log names so, and no others, as a commit may be writing some."""
     delta.vacuum(retention_hours=0, dry_run=False, enforce_retention_duration=False, full=False)
     _forget(delta)
+
+
+@contextmanager
+def _told(table: Table) -> Iterator[None]:
+    """A person asked for it: what goes wrong is said."""
+    from deltalake.exceptions import DeltaError
+
+    try:
+        yield
+    except (DeltaError, OSError) as error:
+        raise StoreError(f"Couldn't remove the old files of {table.url}: {error}. Is the folder writable?") from error
 
 
 def _forget(delta: DeltaTable) -> None:

@@ -78,8 +78,12 @@ def test_a_sender_without_a_name_is_found(tmp_path):
 def test_a_store_without_runs_in_the_window_says_how_to_point_a_sender_at_it(tmp_path):
     store = store_of(tmp_path, {"service.name": "shop"}, [AGENT])
     code, findings, _ = doctor("--store", store, "--until", "2020-01-01")
-    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in findings[-1]["advice"]
+    assert findings[-1]["advice"].endswith("OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318")
+    assert findings[-1]["text"] == f"{store} holds no agent runs since 2019-12-31T00:00:00Z"
     assert code == 0
+    (tmp_path / "otelcov.toml").write_text("[collect]\nhttp_port = 9318")
+    code, findings, _ = doctor("--store", store, "--until", "2020-01-01", "--config", str(tmp_path / "otelcov.toml"))
+    assert findings[-1]["advice"].endswith("=http://127.0.0.1:9318")
 
 
 def test_a_store_that_was_named_and_does_not_exist_is_an_error(tmp_path):

@@ -121,6 +121,25 @@ def test_import_masks_what_the_collector_would(tmp_path: Path) -> None:
     assert scan.quality(tmp_path / "store").masked == 1
 
 
+@pytest.mark.parametrize("words", [("--older-than", "2d"), ("--trace", f"{2:032x}")])
+def test_a_disk_that_prune_may_not_write_is_an_error_of_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, str]
+) -> None:
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    (tmp_path / "a.pb").write_bytes(trace_request(span(1), span(2, trace=2)))
+    assert run("import", tmp_path / "a.pb", "--store", tmp_path).exit_code == 0
+
+    def refused(self: DeltaTable) -> None:
+        raise DeltaError("Permission denied (os error 13)")
+
+    monkeypatch.setattr(DeltaTable, "create_checkpoint", refused)
+    said = run("prune", "--store", tmp_path, *words)
+    assert (said.exit_code, said.stdout) == (4, "")
+    assert said.stderr.endswith("spans: Permission denied (os error 13). Is the folder writable?\n")
+
+
 def test_prune_removes_old_hours_and_erases_traces(tmp_path: Path) -> None:
     rows = [span(1, start=NOW - 50 * HOUR), span(2, trace=2), span(3, trace=3), span(4, trace=4)]
     box = Inbox.create(tmp_path / "inbox")
