@@ -45,16 +45,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="FORMAT[:PATH]",
-        help="Also a report: json:coverage.json, html:coverage.html, markdown, text, ... Repeatable.",
+        help="Measure, and write a report: json:coverage.json, html:coverage.html, markdown, text, ... Repeatable.",
     )
     group.addoption(
-        "--otelcov-fail-under", type=float, metavar="PCT", help="Fail the session if overall is below PCT percent."
+        "--otelcov-fail-under",
+        type=float,
+        metavar="PCT",
+        help="Measure, and fail the session if overall is below PCT percent.",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "otelcov_case(name): the name of the test case in place of the test's id")
-    if not config.getoption("otelcov"):
+    if not _measures(config):
         return
     under = config.getoption("otelcov_fail_under")
     if under is not None and (0 < under < 1 or not 0 <= under <= 100):
@@ -65,6 +68,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Worker(config), "otelcov-worker")
     else:
         config.pluginmanager.register(_Measured(config), "otelcov-session")
+
+
+def _measures(config: pytest.Config) -> bool:
+    """Who asks for a report or a threshold asks for what they need: neither may be passed over in silence."""
+    under = config.getoption("otelcov_fail_under")
+    return bool(config.getoption("otelcov") or config.getoption("otelcov_report") or under is not None)
 
 
 def _check(config: pytest.Config) -> None:
@@ -85,7 +94,7 @@ def _check(config: pytest.Config) -> None:
 def otelcov_runs(request: pytest.FixtureRequest) -> Iterator[Runs]:
     """The agent runs of this test so far: `otelcov_runs()` gives a list of run JSON, in order of time."""
     recorder = _recorder(request.config)
-    alone = not request.config.getoption("otelcov")  # nobody else tells the recorder which test this is
+    alone = not _measures(request.config)  # nobody else tells the recorder which test this is
     recorder.attach(own=alone)
     if alone:
         recorder.enter(_name(request.node))

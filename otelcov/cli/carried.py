@@ -54,6 +54,7 @@ def stored(store: str, config: Config, window: Window, now_ns: int) -> Iterator[
 
 def weighed(store: str) -> Iterator[Finding]:
     """What the tables take, and how much of it is content."""
+    from otelcov.cli.import_ import counted
     from otelcov.report.words import percent
     from otelcov.store import tables
     from otelcov.store.sizes import size
@@ -64,7 +65,7 @@ def weighed(store: str) -> Iterator[Finding]:
                 f"{found.rows:,} {table.name if table.name == 'spans' else 'log records'} take "
                 f"{found.bytes / 2**20:,.1f} MiB, {found.bytes / found.rows:,.0f} bytes each, "
                 f"{percent(found.content_share)} of them content; "
-                f"{found.files:,} files, {found.new_files:,} of them as they came"
+                f"{counted(found.files, 'file')}, {found.new_files:,} of them as they came"
             )
             yield Finding("store", "ok", text)
 

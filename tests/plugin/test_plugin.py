@@ -95,6 +95,15 @@ def test_with_xdist_the_workers_add_up_to_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
+def test_who_asks_for_a_report_or_a_threshold_need_not_ask_to_measure(tmp_path: Path) -> None:
+    done = session(tmp_path, "--otelcov-fail-under=90")
+    assert done.returncode == 1
+    assert "FAIL Required agent coverage of 90% not reached" in done.stdout
+    assert session(tmp_path, "--otelcov-report=json:made.json").returncode == 0
+    assert json.loads((tmp_path / "made.json").read_text())["runs"]["test"] == 6
+    assert session(tmp_path, "--otelcov-report=nothing").returncode == 4
+
+
 def test_no_span_is_not_enough_for_a_threshold(tmp_path: Path) -> None:
     done = session(tmp_path, "--otelcov", "--otelcov-fail-under=0", tests="def test_nothing(): pass\n")
     assert done.returncode == 1
