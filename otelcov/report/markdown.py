@@ -16,7 +16,11 @@ def render(report: Report) -> str:
     snapshot = report.snapshot
     coverage = snapshot["coverage"]
     overall = words.percent(coverage["overall"])
-    lines = [f"### Agent coverage: {overall}" + (f" ({coverage['band']})" if coverage["band"] else ""), ""]
+    lines = [
+        f"### Agent coverage: {overall}"
+        + (f" ({coverage['band']}{words.rests(coverage)})" if coverage["band"] else ""),
+        "",
+    ]
     lines += [f"{words.runs(snapshot)}, {words.window(snapshot)}." + _only(snapshot), ""]
     if not snapshot["runs"]["total"]:
         return "\n".join([*lines, "No agent runs in this window. Is the collector receiving spans?"]) + "\n"

@@ -68,7 +68,7 @@ def _head(snapshot: dict[str, Any], width: int) -> RenderableType:
     text.append(words.percent(coverage["overall"]), f"bold {_BANDS[coverage['band']]}")
     if coverage["band"]:
         text.append(f"  {coverage['band']}", _BANDS[coverage["band"]])
-        text.append(f", weakest in {coverage['weakest']}", "dim")
+        text.append(f", weakest in {coverage['weakest']}{words.rests(coverage)}", "dim")
     text.append(f"\n{words.runs(snapshot)}, {words.window(snapshot)}")
     if snapshot["selection"]:
         text.append(f"\nonly {words.selection(snapshot)}")

@@ -48,6 +48,12 @@ def least(dimension: dict[str, Any]) -> float:
     return float(interval["low"]) if value == 1 and dimension["method"] in _ESTIMATES and interval else value
 
 
+def rests(coverage: dict[str, Any]) -> str:
+    """`; 2 of 5 dimensions known`, where some are left out of the overall score."""
+    known = sum(d["score"] is not None for d in coverage["dimensions"])
+    return f"; {known} of {len(coverage['dimensions'])} dimensions known" if known < len(coverage["dimensions"]) else ""
+
+
 def counts(dimension: dict[str, Any]) -> str:
     """`13 of 14 tools`, or what was seen where nobody knows of how many."""
     one, many = _UNITS.get(dimension["dimension"], ("item", "items"))
@@ -102,13 +108,9 @@ def number(value: float | None) -> str:
 def milliseconds(value: float | None) -> str:
     if value is None:
         return UNKNOWN
-    return (
-        f"{value / 60_000:.1f} min"
-        if value >= 120_000
-        else f"{value / 1000:.1f} s"
-        if value >= 1000
-        else f"{value:.0f} ms"
-    )
+    if value >= 1000:
+        return f"{value / 60_000:.1f} min" if value >= 120_000 else f"{value / 1000:.1f} s"
+    return f"{value:.0f} ms" if value >= 1 or value <= 0 else f"{value:.1f} ms" if value >= 0.1 else "<0.1 ms"
 
 
 def window(snapshot: dict[str, Any]) -> str:

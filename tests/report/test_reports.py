@@ -152,6 +152,19 @@ def test_what_was_seen_elsewhere_stands_in_columns() -> None:
     assert len(starts) == 1, lines
 
 
+@pytest.mark.parametrize("format", ["text", "markdown", "html"])
+def test_an_overall_score_of_some_dimensions_says_of_how_many(format: str) -> None:
+    assert "; 4 of 5 dimensions known" in render(sample("hostile"), format)
+    assert "dimensions known" not in render(sample("shop"), format)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.0, "0 ms"), (0.04, "<0.1 ms"), (0.36, "0.4 ms"), (7.2, "7 ms"), (1500.0, "1.5 s")]
+)
+def test_what_took_some_time_took_more_than_none(value: float, shown: str) -> None:
+    assert words.milliseconds(value) == shown
+
+
 def test_one_thing_is_told_in_the_singular() -> None:
     tool = {"dimension": "tool", "covered": 1, "known": None}
     assert [words.counts({**tool, "known": n}) for n in (None, 1, 2)] == ["1 tool seen", "1 of 1 tool", "1 of 2 tools"]
