@@ -68,14 +68,15 @@ def diff(found: dict[str, Any], format: str, **options: Any) -> str:
         )
         for m in found["metrics"]
     ]
+    differences = f"{len(rows):,} difference{'' if len(rows) == 1 else 's'}"
     parts = [
         _Part(
-            f"{len(rows)} differences beyond chance (false discovery rate 5%, {found['tested']:,} tests)",
+            f"{differences} beyond chance (false discovery rate 5%, {found['tested']:,} tests)",
             ("", "dimension", "item", "A", "B", "q"),
             rows[:LISTED],
             len(rows),
         ),
-        _Part("Medians", ("metric", "A", "B", "q", ""), figures),
+        *([_Part("Medians", ("metric", "A", "B", "q", ""), figures)] if figures else []),
     ]
     if not (found["runs"]["a"] or found["runs"]["b"]):
         parts = [_Part(_NO_RUNS, (), ())]

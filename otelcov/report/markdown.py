@@ -32,7 +32,7 @@ def render(report: Report) -> str:
         )
     lines += ["", *_verdicts(report), *_edges(snapshot), *_groups(report), *_gaps(report)]
     for d in coverage["dimensions"]:
-        for title, names in (("never exercised", d["missing"]), ("undeclared", d["undeclared"])):
+        for title, names in (("never exercised", d["missing"]), words.beside(snapshot, d)):
             total = (d["known"] or 0) - d["covered"] if title == "never exercised" else len(names)
             lines += _folded(f"{d['dimension']}: {max(total, len(names))} {title}", [words.item(n) for n in names])
     lines += _folded("quality", words.quality(snapshot))

@@ -120,8 +120,9 @@ def _lists(report: Report, width: int) -> list[RenderableType]:
             lines.append(
                 _names(f"{d['dimension']} never exercised", d["missing"], (d["known"] or 0) - d["covered"], width)
             )
-        if d["undeclared"]:
-            lines.append(_names(f"{d['dimension']} undeclared", d["undeclared"], len(d["undeclared"]), width))
+        title, names = words.beside(snapshot, d)
+        if names:
+            lines.append(_names(f"{d['dimension']} {title}", names, len(names), width))
         parts += lines
     path = next(d for d in snapshot["coverage"]["dimensions"] if d["dimension"] == "path")
     if path["runs"] and path["method"] in ("good_turing", "chao_jost", "none"):

@@ -62,6 +62,15 @@ def counts(dimension: dict[str, Any]) -> str:
     return f"{dimension['covered']:,} {one if dimension['covered'] == 1 else many} seen"
 
 
+def beside(snapshot: dict[str, Any], dimension: dict[str, Any]) -> tuple[str, list[str]]:
+    """What was seen and is none of the known items, and what to call it: a restricted tool is declared, too."""
+    if dimension["dimension"] == "boundary":
+        return "also reached", dimension["undeclared"]
+    edges = snapshot["edges"]["restricted"] if dimension["dimension"] == "tool" else ()
+    restricted = {edge["tool"] for edge in edges}
+    return "undeclared", [f"{n} (restricted)" if n in restricted else n for n in dimension["undeclared"]]
+
+
 def basis(dimension: dict[str, Any]) -> str:
     """What the score rests on, in a few words."""
     method, universe, interval = dimension["method"], dimension["universe"], dimension["interval"]

@@ -165,6 +165,25 @@ def test_what_took_some_time_took_more_than_none(value: float, shown: str) -> No
     assert words.milliseconds(value) == shown
 
 
+@pytest.mark.parametrize("format", ["text", "markdown", "html"])
+def test_a_restricted_tool_that_was_called_is_told_as_one(format: str) -> None:
+    report = sample("shop")
+    assert report.snapshot["coverage"]["dimensions"][0]["undeclared"] == ["cancel_booking"]
+    assert re.search(r"cancel\\?_booking \(restricted\)", render(report, format))
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "html"])
+def test_boundaries_beside_the_known_ones_are_no_breach_of_a_declaration(format: str) -> None:
+    report = sample("shop")
+    dimensions = [
+        {**d, "undeclared": ["repeated_call"]} if d["dimension"] == "boundary" else d
+        for d in report.snapshot["coverage"]["dimensions"]
+    ]
+    coverage = {**report.snapshot["coverage"], "dimensions": dimensions}
+    shown = render(replace(report, snapshot={**report.snapshot, "coverage": coverage}), format)
+    assert "also reached" in shown and "boundary undeclared" not in shown
+
+
 def test_one_thing_is_told_in_the_singular() -> None:
     tool = {"dimension": "tool", "covered": 1, "known": None}
     assert [words.counts({**tool, "known": n}) for n in (None, 1, 2)] == ["1 tool seen", "1 of 1 tool", "1 of 2 tools"]
