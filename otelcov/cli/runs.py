@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _INPUT = 12  # columns that what was asked is left, where that is possible
+_SPARED = ("tokens", "llm", "tools", "took", "service")  # in this order, where a terminal is narrow
 _COLOURS = {"ok": "green", "error": "red", "unknown": "yellow"}
 
 
@@ -94,6 +95,12 @@ def _table(runs: pl.DataFrame) -> None:
         columns.insert(2, "service")
         rows = [[*row[:2], service, *row[2:]] for row, service in zip(rows, services, strict=True)]
         taken += max(cell_len(name) for name in ("service", *services)) + 2
+    for title in _SPARED:
+        if taken > width and title in columns:
+            at = columns.index(title)
+            taken -= max(cell_len(row[at]) for row in (columns, *rows)) + 2
+            columns, rows = [*columns[:at], *columns[at + 1 :]], [[*row[:at], *row[at + 1 :]] for row in rows]
+    coloured = columns.index("status")
     room = width - taken
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
@@ -102,7 +109,7 @@ def _table(runs: pl.DataFrame) -> None:
     if room >= len("input"):
         table.add_column("input", no_wrap=True)
     for run, cells in zip(runs.select("status", "input").iter_rows(named=True), rows, strict=True):
-        texts = [Text(cell, _COLOURS[run["status"]] if i == 2 + several else "") for i, cell in enumerate(cells)]
+        texts = [Text(cell, _COLOURS[run["status"]] if i == coloured else "") for i, cell in enumerate(cells)]
         if room >= len("input"):
             texts.append(Text(one_line(run["input"])))
             texts[-1].truncate(room, overflow="ellipsis")

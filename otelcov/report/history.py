@@ -54,6 +54,12 @@ def trend(result: dict[str, Any], format: str, **options: Any) -> str:
         table.add_column(title.replace(" ", "\n"), justify="right", no_wrap=True)
     for name, count, row in zip(names, counts, rows, strict=True):
         table.add_row(name, count, *row)
+    columns = [[*title.split(), *cells] for title, *cells in zip(FIGURES, *rows, strict=True)]
+    taken = sum(max(map(len, cells)) + 2 for cells in [["runs", *counts], *columns])
+    if (options.get("width") or 80) - taken < min(10, max(len(n) for n in (result["by"], *names))):
+        titles = ("runs", *FIGURES)
+        parts = [text.apart(n, titles, [Text(c), *map(Text, r)]) for n, c, r in zip(names, counts, rows, strict=True)]
+        return text.printed(Group(lines_, Text(f"\nBy {result['by']}", "bold"), *parts), **options)
     return text.printed(Group(lines_, Text(""), table), **options)
 
 
@@ -108,7 +114,7 @@ def comparison(result: dict[str, Any], format: str, **options: Any) -> str:
         lines += [f"| {' | '.join(markdown.cell(part) for part in row)} |" for row in rows]
         return "\n".join([*lines, "", *(f"- {markdown.cell(line)}" for line in said)]) + "\n"
     if not rows:
-        return text.printed(Text("No runs and no kept results to compare in this window."), **options)
+        return text.printed(Text("No results to compare in this window."), **options)
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
     table.add_column(words.short(words.plain(head[0]), 20), no_wrap=True)
     for row in rows:

@@ -231,7 +231,7 @@ def _groups(report: Report, width: int) -> list[RenderableType]:
         rows.append((words.plain(group["group"]), [Text(f"{group['runs']['total']:,}"), overall, *cells]))
     taken = sum(max([len(t), *(len(cells[i]) for _, cells in rows)]) + 3 for i, t in enumerate(titles))
     if width - taken < 2 + min(12, max((len(name) for name, _ in rows), default=0)):
-        return [Text(f"\nBy {report.by}", "bold"), *(_group(name, titles, cells) for name, cells in rows)]
+        return [Text(f"\nBy {report.by}", "bold"), *(apart(name, titles, cells) for name, cells in rows)]
     table = Table(
         box=box.SIMPLE,
         padding=(0, 1),
@@ -248,7 +248,7 @@ def _groups(report: Report, width: int) -> list[RenderableType]:
     return [Text(""), table]
 
 
-def _group(name: str, titles: Sequence[str], cells: Sequence[Text]) -> RenderableType:
+def apart(name: str, titles: Sequence[str], cells: Sequence[Text]) -> RenderableType:
     """A group where a table has no room."""
     told = [Text.assemble(f"{title} ", cell) for title, cell in zip(titles, cells, strict=True)]
     return Group(Padding(Text(name), (0, 0, 0, 2)), Padding(Text(", ").join(told), (0, 0, 0, 4)))

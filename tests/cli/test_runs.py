@@ -113,6 +113,15 @@ def test_the_table_of_several_services_with_large_numbers_fits_too(tmp_path):
         assert len(lines) == 3 and max(map(len, lines)) <= width
 
 
+def test_a_narrow_table_has_fewer_columns_and_cuts_no_id(store):
+    ids = {one["run_id"][:8] for one in listed(store)}
+    for width in (40, 50, 60):
+        lines = run("runs", "--store", str(store), "--since", "all", width=str(width)).stdout.splitlines()
+        assert max(map(len, lines)) <= width
+        assert {word for line in lines[1:] for word in line.split()} >= ids
+        assert "…" not in lines[0]
+
+
 def test_show_tells_agents_calls_and_results_in_eighty_columns(store):
     (one,) = listed(store, "--path", "planner->worker", "--tool", "book_hotel")[:1] or listed(store)[:1]
     text = run("show", one["run_id"][:10], "--store", str(store)).stdout

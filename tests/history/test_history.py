@@ -69,6 +69,14 @@ def test_a_day_stays_in_one_piece_in_eighty_columns(tmp_path: Path) -> None:
     assert max(map(len, told.splitlines())) <= 80
 
 
+def test_a_narrow_trend_cuts_no_number(tmp_path: Path) -> None:
+    where = three_days(tmp_path)
+    for columns in ("40", "60"):
+        _, told, _ = otelcov("trend", "--store", where, "--now", AT, COLUMNS=columns)
+        assert "…" not in told and "\n  2025-07-28\n    runs " in told
+        assert max(map(len, told.splitlines())) <= int(columns)
+
+
 def test_a_long_trend_in_eighty_columns_draws_the_latest_days(tmp_path: Path) -> None:
     where = store(tmp_path, [request(at=NOW - 90 * DAY, took_ms=1), request(took_ms=900)])
     _, told, _ = otelcov("trend", "--store", where, "--since", "100d", "--now", AT, COLUMNS="80")
