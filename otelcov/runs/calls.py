@@ -8,7 +8,7 @@ brought anything back was not executed - if this run would have shown it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, TOOL
@@ -539,23 +539,16 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
     """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
     cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
     above = {id(a) for a in call.nodes[0].ancestors()}
-    newest = next(
-        (
-            mc
-            for start in (call.start, call.start + _JITTER_NS)
-            for mc in reversed(model_calls)
-            if (mc.end <= start or id(mc.node) in above)
-            and (mc.agent == call.agent or mc.agent is None or call.agent is None)
-        ),
-        None,
-    )
-    if newest is None:
-        return
-    if newest.outputs is None or newest.cut or newest.truncated_output:
+
+    def before() -> Iterator[ModelCall]:
+        for start in (call.start, call.start + _JITTER_NS):
+            yield from (mc for mc in reversed(model_calls) if mc.end <= start or id(mc.node) in above)
+
+    latest = next(before(), None)
+    call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
+    newest = next((mc for mc in before() if mc.agent == call.agent or mc.agent is None or call.agent is None), None)
+    if newest is not None and (newest.outputs is None or newest.cut or newest.truncated_output):
         call.turn = newest.turn
-    else:
-        call.turn = None
-        call.position = newest.turn  # keeps its place in time
 
 
 def _order(calls: list[ToolCall]) -> None:
@@ -569,10 +562,6 @@ def _order(calls: list[ToolCall]) -> None:
         span_id = c.nodes[0].span.span_id.hex() if c.nodes else ""
         return (c.position if c.nodes else -1, 2, c.start, c.name or "", 0, span_id)
 
-    if any(c.asked_by is None and c.turn is None for c in calls):
-        for c in calls:
-            if c.asked_by is None and c.turn is None and c.position == 0 and c.nodes:
-                c.position = -1
     calls.sort(key=key)
 
 

@@ -574,3 +574,36 @@ def test_a_tool_that_names_neither_itself_nor_its_agent_is_a_question_mark():
     (run,) = runs(agent(1, "a"), span(2, 1, "execute_tool", attributes=attributes))
     assert (run["tool_calls"][0]["name"], run["path"]) == (None, [["a/?"]])
     assert [state.split("|")[:2] for state in run["states"]] == [["a", "?"]]
+
+
+def test_a_tool_that_nobody_asked_for_stands_after_the_turn_that_it_followed():
+    first = chat(2, 1, [("c", "search", {})], at=1)
+    (run,) = runs(
+        agent(1, "a", took=20),
+        first,
+        tool(3, 1, "search", "c", "x", at=3),
+        tool(4, 1, "save", at=5),
+        chat(5, 1, "done", at=7),
+    )
+    assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("search", 0), ("save", None)]
+    assert run["path"] == [["a/search"], ["a/save"]]
+
+
+def test_tools_of_a_delegate_whose_model_cannot_be_seen_stand_where_they_ran():
+    (run,) = runs(
+        agent(1, "a", took=20),
+        tool(8, 1, "prepare", at=0.5, took=0.2),
+        chat(2, 1, [("c", "search", {})], at=1),
+        tool(3, 1, "search", "c", "x", at=3),
+        agent(4, "b", 1, at=5, took=5),
+        tool(5, 4, "save", at=6),
+        tool(6, 4, "mail", at=8),
+        chat(7, 1, "done", at=12),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["prepare", "search", "save", "mail"]
+    assert [step for step in run["path"] if "->" not in step[0]] == [
+        ["a/prepare"],
+        ["a/search"],
+        ["b/save"],
+        ["b/mail"],
+    ]
