@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ import polars as pl
 
 from otelcov.cases.format import Case, parse
 from otelcov.cases.redact import Redactor
+from otelcov.coverage import graph
 from otelcov.coverage.facts import MASS
 from otelcov.coverage.observations import per_run
 from otelcov.coverage.selection import side_of
@@ -100,6 +101,7 @@ def choose(by_run: dict[str, list[int]], masses: list[float], most: int, usable:
 def cases(runs: pl.DataFrame, chosen: Chosen, config: Config) -> list[dict[str, Any]]:
     """The chosen runs as cases in otelcov's own format, redacted."""
     redactor = Redactor(config.cases.redact)
+    banned = {(edge.agent, edge.to) for edge in graph.restricted(config)}
     columns = ["run_id", "trace_ids", "conversation_id", "case", "service", "start_unix_nano", "input", "tool_calls"]
     ordered = runs.select(columns).sort("start_unix_nano", "run_id", nulls_last=True)
     wanted = ordered.filter(pl.col("run_id").is_in(chosen.run_ids))
@@ -115,7 +117,7 @@ def cases(runs: pl.DataFrame, chosen: Chosen, config: Config) -> list[dict[str, 
         run = rows[run_id]
         talk = talks.get(run["conversation_id"], [run])
         before = talk[: [r["run_id"] for r in talk].index(run_id)]
-        found.append(_case(run, before, gain, chosen, redactor))
+        found.append(_case(run, before, gain, chosen, redactor, banned))
     parse(found)  # what is written can be read
     return found
 
@@ -144,13 +146,20 @@ def usable(runs: pl.DataFrame) -> list[str]:
 
 
 def _case(
-    run: dict[str, Any], before: list[dict[str, Any]], gain: float, chosen: Chosen, redactor: Redactor
+    run: dict[str, Any],
+    before: list[dict[str, Any]],
+    gain: float,
+    chosen: Chosen,
+    redactor: Redactor,
+    banned: Collection[tuple[str | None, str]],
 ) -> dict[str, Any]:
     calls = [_call(c, redactor) for c in run["tool_calls"]]
     names = list(dict.fromkeys(c["tool_name"] for c in calls))
     title = " > ".join(names[:4]) + (" > …" if len(names) > 4 else "") if names else "no tool"
     part: dict[str, Any] = {"trajectory": "exact", "expected_tool_calls": calls}
     found: dict[str, Any] = {"name": f"{title} [{run['run_id'][:8]}]"}
+    if wrong := sorted({c["name"] for c in run["tool_calls"] if (c["agent"], c["name"]) in banned}):
+        found["description"] = f"Calls what is restricted ({', '.join(wrong)}): what happened, not what should."
     if before and run["input"] is not None:
         turns = [_said(r["input"], redactor) for r in before]
         found["turns"] = [*turns, _said(run["input"], redactor) | part]

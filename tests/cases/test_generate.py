@@ -110,3 +110,16 @@ def test_a_run_in_a_conversation_brings_the_turns_before_it() -> None:
     (case,) = generate.cases(runs, chosen, Config())
     assert [turn.get("input") for turn in case["turns"]] == ["hello", "go on", "go on"]
     assert judge(parse([case]), runs).result == "pass"
+
+
+def test_a_case_of_a_run_that_did_what_is_restricted_says_so() -> None:
+    runs = frame(
+        run("a/search", environment="test", number=1),
+        run("a/search", "a/delete", environment="production", number=2),
+        run("a/search", "b/delete", environment="production", number=3),
+    )
+    config = Config.model_validate({"agents": {"a": {"restricted": ["delete"]}}})
+    chosen = generate.choose(*generate.obligations(runs, config), 5)
+    told = {case["source"]["run"]: case.get("description") for case in generate.cases(runs, chosen, config)}
+    said = "Calls what is restricted (delete): what happened, not what should."
+    assert [told[run_id] for run_id in runs["run_id"][1:]] == [said, None]
