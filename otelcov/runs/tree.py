@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.spans import Side, Span
 
 # Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI; Rig, OpenLIT).
@@ -166,8 +167,9 @@ def _mend_clocks(root: Node) -> None:
     stack = [(root, 0)]
     while stack:
         node, shift = stack.pop()
-        node.start += shift
-        node.end += shift
+        if shift:
+            node.start = _moved(node.start, shift)
+            node.end = max(_moved(node.end, shift), node.start)
         for child in node.children:
             move = shift
             if child.span.service != node.span.service and child.start and node.start:
@@ -176,6 +178,11 @@ def _mend_clocks(root: Node) -> None:
                     length, room = child.end - child.start, node.end - node.start
                     move = node.start - child.start + ((room - length) // 2 if length <= room else 0)
             stack.append((child, move))
+
+
+def _moved(at: int, shift: int) -> int:
+    """A time by another clock; 0, as where none was told, for what no calendar has."""
+    return at + shift if at and 0 < at + shift <= LATEST_NS else 0
 
 
 _ID = re.compile(r"^(?=.*\d)(?:[0-9a-f]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.I)

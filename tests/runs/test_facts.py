@@ -3,8 +3,12 @@
 import pytest
 
 from otelcov.ground.config import Config
+from otelcov.ground.schemas import LATEST_NS
+from otelcov.runs import reconstruct
 from otelcov.runs.softerrors import soft_error
-from tests.runs.requests import agent, chat, request, runs, span, tool
+from otelcov.store.layout import from_requests
+from tests.captures import LATER
+from tests.runs.requests import T0, agent, chat, request, runs, span, tool
 
 
 def calls(run):
@@ -557,6 +561,15 @@ def test_an_answer_by_which_a_framework_stops_is_the_step_limit(said):
     asked = [{"role": "user", "parts": [{"type": "text", "content": "go on"}]}]
     (run,) = runs(agent(1, "a", took=5, gen_ai__input__messages=asked), chat(2, 1, said, "go on"))
     assert run["boundaries"] == ["max_steps"]
+
+
+@pytest.mark.parametrize("at", [-17e8, 16e9])
+@pytest.mark.parametrize("inner", [-17e8, 16e9])
+def test_a_clock_that_is_centuries_off_is_mended_within_the_calendar(at, inner):
+    called = [agent(2, "b", 1, at=at, took=0), chat(3, 2, "done", at=inner)]
+    frame = reconstruct(*from_requests([request([agent(1, "a", took=9)]), request(called, "other")], [], 1), now_ns=LATER)
+    assert frame["start_unix_nano"].to_list() == [T0]
+    assert frame["end_unix_nano"].max() <= LATEST_NS
 
 
 def test_a_request_of_nothing_is_no_run():
