@@ -63,7 +63,27 @@ def joints(frame: pl.DataFrame) -> Joints:
     """One look over all spans (SPANS columns)."""
     out = Joints()
     out.hosted.update(called(frame["name"].unique()).values())
-    links = (
+    links = continued(frame)
+    if links.height:
+        known = pl.concat([links["trace_id"], links["target"]]).unique()
+        times = (
+            frame.lazy()
+            .filter(pl.col("trace_id").is_in(known.implode()))
+            .group_by("trace_id")
+            .agg(pl.max_horizontal("end_time_unix_nano", "start_time_unix_nano").max().alias("end"))
+            .collect()
+        )
+        out.ends = dict(times.iter_rows())
+        out.edges = sorted(
+            (start or 0, trace, target, span) for trace, start, target, span in links.iter_rows() if target in out.ends
+        )
+        out.linked = {t for _, trace, target, _ in out.edges for t in (trace, target)}
+    return out
+
+
+def continued(frame: pl.DataFrame) -> pl.DataFrame:
+    """trace_id, start_time_unix_nano, target, span: the links by which these spans go on with another trace."""
+    return (
         frame.lazy()
         .filter(pl.col("links").list.len() > 0)
         .select(
@@ -80,21 +100,6 @@ def joints(frame: pl.DataFrame) -> Joints:
         .unique()
         .collect()
     )
-    if links.height:
-        known = pl.concat([links["trace_id"], links["target"]]).unique()
-        times = (
-            frame.lazy()
-            .filter(pl.col("trace_id").is_in(known.implode()))
-            .group_by("trace_id")
-            .agg(pl.max_horizontal("end_time_unix_nano", "start_time_unix_nano").max().alias("end"))
-            .collect()
-        )
-        out.ends = dict(times.iter_rows())
-        out.edges = sorted(
-            (start or 0, trace, target, span) for trace, start, target, span in links.iter_rows() if target in out.ends
-        )
-        out.linked = {t for _, trace, target, _ in out.edges for t in (trace, target)}
-    return out
 
 
 def waits(part: Fragment, where: Joints) -> bool:

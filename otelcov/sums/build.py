@@ -22,13 +22,13 @@ from otelcov.coverage.observations import merge, partial
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs import slices
-from otelcov.runs.joining import Guest, Joints
+from otelcov.runs.joining import Guest, Joints, continued
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import TRACES, Look, Mapper
 from otelcov.store import pieces, remote
 from otelcov.store.groups import compact
 from otelcov.sums import kept as files
-from otelcov.sums.kept import ODD, Batch, Kept, touches
+from otelcov.sums.kept import LINKS, ODD, Batch, Kept, touches
 from otelcov.sums.meaning import everything, folder
 from otelcov.sums.opened import Open, hosting, named, opened
 from otelcov.sums.rolled import rolled
@@ -57,6 +57,7 @@ class Settled:
     runs: pl.DataFrame  # RUNS without content
     traces: pl.DataFrame  # TRACES
     odd: pl.DataFrame  # ODD
+    links: pl.DataFrame  # LINKS: of what settled
     settled_by: int
     left: pl.DataFrame  # TRACES
     rows: tuple[pl.DataFrame, pl.DataFrame]  # spans and log records of what was left
@@ -123,8 +124,9 @@ def _batched(some: list[Settled], config: Config, there: Path) -> Counted:
     runs, traces = pl.concat(each.runs for each in some), pl.concat(each.traces for each in some)
     batch = None
     if traces.height:
-        odd, settled_by = pl.concat(each.odd for each in some), max(each.settled_by for each in some)
-        batch = files.batch_of(there, runs, traces, odd, partial(runs, config), settled_by)
+        odd, links = pl.concat(each.odd for each in some), pl.concat(each.links for each in some)
+        settled_by = max(each.settled_by for each in some)
+        batch = files.batch_of(there, runs, traces, odd, links, partial(runs, config), settled_by)
     left, guests = pl.concat(each.left for each in some), [guest for each in some for guest in each.guests]
     return Counted(batch, left, [each.rows for each in some], guests)
 
@@ -145,10 +147,10 @@ def settled(
     """
     quiet_ns = max(0, now_ns - config.runs.settle_ns)
     rows = slices.rows_of(part)
-    none, odd = RUNS.to_frame(), ODD.to_frame()
+    none, odd, links = RUNS.to_frame(), ODD.to_frame(), LINKS.to_frame()
     awake = part.traces.filter(pl.col("rooted") | (pl.col("end") <= quiet_ns))
     if not awake.height:
-        return Settled(none, TRACES.to_frame(), odd, 0, part.traces, (own(rows[0]), own(rows[1])), [])
+        return Settled(none, TRACES.to_frame(), odd, links, 0, part.traces, (own(rows[0]), own(rows[1])), [])
     whole_rows = rows if awake.height == part.traces.height else (_of(awake, rows[0]), _of(awake, rows[1]))
     done = slices.of_rows(whole_rows, where, config, now_ns)
     rest_ns = max(quiet_ns, now_ns - REST_NS)
@@ -161,13 +163,14 @@ def settled(
     left, traces = part.traces.filter(waits), part.traces.filter(~waits)
     again = own(_of(left, rows[0])), own(_of(left, rows[1]))
     if not traces.height:
-        return Settled(none, traces, odd, 0, left, again, done.guests)
+        return Settled(none, traces, odd, links, 0, left, again, done.guests)
     names = traces["trace_id"].bin.encode("hex")
     runs = files.slim(runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())))
     odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi").select(ODD.names())
+    links = _of(traces, continued(whole_rows[0])).select(LINKS.names()).unique()
     quiet = runs["end_unix_nano"].filter(runs["end_unix_nano"] <= quiet_ns)  # the others have roots, at any clock
     settled_by = int(quiet.max() or 0) + config.runs.settle_ns if len(quiet) else 0  # type: ignore[arg-type]
-    return Settled(runs, traces, odd, settled_by, left, again, done.guests)
+    return Settled(runs, traces, odd, links, settled_by, left, again, done.guests)
 
 
 def _of(traces: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -309,10 +312,12 @@ def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> B
     gone = again["trace_id"]
     runs = kept.runs(batch).filter(~touches(gone))
     traces = kept.traces([batch]).filter(~pl.col("trace_id").is_in(gone.implode()))
-    odd = kept.odd([batch]).filter(~pl.col("trace_id").is_in(gone.implode()))
+    odd, links = (
+        some.filter(~pl.col("trace_id").is_in(gone.implode())) for some in (kept.odd([batch]), kept.links([batch]))
+    )
     if not traces.height:
         return None
-    return files.batch_of(kept.folder, runs, traces, odd, partial(runs, config), batch.settled_by)
+    return files.batch_of(kept.folder, runs, traces, odd, links, partial(runs, config), batch.settled_by)
 
 
 def _gathered(
@@ -325,7 +330,7 @@ def _gathered(
         runs = pl.concat(kept.runs(b) for b in group)
         odd = kept.odd(group).select(ODD.names())
         settled_by = max(batch.settled_by for batch in group)
-        whole = files.batch_of(kept.folder, runs, kept.traces(group), odd, sums, settled_by)
+        whole = files.batch_of(kept.folder, runs, kept.traces(group), odd, kept.links(group), sums, settled_by)
         of[whole.id] = whole, group
     gone = {batch.id for _, group in of.values() for batch in group}
     return [*(b for b in batches if b.id not in gone), *(whole for whole, _ in of.values())], of

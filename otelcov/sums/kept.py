@@ -40,6 +40,7 @@ _ODD: dict[str, Any] = {
     "at": pl.UInt64,
 }
 ODD = pl.Schema(_ODD)
+LINKS = pl.Schema({"trace_id": pl.Binary, "target": pl.Binary})  # to traces that have not come
 
 _FIRST = 8_192  # paths of a file of sums, those of the greatest mass, are looked up before all others
 _OLD_S = 3600  # a report that is running keeps its files for so long
@@ -63,6 +64,7 @@ class Batch:
     buckets: tuple[int | None, ...]  # hours in which its runs start
     settled_by: int  # at this clock all of its runs have settled
     odd: bool = False
+    links: bool = False
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,10 @@ class Kept:
             if b.odd
         ]
         return pl.concat([pl.Schema({**_ODD, "batch": pl.String}).to_frame(), *frames])
+
+    def links(self, batches: Iterable[Batch]) -> pl.DataFrame:
+        files = (self.folder / f"batch-{b.id}.links.parquet" for b in batches if b.links)
+        return pl.concat([LINKS.to_frame(), *(pl.read_parquet(file, glob=False) for file in files)])
 
     def left_out(self) -> pl.DataFrame:
         return (
@@ -217,7 +223,13 @@ def save(kept: Kept) -> None:
 
 
 def batch_of(
-    folder: Path, runs: pl.DataFrame, traces: pl.DataFrame, odd: pl.DataFrame, sums: Observations, settled_by: int
+    folder: Path,
+    runs: pl.DataFrame,
+    traces: pl.DataFrame,
+    odd: pl.DataFrame,
+    links: pl.DataFrame,
+    sums: Observations,
+    settled_by: int,
 ) -> Batch:
     """Write a batch; it counts from the list that names it."""
     id = uuid.uuid4().hex
@@ -225,6 +237,8 @@ def batch_of(
     traces.select(TRACES.names()).write_parquet(folder / f"batch-{id}.traces.parquet", compression="uncompressed")
     if odd.height:
         odd.select(ODD.names()).write_parquet(folder / f"batch-{id}.odd.parquet")
+    if links.height:
+        links.select(LINKS.names()).write_parquet(folder / f"batch-{id}.links.parquet")
     write_sums(folder / f"batch-{id}", sums)
     start = runs["start_unix_nano"].drop_nulls()
     buckets = sorted(set(sums.rows["bucket"].to_list()), key=lambda b: (b is not None, b or 0))
@@ -238,6 +252,7 @@ def batch_of(
         buckets=tuple(buckets),
         settled_by=settled_by,
         odd=bool(odd.height),
+        links=bool(links.height),
     )
 
 

@@ -58,9 +58,12 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     seen = [*slices.seen(new, map), slices.seen_in(held_spans)]
     found = slices.surveyed(seen)
     logs = _of_logs(new, held_logs)
-    touching = pl.concat([found.traces["trace_id"], found.linked, logs["trace_id"]]).unique()
     times = pl.concat([found.traces["first"], found.traces["last"], logs["at"]])
-    touched = kept.traces(_near(kept.batches, times, max_run_ns), touching)
+    near = _near(kept.batches, times, max_run_ns)
+    links = kept.links(near)
+    linking = links.filter(pl.col("target").is_in(found.traces["trace_id"].implode()))["trace_id"]
+    touching = pl.concat([found.traces["trace_id"], found.linked, linking, logs["trace_id"]]).unique()
+    touched = kept.traces(near, touching)
     early = kept.traces(batch for batch in kept.batches if batch.settled_by > now_ns)
     left = kept.left_out()
     return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, left, touched, early, seen)

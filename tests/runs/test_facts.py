@@ -567,7 +567,9 @@ def test_an_answer_by_which_a_framework_stops_is_the_step_limit(said):
 @pytest.mark.parametrize("inner", [-17e8, 16e9])
 def test_a_clock_that_is_centuries_off_is_mended_within_the_calendar(at, inner):
     called = [agent(2, "b", 1, at=at, took=0), chat(3, 2, "done", at=inner)]
-    frame = reconstruct(*from_requests([request([agent(1, "a", took=9)]), request(called, "other")], [], 1), now_ns=LATER)
+    frame = reconstruct(
+        *from_requests([request([agent(1, "a", took=9)]), request(called, "other")], [], 1), now_ns=LATER
+    )
     assert frame["start_unix_nano"].to_list() == [T0]
     assert frame["end_unix_nano"].max() <= LATEST_NS
 

@@ -25,6 +25,7 @@ from otelcov.runs import slices
 from otelcov.store import commit, tables, upkeep
 from otelcov.sums import answer, beside, build, kept, rolled
 from tests.bench.generate import HOUR, Traffic, requests
+from tests.runs.requests import T0, agent, chat, request, tool
 
 BEGIN = 1_767_225_600_000_000_000  # 2026-01-01
 NOW = "2026-01-01T03:00:00Z"
@@ -322,6 +323,27 @@ def test_an_agent_and_the_call_in_another_trace_are_one_run_in_whatever_order_th
         runs = store.ask(since="all").runs()[0]
         together = runs.filter(pl.col("trace_ids").list.contains(host))["trace_ids"].to_list()
         assert together == [sorted([host, (b"g" * 16).hex()])]
+        store.count()
+    equal(store)
+
+
+@pytest.mark.parametrize("first", ["both", "producer", "consumer"])
+def test_traces_that_a_link_joins_are_one_run_in_whatever_order_they_are_counted(store, first):
+    begin = BEGIN / 10**9 - T0 / 10**9
+    parts = {
+        "producer": request([agent(1, "planner", at=begin, took=9), tool(2, 1, "search", at=begin)]),
+        "consumer": request(
+            [agent(3, "listener", trace=2, at=begin + 2, links=[(1, 1)]), chat(4, 3, "done", trace=2, at=begin + 2)]
+        ),
+    }
+    store.commit([*bodies(300), *(parts.values() if first == "both" else [parts.pop(first)])])
+    store.count()
+    if first != "both":
+        store.commit(list(parts.values()))
+    for _ in range(2):
+        equal(store)
+        runs = store.ask(since="all").runs()[0]
+        assert runs.filter(pl.col("trace_ids").list.len() > 1).height == 1
         store.count()
     equal(store)
 
