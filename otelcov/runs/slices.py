@@ -121,18 +121,23 @@ def seen_in(rows: pl.DataFrame) -> Seen:
 
 def surveyed(found: Sequence[Seen]) -> Survey:
     """The survey of what was seen."""
-    merged = pl.concat([TRACES.to_frame(), *(f.traces for f in found)])
-    merged = merged.group_by("trace_id").agg(
+    merged = together(f.traces for f in found).sort("first", "trace_id")
+    links = [f.linking["links"].explode().struct.field("trace_id") for f in found if f.linking.height]
+    linked = pl.concat([pl.Series("trace_id", [], pl.Binary), *(s.rename("trace_id") for s in links)])
+    places = pl.concat([PLACES.to_frame(), *(f.places for f in found)])
+    return Survey(merged, _where(merged, found), linked.drop_nulls().unique(), places)
+
+
+def together(found: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """TRACES of several places as those of all of them."""
+    every = pl.concat([TRACES.to_frame(), *found]).group_by("trace_id")
+    whole = every.agg(
         pl.col("start", "first").min(),
         pl.col("last", "end").max(),
         pl.col("spans").sum(),
         pl.col("outside", "rooted").any(),
     )
-    merged = merged.select(TRACES.names()).sort("first", "trace_id")
-    links = [f.linking["links"].explode().struct.field("trace_id") for f in found if f.linking.height]
-    linked = pl.concat([pl.Series("trace_id", [], pl.Binary), *(s.rename("trace_id") for s in links)])
-    places = pl.concat([PLACES.to_frame(), *(f.places for f in found)])
-    return Survey(merged, _where(merged, found), linked.drop_nulls().unique(), places)
+    return whole.select(TRACES.names())
 
 
 def parts(

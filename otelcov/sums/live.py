@@ -92,7 +92,7 @@ def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, p
     apart = again.filter(~of_held)
     parts = [slices.rows_of(part) for part in slices.parts(counted, apart)] if apart.height else []
     fresh = open_.fresh.filter(reach)
-    touched = pl.concat([again, fresh]).unique("trace_id") if open_.new_logs.height else fresh
+    touched = slices.together([again, fresh]) if open_.new_logs.height else fresh
     new = slices.rows_of(slices.Part(replace(look, spans=open_.new_spans), touched)) if fresh.height else None
     parts += [new] if new is not None else []
     ids = pl.concat([again["trace_id"], fresh["trace_id"]]).implode()

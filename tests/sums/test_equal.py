@@ -26,6 +26,7 @@ from otelcov.store import commit, tables, upkeep
 from otelcov.sums import answer, beside, build, kept, rolled
 from tests.bench.generate import HOUR, Traffic, requests
 from tests.runs.requests import T0, agent, chat, request, tool
+from tests.store.otlp import log_request
 
 BEGIN = 1_767_225_600_000_000_000  # 2026-01-01
 NOW = "2026-01-01T03:00:00Z"
@@ -61,9 +62,10 @@ class Store:
         self.app = uuid.uuid4().hex
         self.number = 0
 
-    def commit(self, sent: list[bytes]) -> None:
+    def commit(self, sent: list[bytes], logs: list[bytes] | None = None) -> None:
         self.number += 1
         rows = [Row("traces", BEGIN, 0, 0, body) for body in sent]
+        rows += [Row("logs", BEGIN, 0, 0, body) for body in logs or []]
         commit.commit(self.tables, self.app, self.number, rows, any_hour=True)
 
     def count(self, now: str = NOW) -> kept.Kept:
@@ -345,6 +347,14 @@ def test_traces_that_a_link_joins_are_one_run_in_whatever_order_they_are_counted
         runs = store.ask(since="all").runs()[0]
         assert runs.filter(pl.col("trace_ids").list.len() > 1).height == 1
         store.count()
+    equal(store)
+
+
+def test_spans_of_another_hour_are_told_with_a_trace_that_was_left_also_where_records_came(store):
+    before = (BEGIN + 3 * HOUR) / 10**9 - T0 / 10**9 - 5  # five seconds before NOW
+    store.commit([*bodies(300), request([tool(2, 1, "search", at=before)])])
+    assert store.count().left_out().height == 1
+    store.commit([request([agent(1, "planner", at=before - 3600, took=3601)])], [log_request("told", at=BEGIN)])
     equal(store)
 
 
