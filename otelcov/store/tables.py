@@ -86,9 +86,12 @@ class Table:
         actions: Any = self.delta.get_add_actions(flatten=True)
         listed = pl.DataFrame(actions)
         name = "start_time_unix_nano" if self.name == "spans" else "time_unix_nano"
-        known = all(f"{end}.{name}" in listed.columns for end in ("min", "max"))
+        known = all(f"{end}.{name}" in listed.columns for end, _ in _ENDS)
+        ends = [(pl.col(f"{end}.{name}") if known else pl.lit(None), alias) for end, alias in _ENDS]
+        # A row without a time lies where its other one says. Delta, which rewrites hours, takes its 0 for the first.
+        timed = ends[0][0] > 0
         return listed.select(
-            *((pl.col(f"{a}.{name}") if known else pl.lit(None)).cast(pl.Int64).alias(b) for a, b in _ENDS),
+            *(pl.when(timed).then(end).cast(pl.Int64).alias(alias) for end, alias in ends),
             "path",
             "size_bytes",
             "num_records",

@@ -50,6 +50,16 @@ def test_a_closed_hour_becomes_one_sorted_file_with_each_span_once(committer: Co
     assert upkeep.tidy(tmp_path, NOW) == 0  # nothing to do twice
 
 
+def test_a_rewritten_hour_with_rows_without_a_start_may_hold_rows_of_any_time(
+    committer: Committer, tmp_path: Path
+) -> None:
+    for n in range(2):
+        keep(committer, traces(span(n, start=OLD), span(n + 5, start=0, end=OLD), span(n + 9, start=OLD + HOUR)))
+    assert upkeep.tidy(tmp_path, NOW) == 2
+    files = tables.open_(tmp_path).spans.files().sort("day", "hour")
+    assert files.select("first_ns", "last_ns").rows() == [(None, None), (OLD + HOUR, OLD + HOUR)]
+
+
 def test_an_hour_that_was_touched_meanwhile_stays_as_it_is(
     committer: Committer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
