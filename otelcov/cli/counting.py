@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from otelcov.engine import Engine
     from otelcov.ground.config import Config
 
 
@@ -15,25 +16,32 @@ _ALONE = 100_000  # spans; fewer are counted here about as soon as by workers th
 def count(store: str, config: Config, now_ns: int, where: str | None, new: int, few: int) -> None:
     """Count what was committed and is not counted, about `new` spans, on the engine of that name; `few` are left."""
     from otelcov.engine import engine
+    from otelcov.sums.kept import Unkept
 
     runner = engine(where or ("here" if new < _ALONE else None))
     try:
         runner.warm()
-        from otelcov.sums.build import build
-
-        if not sys.stderr.isatty():
-            build(store, config, now_ns, runner.map, few=few)
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("Counting spans"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=None)
-
-            def show(done: int, every: int) -> None:
-                bar.update(task, completed=done, total=every)
-
-            build(store, config, now_ns, runner.map, show, few=few)
+        _build(store, config, now_ns, runner, few)
+    except Unkept as error:
+        print(f"{error} This report counts for itself; the next one has to count again.", file=sys.stderr)
     finally:
         runner.close()
+
+
+def _build(store: str, config: Config, now_ns: int, runner: Engine, few: int) -> None:
+    from otelcov.sums.build import build
+
+    if not sys.stderr.isatty():
+        build(store, config, now_ns, runner.map, few=few)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("Counting spans"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def show(done: int, every: int) -> None:
+            bar.update(task, completed=done, total=every)
+
+        build(store, config, now_ns, runner.map, show, few=few)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable
@@ -13,6 +14,7 @@ import typer
 
 from otelcov.cli import options
 from otelcov.cli.options import selection_of, window_of
+from otelcov.ground.errors import StoreError
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
 
@@ -151,13 +153,31 @@ def asking(command: Callable[..., int]) -> Callable[..., int]:
 
     def run(**values: Any) -> int:
         shared = {name: values.pop(name) for name in [p.name for p in added]}
-        return command(question=Question.of(**shared), **values)
+        return _answered(functools.partial(command, **values), Question.of(**shared))
 
     own = [p.replace(kind=keyword) for p in own]
     run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
     run.__annotations__ = {}
     run.__doc__, run.__name__ = command.__doc__, command.__name__
     return run
+
+
+def _answered(command: Callable[..., int], question: Question) -> int:
+    """The command's answer; another one where what is kept was lost on the way: to a process that has just replaced it,
+    or for good, and then all is counted again."""
+    try:
+        return command(question=question)
+    except StoreError as error:
+        from otelcov.sums import kept
+        from otelcov.sums.meaning import folder
+
+        if not isinstance(error, kept.Lost):
+            raise
+    try:
+        return command(question=question)
+    except kept.Lost:
+        kept.drop(folder(question.store, question.config))
+        return command(question=question)
 
 
 Format = Annotated[str, typer.Option("--format", envvar="OTELCOV_FORMAT", metavar="FORMAT", help="How to print it.")]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -84,7 +85,8 @@ def build(
     most: int | None = None,
     few: int = 0,
 ) -> bool:
-    """Bring the kept sums of a store up to its last commit; False if another process does it, or none can be kept.
+    """Bring the kept sums of a store up to its last commit; False if another process does it, or none may be kept here.
+    Raises Unkept where they cannot be written.
 
     Of more than `most` committed spans the newest are left for another time. `few` and fewer are not counted: then
     whoever counted meanwhile has left no more than the caller counts himself."""
@@ -95,7 +97,16 @@ def build(
         return False  # whoever may only read counts for every report
     with _alone(there, wait) as alone:
         if alone and not (few and uncounted(store, config) <= few):
-            _build(there, store, config, now_ns, each, progress, most)
+            began = time.time()
+            try:
+                try:
+                    _build(there, store, config, now_ns, each, progress, most)
+                except files.Lost:
+                    files.drop(there)
+                    _build(there, store, config, now_ns, each, progress, most)
+            except files.Unkept:
+                files.sweep(files.load(there), since=began)  # a disk that is full should not get fuller
+                raise
         return alone
 
 
@@ -366,8 +377,13 @@ def _groups(batches: list[Batch], config: Config, now_ns: int) -> list[list[Batc
 
 @contextmanager
 def _alone(there: Path, wait: bool) -> Iterator[bool]:
-    """Whether no other process counts in this folder meanwhile."""
-    with (there / "kept.lock").open("w") as file:
+    """Whether no other process counts in this folder meanwhile, and this one may."""
+    try:
+        lock = (there / "kept.lock").open("w")
+    except OSError:
+        yield False
+        return
+    with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:

@@ -6,7 +6,8 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from otelcov.coverage import brief
 from otelcov.coverage.brief import Brief
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
+from otelcov.ground.errors import StoreError
 from otelcov.ground.schemas import RUNS, signed
 
 FORMAT = 6
@@ -49,6 +51,14 @@ _LEFT_S = 300  # the same of what counts have left: it is large, each count writ
 # Texts of users and tools stay where the spans are; sums need none of them.
 _CONTENT = ("input", "output")
 _CALL_CONTENT = ("arguments", "arguments_text", "result")
+
+
+class Lost(StoreError):
+    """Something of what is kept is gone or cannot be read. The list counts no more: all is counted again."""
+
+
+class Unkept(StoreError):
+    """Sums could be counted, but not written."""
 
 
 @dataclass(frozen=True)
@@ -103,35 +113,29 @@ class Kept:
         return {batch.id: batch for batch in self.batches}
 
     def runs(self, batch: Batch, columns: list[str] | None = None) -> pl.DataFrame:
-        return pl.read_parquet(self.folder / f"batch-{batch.id}.runs.parquet", columns=columns, glob=False)
+        return _read(self.folder / f"batch-{batch.id}.runs.parquet", columns)
 
     def traces(self, batches: Iterable[Batch], among: pl.Series | None = None) -> pl.DataFrame:
         """TRACES and batch; `among`: of these traces alone, without holding the others in memory."""
         kept = pl.lit(True) if among is None else pl.col("trace_id").is_in(among.implode())
         frames = [
-            pl.read_parquet(self.folder / f"batch-{b.id}.traces.parquet", glob=False)
-            .filter(kept)
-            .with_columns(batch=pl.lit(b.id))
+            _read(self.folder / f"batch-{b.id}.traces.parquet").filter(kept).with_columns(batch=pl.lit(b.id))
             for b in batches
         ]
         return pl.concat([pl.Schema({**_TRACES, "batch": pl.String}).to_frame(), *frames])
 
     def odd(self, batches: Iterable[Batch]) -> pl.DataFrame:
         frames = [
-            pl.read_parquet(self.folder / f"batch-{b.id}.odd.parquet", glob=False).with_columns(batch=pl.lit(b.id))
-            for b in batches
-            if b.odd
+            _read(self.folder / f"batch-{b.id}.odd.parquet").with_columns(batch=pl.lit(b.id)) for b in batches if b.odd
         ]
         return pl.concat([pl.Schema({**_ODD, "batch": pl.String}).to_frame(), *frames])
 
     def links(self, batches: Iterable[Batch]) -> pl.DataFrame:
         files = (self.folder / f"batch-{b.id}.links.parquet" for b in batches if b.links)
-        return pl.concat([LINKS.to_frame(), *(pl.read_parquet(file, glob=False) for file in files)])
+        return pl.concat([LINKS.to_frame(), *(_read(file) for file in files)])
 
     def left_out(self) -> pl.DataFrame:
-        return (
-            pl.read_parquet(self.folder / f"{self.left}.traces.parquet", glob=False) if self.left else TRACES.to_frame()
-        )
+        return _read(self.folder / f"{self.left}.traces.parquet") if self.left else TRACES.to_frame()
 
     def left_rows(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The spans and log records of traces that are left, as far as they are kept here."""
@@ -139,14 +143,15 @@ class Kept:
 
         if not self.left:
             return pieces.empty_rows("spans"), pieces.empty_rows("logs")
-        spans, logs = (pl.read_ipc(self.folder / f"{self.left}.{name}.arrow") for name in ("spans", "logs"))
+        with _reading(self.folder):
+            spans, logs = (pl.read_ipc(self.folder / f"{self.left}.{name}.arrow") for name in ("spans", "logs"))
         return spans, logs
 
     def left_runs(self, now_ns: int, settle_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The runs of the traces that are left, as long as nothing joins them, and which of their spans are odd.
 
         Only what `told_ns` says can be asked for: a run whose root is missing settles with time, nothing else does."""
-        runs, odd = (pl.read_parquet(self.folder / f"{self.left}.{n}.parquet", glob=False) for n in ("runs", "odd"))
+        runs, odd = (_read(self.folder / f"{self.left}.{name}.parquet") for name in ("runs", "odd"))
         quiet = signed("end_unix_nano") + settle_ns <= now_ns
         return runs.with_columns(pl.col("settled") | quiet), odd
 
@@ -156,32 +161,42 @@ class Kept:
         if not names:
             return brief.add([])
 
-        def of(kind: str) -> pl.LazyFrame:
-            return pl.scan_parquet([f"{name}.{kind}.parquet" for name in names], glob=False)
+        def of(kind: str) -> pl.DataFrame:
+            with _reading(self.folder):
+                return pl.scan_parquet([f"{name}.{kind}.parquet" for name in names], glob=False).collect()
 
         def texts(wanted: pl.Series) -> dict[int, str]:
             found = dict[int, str]()
             for most in (_FIRST, None):  # those that are printed stand first
                 files = [pl.scan_parquet(f"{name}.paths.parquet", n_rows=most, glob=False) for name in names]
                 chosen = pl.concat(files).filter(pl.col("item").is_in(wanted.implode()))
-                found = dict(chosen.unique("item").collect().iter_rows())
+                with _reading(self.folder):
+                    found = dict(chosen.unique("item").collect().iter_rows())
                 if len(found) == wanted.n_unique():
                     break
             return found
 
-        return Brief(of("brief").collect(), of("kinds").collect(), (texts,), (lambda: of("sets").collect(),))
+        return Brief(of("brief"), of("kinds"), (texts,), (lambda: of("sets"),))
 
     def sums(self, names: Iterable[str], where: pl.Expr | None = None) -> list[Observations]:
         return [read_sums(self.folder / name, where) for name in names]
+
+    def written_s(self, batches: Iterable[str]) -> float:
+        """When the last of these was written."""
+        with _reading(self.folder):
+            return max((self.folder / f"batch-{id}.sums.parquet").stat().st_mtime for id in batches)
 
 
 def load(folder: Path) -> Kept:
     """What is kept there; nothing if that cannot be read."""
     try:
-        told = json.loads((folder / LIST).read_bytes())
-    except (OSError, ValueError):
+        return _listed(folder, json.loads((folder / LIST).read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError):
         return Kept(folder)
-    if told.get("format") != FORMAT:
+
+
+def _listed(folder: Path, told: dict[str, Any]) -> Kept:
+    if told["format"] != FORMAT:
         return Kept(folder)
     return Kept(
         folder,
@@ -196,6 +211,11 @@ def load(folder: Path) -> Kept:
         tuple(told["called"]),
         tuple(told["summed"]) if told["summed"] else None,
     )
+
+
+def drop(folder: Path) -> None:
+    """No list: what was kept counts no more."""
+    (folder / LIST).unlink(missing_ok=True)
 
 
 def save(kept: Kept) -> None:
@@ -214,12 +234,26 @@ def save(kept: Kept) -> None:
         "summed": kept.summed,
     }
     new = kept.folder / f"new-{uuid.uuid4().hex}.json"
-    with new.open("w") as file:
-        json.dump(told, file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(kept.folder / LIST)
-    _sweep(kept)
+    with _writing(kept.folder):
+        with new.open("w") as file:
+            json.dump(told, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(kept.folder / LIST)
+    sweep(kept)
+
+
+def sweep(kept: Kept, since: float | None = None) -> None:
+    """Remove what is not on the list and old; or what was written `since`, by who then gave up."""
+    alive = {"kept", "beside", kept.left} | {f"batch-{b.id}" for b in kept.batches} | {s.file for s in kept.rolled}
+    for file in kept.folder.iterdir():
+        if file.name.split(".")[0] not in alive:
+            try:
+                written, old = file.stat().st_mtime, _LEFT_S if file.name.startswith(_LEFT) else _OLD_S
+                if time.time() - written > old if since is None else written >= since:
+                    file.unlink()
+            except FileNotFoundError:
+                continue  # another process was quicker
 
 
 def batch_of(
@@ -233,12 +267,12 @@ def batch_of(
 ) -> Batch:
     """Write a batch; it counts from the list that names it."""
     id = uuid.uuid4().hex
-    slim(runs).write_parquet(folder / f"batch-{id}.runs.parquet", compression="zstd", compression_level=1)
-    traces.select(TRACES.names()).write_parquet(folder / f"batch-{id}.traces.parquet", compression="uncompressed")
+    _write(slim(runs), folder / f"batch-{id}.runs.parquet", compression="zstd", compression_level=1)
+    _write(traces.select(TRACES.names()), folder / f"batch-{id}.traces.parquet", compression="uncompressed")
     if odd.height:
-        odd.select(ODD.names()).write_parquet(folder / f"batch-{id}.odd.parquet")
+        _write(odd.select(ODD.names()), folder / f"batch-{id}.odd.parquet")
     if links.height:
-        links.select(LINKS.names()).write_parquet(folder / f"batch-{id}.links.parquet")
+        _write(links.select(LINKS.names()), folder / f"batch-{id}.links.parquet")
     write_sums(folder / f"batch-{id}", sums)
     start = runs["start_unix_nano"].drop_nulls()
     buckets = sorted(set(sums.rows["bucket"].to_list()), key=lambda b: (b is not None, b or 0))
@@ -262,9 +296,10 @@ def left_name() -> str:
 
 def write_left(path: Path, traces: pl.DataFrame, spans: pl.DataFrame, logs: pl.DataFrame) -> None:
     """The traces that a count has left, and their rows in the form that is quickest to write: the next count will."""
-    traces.select(TRACES.names()).write_parquet(path.with_name(f"{path.name}.traces.parquet"))
-    for name, rows in (("spans", spans), ("logs", logs)):
-        rows.write_ipc(path.with_name(f"{path.name}.{name}.arrow"), compression="lz4")
+    _write(traces.select(TRACES.names()), path.with_name(f"{path.name}.traces.parquet"))
+    with _writing(path.parent):
+        for name, rows in (("spans", spans), ("logs", logs)):
+            rows.write_ipc(path.with_name(f"{path.name}.{name}.arrow"), compression="lz4")
 
 
 def touches(traces: pl.Series) -> pl.Expr:
@@ -275,8 +310,8 @@ def touches(traces: pl.Series) -> pl.Expr:
 
 def write_told(path: Path, runs: pl.DataFrame, odd: pl.DataFrame, sums: Observations) -> tuple[int, int] | None:
     """The runs of what is left; where all have settled their sums too, and then when they start."""
-    slim(runs).write_parquet(path.with_name(f"{path.name}.runs.parquet"))
-    odd.select(ODD.names()).write_parquet(path.with_name(f"{path.name}.odd.parquet"))
+    _write(slim(runs), path.with_name(f"{path.name}.runs.parquet"))
+    _write(odd.select(ODD.names()), path.with_name(f"{path.name}.odd.parquet"))
     start = runs["start_unix_nano"]
     if runs.is_empty() or start.has_nulls() or not runs["settled"].all():
         return None
@@ -295,10 +330,9 @@ def slim(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def write_sums(path: Path, sums: Observations) -> None:
-    sums.rows.sort("bucket", "dimension", nulls_last=True).write_parquet(
-        path.with_name(f"{path.name}.sums.parquet"), compression="lz4", row_group_size=1 << 18
-    )
-    sums.items.write_parquet(path.with_name(f"{path.name}.items.parquet"), compression="lz4")
+    rows = sums.rows.sort("bucket", "dimension", nulls_last=True)
+    _write(rows, path.with_name(f"{path.name}.sums.parquet"), compression="lz4", row_group_size=1 << 18)
+    _write(sums.items, path.with_name(f"{path.name}.items.parquet"), compression="lz4")
 
 
 def write_brief(path: Path, short: Brief) -> None:
@@ -309,24 +343,50 @@ def write_brief(path: Path, short: Brief) -> None:
     rows = short.rows.sort("dimension", "bucket", nulls_last=True)
     sets = pl.concat(read() for read in short.sets)
     for name, frame in (("brief", rows), ("kinds", kinds), ("sets", sets)):
-        frame.write_parquet(path.with_name(f"{path.name}.{name}.parquet"), compression="lz4", row_group_size=1 << 18)
-    texts.write_parquet(path.with_name(f"{path.name}.paths.parquet"), compression="zstd", row_group_size=_FIRST)
+        _write(frame, path.with_name(f"{path.name}.{name}.parquet"), compression="lz4", row_group_size=1 << 18)
+    _write(texts, path.with_name(f"{path.name}.paths.parquet"), compression="zstd", row_group_size=_FIRST)
 
 
 def read_sums(path: Path, where: pl.Expr | None = None) -> Observations:
+    items = _read(path.with_name(f"{path.name}.items.parquet"))
+    if not items.height:
+        return EMPTY
     rows = pl.scan_parquet(path.with_name(f"{path.name}.sums.parquet"), glob=False)
-    rows = rows if where is None else rows.filter(where)
-    items = pl.read_parquet(path.with_name(f"{path.name}.items.parquet"), glob=False)
-    return Observations(rows.collect().select(ROWS.names()), items.cast(ITEMS)) if items.height else EMPTY
+    with _reading(path.parent):
+        found = (rows if where is None else rows.filter(where)).collect()
+    return Observations(found.select(ROWS.names()), items.cast(ITEMS))
 
 
-def _sweep(kept: Kept) -> None:
-    alive = {"kept", "beside", kept.left} | {f"batch-{b.id}" for b in kept.batches} | {s.file for s in kept.rolled}
-    for file in kept.folder.iterdir():
-        if file.name.split(".")[0] not in alive:
-            try:
-                old = _LEFT_S if file.name.startswith(_LEFT) else _OLD_S
-                if time.time() - file.stat().st_mtime > old:
-                    file.unlink()
-            except FileNotFoundError:
-                continue  # another process was quicker
+def _read(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    with _reading(path.parent):
+        return pl.read_parquet(path, columns=columns, glob=False)
+
+
+def _write(frame: pl.DataFrame, path: Path, **how: Any) -> None:
+    with _writing(path.parent):
+        frame.write_parquet(path, **how)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise Unkept(f"Couldn't keep sums in {folder}: {_why(error)}.") from error
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        # Polars panics on some damaged files, with a BaseException that has no public class.
+        if not isinstance(error, OSError | pl.exceptions.PolarsError) and type(error).__name__ != "PanicException":
+            raise
+        raise Lost(
+            f"Couldn't read the sums kept in {folder}: {_why(error)}. Remove that folder: its spans are counted again."
+        ) from error
+
+
+def _why(error: BaseException) -> str:
+    return str(error.strerror or error) if isinstance(error, OSError) else str(error)

@@ -114,8 +114,7 @@ def _day(kept: Kept, day: int, hours: Collection[Stretch], ids: Collection[str])
 
 
 def _rests(kept: Kept, ids: Iterable[str]) -> bool:
-    written = max((kept.folder / f"batch-{id}.sums.parquet").stat().st_mtime for id in ids)
-    return time.time() - written > _RESTS_S
+    return time.time() - kept.written_s(ids) > _RESTS_S
 
 
 def _renamed(stretch: Stretch, gathered: Gathered) -> Stretch:
