@@ -204,14 +204,15 @@ def _build(
         kept = Kept(there)
         found = slices.survey(every, each)
         dirty: dict[str, pl.DataFrame] = {}
+        same = frozenset[bytes]()
         parts = slices.parts(every, found.traces, _PART, places=found.places)
     else:
         open_ = opened(kept, look, now_ns, config.runs.max_run_ns, with_inbox=False)
         if open_.kept.versions[0] < 0:
-            kept, found, dirty = Kept(there), slices.survey(every, each), {}
+            kept, found, dirty, same = Kept(there), slices.survey(every, each), {}, frozenset()
             parts = slices.parts(every, found.traces, _PART, places=found.places)
         else:
-            kept = open_.kept
+            kept, same = open_.kept, open_.same
             if not (open_.new_spans.height or open_.new_logs.height or open_.left.height):
                 return
             found, parts = _of_open(every, open_, each)
@@ -240,8 +241,7 @@ def _build(
         done += (counted.batch.spans if counted.batch else 0) + int(counted.left["spans"].sum())
         progress(done, total)
     old = [b if b.id not in dirty else _without(kept, b, dirty[b.id], config) for b in kept.batches]
-    before = set(kept.left_out()["trace_id"])  # of these the last count has seen who may have called them
-    new = [guest for guest in guests if guest.trace not in before]
+    new = [guest for guest in guests if guest.trace not in same]  # who may have called those, the last count saw
     pairs = [hosting(kept, batches, guests, config.runs.max_run_ns)]
     pairs.append(hosting(kept, [b for b in old if b is not None], new, config.runs.max_run_ns))
     callers, names = pl.concat([traces for traces, _ in pairs]), pairs[0][1] | pairs[1][1]

@@ -74,8 +74,7 @@ def runs(open_: Open, window: Window, config: Config, now_ns: int) -> tuple[Open
             where = joints(spans)
             where = replace(where, hosted=where.hosted.union(open_.kept.hosted), guests=set(open_.kept.called))
             found, met = meeting(spans, logs, config, now_ns, where)
-            known = set(open_.left["trace_id"])  # of these the count has seen who may have called them
-            met = [guest for guest in met if guest.trace not in known]
+            met = [guest for guest in met if guest.trace not in open_.same]  # who may have called those, the count saw
             more = hosting(open_.kept, open_.kept.batches, met, config.runs.max_run_ns)[0].filter(unknown)
         if not more.height:
             return open_, found, odd

@@ -34,6 +34,7 @@ class Open:
     held_logs: pl.DataFrame
     fresh: pl.DataFrame  # TRACES, as far as the new rows show them
     left: pl.DataFrame  # TRACES
+    same: frozenset[bytes]  # those of them of which nothing has come
     touched: pl.DataFrame  # TRACES and batch: counted, and now something of theirs has come
     early: pl.DataFrame  # TRACES and batch: of batches that this clock has not settled; the next clock may have
     seen: list[slices.Seen]  # what the new rows tell of a survey
@@ -66,7 +67,8 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     touched = kept.traces(near, touching)
     early = kept.traces(batch for batch in kept.batches if batch.settled_by > now_ns)
     left = kept.left_out()
-    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, left, touched, early, seen)
+    same = frozenset(left["trace_id"].filter(~left["trace_id"].is_in(touching.implode())))
+    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, left, same, touched, early, seen)
 
 
 def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:

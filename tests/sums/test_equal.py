@@ -329,6 +329,23 @@ def test_an_agent_and_the_call_in_another_trace_are_one_run_in_whatever_order_th
     equal(store)
 
 
+def test_an_agent_whose_root_comes_after_a_count_is_told_with_its_call(store):
+    sent = bodies()
+    guest, host = guest_of(sent)
+    root, rest = ExportTraceServiceRequest.FromString(guest), ExportTraceServiceRequest.FromString(guest)
+    del root.resource_spans[0].scope_spans[0].spans[1:], rest.resource_spans[0].scope_spans[0].spans[:1]
+    store.commit([*sent, rest.SerializeToString()])
+    assert b"g" * 16 in set(store.count().left_out()["trace_id"])
+    store.commit([root.SerializeToString()])
+    for _ in range(2):
+        equal(store)
+        runs = store.ask(since="all").runs()[0]
+        assert runs.filter(pl.col("trace_ids").list.len() == 2)["trace_ids"].to_list() == [
+            sorted([host, (b"g" * 16).hex()])
+        ]
+        store.count()
+
+
 @pytest.mark.parametrize("first", ["both", "producer", "consumer"])
 def test_traces_that_a_link_joins_are_one_run_in_whatever_order_they_are_counted(store, first):
     begin = BEGIN / 10**9 - T0 / 10**9
