@@ -100,7 +100,7 @@ def _found(
     kept = files.load(there)
     dirty: dict[str, pl.Series] = {}
     from_rows, whole = bool(selection.agent or selection.model), list[str]()
-    if kept.told_ns is not None and kept.told_ns <= now_ns and kept.batches and glance.quiet(store, kept):
+    if kept.settled(now_ns) and glance.quiet(store, kept):
         runs, odd = kept.left_runs(now_ns, config.runs.settle_ns)
         if kept.summed is not None and not from_rows and all(_between_ns(at, window) for at in kept.summed):
             runs, whole = runs.clear(), [kept.left]

@@ -112,6 +112,11 @@ class Kept:
     def by_id(self) -> dict[str, Batch]:
         return {batch.id: batch for batch in self.batches}
 
+    def settled(self, now_ns: int) -> bool:
+        """Whether at this clock the batches hold, and it is known which runs the traces have that are left."""
+        told = self.told_ns is not None and self.told_ns <= now_ns
+        return told and bool(self.batches) and all(batch.settled_by <= now_ns for batch in self.batches)
+
     def runs(self, batch: Batch, columns: list[str] | None = None) -> pl.DataFrame:
         return _read(self.folder / f"batch-{batch.id}.runs.parquet", columns)
 

@@ -244,6 +244,17 @@ def test_runs_that_have_not_settled_stay_out_until_they_have(store):
     equal(store)
 
 
+def test_a_clock_before_that_of_the_first_count_finds_runs_that_have_not_settled(store):
+    without_root = [tool(2, 9, "search", trace=7, at=(BEGIN - T0) / 10**9)]
+    store.commit([*bodies(300), request(without_root)])
+    store.count()
+    early = windows.iso(BEGIN + 30 * 10**9)
+    store.commit(bodies(300)[:1])
+    store.count(early)
+    equal(store, early)
+    equal(store)
+
+
 def test_a_run_whose_root_has_come_is_counted_within_seconds(store):
     store.commit(bodies())
     end = int(store.ask(since="all").runs()[0]["end_unix_nano"].max())
