@@ -157,7 +157,7 @@ class Kept:
 
         Only what `told_ns` says can be asked for: a run whose root is missing settles with time, nothing else does."""
         runs, odd = (_read(self.folder / f"{self.left}.{name}.parquet") for name in ("runs", "odd"))
-        quiet = signed("end_unix_nano") + settle_ns <= now_ns
+        quiet = signed("end_unix_nano") <= now_ns - settle_ns
         return runs.with_columns(pl.col("settled") | quiet), odd
 
     def briefs(self, whole: Iterable[str]) -> Brief:

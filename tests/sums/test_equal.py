@@ -255,6 +255,13 @@ def test_a_clock_before_that_of_the_first_count_finds_runs_that_have_not_settled
     equal(store)
 
 
+def test_a_run_that_ends_in_the_last_year_there_is_never_settles(store):
+    last = (2**63 - 1 - T0) / 10**9 - 1
+    store.commit([*bodies(300), request([tool(2, 9, "search", trace=7, at=last, took=0.9)])])
+    assert store.count().left_out().height == 1
+    equal(store)
+
+
 def test_a_run_whose_root_has_come_is_counted_within_seconds(store):
     store.commit(bodies())
     end = int(store.ask(since="all").runs()[0]["end_unix_nano"].max())
