@@ -50,7 +50,7 @@ def prune(
     """Remove old spans, a trace or a conversation.
 
     Retention goes by the start of the span. Erasure reaches the inbox, the tables, the files they no longer list, kept
-    results and judgements; it waits for a running collector to commit what its inbox still holds.
+    results and judgements, and what was counted; it waits for a running collector to commit what its inbox still holds.
     """
     if older_than is None and not trace and not conversation:
         raise UsageError("Say what to remove: --older-than 30d, --trace ID or --conversation ID.")
@@ -64,7 +64,9 @@ def prune(
         traces |= _of_conversations(store, inbox, conversation, config, windows.clock(now))
     if traces:
         runs = _runs_of(store, inbox, traces, config, windows.clock(now))
-        removed = upkeep.erase(store, traces, inbox, also=[lambda gone: _forget(store, gone, runs)])
+        removed = upkeep.erase(
+            store, traces, inbox, also=[lambda gone: _forget(store, gone, runs), lambda _: forget(store)]
+        )
         _tell(f"Erased {counted(len(traces), 'trace')}: {_rows(removed)}.")
     elif conversation:
         tables.open_(store)

@@ -95,8 +95,8 @@ def build(
         there.mkdir(parents=True, exist_ok=True)
     except OSError:
         return False  # whoever may only read counts for every report
-    with _alone(there, wait) as alone:
-        if alone and not (few and uncounted(store, config) <= few):
+    with alone(there, wait) as mine:
+        if mine and not (few and uncounted(store, config) <= few):
             began = time.time()
             try:
                 try:
@@ -107,7 +107,7 @@ def build(
             except files.Unkept:
                 files.sweep(files.load(there), since=began)  # a disk that is full should not get fuller
                 raise
-        return alone
+        return mine
 
 
 def uncounted(store: str, config: Config) -> int:
@@ -376,7 +376,7 @@ def _groups(batches: list[Batch], config: Config, now_ns: int) -> list[list[Batc
 
 
 @contextmanager
-def _alone(there: Path, wait: bool) -> Iterator[bool]:
+def alone(there: Path, wait: bool = True) -> Iterator[bool]:
     """Whether no other process counts in this folder meanwhile, and this one may."""
     try:
         lock = (there / "kept.lock").open("w")
@@ -392,4 +392,4 @@ def _alone(there: Path, wait: bool) -> Iterator[bool]:
             yield True
 
 
-__all__ = ["ODD", "build", "count", "everything", "folder", "touches"]
+__all__ = ["ODD", "alone", "build", "count", "everything", "folder", "touches"]

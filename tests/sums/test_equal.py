@@ -9,12 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from functools import partial as bound
+from pathlib import Path
 
 import polars as pl
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from typer.testing import CliRunner
 
 from collector.segment import Row
+from otelcov.cli import app
 from otelcov.cli.measuring import Question
 from otelcov.coverage.brief import Brief
 from otelcov.coverage.observations import partial
@@ -423,6 +426,17 @@ def test_an_hour_that_others_deleted_from_is_counted_anew(store):
     assert answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns) is None
     store.count()
     equal(store)
+
+
+@pytest.mark.parametrize("what", [("--trace", "07".zfill(32)), ("--older-than", NOW)])
+def test_what_is_removed_is_in_no_file_of_what_was_counted(store, what):
+    waits = [tool(2, 9, "search", trace=7, at=(BEGIN + 3 * HOUR - T0) / 10**9 - 5)]
+    store.commit([*bodies(300), request(waits)])
+    listed = store.count()
+    assert "search" in str(listed.left_rows()[0]["attributes"].to_list())
+    done = CliRunner().invoke(app, ["prune", *what, "--store", store.path, "--now", NOW])
+    assert done.exit_code == 0, done.output
+    assert not (Path(store.path) / "sums").exists()
 
 
 def test_two_collectors_with_a_trace_each_in_part(tmp_path):
