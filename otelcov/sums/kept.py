@@ -238,6 +238,7 @@ def save(kept: Kept) -> None:
         "called": kept.called,
         "summed": kept.summed,
     }
+    gone = _names(load(kept.folder)) - _names(kept)
     new = kept.folder / f"new-{uuid.uuid4().hex}.json"
     with _writing(kept.folder):
         with new.open("w") as file:
@@ -245,12 +246,15 @@ def save(kept: Kept) -> None:
             file.flush()
             os.fsync(file.fileno())
         new.replace(kept.folder / LIST)
+    for file in kept.folder.iterdir():
+        if file.name.split(".")[0] in gone:
+            os.utime(file)  # a report that reads by the old list has it for as long as if it were new
     sweep(kept)
 
 
 def sweep(kept: Kept, since: float | None = None) -> None:
     """Remove what is not on the list and old; or what was written `since`, by who then gave up."""
-    alive = {"kept", "beside", kept.left} | {f"batch-{b.id}" for b in kept.batches} | {s.file for s in kept.rolled}
+    alive = {LIST.split(".")[0], "beside", *_names(kept)}
     for file in kept.folder.iterdir():
         if file.name.split(".")[0] not in alive:
             try:
@@ -365,6 +369,10 @@ def read_sums(path: Path, where: pl.Expr | None = None) -> Observations:
 def _read(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
     with _reading(path.parent):
         return pl.read_parquet(path, columns=columns, glob=False)
+
+
+def _names(kept: Kept) -> set[str]:
+    return {kept.left, *(f"batch-{batch.id}" for batch in kept.batches), *(stretch.file for stretch in kept.rolled)}
 
 
 def _write(frame: pl.DataFrame, path: Path, **how: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 
 from otelcov.cli import app
 from otelcov.sums import kept
+from otelcov.sums.meaning import folder
 from tests.sums.test_equal import NOW, Store, bodies
 
 BRIEF = ("report", "--format", "json", "--since", "all", "--now", NOW)
@@ -53,6 +55,23 @@ def test_a_file_that_is_gone_or_cut_is_counted_again(store, asked, pattern, left
     assert told(store, *asked) == want
     store.count()
     assert told(store, *asked) == want
+
+
+def test_a_report_that_runs_keeps_the_files_of_its_list(store):
+    old = files(store, "*.parquet")
+    for file in old:
+        os.utime(file, (0, 0))
+    asked = store.ask(since="all", now=NOW)
+    store.commit(bodies()[:1])
+    before = kept.load(folder(store.path, asked.config))
+    after = store.count()
+    assert {batch.id for batch in before.batches}.isdisjoint(batch.id for batch in after.batches)
+    assert before.sums(stretch.file for stretch in before.rolled)
+    for file in old:
+        os.utime(file, (0, 0))
+    store.commit(bodies()[:1])
+    store.count()
+    assert not any(file.exists() for file in old)
 
 
 @pytest.mark.parametrize("text", ["[]", "null", f'{{"format": {kept.FORMAT}}}', "{}", "\xff"])
