@@ -165,19 +165,22 @@ def asking(command: Callable[..., int]) -> Callable[..., int]:
 def _answered(command: Callable[..., int], question: Question) -> int:
     """The command's answer; another one where what is kept was lost on the way: to a process that has just replaced it,
     or for good, and then all is counted again."""
-    try:
-        return command(question=question)
-    except StoreError as error:
-        from otelcov.sums import kept
-        from otelcov.sums.meaning import folder
+    from otelcov.store import damage
 
-        if not isinstance(error, kept.Lost):
-            raise
-    try:
-        return command(question=question)
-    except kept.Lost:
-        kept.drop(folder(question.store, question.config))
-        return command(question=question)
+    with damage.told(question.store):
+        try:
+            return command(question=question)
+        except StoreError as error:
+            from otelcov.sums import kept
+            from otelcov.sums.meaning import folder
+
+            if not isinstance(error, kept.Lost):
+                raise
+        try:
+            return command(question=question)
+        except kept.Lost:
+            kept.drop(folder(question.store, question.config))
+            return command(question=question)
 
 
 Format = Annotated[str, typer.Option("--format", envvar="OTELCOV_FORMAT", metavar="FORMAT", help="How to print it.")]

@@ -20,10 +20,11 @@ def load(
     Spans are read up to `max_run` beyond the window on both sides: a run's later spans, and the earlier ones that show
     that a run began before the window.
     """
-    from otelcov.store import scan
+    from otelcov.store import damage, scan
 
-    rows = scan.read(store, window, config.runs.max_run_ns)
-    runs = reconstruct(rows.spans, rows.logs, config, now_ns)
+    with damage.told(store):
+        rows = scan.read(store, window, config.runs.max_run_ns)
+        runs, quality = reconstruct(rows.spans, rows.logs, config, now_ns), rows.quality
     if window != ALL:
         start = pl.col("start_unix_nano")
         inside = pl.lit(True)
@@ -32,4 +33,4 @@ def load(
         if window.until_ns is not None:
             inside = inside & (start < window.until_ns)
         runs = runs.filter(inside)
-    return runs, dict(asdict(rows.quality))
+    return runs, dict(asdict(quality))

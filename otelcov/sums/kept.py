@@ -246,9 +246,9 @@ def save(kept: Kept) -> None:
             file.flush()
             os.fsync(file.fileno())
         new.replace(kept.folder / LIST)
-    for file in kept.folder.iterdir():
-        if file.name.split(".")[0] in gone:
-            os.utime(file)  # a report that reads by the old list has it for as long as if it were new
+    for path in kept.folder.iterdir():
+        if path.name.split(".")[0] in gone:
+            os.utime(path)  # a report that reads by the old list has it for as long as if it were new
     sweep(kept)
 
 
