@@ -104,15 +104,22 @@ class Inbox:
 
     @classmethod
     def create(cls, root: Path) -> Inbox:
-        root.mkdir(parents=True, exist_ok=True)
+        """Raises InboxError where the disk is full or may not be written."""
         app_id = secrets.token_hex(16)
         newborn = root / f".{app_id}"
-        newborn.mkdir()
-        lock = _lock(newborn, create=True)
-        assert lock is not None  # nobody else knows the name
-        _create_control(newborn, app_id)
-        newborn.rename(root / app_id)
-        segment.sync_folder(root)
+        lock = None
+        try:
+            newborn.mkdir(parents=True)
+            lock = os.open(newborn / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)  # at once: nobody else knows the name
+            _create_control(newborn, app_id)
+            newborn.rename(root / app_id)
+            segment.sync_folder(root)
+        except (sqlite3.Error, OSError) as error:
+            shutil.rmtree(newborn, ignore_errors=True)
+            if lock is not None:
+                os.close(lock)
+            raise InboxError(f"could not create an inbox in {root}: {error}") from error
         return cls(root / app_id, lock)
 
     def append(self, rows: Sequence[Row]) -> None:
@@ -425,7 +432,7 @@ def _folders(root: Path) -> list[Path]:
     return sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _lock(folder: Path, create: bool = False) -> int | None:
+def _lock(folder: Path) -> int | None:
     """The locked handle, or None if another process owns the inbox or removes it just now."""
     path = folder / "lock"
     try:
@@ -434,7 +441,7 @@ def _lock(folder: Path, create: bool = False) -> int | None:
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if create or path.stat().st_ino == os.fstat(handle).st_ino:
+        if path.stat().st_ino == os.fstat(handle).st_ino:
             return handle
     except OSError:
         pass
@@ -449,23 +456,22 @@ def _set_aside(path: Path) -> None:
 
 
 def _create_control(folder: Path, app_id: str) -> None:
-    control = sqlite3.connect(folder / "control.db", isolation_level=None)
-    control.executescript(
-        f"""
-        pragma journal_mode=wal;
-        pragma synchronous=full;
-        pragma user_version={segment.FORMAT};
-        begin;
-        create table app (id text not null);
-        create table segments (number integer primary key autoincrement);
-        create table batches (number integer primary key autoincrement);
-        create table parts (batch integer not null, segment integer not null, first_id integer, last_id integer);
-        create table taken (segment integer primary key, last_id integer not null);
-        insert into app values ('{app_id}');
-        commit;
-        """
-    )
-    control.close()
+    with contextlib.closing(sqlite3.connect(folder / "control.db", isolation_level=None)) as control:
+        control.executescript(
+            f"""
+            pragma journal_mode=wal;
+            pragma synchronous=full;
+            pragma user_version={segment.FORMAT};
+            begin;
+            create table app (id text not null);
+            create table segments (number integer primary key autoincrement);
+            create table batches (number integer primary key autoincrement);
+            create table parts (batch integer not null, segment integer not null, first_id integer, last_id integer);
+            create table taken (segment integer primary key, last_id integer not null);
+            insert into app values ('{app_id}');
+            commit;
+            """
+        )
     segment.sync_folder(folder)
 
 

@@ -69,9 +69,10 @@ def collect(
 
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # before it is imported: its remarks would be our first line
     from collector.config import BadConfig
+    from collector.inbox import InboxError
     from collector.service import StoreLoop, run
     from otelcov.ground.config import load
-    from otelcov.ground.errors import ConfigError, UsageError
+    from otelcov.ground.errors import ConfigError, StoreError, UsageError
     from otelcov.store import tables
     from otelcov.store.background import Background, Beside
     from otelcov.store.scan import writable_inbox
@@ -110,6 +111,10 @@ def collect(
         run(_told(settings, store, root), ready, follow)
     except BadConfig as error:
         raise ConfigError(f"The collector does not start: {error}.") from None
+    except InboxError as error:
+        raise StoreError(
+            f"The collector does not start: {error}. Is the disk full, or may nobody write there?"
+        ) from None
 
 
 def _told(settings: Collect, store: str, inbox: Path) -> CollectorConfig:

@@ -6,6 +6,7 @@ partition (traffic of last year is a reason to import, not a sign of a bad clock
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,9 +17,9 @@ from pathlib import Path
 from collector import admit
 from collector.admit import Rules
 from collector.config import BadConfig, CollectorConfig, check
-from collector.inbox import Inbox, Row
+from collector.inbox import Inbox, InboxError, Row
 from otelcov.ground.config import Collect
-from otelcov.ground.errors import ConfigError
+from otelcov.ground.errors import ConfigError, StoreError
 from otelcov.store import files
 from otelcov.store.commit import Committer
 from otelcov.store.scan import writable_inbox
@@ -49,6 +50,24 @@ def take_in(
 ) -> Outcome:
     """Every file's spans and log records into the store; `each` hears of a file before it is read."""
     outcome = Outcome()
+    try:
+        _take_in(paths, store, config, inbox, each, outcome)
+    except (InboxError, sqlite3.Error, OSError) as error:
+        raise StoreError(
+            f"Couldn't import into {store}: {error}. Is the disk full? What came before is kept: import again once "
+            "there is room, a span counts once."
+        ) from error
+    return outcome
+
+
+def _take_in(
+    paths: Sequence[Path],
+    store: str,
+    config: Collect,
+    inbox: Path | None,
+    each: Callable[[Path], None],
+    outcome: Outcome,
+) -> None:
     with ExitStack() as stack:
         root = writable_inbox(store, inbox) or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="otelcov-")))
         rules = _rules(store, root, config)
@@ -62,7 +81,6 @@ def take_in(
             committer.drain()
         finally:
             box.retire()
-    return outcome
 
 
 def _rules(store: str, inbox: Path, config: Collect) -> Rules:

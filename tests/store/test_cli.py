@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -175,3 +176,25 @@ def test_prune_needs_a_store_that_exists(tmp_path: Path) -> None:
     said = run("prune", "--store", tmp_path / "none", "--older-than", "30d")
     assert said.exit_code == 4
     assert "There is no store in" in said.stderr
+
+
+@pytest.mark.parametrize("where", ["_create_control", "segment.append"])
+def test_a_full_disk_is_said_and_leaves_nothing_half_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    (tmp_path / "a.pb").write_bytes(trace_request(span(1)))
+    monkeypatch.setattr(f"collector.inbox.{where}", full)
+    said = run("import", tmp_path / "a.pb", "--store", tmp_path / "store")
+    assert said.exit_code == 4
+    assert "Couldn't import into" in said.stderr and "database or disk is full. Is the disk full?" in said.stderr
+    assert not list((tmp_path / "store" / "inbox").glob(".*"))
+    if where == "_create_control":
+        said = run("collect", "--store", tmp_path / "store", "--grpc-port", 0, "--http-port", 0)
+        assert said.exit_code == 4
+        assert said.stderr.startswith("The collector does not start: could not create an inbox")
+    monkeypatch.undo()
+    assert run("import", tmp_path / "a.pb", "--store", tmp_path / "store").exit_code == 0
+    assert ids(tmp_path / "store") == [1]
