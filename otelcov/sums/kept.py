@@ -75,6 +75,7 @@ class Batch:
     settled_by: int  # at this clock all of its runs have settled
     odd: bool = False
     links: bool = False
+    outside: bool = False  # spans of it lie out of range, where their times say nothing
 
 
 @dataclass(frozen=True)
@@ -296,6 +297,7 @@ def batch_of(
         settled_by=settled_by,
         odd=bool(odd.height),
         links=bool(links.height),
+        outside=bool(traces["outside"].any()),
     )
 
 

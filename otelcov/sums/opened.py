@@ -59,7 +59,8 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     seen = [*slices.seen(new, map), slices.seen_in(held_spans)]
     found = slices.surveyed(seen)
     logs = _of_logs(new, held_logs)
-    times = pl.concat([found.traces["first"], found.traces["last"], logs["at"]])
+    came = [_came("spans", new.spans_url, new_spans, held_spans), _came("logs", new.logs_url, new_logs, held_logs)]
+    times = pl.concat([found.traces["first"], found.traces["last"], logs["at"], *came])
     near = _near(kept.batches, times, max_run_ns)
     links = kept.links(near)
     linking = links.filter(pl.col("target").is_in(found.traces["trace_id"].implode()))["trace_id"]
@@ -139,12 +140,19 @@ def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(rows).drop_nulls("trace_id")
 
 
+def _came(name: str, url: str, files: pl.DataFrame, held: pl.DataFrame) -> pl.Series:
+    """When the rows came that lie out of range: what their trace holds else lies near that time, not near theirs."""
+    outside = files.filter(pl.col("hour") < 0)["path"]
+    rows = [held.lazy().filter(pieces.OUTSIDE), *([pieces.rows(url, name, outside)] if len(outside) else [])]
+    return pl.concat([some.select("received_unix_nano").collect() for some in rows]).to_series()
+
+
 def _near(batches: Iterable[Batch], times: pl.Series, max_run_ns: int) -> list[Batch]:
-    """The batches that lie within `max_run` of these times."""
+    """The batches that lie within `max_run` of these times, and those of which that cannot be told."""
     if not len(times):
         return []
     low, high = int(times.min()) - max_run_ns, int(times.max()) + max_run_ns  # type: ignore[arg-type]
-    return [b for b in batches if b.last >= low and b.first <= high]
+    return [b for b in batches if b.outside or (b.last >= low and b.first <= high)]
 
 
 def _followed(kept: Kept, look: pieces.Look) -> Kept:

@@ -65,11 +65,12 @@ class Store:
         self.app = uuid.uuid4().hex
         self.number = 0
 
-    def commit(self, sent: list[bytes], logs: list[bytes] | None = None) -> None:
+    def commit(self, sent: list[bytes], logs: list[bytes] | None = None, received: int | None = None) -> None:
+        """What was imported, in whatever hour it lies; `received`: by a collector."""
         self.number += 1
-        rows = [Row("traces", BEGIN, 0, 0, body) for body in sent]
-        rows += [Row("logs", BEGIN, 0, 0, body) for body in logs or []]
-        commit.commit(self.tables, self.app, self.number, rows, any_hour=True)
+        rows = [Row("traces", received or BEGIN, 0, 0, body) for body in sent]
+        rows += [Row("logs", received or BEGIN, 0, 0, body) for body in logs or []]
+        commit.commit(self.tables, self.app, self.number, rows, any_hour=received is None)
 
     def count(self, now: str = NOW) -> kept.Kept:
         asked = self.ask(since="all", now=now)
@@ -364,6 +365,24 @@ def test_an_agent_whose_root_comes_after_a_count_is_told_with_its_call(store):
         assert runs.filter(pl.col("trace_ids").list.len() == 2)["trace_ids"].to_list() == [
             sorted([host, (b"g" * 16).hex()])
         ]
+        store.count()
+
+
+@pytest.mark.parametrize("later", ["root", "call"])
+@pytest.mark.parametrize("at", [5 - T0 / 10**9, 2**63 / 10**9 - T0 / 10**9])
+def test_spans_whose_clock_is_far_off_are_told_with_their_trace_whichever_come_first(store, later, at):
+    parts = {
+        "root": request([agent(1, "planner", at=(BEGIN - T0) / 10**9)]),
+        "call": request([tool(2, 1, "search", at=at)]),
+    }
+    last = parts.pop(later)
+    store.commit([*bodies(300), *parts.values()], received=BEGIN + HOUR)
+    store.count()
+    store.commit([last], received=BEGIN + HOUR)
+    for _ in range(2):
+        equal(store, questions=QUESTIONS[1:2])
+        runs = store.ask(since="all").runs()[0]
+        assert runs.filter(pl.col("trace_ids").list.contains("01".zfill(32)))["spans"].to_list() == [2]
         store.count()
 
 
