@@ -34,8 +34,9 @@ def found(
 ) -> tuple[Kept, dict[str, pl.Series], pl.DataFrame, pl.DataFrame] | None:
     """The kept sums that hold, the traces of each batch that do not, the runs of open traces, and their odd spans.
 
-    None where nothing holds. `count` is called when more than `most` spans that are committed are not counted; where
-    a collector has them counted beside it, its next step is waited for instead, if they are many more.
+    None where nothing holds and the store is large: then the window is read and no more. `count` is called when more
+    than `most` spans that are committed are not counted; where a collector has them counted beside it, its next step is
+    waited for instead, if they are many more.
     """
     max_run_ns = config.runs.max_run_ns
     look = pieces.look(store)
@@ -50,9 +51,11 @@ def found(
         count(new, most)
         look, kept = pieces.look(store), files.load(kept.folder)
     if not kept.batches:
-        return None
+        kept = Kept(kept.folder)
+        if _new(look, kept) > most:
+            return None
     open_ = opened(kept, look, now_ns, max_run_ns)
-    if not open_.kept.batches:
+    if not open_.kept.batches and open_.spans > most:
         return None
     open_, now, odd = runs(open_, window, config, now_ns)
     dirty = {str(key[0]): some["trace_id"] for key, some in open_.reopened.partition_by("batch", as_dict=True).items()}

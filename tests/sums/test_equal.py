@@ -415,6 +415,25 @@ def test_spans_of_another_hour_are_told_with_a_trace_that_was_left_also_where_re
     equal(store)
 
 
+def test_a_run_beyond_the_longest_is_told_alike_before_it_is_counted_and_after(store):
+    begin = (BEGIN - T0) / 10**9
+    store.commit(
+        [*bodies(300), request([agent(1, "planner", at=begin, took=27_000), tool(2, 1, "x", at=begin + 26_000)])]
+    )
+    window = {"since": windows.iso(BEGIN + 7 * HOUR), "until": windows.iso(BEGIN + 8 * HOUR)}
+    asked = store.ask("2026-01-01T10:00:00Z", **window)
+    before, _ = asked.briefly()
+    assert not before.rows.height  # it began seven hours before
+    store.count("2026-01-01T10:00:00Z")
+    assert asked.briefly()[0].rows.equals(before.rows)
+
+
+def test_a_large_store_of_which_nothing_is_kept_is_read_where_the_window_lies(store):
+    store.commit(bodies())
+    asked = store.ask(since="all")
+    assert answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns, live=5_000) is None
+
+
 def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
     store.commit(bodies(1_000))
     there = store.count().folder
@@ -441,8 +460,7 @@ def test_an_hour_that_others_deleted_from_is_counted_anew(store):
     store.count()
     trace = store.ask(since="all").runs()[0]["trace_ids"][0][0]
     upkeep.erase(store.path, {bytes.fromhex(trace)})
-    asked = store.ask(since="all")
-    assert answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns) is None
+    equal(store)
     store.count()
     equal(store)
 
@@ -494,6 +512,6 @@ def test_a_list_that_cannot_be_read_is_no_list(store):
     store.commit(bodies(1_000))
     listed = store.count()
     (listed.folder / kept.LIST).write_text("{")
-    asked = store.ask(since="all")
-    assert answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns) is None
+    assert not kept.load(listed.folder).batches
+    equal(store)
     assert store.count().batches
