@@ -74,12 +74,14 @@ class Question:
         """What the window's runs add up to: from sums that are kept, where the store is large enough for that."""
         from otelcov.sums import answer
 
-        found = answer.observed(self.store, self.window, self.selection, self.config, self.now_ns, self._count)
-        if found and self.selection.agent:
-            import polars as pl
-
-            seen, rows = found[0], found[0].rows.filter(pl.col("dimension") == "agent")
-            _tell(self.selection.agent, set(seen.items.join(rows, on="item", how="semi")["text"]))
+        ask = functools.partial(
+            answer.observed, self.store, self.window, config=self.config, now_ns=self.now_ns, count=self._count
+        )
+        found = ask(self.selection)
+        if found and set(self.selection.agent) - _agents(found[0]):
+            every = ask(replace(self.selection, agent=()))
+            if every and not every[0].rows.is_empty():
+                _tell(self.selection.agent, _agents(every[0]))
         return found or self._partial()
 
     def briefly(self) -> tuple[Brief | Observations, dict[str, int | None]]:
@@ -107,6 +109,13 @@ class Question:
 def tell_unseen(agents: Iterable[str], runs: pl.DataFrame) -> None:
     """A word on stderr about each of these agents that took no step in the runs: nothing of it is no good news."""
     _tell(agents, set(runs["agents"].explode().drop_nulls()) if runs.height else None)
+
+
+def _agents(seen: Observations) -> set[str]:
+    import polars as pl
+
+    rows = seen.rows.filter(pl.col("dimension") == "agent")
+    return set(seen.items.join(rows, on="item", how="semi")["text"])
 
 
 def _tell(agents: Iterable[str], seen: set[str] | None) -> None:
