@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -352,6 +353,6 @@ def test_sums_that_were_kept_tell_of_agents_too(monkeypatch: pytest.MonkeyPatch)
     from otelcov.sums import answer
 
     kept = answer.observed
-    monkeypatch.setattr(answer, "observed", lambda *args: kept(*args, live=0))
+    monkeypatch.setattr(answer, "observed", functools.partial(kept, live=0))
     assert ask("report", "--agent", "planner").err.count("shows a step") == 0
     assert ask("report", "--agent", "plannr").err.count("shows a step") == 1
