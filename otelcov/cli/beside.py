@@ -28,7 +28,7 @@ def main() -> None:
     asked = parser.parse_args()
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     if hasattr(os, "nice") and not os.environ.get(_NICE):
-        os.nice(3)
+        os.nice(6)
         os.environ[_NICE] = "1"
     (count if asked.what == "count" else tidy)(asked.store, asked.config)
 
