@@ -3,9 +3,9 @@
 Most traces of a well-instrumented agent say everything once and in one place: agents, model calls below agents, tools
 below agents, a delegated agent below the tool that called it; every request has an id that exactly one tool span
 carries. For these the general way - trees, evidence, joining - can only find what the columns already say. A trace
-whose root has not come yet may be of this form too: what is there of it begins with a model call, and one parent is
-missing, the agent that is still at work. Whatever is not exactly of this form is left to the general way, and a test
-holds both to equal rows.
+whose root has not come yet may be of this form too: what there is of it begins with a model call, and the parents that
+are missing are agents that are still at work; what they asked for last need not have ended. Whatever is not exactly of
+this form is left to the general way, and tests hold both to equal rows.
 """
 
 from __future__ import annotations
