@@ -50,6 +50,14 @@ def read(url: str, path: str) -> bytes:
     return bytes(there.read(there.size()))
 
 
+def paths(url: str) -> list[str]:
+    """What lies below an address."""
+    from deltalake._internal import DeltaFileSystemHandler
+
+    there: Any = DeltaFileSystemHandler(url, options(url))
+    return [found.path for found in there.get_file_info_selector("", allow_not_found=True, recursive=True)]
+
+
 def write(url: str, path: str, pages: bytes) -> None:
     from deltalake._internal import DeltaFileSystemHandler
 

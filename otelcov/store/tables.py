@@ -121,6 +121,8 @@ def create(store: str | Path) -> Tables:
         try:
             if DeltaTable.is_deltatable(url, options):
                 continue
+            if _bare(url) and not DeltaTable.is_deltatable(url, options):
+                raise _without_log(store, name)
             if not remote.is_remote(url):
                 Path(url).mkdir(parents=True, exist_ok=True)
             DeltaTable.create(
@@ -207,6 +209,8 @@ def _open(store: str | Path, name: str) -> Table:
     try:
         delta = DeltaTable(url, storage_options=remote.options(url))
     except TableNotFoundError as error:
+        if _bare(url):
+            raise _without_log(store, name) from error
         raise StoreError(
             f"There is no store in {store}. Is --store right? `otelcov collect`, `otelcov import` and "
             "`otelcov demo` create one."
@@ -220,6 +224,21 @@ def _open(store: str | Path, name: str) -> Table:
             "Use the newer otelcov that wrote it."
         )
     return Table(name, url, _ROWS[name], delta)
+
+
+def _bare(url: str) -> bool:
+    """Whether there are files of a table, though there may be no log that lists them."""
+    if not remote.is_remote(url):
+        return next(Path(url).rglob("*.parquet"), None) is not None
+    return any(path.endswith(".parquet") for path in remote.paths(url))
+
+
+def _without_log(store: str | Path, name: str) -> StoreError:
+    # A new log would list none of them, and upkeep would then remove them all.
+    return StoreError(
+        f"The {name} of the store {store} have files, and no log that lists them ({name}/_delta_log). Restore that "
+        "folder from a copy of the store, or move the files away to begin anew."
+    )
 
 
 def _migrate(table: Table) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,19 @@ def test_a_broken_file_is_named(store, break_):
         assert not done.stdout
         assert "Couldn't read spans/day=2026-01-01/hour=0" in done.stderr and "Restore this file" in done.stderr
         assert len(done.stderr.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("table", ["spans", "logs"])
+def test_files_without_a_log_are_no_new_store(store, tmp_path, table):
+    if table == "logs":  # which holds nothing here, and is made anew
+        shutil.rmtree(Path(store.path) / "logs")
+    else:
+        shutil.rmtree(Path(store.path) / "spans" / "_delta_log")
+    (tmp_path / "more.otlp").write_bytes(bodies(100)[0])
+    there = sorted(Path(store.path).rglob("*.parquet"))
+    for command in (("report",), ("import", str(tmp_path / "more.otlp"))):
+        result = CliRunner().invoke(app, [*command, "--store", store.path])
+        if table == "spans":
+            assert result.exit_code == 4
+            assert "spans/_delta_log" in result.stderr and "copy of the store" in result.stderr
+    assert set(there) <= set(Path(store.path).rglob("*.parquet"))

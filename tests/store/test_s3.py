@@ -20,10 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake._internal import DeltaFileSystemHandler
 from typer.testing import CliRunner
 
 from collector.inbox import Inbox, orphans
 from otelcov.cli import app
+from otelcov.ground.errors import StoreError
 from otelcov.store import remote, scan, tables, upkeep
 from otelcov.store.commit import Committer
 from otelcov.store.sizes import size
@@ -266,3 +268,14 @@ def test_two_collectors_and_two_writers_with_one_of_each_killed_lose_and_double_
     store: str, tmp_path: Path
 ) -> None:
     under_load(store, tmp_path, seconds=15, senders=6)
+
+
+def test_files_without_a_log_are_no_new_store_there_either(store: str, tmp_path: Path) -> None:
+    keep(store, tmp_path, traces(span(1)))
+    url = f"{store}/spans"
+    there: Any = DeltaFileSystemHandler(url, remote.options(url))
+    for path in remote.paths(url):
+        if path.endswith(".json"):
+            there.delete_file(path)
+    with pytest.raises(StoreError, match="no log that lists them"):
+        tables.create(store)
