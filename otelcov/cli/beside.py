@@ -47,13 +47,13 @@ def count(store: str, path: Path | None) -> None:
         busy = began if uncounted(store, config) >= _FEW else began - _IDLE_S
         build(store, config, time.time_ns(), map, wait=False, most=_MOST)
         while os.getppid() == collector and time.monotonic() - busy < _IDLE_S:
-            new = uncounted(store, config)
+            new, mine = uncounted(store, config), True
             if new >= _FEW:
-                build(store, config, time.time_ns(), map, wait=False, most=_MOST)
+                mine = build(store, config, time.time_ns(), map, wait=False, most=_MOST)
                 busy = time.monotonic()
             if time.monotonic() - began > _LONG_S:
                 os.execv(sys.executable, [sys.executable, "-m", "otelcov.cli.beside", *sys.argv[1:]])
-            if new < _MOST:
+            if new < _MOST or not mine:  # a report is counting
                 time.sleep(_PAUSE_S)
 
 

@@ -1,8 +1,8 @@
 """Sums of hours and of days, so that a report of a month reads some thirty files and not a thousand batches.
 
-An hour has sums of its own once it is over, or has come in many batches. A day has a brief, no more, once it is over
-and nothing of it was counted lately; where it holds little, its hours have no sums, and who asks for more than the
-brief, or for a part of the day, reads its batches. A day that was counted at one go need not rest.
+An hour has sums of its own once it has been over for a while, or has come in many batches. A day has a brief, no more,
+once it is over and nothing of it was counted lately; where it holds little, its hours have no sums, and who asks for
+more than the brief, or for a part of the day, reads its batches. A day that was counted at one go need not rest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Gathered = dict[str, tuple[Batch, list[Batch]]]  # small batches that were put t
 LITTLE = 200_000  # spans of a day
 _DAY = 24
 _DAY_NS = _DAY * BUCKET_NS
-_OFTEN = 8  # batches of an hour that is not over yet
+_OFTEN = 8  # batches of an hour that is not over yet, or has not been for long: more of it comes with each count
 _RESTS_S = 600.0  # late spans reopen a day's batches one after the other: it is summed anew after the last
 
 
@@ -80,7 +80,8 @@ class _Hour:
         return sorted(self.batches.difference(self.before.batches if self.before else ()))
 
     def wanted(self, now_ns: int) -> bool:
-        return len(self.fresh) > (0 if self.bucket + BUCKET_NS <= now_ns else _OFTEN)
+        rests = self.bucket + BUCKET_NS + int(_RESTS_S * 1e9) <= now_ns
+        return len(self.fresh) > (0 if rests else _OFTEN)
 
 
 def _summed(folder: Path, hour: _Hour) -> Stretch:
