@@ -11,7 +11,7 @@ from pathlib import Path
 from otelcov.sums.kept import LIST
 
 _LOCK = "beside.lock"
-_LONGEST_S = 15.0  # that a step may take before nobody waits for it any more
+LONGEST_S = 30.0  # that a report waits for steps: who is far behind catches up sooner if left alone
 _LOOK_S = 0.1
 
 
@@ -24,9 +24,10 @@ def counting(there: Path) -> Iterator[None]:
         yield
 
 
-def caught_up(there: Path) -> bool:
-    """Whether a process that counts there has ended its step meanwhile; it is waited for."""
-    before, until = _list(there), time.monotonic() + _LONGEST_S
+def caught_up(there: Path, until: float) -> bool:
+    """Whether a process that counts there has ended its step meanwhile; it is waited for, `until` then at most
+    (time.monotonic, in seconds)."""
+    before = _list(there)
     while at_it(there) and time.monotonic() < until:
         time.sleep(_LOOK_S)
         if _list(there) != before:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -35,16 +36,17 @@ def found(
     """The kept sums that hold, the traces of each batch that do not, the runs of open traces, and their odd spans.
 
     None where nothing holds and the store is large: then the window is read and no more. `count` is called when more
-    than `most` spans that are committed are not counted; where a collector has them counted beside it, its next step is
-    waited for instead, if they are many more.
+    than `most` spans that are committed are not counted; where a collector has them counted beside it, its next steps
+    are waited for instead, if they are many more.
     """
     max_run_ns = config.runs.max_run_ns
     look = pieces.look(store)
     new = _new(look, kept)
     most = most if kept.batches else most // _FIRST
     if new > most and count is not None and kept.batches and beside.at_it(kept.folder):
-        most *= _BESIDE
-        if new > most and beside.caught_up(kept.folder):
+        # Who counted here instead would keep that process from it meanwhile, and leave more to the next report.
+        most, until = most * _BESIDE, time.monotonic() + beside.LONGEST_S
+        while new > most and beside.caught_up(kept.folder, until):
             look, kept = pieces.look(store), files.load(kept.folder)
             new = _new(look, kept)
     if new > most and count is not None and (not kept.batches or opened(kept, look, now_ns, max_run_ns).spans > most):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -437,9 +438,10 @@ def test_a_large_store_of_which_nothing_is_kept_is_read_where_the_window_lies(st
 def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
     store.commit(bodies(1_000))
     there = store.count().folder
-    assert not beside.caught_up(there)  # nobody is at it
+    until = time.monotonic() + 15
+    assert not beside.caught_up(there, until)  # nobody is at it
     with beside.counting(there), ThreadPoolExecutor(1) as other:
-        waiting = other.submit(beside.caught_up, there)
+        waiting = other.submit(beside.caught_up, there, until)
         store.commit(bodies()[:1])
         store.count()
         assert waiting.result(timeout=10)
