@@ -53,8 +53,12 @@ def read(url: str, path: str) -> bytes:
 def paths(url: str) -> list[str]:
     """What lies below an address."""
     from deltalake._internal import DeltaFileSystemHandler
+    from deltalake.exceptions import TableNotFoundError
 
-    there: Any = DeltaFileSystemHandler(url, options(url))
+    try:
+        there: Any = DeltaFileSystemHandler(url, options(url))
+    except TableNotFoundError:  # a folder by its URL, which is still to be made
+        return []
     return [found.path for found in there.get_file_info_selector("", allow_not_found=True, recursive=True)]
 
 
