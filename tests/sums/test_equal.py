@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 import uuid
@@ -445,6 +446,26 @@ def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
         store.commit(bodies()[:1])
         store.count()
         assert waiting.result(timeout=10)
+
+
+def test_a_report_leaves_a_counter_that_is_behind_alone(store):
+    store.commit(bodies()[::2])
+    there = store.count().folder
+    store.commit(bodies()[1::2])
+    asked, called = store.ask(since="all"), []
+
+    def steps():
+        time.sleep(0.3)
+        os.utime(there / kept.LIST)  # a step that has not come far
+        time.sleep(0.3)
+        store.count()
+
+    question = store.path, asked.window, asked.selection, asked.config, asked.now_ns
+    with beside.counting(there), ThreadPoolExecutor(1) as other:
+        beside_it = other.submit(steps)
+        assert answer.observed(*question, count=lambda *some: called.append(some), live=10) is not None
+        beside_it.result(timeout=20)
+    assert not called
 
 
 def test_an_hour_that_upkeep_rewrote_is_not_counted_again(store):
