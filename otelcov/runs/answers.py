@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from otelcov.runs import messages as m
 from otelcov.runs.boundaries import finish as boundary
 from otelcov.runs.endings import asks
+from otelcov.runs.jsontext import UNREADABLE, Value
 from otelcov.runs.models import finish_reason
+from otelcov.runs.semconv import semconv
+from otelcov.runs.wrapped import arguments_of
 
 _WRAPPING = frozenset(("inputs", "input_str", "kwargs", "args", "arguments"))
 _REPR = ("ToolCall(", "FunctionCall(")
@@ -39,15 +41,15 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
     count = len(outputs)
     plain, texts, ends = [False] * count, list[str | None]([None]) * count, list[str | None]([None]) * count
     asked_by, ids, names = list[int](), list[str](), list[str]()
-    objects: list[m.Value] = []  # the arguments of the requests
+    objects: list[Value] = []  # the arguments of the requests
     reasons = {raw: finish_reason(raw) for raw in set(finishes)}
     usual: dict[str | None, bool] = {None: True}
     for number, (raw, finish) in enumerate(zip(outputs, finishes, strict=True)):
         if raw is None or not raw.startswith('[{"'):
             continue
         try:
-            (found,) = m.semconv(raw)
-        except m.UNREADABLE:
+            (found,) = semconv(raw)
+        except UNREADABLE:
             continue
         text, regular, before = None, found.role == "assistant", len(ids)
         for part in found.parts:
@@ -55,7 +57,7 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
             if kind == "tool_call" and part.name:
                 told = part.arguments
                 if type(told) is not dict or not _WRAPPING.isdisjoint(told):
-                    told, rest = m.arguments(told)
+                    told, rest = arguments_of(told)
                     regular = regular and rest is None
                 objects.append(told)
                 asked_by.append(number)
@@ -79,7 +81,7 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
     return Answers(plain, texts, ends, asked_by, ids, names, arguments)
 
 
-def json_texts(values: list[m.Value]) -> list[str]:
+def json_texts(values: list[Value]) -> list[str]:
     """The canonical JSON of each value."""
     return _encode(values).decode().split("\n")[:-1]  # no line break stands in JSON unescaped
 

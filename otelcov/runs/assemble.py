@@ -9,11 +9,14 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM
 from otelcov.ground.config import BOUNDARIES, Config
-from otelcov.runs import messages as m
-from otelcov.runs.calls import Outcome, ToolCall, merge, outcome, tool_spans
+from otelcov.runs.call import ToolCall
+from otelcov.runs.call_status import Outcome, outcome
+from otelcov.runs.calls import merge
 from otelcov.runs.delegations import Delegation, coworker_agents, delegations
 from otelcov.runs.endings import Evidence, answered_in_one_span, boundaries, status, tools_visible
+from otelcov.runs.executions import tool_spans
 from otelcov.runs.fragments import Fragment
+from otelcov.runs.jsontext import to_json
 from otelcov.runs.models import ModelCall
 from otelcov.runs.offered import offered
 from otelcov.runs.paths import path, states
@@ -184,9 +187,9 @@ def _tool_row(t: ToolCall, o: Outcome) -> Row:
         "status": o.status,
         "error_kind": o.error_kind,
         "error_type": o.error_type,
-        "arguments": None if o.arguments is None else m.to_json(o.arguments),
+        "arguments": None if o.arguments is None else to_json(o.arguments),
         "arguments_text": o.arguments_text,
-        "result": None if o.result is None else m.to_json(o.result),
+        "result": None if o.result is None else to_json(o.result),
         "call_id": t.call_id,
         "turn": t.turn,
         "evidence": sorted(t.evidence, key=("span", "message", "event").index),

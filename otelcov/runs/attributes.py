@@ -16,7 +16,7 @@ import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValueList
 
 from otelcov.dialects.base import FAMILIES
-from otelcov.runs.messages import REDACTED, to_json
+from otelcov.runs.jsontext import REDACTED, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
 

@@ -16,10 +16,12 @@ from functools import lru_cache
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
-from otelcov.runs import messages as m
-from otelcov.runs.calls import ToolCall, span_fact
+from otelcov.runs.call import ToolCall
+from otelcov.runs.executions import span_fact
+from otelcov.runs.jsontext import parse_json
 from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node, placeholder, spelling
+from otelcov.runs.wrapped import arguments_of
 
 TO = re.compile(
     r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$",
@@ -110,7 +112,7 @@ def _rename(nodes: list[Node], before: str, after: str) -> None:
 
 
 def _subagent(raw: object) -> bool:
-    arguments, _ = m.arguments(raw)
+    arguments, _ = arguments_of(raw)
     return arguments is not None and isinstance(arguments.get(SUBAGENT), str)
 
 
@@ -120,7 +122,7 @@ def delegates(tool: str) -> bool:
 
 
 def _argument_target(raw: object) -> str | None:
-    arguments, _ = m.arguments(raw)
+    arguments, _ = arguments_of(raw)
     if arguments is None:
         return None
     for key in _TARGETS:
@@ -276,7 +278,7 @@ def _named_by_tool(call: ToolCall, scene: _Scene) -> _Found | None:
         return _Found(target, "handoff")
     if _child_thread(call, scene.model_calls):
         return _Found(match.group("to"), "tool")
-    told = m.parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
+    told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
         return _Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
     node = _node_named(match.group("to"), call, scene.nodes)

@@ -18,11 +18,14 @@ import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS
-from otelcov.runs import messages as m
 from otelcov.runs.assemble import root_of
+from otelcov.runs.chat import Message
 from otelcov.runs.delegations import coworker_agents
 from otelcov.runs.fragments import Fragment
+from otelcov.runs.jsontext import parse_json
+from otelcov.runs.messages import messages_of
 from otelcov.runs.models import ModelCall
+from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.reconstruct import groups
 from otelcov.runs.tree import Node
 
@@ -139,7 +142,7 @@ def _asks(call: ModelCall, before: ModelCall) -> bool:
     return words != known or len(call.inputs or []) > len(before.inputs or [])
 
 
-def _newest(inputs: list[m.Message] | None) -> list[str]:
+def _newest(inputs: list[Message] | None) -> list[str]:
     """The user's messages after the last answer or result."""
     words: list[str] = []
     for x in reversed(inputs or []):
@@ -147,7 +150,7 @@ def _newest(inputs: list[m.Message] | None) -> list[str]:
             continue
         if x.role != "user" or x.results or x.text is None:
             break
-        words.insert(0, m.own_words(x.text) or "")
+        words.insert(0, own_words(x.text) or "")
     return words
 
 
@@ -157,8 +160,8 @@ def _opening(call: ModelCall) -> tuple[str | None, list[tuple[str | None, str | 
     system = next((x.text for x in inputs if x.role in ("system", "developer") and x.text), None)
     if system is None:
         raw = next((n.system for n in call.layers if n.system), None)
-        opened = m.parse_json(raw) if raw and raw[:1] in "[{" else None
-        parts = m.messages(opened, "system") if opened is not None else []
+        opened = parse_json(raw) if raw and raw[:1] in "[{" else None
+        parts = messages_of(opened, "system") if opened is not None else []
         system = "\n".join(x.text for x in parts if x.text) or raw
     said: list[tuple[str | None, str | None]] = []
     user: str | None = None
@@ -190,7 +193,7 @@ def _turn(
     own = [c for c in calls if not _played(c.agent)]
     return Turn(
         "\n".join(words) if words else None,
-        m.final_answer(final.text) if final is not None else None,
+        final_answer(final.text) if final is not None else None,
         first,
         last,
         node.span.trace_id.hex(),

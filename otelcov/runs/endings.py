@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.config import BOUNDARIES
 from otelcov.runs import boundaries as b
-from otelcov.runs import messages as m
-from otelcov.runs.calls import Outcome, ToolCall
+from otelcov.runs.call import ToolCall
+from otelcov.runs.call_status import Outcome
+from otelcov.runs.jsontext import to_json
 from otelcov.runs.models import ModelCall
 from otelcov.runs.texts import is_answer, own_calls
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
@@ -140,7 +141,7 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"tool_failure", "tool_recovery"}
     told = [(t, o) for t, o in _done(run) if o.arguments is not None and o.status != "requested"]
     often = {name for name, n in Counter(t.name for t, _ in told).items() if n >= 3} if len(told) >= 3 else ()
-    equal = Counter(m.to_json([t.name, o.arguments]) for t, o in told if t.name in often) if often else {}
+    equal = Counter(to_json([t.name, o.arguments]) for t, o in told if t.name in often) if often else {}
     if any(n >= 3 for n in equal.values()):
         seen.add("repeated_call")
     elif not run.visible or any(o.arguments is None for o in run.outcomes):

@@ -19,12 +19,14 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
-from otelcov.runs import messages as m
-from otelcov.runs.calls import span_call_id
+from otelcov.runs.chat import Message, Request
 from otelcov.runs.delegations import ASK, TO, bare
+from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
+from otelcov.runs.jsontext import to_json
 from otelcov.runs.models import ModelCall
 from otelcov.runs.tree import Node
+from otelcov.runs.wrapped import arguments_of
 
 SLACK_NS = 5_000_000_000  # how long after a run's last span a link may still carry it on
 _JITTER_NS = 1_000_000
@@ -311,7 +313,7 @@ def _twins(loose: list[Fragment], unite: Unite) -> None:
             unite(keep, drop)
 
 
-def _tail(call: ModelCall) -> tuple[list[str], list[m.Message]] | None:
+def _tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     """Ids of the results that this call's input ends with, or None where it ends with a new user message."""
     inputs = call.inputs
     if not inputs:
@@ -383,8 +385,8 @@ def _continued_text(
         del open_[:-64]
 
 
-def _print_of(history: list[m.Message]) -> str:
-    return m.to_json([(x.role, x.text or "", [(r.name, r.arguments) for r in x.requests]) for x in history])
+def _print_of(history: list[Message]) -> str:
+    return to_json([(x.role, x.text or "", [(r.name, r.arguments) for r in x.requests]) for x in history])
 
 
 def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:
@@ -411,12 +413,12 @@ def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unit
                 unite(p, child)
 
 
-def _calls_for(request: m.Request, child: Fragment) -> bool:
+def _calls_for(request: Request, child: Fragment) -> bool:
     name = (request.name or "").replace("-", "_").replace(" ", "_")
     inputs = child.calls[0].inputs
     words = next((x.text for x in inputs or [] if x.role == "user" and x.text), None)
     if words is not None:
-        arguments, text = m.arguments(request.arguments)
+        arguments, text = arguments_of(request.arguments)
         said = " ".join(v for v in (arguments or {}).values() if isinstance(v, str)) or (text or "")
         if said.strip():
             return said.strip() in words or words.strip() in said

@@ -12,8 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
-from otelcov.runs import messages as m
 from otelcov.runs.boundaries import limits
+from otelcov.runs.chat import ROLES, Message, Request, Result
+from otelcov.runs.flattened import first_index, flattened_messages
+from otelcov.runs.jsontext import parse_json, parse_value, to_json
+from otelcov.runs.messages import messages_of
+from otelcov.runs.prose import react_request, transcript
+from otelcov.runs.reprs import with_reprs
+from otelcov.runs.semconv import semconv_messages
 from otelcov.runs.spans import Span
 from otelcov.runs.tree import Node, failure, same_step
 
@@ -75,12 +81,12 @@ class ModelCall:
         self.text_react = False
         self.several = False  # its answer holds results of the tools it asks for: there were earlier answers
         self.gappy = False  # messages of the input were lost to the attribute limit
-        self._outputs: list[m.Message] | bool | None = False
-        self._inputs: list[m.Message] | bool | None = False
-        self._asked: list[m.Request] | None = None
+        self._outputs: list[Message] | bool | None = False
+        self._inputs: list[Message] | bool | None = False
+        self._asked: list[Request] | None = None
 
     @property
-    def outputs(self) -> list[m.Message] | None:
+    def outputs(self) -> list[Message] | None:
         if self._outputs is False:
             self._outputs = self._read_outputs()
             if self.finish is None and self._outputs:
@@ -88,7 +94,7 @@ class ModelCall:
         return self._outputs  # type: ignore[return-value]
 
     @property
-    def inputs(self) -> list[m.Message] | None:
+    def inputs(self) -> list[Message] | None:
         if self._inputs is False:
             self._inputs = self._read_inputs()
         return self._inputs  # type: ignore[return-value]
@@ -110,25 +116,25 @@ class ModelCall:
         return None
 
     @property
-    def asked(self) -> list[m.Request]:
+    def asked(self) -> list[Request]:
         """All tool calls of the answer."""
         if self._asked is None:
             self._asked = [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
         return self._asked
 
     @property
-    def requests(self) -> list[m.Request]:
+    def requests(self) -> list[Request]:
         """Those that were left to the agent: the provider did not run them itself."""
         return [r for r in self.asked if r.served is None]
 
-    def _read_outputs(self) -> list[m.Message] | None:
-        best: list[m.Message] | None = None
+    def _read_outputs(self) -> list[Message] | None:
+        best: list[Message] | None = None
         for node in self.layers:
             span = node.span
             candidates = []
             pairs = node.side.families["flat_output"].get(span.row)
             if pairs:
-                candidates.append(m.flattened_messages(pairs, "assistant"))
+                candidates.append(flattened_messages(pairs, "assistant"))
             events = node.side.events.get(span.row)
             if events:
                 candidates.append(_event_outputs(events))
@@ -137,7 +143,7 @@ class ModelCall:
             if span.output and span.output != span.output_messages and span.output[:1] in "[{":
                 candidates.append(_answers(span.output))
             if not candidates and (both := node.input_messages) and '"gen_ai.choice"' in both:
-                candidates.append(_choices(m.parse_json(both)))
+                candidates.append(_choices(parse_json(both)))
             for found in candidates:
                 said = [o for o in found if o.role == "assistant"]
                 if said and (best is None or _weight(said) > _weight(best)):
@@ -146,18 +152,18 @@ class ModelCall:
         if best is None or not any(o.requests for o in best):
             told = _requests_on_span(self.layers)
             if told:
-                best = [m.Message("assistant", best[0].text if best else None, requests=told)]
+                best = [Message("assistant", best[0].text if best else None, requests=told)]
         if best:
             best = self._without_history(best)
             for o in best:
                 if not o.requests:
-                    request = m.react_request(o.text)
+                    request = react_request(o.text)
                     if request is not None and self._is_react():
                         o.requests.append(request)
                         self.text_react = True
         return best
 
-    def _without_history(self, answer: list[m.Message]) -> list[m.Message]:
+    def _without_history(self, answer: list[Message]) -> list[Message]:
         """The answer without what the model had said before: calls whose results stand in the very input."""
         before = [o for o in answer[:-1] if o.requests]
         if not before:
@@ -166,9 +172,9 @@ class ModelCall:
         told = {id(o) for o in before if all(r.id in known for r in o.requests)}
         return [o for o in answer if id(o) not in told]
 
-    def _ran(self, answer: list[m.Message]) -> bool:
+    def _ran(self, answer: list[Message]) -> bool:
         """Were tools that this answer asks for run before it was complete? History repeated in it tells of others."""
-        results: dict[str | None, m.Result] = {
+        results: dict[str | None, Result] = {
             r.id: r for x in answer if x.role != "assistant" for r in x.results if r.id
         }
         asked = [r for x in answer for r in x.requests if r.id in results]
@@ -184,13 +190,13 @@ class ModelCall:
             n.span.row in n.side.families["flat_tools"] for n in self.layers
         )
 
-    def _read_inputs(self) -> list[m.Message] | None:
+    def _read_inputs(self) -> list[Message] | None:
         for node in self.layers:
             span = node.span
             pairs = node.side.families["flat_input"].get(span.row)
             if pairs:
-                flat = m.flattened_messages(pairs, "user")
-                numbers = m.first_index(pairs)
+                flat = flattened_messages(pairs, "user")
+                numbers = first_index(pairs)
                 if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
                     return _with_error_flags(flat, node.input_messages)
                 whole = _parsed(node.input_messages)
@@ -206,9 +212,9 @@ class ModelCall:
             raw = node.input_messages
             if raw and raw not in _NOTHING:
                 if '"gen_ai.choice"' in raw:
-                    value = m.parse_json(raw)
+                    value = parse_json(raw)
                     if isinstance(value, list):
-                        return m.messages(
+                        return messages_of(
                             [v for v in value if not (isinstance(v, dict) and v.get("event.name") == "gen_ai.choice")]
                         )
                 found2 = _parsed(raw)
@@ -219,19 +225,19 @@ class ModelCall:
     @property
     def truncated_input(self) -> bool:
         return any(
-            raw is not None and raw[:1] in "[{" and m.parse_json(raw) is None
+            raw is not None and raw[:1] in "[{" and parse_json(raw) is None
             for raw in (n.input_messages for n in self.layers)
         )
 
     @property
     def truncated_output(self) -> bool:
         return any(
-            s.output_messages is not None and s.output_messages[:1] in "[{" and m.parse_json(s.output_messages) is None
+            s.output_messages is not None and s.output_messages[:1] in "[{" and parse_json(s.output_messages) is None
             for s in (n.span for n in self.layers)
         )
 
 
-def _with_error_flags(flat: list[m.Message], raw: str | None) -> list[m.Message]:
+def _with_error_flags(flat: list[Message], raw: str | None) -> list[Message]:
     """Flattened messages lose `is_error`; the raw request beside them may have it."""
     if raw and ('"error"' in raw or ("rror" in raw and "is" in raw)) and any(x.results for x in flat):
         flags = {r.id: r.error for x in _parsed(raw) or [] for r in x.results if r.id and r.error is not None}
@@ -242,7 +248,7 @@ def _with_error_flags(flat: list[m.Message], raw: str | None) -> list[m.Message]
     return flat
 
 
-def _requests_on_span(layers: list[Node]) -> list[m.Request]:
+def _requests_on_span(layers: list[Node]) -> list[Request]:
     """Calls that a model span names by the tool keys (OpenLIT): several are joined by a comma and a blank."""
     for node in layers:
         span = node.span
@@ -252,14 +258,14 @@ def _requests_on_span(layers: list[Node]) -> list[m.Request]:
         if len(names) != len(ids):
             continue
         raw = span.arguments
-        arguments = m.parse_json(f"[{raw}]") if raw else None
+        arguments = parse_json(f"[{raw}]") if raw else None
         if not isinstance(arguments, list) or len(arguments) != len(names):
             arguments = [raw if len(names) == 1 else None for _ in names]
-        return [m.Request(i, n, a) for n, i, a in zip(names, ids, arguments, strict=True)]
+        return [Request(i, n, a) for n, i, a in zip(names, ids, arguments, strict=True)]
     return []
 
 
-def _weight(found: list[m.Message]) -> tuple[int, int, int]:
+def _weight(found: list[Message]) -> tuple[int, int, int]:
     return (
         sum(len(o.requests) for o in found),
         sum(1 for o in found for r in o.requests if r.arguments is not None)
@@ -281,38 +287,38 @@ def finish_reason(raw: str | None) -> str | None:
     """The first of the finish reasons that an attribute holds."""
     if not raw:
         return None
-    value = m.parse_json(raw) if raw[:1] in '["' else raw
+    value = parse_json(raw) if raw[:1] in '["' else raw
     if isinstance(value, list):
         value = next((v for v in value if isinstance(v, str) and v), None)
     return value if isinstance(value, str) else None
 
 
-def _parsed(raw: str | None) -> list[m.Message] | None:
+def _parsed(raw: str | None) -> list[Message] | None:
     """Messages of an input attribute: JSON, or a plain prompt. None where it is cut short."""
     if not raw:
         return None
-    quick = m.semconv_messages(raw)
+    quick = semconv_messages(raw)
     if quick is not None:
         return quick or None
     if raw[:1] in '[{"':
-        value = m.parse_value(raw)
+        value = parse_value(raw)
         if value is None and raw[:1] != '"':
-            return None if not raw.startswith("[[agent") else [m.Message("user", raw)]
+            return None if not raw.startswith("[[agent") else [Message("user", raw)]
         if value is not None:
-            found = m.messages(value)
+            found = messages_of(value)
             return found or None
-    return m.transcript(raw) or [m.Message("user", raw)]
+    return transcript(raw) or [Message("user", raw)]
 
 
-def _answers(raw: str) -> list[m.Message]:
-    quick = m.semconv_messages(raw)
+def _answers(raw: str) -> list[Message]:
+    quick = semconv_messages(raw)
     if quick is not None and all(x.role == "assistant" for x in quick):
         return quick
     if raw[:1] in '[{"':
-        value = m.parse_value(raw)
+        value = parse_value(raw)
         if value is None:
             return []
-        found = m.messages(value, "assistant")
+        found = messages_of(value, "assistant")
         if found:
             for message in found:
                 if message.role == "user" and not message.results:
@@ -320,13 +326,15 @@ def _answers(raw: str) -> list[m.Message]:
             return found
         if isinstance(value, (dict, list)):
             return []
-    return [m._with_reprs(m.Message("assistant", raw))]
+    return [with_reprs(Message("assistant", raw))]
 
 
-def _choices(value: Any) -> list[m.Message]:
+def _choices(value: Any) -> list[Message]:
     if not isinstance(value, list):
         return []
-    return m.messages([v for v in value if isinstance(v, dict) and v.get("event.name") == "gen_ai.choice"], "assistant")
+    return messages_of(
+        [v for v in value if isinstance(v, dict) and v.get("event.name") == "gen_ai.choice"], "assistant"
+    )
 
 
 def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
@@ -335,12 +343,12 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
     for key, value in attributes.items():
         short = key.removeprefix("gen_ai.event.")
         if isinstance(value, str) and value[:1] in "[{":
-            parsed = m.parse_json(value)
+            parsed = parse_json(value)
             value = value if parsed is None else parsed
         out[short] = value
     if isinstance(out.get("message"), (str, list)):
         out["content"] = out.pop("message")
-    out.pop("role", None) if name in m.ROLES else None
+    out.pop("role", None) if name in ROLES else None
     return out
 
 
@@ -349,35 +357,35 @@ def _last_input(events: list[tuple[str, dict[str, Any]]]) -> int:
     return max((at for at, (name, _) in enumerate(events, 1) if name in _INPUT_ROLES), default=0)
 
 
-def _event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
-    out: list[m.Message] = []
+def _event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
+    out: list[Message] = []
     history = _last_input(events)
     for at, (name, attributes) in enumerate(events):
         if name in _INPUT_ROLES or (name == "gen_ai.choice" and at < history):
-            out.extend(m.messages([_event_value(name, attributes)]))
+            out.extend(messages_of([_event_value(name, attributes)]))
         elif name == "gen_ai.content.prompt":
             out.extend(_parsed(_as_text(attributes.get("gen_ai.prompt"))) or [])
         elif name == _DETAILS or "gen_ai.input.messages" in attributes:
             raw = attributes.get("gen_ai.input.messages")
-            out.extend((_parsed(raw) or []) if isinstance(raw, str) else m.messages(raw))
+            out.extend((_parsed(raw) or []) if isinstance(raw, str) else messages_of(raw))
         elif "input" in attributes:
-            out.extend(m.messages(_of_body(attributes["input"])))
+            out.extend(messages_of(_of_body(attributes["input"])))
     return out
 
 
-def _event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[m.Message]:
-    out: list[m.Message] = []
+def _event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
+    out: list[Message] = []
     history = _last_input(events)
     for at, (name, attributes) in enumerate(events):
         if name == "gen_ai.choice" and at >= history:
-            out.extend(m.messages([_event_value(name, attributes)], "assistant"))
+            out.extend(messages_of([_event_value(name, attributes)], "assistant"))
         elif name == "gen_ai.content.completion":
             out.extend(_answers(_as_text(attributes.get("gen_ai.completion")) or "[]"))
         elif name == _DETAILS or "gen_ai.output.messages" in attributes:
             raw = attributes.get("gen_ai.output.messages")
-            out.extend(_answers(raw) if isinstance(raw, str) else m.messages(raw, "assistant"))
+            out.extend(_answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))
         elif "output" in attributes:
-            out.extend(m.messages(_of_body(attributes["output"]), "assistant"))
+            out.extend(messages_of(_of_body(attributes["output"]), "assistant"))
     return out
 
 
@@ -393,14 +401,14 @@ def _of_body(held: Any) -> list[dict[str, Any]]:
             more = {k: v for k, v in content.items() if k in ("finish_reason", "tool_calls")}
             content = content.get("message", content.get("content"))
         if isinstance(content, str) and content[:1] in "[{":
-            parsed = m.parse_json(content)
+            parsed = parse_json(content)
             content = content if parsed is None else parsed
         out.append({"role": message.get("role"), "content": content} | more)
     return out
 
 
 def _as_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else m.to_json(value)
+    return value if value is None or isinstance(value, str) else to_json(value)
 
 
 def model_calls(nodes: list[Node]) -> list[ModelCall]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from otelcov.runs import messages as m
+from otelcov.runs.jsontext import parse_json
 from otelcov.runs.tree import Node
 
 _cache: dict[str, frozenset[str]] = {}
@@ -47,7 +47,7 @@ def _names(raw: str) -> frozenset[str] | None:
     if known is None:
         if len(_cache) > 4096:
             _cache.clear()
-        known = _cache[raw] = frozenset(_walk(m.parse_json(raw), 0))
+        known = _cache[raw] = frozenset(_walk(parse_json(raw), 0))
     return known
 
 
@@ -55,7 +55,7 @@ def _walk(value: Any, depth: int) -> set[str]:
     if depth > 8:
         return set()
     if isinstance(value, str):
-        inner = m.parse_json(value) if value[:1] in "[{" else None
+        inner = parse_json(value) if value[:1] in "[{" else None
         return (
             _walk(inner, depth + 1)
             if inner is not None

@@ -8,12 +8,15 @@ import numpy as np
 import polars as pl
 
 from otelcov.runs import answers
-from otelcov.runs import messages as m
+from otelcov.runs.chat import ROLES
+from otelcov.runs.jsontext import UNREADABLE, to_json
 from otelcov.runs.paths import shape
+from otelcov.runs.semconv import semconv
 from otelcov.runs.sketch import Bools, Calls, Models, Sketch
 from otelcov.runs.softerrors import SIGNS, soft_error
 from otelcov.runs.spans import Span
 from otelcov.runs.tree import Node, failure
+from otelcov.runs.wrapped import arguments_of, result_of
 
 
 class Outcomes:
@@ -75,17 +78,17 @@ class Outcomes:
             strict=True,
         ):
             if self.arguments[i] is None:
-                found = m.arguments(own)[0]
-                self.arguments[i] = None if found is None else m.to_json(found)
+                found = arguments_of(own)[0]
+                self.arguments[i] = None if found is None else to_json(found)
             told: Any = raw if raw is not None else seen.result(trace, agent, id)
-            value, flagged = m.result(told)
+            value, flagged = result_of(told)
             if (
                 not (told or (orphan and failed))
                 or self.arguments[i] is None
                 or (not failed and _soft(value, flagged, soft))
             ):
                 spoilt.append(i)
-            self.results[i] = None if value is None else m.to_json(value)
+            self.results[i] = None if value is None else to_json(value)
             forms[i] = shape(value)
         return spoilt
 
@@ -142,10 +145,10 @@ class _Seen:
 
 
 def _responses(raw: str | None) -> dict[str, Any]:
-    """Results by call id in a list of plain messages; none where one of them is not plain (m.semconv_messages)."""
+    """Results by call id in a list of plain messages; none where one of them is not plain (semconv_messages)."""
     try:
-        found = m.semconv(raw) if raw else []
-    except m.UNREADABLE:
+        found = semconv(raw) if raw else []
+    except UNREADABLE:
         return {}
     told: dict[str, Any] = {}
     for message in found:
@@ -166,6 +169,6 @@ def _responses(raw: str | None) -> dict[str, Any]:
                     return {}
             elif kind != "reasoning" and kind != "thinking":
                 return {}
-        if not results and m.ROLES.get(message.role, message.role) == "tool":
+        if not results and ROLES.get(message.role, message.role) == "tool":
             return {}
     return told

@@ -6,7 +6,8 @@ import hashlib
 from collections import Counter
 from typing import Any
 
-from otelcov.runs.calls import Outcome, ToolCall
+from otelcov.runs.call import ToolCall
+from otelcov.runs.call_status import Outcome
 from otelcov.runs.delegations import Delegation
 
 

@@ -14,10 +14,12 @@ import numpy.typing as npt
 import polars as pl
 
 from otelcov.runs import answers, columns
-from otelcov.runs import messages as m
 from otelcov.runs.boundaries import GAVE_UP
 from otelcov.runs.delegations import SUBAGENT, delegates
 from otelcov.runs.joining import Joints, called_by_name
+from otelcov.runs.jsontext import UNREADABLE, hidden
+from otelcov.runs.prose import final_answer, own_words
+from otelcov.runs.semconv import semconv, semconv_messages
 from otelcov.runs.spans import Side
 from otelcov.runs.texts import is_answer
 from otelcov.runs.tree import placeholder, spelling
@@ -150,12 +152,12 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
         good.tolist(), headless, inputs, outputs, last[good].tolist(), ends, below.tolist(), strict=True
     ):
         text = models.said.text[number]
-        question, reply = _spoken(asked), m.final_answer(text) if cut else _said(answer, text)
+        question, reply = _spoken(asked), final_answer(text) if cut else _said(answer, text)
         if cut and number in asking:
             reply = None
         if (
             question is None
-            or m.hidden(question, reply, end)
+            or hidden(question, reply, end)
             or (not cut and (reply is None or other))
             or _gave_up(reply)
             or _gave_up(end)
@@ -174,24 +176,24 @@ def _spoken(raw: str | None) -> str | None:
     """The newest user message, where the root's input is plainly a list of messages."""
     plain = _single(raw)
     if plain is not None and plain[0] == "user":
-        return m.own_words(plain[1])
-    for message in reversed((m.semconv_messages(raw) if raw else None) or ()):
+        return own_words(plain[1])
+    for message in reversed((semconv_messages(raw) if raw else None) or ()):
         if message.role == "user" and not message.results and message.text is not None:
-            return m.own_words(message.text)
+            return own_words(message.text)
     return None
 
 
 def _said(raw: str | None, text: str | None) -> str | None:
     """The root's answer, else the last model's."""
     if not raw:
-        return m.final_answer(text)
+        return final_answer(text)
     plain = _single(raw)
     if plain is not None and plain[0] in ("assistant", "user") and "Call(" not in plain[1]:
-        return m.final_answer(plain[1])
-    found = m.semconv_messages(raw)
+        return final_answer(plain[1])
+    found = semconv_messages(raw)
     if found is None or len(found) != 1 or found[0].role not in ("assistant", "user"):
         return None
-    return None if found[0].text is None else m.final_answer(found[0].text)
+    return None if found[0].text is None else final_answer(found[0].text)
 
 
 def _single(raw: str | None) -> tuple[str, str] | None:
@@ -199,8 +201,8 @@ def _single(raw: str | None) -> tuple[str, str] | None:
     if not raw or not raw.startswith('[{"'):
         return None
     try:
-        found = m.semconv(raw)
-    except m.UNREADABLE:
+        found = semconv(raw)
+    except UNREADABLE:
         return None
     if len(found) != 1 or len(found[0].parts) != 1:
         return None

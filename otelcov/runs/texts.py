@@ -6,8 +6,12 @@ import re
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
-from otelcov.runs import messages as m
+from otelcov.runs.chat import Message
+from otelcov.runs.jsontext import parse_json
+from otelcov.runs.messages import messages_of
 from otelcov.runs.models import ModelCall
+from otelcov.runs.prose import final_answer, own_words
+from otelcov.runs.semconv import semconv_messages
 from otelcov.runs.tree import Node
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
@@ -29,20 +33,20 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
             continue
         empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
         if raw:
-            quick = m.semconv_messages(raw)
+            quick = semconv_messages(raw)
             if quick is not None and (limit is None or len(raw) < limit):
                 text = _last_user(quick)
                 if text is not None:
                     return text
                 continue
-            value = m.parse_json(raw) if raw[:1] in "[{" else None
-            whole = m.messages(value) if isinstance(value, (list, dict)) else []
+            value = parse_json(raw) if raw[:1] in "[{" else None
+            whole = messages_of(value) if isinstance(value, (list, dict)) else []
             text = _last_user(whole) if any(x.role == "assistant" for x in whole) else _user_text(raw, limit)
             if text is not None and not _object_repr(text):
                 return text
         for name, attributes in node.side.events.get(node.span.row, ()):
             if name == "gen_ai.user.message":
-                said = m.messages([{"role": "user", "content": _opened(attributes.get("content"))}])
+                said = messages_of([{"role": "user", "content": _opened(attributes.get("content"))}])
                 if said and said[0].text is not None:
                     return said[0].text
     if own := own_calls(root, calls):
@@ -85,7 +89,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | 
     if last is not None and not pending and last.text is not None:
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
-            return m.final_answer(text)
+            return final_answer(text)
     for node in front:
         text = _assistant_text(node.span.output, limit)
         if text is not None and not _object_repr(text):
@@ -99,7 +103,7 @@ def _user_text(raw: str | None, limit: int | None) -> str | None:
         return None
     if raw[:1] not in '[{"':
         return raw
-    value = m.parse_json(raw)
+    value = parse_json(raw)
     if value is None:
         return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
     return _said(value)
@@ -138,8 +142,8 @@ def _said(value: Any, depth: int = 0) -> str | None:
                 if isinstance(value[key], str):
                     return (
                         value[key]
-                        if value[key][:1] not in "[{" or m.parse_json(value[key]) is None
-                        else _said(m.parse_json(value[key]), depth + 1)
+                        if value[key][:1] not in "[{" or parse_json(value[key]) is None
+                        else _said(parse_json(value[key]), depth + 1)
                     )
                 found = _said(value[key], depth + 1)
                 if found is not None:
@@ -151,20 +155,20 @@ def _said(value: Any, depth: int = 0) -> str | None:
             return strings[0]
     if isinstance(value, list) and not value:
         return None
-    found_messages = m.messages(value)
+    found_messages = messages_of(value)
     return _last_user(found_messages)
 
 
-def _last_user(found: list[m.Message]) -> str | None:
+def _last_user(found: list[Message]) -> str | None:
     """The newest user message before the agent's first own answer of this run."""
     for x in reversed(found):
         if x.role == "user" and not x.results and x.text is not None:
-            return m.own_words(x.text)
+            return own_words(x.text)
     return None
 
 
 def _opened(value: Any) -> Any:
-    parsed = m.parse_json(value) if isinstance(value, str) and value[:1] in "[{" else None
+    parsed = parse_json(value) if isinstance(value, str) and value[:1] in "[{" else None
     return value if parsed is None else parsed
 
 
@@ -185,12 +189,12 @@ def _assistant_text(raw: str | None, limit: int | None) -> str | None:
     if raw is None or raw in _NOTHING or (limit is not None and len(raw) >= limit):
         return None
     if raw[:1] not in '[{"':
-        return m.final_answer(raw)
-    value = m.parse_json(raw)
+        return final_answer(raw)
+    value = parse_json(raw)
     if value is None:
         return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
     if isinstance(value, str):
-        return m.final_answer(value)
+        return final_answer(value)
     if isinstance(value, dict):
         for key in (
             "raw",
@@ -206,11 +210,11 @@ def _assistant_text(raw: str | None, limit: int | None) -> str | None:
             "message",
         ):
             if isinstance(value.get(key), str):
-                return m.final_answer(str(value[key]))
-    found = m.messages(value, "assistant")
+                return final_answer(str(value[key]))
+    found = messages_of(value, "assistant")
     for x in reversed(found):
         if any(not is_answer(r.name) for r in x.requests):
             return None
         if x.text is not None and x.role in ("assistant", "user") and not x.results:
-            return m.final_answer(x.text)
+            return final_answer(x.text)
     return None

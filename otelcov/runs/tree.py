@@ -206,6 +206,11 @@ def spelling(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower()) or name
 
 
+def same_name(a: str | None, b: str | None) -> bool:
+    """Tool names as instrumentations and models spell them: case, blanks and punctuation do not tell tools apart."""
+    return a == b or (a is not None and b is not None and spelling(a) == spelling(b))
+
+
 def name_agents(trace: Trace) -> None:
     """Give every node its agent: its own where it is an agent, else what is stamped on it, else the nearest above.
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from otelcov.runs import messages as m
+from otelcov.runs.jsontext import parse_json
+from otelcov.runs.messages import messages_of
+from otelcov.runs.wrapped import arguments_of, result_of
 
 _CONSTRUCTOR = ["langchain", "schema", "messages"]
 TOLD = {
@@ -96,11 +98,11 @@ TOLD = {
 
 @pytest.mark.parametrize("provider", TOLD)
 def test_every_provider_says_the_same(provider):
-    asked, called, answered = m.messages(TOLD[provider])
+    asked, called, answered = messages_of(TOLD[provider])
     assert (asked.role, asked.text, called.role) == ("user", "hi", "assistant")
     ((request,), (result,)) = (called.requests, answered.results)
-    assert (request.name, m.arguments(request.arguments)) == ("f", ({"a": 1}, None))
-    assert m.result(result.content)[0] == "ok"
+    assert (request.name, arguments_of(request.arguments)) == ("f", ({"a": 1}, None))
+    assert result_of(result.content)[0] == "ok"
     assert request.id == result.id or None in (request.id, result.id)
     assert result.error in (None, False)
 
@@ -117,18 +119,18 @@ def test_every_provider_says_the_same(provider):
     ],
 )
 def test_a_flagged_error_is_read(flag):
-    (message,) = m.messages([flag])
+    (message,) = messages_of([flag])
     assert message.results[0].error is True
 
 
 @pytest.mark.parametrize("text", ["", "[", '{"role": "assis', "nul", "[1, 2", "{'a'"])
 def test_what_was_cut_is_no_value(text):
-    assert m.parse_json(text) is None
+    assert parse_json(text) is None
 
 
 @pytest.mark.parametrize("cut", ['{"origin": "OSL", "dest', "[1,", "{'a': "])
 def test_arguments_that_cannot_be_read_stay_text(cut):
-    assert m.arguments(cut) == (None, cut)
+    assert arguments_of(cut) == (None, cut)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_arguments_that_cannot_be_read_stay_text(cut):
     [{"a": 1}, '{"a": 1}', "{'a': 1}", {"args": [], "kwargs": {"a": 1}}, {"input_str": "{'a': 1}", "inputs": {"a": 1}}],
 )
 def test_arguments_in_any_wrapping_are_the_object(raw):
-    assert m.arguments(raw)[0] == {"a": 1}
+    assert arguments_of(raw)[0] == {"a": 1}
 
 
 SERVED = {
@@ -177,15 +179,15 @@ SERVED = {
 
 @pytest.mark.parametrize("spelling", SERVED)
 def test_what_the_provider_ran_itself_has_its_result_beside_it(spelling):
-    (request,) = [r for x in m.messages(SERVED[spelling], "assistant") for r in x.requests]
-    assert (request.id, request.name, m.arguments(request.arguments)[0]) == ("c1", "f", {"a": 1})
+    (request,) = [r for x in messages_of(SERVED[spelling], "assistant") for r in x.requests]
+    assert (request.id, request.name, arguments_of(request.arguments)[0]) == ("c1", "f", {"a": 1})
     assert request.served is not None
     assert request.served.content == "ok"
 
 
 def test_openais_own_tools_say_by_their_type_what_they_are():
     item = {"type": "web_search_call", "id": "w1", "status": "completed", "action": {"query": "x"}}
-    (request,) = [r for x in m.messages([item], "assistant") for r in x.requests]
+    (request,) = [r for x in messages_of([item], "assistant") for r in x.requests]
     assert (request.name, request.arguments, request.served and request.served.error) == (
         "web_search",
         {"query": "x"},
@@ -194,5 +196,5 @@ def test_openais_own_tools_say_by_their_type_what_they_are():
 
 
 def test_arguments_by_place_have_no_names():
-    assert m.arguments('{"args": ["x"], "kwargs": {}}') == (None, '{"args": ["x"], "kwargs": {}}')
-    assert m.arguments('{"args": [], "kwargs": {"a": 1}}') == ({"a": 1}, None)
+    assert arguments_of('{"args": ["x"], "kwargs": {}}') == (None, '{"args": ["x"], "kwargs": {}}')
+    assert arguments_of('{"args": [], "kwargs": {"a": 1}}') == ({"a": 1}, None)

@@ -1,0 +1,54 @@
+"""A tool call, as its witnesses tell of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from otelcov.runs.chat import Result
+from otelcov.runs.executions import span_fact
+from otelcov.runs.models import ModelCall
+from otelcov.runs.tree import Node
+
+
+class ToolCall:
+    """One call. `asked_by` is the model call whose answer holds the request; `nodes` are its spans, outermost first."""
+
+    __slots__ = (
+        "agent",
+        "answer",
+        "arguments",
+        "asked_by",
+        "call_id",
+        "delegates_to",
+        "end",
+        "evidence",
+        "from_memory",
+        "name",
+        "nodes",
+        "position",
+        "result_of",
+        "start",
+        "turn",
+    )
+
+    def __init__(self, name: str | None) -> None:
+        self.name = name
+        self.agent: str | None = None
+        self.call_id: str | None = None
+        self.arguments: Any = None  # as the request or the span gave them
+        self.asked_by: ModelCall | None = None
+        self.turn: int | None = None
+        self.position = 0
+        self.nodes: list[Node] = []
+        self.answer: Result | None = None  # what a later input brought back
+        self.result_of: ModelCall | None = None  # the call in whose input the answer stands
+        self.evidence: set[str] = set()
+        self.start = 0
+        self.end = 0
+        self.delegates_to: str | None = None
+        self.from_memory = False  # the framework answered it with an earlier call's result
+
+
+def awaits_result(call: ToolCall) -> bool:
+    """Could an input still tell something about this call? A span that holds the result has told it all."""
+    return call.answer is None and call.turn is not None and (not call.nodes or span_fact(call.nodes, "result") is None)

@@ -1,0 +1,191 @@
+"""What became of a tool call: its status, error, arguments and result."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from otelcov.runs.call import ToolCall
+from otelcov.runs.executions import span_fact
+from otelcov.runs.models import ModelCall
+from otelcov.runs.softerrors import plain, refused, soft_error
+from otelcov.runs.tree import Node, failure, same_name, waiting
+from otelcov.runs.wrapped import arguments_of, result_of
+
+
+class Outcome:
+    """What became of a call: the contract's status, error kind and type, arguments and result."""
+
+    __slots__ = ("arguments", "arguments_text", "error_kind", "error_type", "message", "result", "status")
+
+    def __init__(self) -> None:
+        self.status = "ok"
+        self.error_kind: str | None = None
+        self.error_type: str | None = None
+        self.message = ""
+        self.arguments: dict[str, Any] | None = None
+        self.arguments_text: str | None = None
+        self.result: Any = None
+
+
+def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], soft: tuple[str, ...]) -> Outcome:
+    """Status by the contract: executed calls are ok or error; asked for and not run is `requested`; and where nothing
+    could have shown whether it ran, `unknown`."""
+    out = Outcome()
+    _arguments(call, out)
+    flagged: bool | None = None
+    value: Any = None
+    if call.nodes:
+        raw = span_fact(call.nodes, "result")
+        if raw is None:
+            raw = _event_result(call.nodes)
+        if raw is not None:
+            value, flagged = result_of(raw)
+        if (
+            flagged is None
+            and span_fact(call.nodes, "tool_error") is not None
+            and str(span_fact(call.nodes, "tool_error")).lower() in ("true", "1")
+        ):
+            flagged = True
+        failed = next((f for n in call.nodes if (f := failure(n)) is not None and not _again(n, call.nodes)), None)
+        if failed is not None:
+            out.status, out.error_kind, out.error_type, out.message = (
+                "error",
+                "hard",
+                _error_type(failed, call.nodes),
+                failed[1],
+            )
+    flagged_by = flagged
+    if call.answer is not None:
+        seen, seen_flag = result_of(call.answer.content)
+        if value is None or (
+            isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
+        ):
+            value = seen
+        if call.answer.error is not None:
+            seen_flag = call.answer.error
+        if seen_flag:
+            flagged = flagged_by = True
+        elif flagged is None and soft_error(seen, None, soft):
+            flagged = True
+    if out.status == "ok" and (call.nodes or call.answer is not None) and soft_error(value, flagged, soft):
+        told = bool(call.nodes) and flagged_by is None and plain(value)
+        out.status, out.error_kind = ("ok" if told else "error"), "soft"
+        out.error_type = _text_type(value)
+        out.message = value if isinstance(value, str) else ""
+    out.result = value
+    if any(x.span.tool_error == "denied" for n in call.nodes for x in n.children) or (
+        value is None and any(waiting(n) for n in call.nodes)
+    ):
+        out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
+    if not call.nodes:
+        if call.answer is None:
+            out.status = _not_seen(call, spans_shown, model_calls)
+        elif call.from_memory or refused(value):
+            out.status, out.error_kind, out.error_type = "requested", None, None
+        elif flagged is None and (value is None or (out.status == "ok" and _flag_lost(call))):
+            out.status = "unknown"  # it came back; how it went is not on the wire
+    return out
+
+
+def _again(failed: Node, nodes: list[Node]) -> bool:
+    """Was this attempt followed by one that went well?"""
+    return any(n.parent is failed.parent and n.start >= failed.end and failure(n) is None for n in nodes)
+
+
+_WITHOUT_FLAGS = re.compile(r"^opentelemetry\.instrumentation\.bedrock$")
+"""Instrumentations that leave out the flag by which a provider's own protocol tells a failed tool (toolResult.status):
+there a text that reads like any other says nothing."""
+
+
+def _flag_lost(call: ToolCall) -> bool:
+    told = call.result_of
+    if told is None:
+        return False
+    flat = any(n.span.row in n.side.families["flat_input"] for n in told.layers)
+    return (flat and told.truncated_input) or any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers)
+
+
+def _not_seen(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall]) -> str:
+    if spans_shown:
+        return "requested"
+    later = [mc for mc in model_calls if call.turn is not None and mc.turn > call.turn and mc.agent == call.agent]
+    if any(not mc.truncated_input and not mc.cut and _goes_on(call, mc) for mc in later):
+        return "requested"
+    return "unknown"
+
+
+def _goes_on(call: ToolCall, later: ModelCall) -> bool:
+    """Is this the conversation in which the call was asked for? Another one (a nameless agent's) says nothing of it."""
+    inputs = later.inputs
+    if inputs is None:
+        return False
+    if any(r.id == call.call_id if call.call_id else same_name(r.name, call.name) for x in inputs for r in x.requests):
+        return True
+    before = call.asked_by.inputs if call.asked_by is not None else None
+    return before is not None and [(x.role, x.text) for x in inputs[: len(before)]] == [
+        (x.role, x.text) for x in before
+    ]
+
+
+_WRAPPING = re.compile(r"^langsmith$|\.beeai$")
+"""Instrumentations that tell a tool's arguments as the one input of a function."""
+
+
+def _arguments(call: ToolCall, out: Outcome) -> None:
+    found, text = arguments_of(call.arguments)
+    if found is None and call.nodes:
+        for node in call.nodes:
+            raw = node.span.arguments
+            if raw is None:
+                continue
+            parsed, raw_text = arguments_of(raw)
+            if parsed is not None and not _schema(parsed):
+                inner = parsed.get("input") if len(parsed) == 1 and _WRAPPING.search(node.span.scope) else None
+                found, text = inner if isinstance(inner, dict) else parsed, None
+                break
+            text = text or raw_text
+    out.arguments = found
+    out.arguments_text = text if found is None else None
+
+
+_TYPES = ("string", "integer", "number", "boolean", "object", "array", "null", "any", "image", "audio")
+_DESCRIBING = {"type", "description", "title", "default", "nullable", "enum", "items", "properties", "required"}
+
+
+def _schema(value: dict[str, Any]) -> bool:
+    """Is this what a tool takes, and not what it was given?"""
+    if isinstance(value.get("properties"), dict):
+        return value.get("type") in ("object", None)
+    return bool(value) and all(
+        isinstance(v, dict) and v.get("type") in _TYPES and v.keys() <= _DESCRIBING for v in value.values()
+    )
+
+
+def _event_result(nodes: list[Node]) -> Any:
+    for node in nodes:
+        for name, attributes in node.side.events.get(node.span.row, ()):
+            if name == "gen_ai.choice":
+                raw = attributes.get("message", attributes.get("content"))
+                if raw is not None:
+                    return raw
+            if name == "gen_ai.tool.result":
+                return attributes.get("content", attributes.get("result"))
+    return None
+
+
+def _error_type(failed: tuple[str, str], nodes: list[Node]) -> str | None:
+    if failed[0]:
+        return bare_type(failed[0])
+    return _text_type(failed[1])
+
+
+def bare_type(name: str) -> str:
+    """`<class 'openai.APITimeoutError'>` as `openai.APITimeoutError`."""
+    hit = re.match(r"<class '([^']+)'>", name)
+    return hit.group(1) if hit else name
+
+
+def _text_type(value: Any) -> str | None:
+    hit = re.search(r"\b([A-Z]\w*(?:Error|Exception|Timeout))\b", value) if isinstance(value, str) else None
+    return hit.group(1) if hit else None

@@ -1,0 +1,106 @@
+"""Executions of tools among the spans of a run, each as its spans, outermost first."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from otelcov.dialects.base import CHAIN, TOOL
+from otelcov.runs.tree import Node, same_name, same_step, spelling
+from otelcov.runs.wrapped import result_call_id
+
+
+def tool_spans(nodes: list[Node]) -> list[list[Node]]:
+    """Executions among the nodes, each as its spans outermost first: a tool span inside one of the same tool, or inside
+    one that a protocol layer wraps around it, tells of the same execution."""
+    found: list[list[Node]] = []
+    of: dict[int, list[Node]] = {}
+    _open_holders(nodes)
+    for node in nodes:
+        if node.kind != TOOL:
+            continue
+        outer = same_step(node, TOOL)
+        if outer is not None and id(outer) in of:
+            group = of[id(outer)]
+            names = {n.span.tool for n in group if n.span.tool}
+            told = node.span.tool
+            if not names or told is None or any(same_name(told, n) or _served_as(told, n, node) for n in names):
+                group.append(node)
+                of[id(node)] = group
+                continue
+        group = [node]
+        found.append(group)
+        of[id(node)] = group
+    return found
+
+
+def _open_holders(nodes: list[Node]) -> None:
+    """A tool span that names no tool and has several tools in it, or one of another name, only holds them (Eino)."""
+    inside: dict[int, list[Node]] = {}
+    bare = [n for n in nodes if n.kind == TOOL and not n.span.tool and not n.span.call_id]
+    if not bare:
+        return
+    for node in nodes:
+        outer = same_step(node, TOOL) if node.kind == TOOL else None
+        if outer is not None:
+            inside.setdefault(id(outer), []).append(node)
+    for holder in bare:
+        held = inside.get(id(holder), ())
+        names = {spelling(name) for n in held if (name := span_name([n])) is not None}
+        own = span_name([holder])
+        if names and (len(held) > 1 or (own is not None and spelling(own) not in names)):
+            holder.kind = CHAIN
+
+
+def _served_as(name: str, outer: str, node: Node) -> bool:
+    """Is this a protocol's span of a tool that the agent knows by a longer name: its server's, then its own?"""
+    short, long = spelling(name), spelling(outer)
+    return bool(short) and long.endswith(short) and _PROTOCOL.search(f"{node.span.name} {node.span.scope}") is not None
+
+
+_PROTOCOL = re.compile(r"tools/call|(?<![a-z])mcp(?![a-z])", re.I)
+
+
+def span_fact(nodes: list[Node], fact: str) -> Any:
+    for node in nodes:
+        value = getattr(node.span, fact)
+        if value is not None and value != "":
+            return value
+    return None
+
+
+_AROUND = re.compile(
+    r"^(?:execute_tool|tool_call|tool\.execute|tool|Tool:|Function:|running tool:?)\s+"
+    r"|\.(?:__call__|acall|call|run|_run|arun|forward|invoke|ainvoke|tool|execute)$"
+)
+
+
+def span_name(nodes: list[Node]) -> str | None:
+    name = span_fact(nodes, "tool")
+    if not isinstance(name, str):
+        name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
+        if _ANY_TOOL.match(name):
+            return None
+    return name.strip(" '\"`") or None
+
+
+_ANY_TOOL = re.compile(
+    r"\s*(?:ai\.toolCall|\w*FunctionTool|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call"
+    r"|running tools?|function|\{\w*\}|\[\w+\])\s*$",
+    re.I,
+)
+"""Span names that every tool's span has."""
+
+
+def span_call_id(nodes: list[Node]) -> str | None:
+    found = span_fact(nodes, "call_id")
+    if found:
+        return str(found)
+    for n in nodes:
+        hidden = result_call_id(n.span.result) or result_call_id(n.span.arguments)
+        if hidden:
+            return hidden
+        for name, attributes in n.side.events.get(n.span.row, ()):
+            if name in ("gen_ai.tool.message", "gen_ai.choice") and isinstance(attributes.get("id"), str):
+                return str(attributes["id"])
+    return None

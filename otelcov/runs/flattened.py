@@ -1,0 +1,55 @@
+"""Messages spread over numbered attributes: `llm.input_messages.0.message.role` (OpenInference, OpenLLMetry 0.40)."""
+
+from __future__ import annotations
+
+from otelcov.runs.chat import Message
+from otelcov.runs.jsontext import Value
+from otelcov.runs.messages import message_of
+
+
+def unflatten(pairs: list[tuple[str, Value]]) -> Value:
+    """`0.message.role = x` pairs (OpenInference, OpenLLMetry 0.40) as nested lists and objects; gaps stay out."""
+    root: dict[str, Value] = {}
+    for path, value in pairs:
+        node = root
+        keys = path.split(".")
+        for key in keys[:-1]:
+            following = node.get(key)
+            if not isinstance(following, dict):
+                following = node[key] = {}
+            node = following
+        node[keys[-1]] = value
+    return _lists(root)
+
+
+def _lists(value: Value) -> Value:
+    if not isinstance(value, dict):
+        return value
+    if value and all(k.isdecimal() for k in value):
+        return [_lists(v) for _, v in sorted(value.items(), key=lambda kv: int(kv[0]))]
+    return {k: _lists(v) for k, v in value.items()}
+
+
+def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> list[Message]:
+    """Messages of the flattened dialects. OpenInference nests each under `message`, tool calls under `tool_call`."""
+    nested = unflatten(pairs)
+    out: list[Message] = []
+    for entry in nested if isinstance(nested, list) else []:
+        if not isinstance(entry, dict):
+            continue
+        body = entry.get("message", entry)
+        if not isinstance(body, dict):
+            continue
+        body = dict(body)
+        if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
+            body.pop("contents")
+        calls = body.get("tool_calls")
+        if isinstance(calls, list):
+            body["tool_calls"] = [c.get("tool_call", c) for c in calls if isinstance(c, dict)]
+        out.append(message_of(body, default_role))
+    return out
+
+
+def first_index(pairs: list[tuple[str, Value]]) -> set[int]:
+    """The message numbers that a flattened family still has (the SDK's attribute limit evicts the oldest)."""
+    return {int(p.split(".", 1)[0]) for p, _ in pairs if p.split(".", 1)[0].isdecimal()}

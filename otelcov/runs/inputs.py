@@ -1,0 +1,223 @@
+"""What a model's later inputs tell of tool calls: requests whose answer could not be seen, and results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from otelcov.runs.call import ToolCall, awaits_result
+from otelcov.runs.chat import Message, Request, Result
+from otelcov.runs.models import ModelCall
+from otelcov.runs.tree import same_name
+from otelcov.runs.wrapped import arguments_of
+
+
+def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Results and requests that later inputs show. History is cumulative: the last input of a thread holds it all, so
+    earlier inputs are read only while something is still open (a history cut short, summarised, or started anew)."""
+    threads: dict[str | None, list[ModelCall]] = {}
+    for mc in model_calls:
+        threads.setdefault(mc.agent, []).append(mc)
+    for agent, thread in threads.items():
+        blind = [mc for mc in thread if mc.outputs is None and mc.error is None]
+        own = [c for c in calls if c.agent == agent]
+        still = [c for c in own if awaits_result(c)]
+        for i in range(len(thread) - 1, -1, -1):
+            mc = thread[i]
+            waiting = any(c.turn is not None and c.turn < mc.turn for c in still)
+            if not waiting and not blind and i != len(thread) - 1:
+                break
+            if not waiting and not blind and not own:
+                break
+            inputs = mc.inputs
+            if inputs is None:
+                continue
+            _read_history(mc, inputs, thread, i, calls, by_id, bool(blind))
+            still = [c for c in calls if c.agent == agent and awaits_result(c)]
+            if blind and i > 0 and not mc.truncated_input:
+                blind = []
+    # A worker that took over sees what its predecessor asked for.
+    if len(threads) > 1 and any(awaits_result(c) for c in calls):
+        for thread in threads.values():
+            inputs = thread[0].inputs
+            if inputs:
+                _match_results(
+                    thread[0],
+                    inputs,
+                    [c for c in calls if awaits_result(c) and c.turn is not None and c.turn < thread[0].turn],
+                    by_id,
+                )
+
+
+def _read_history(
+    mc: ModelCall,
+    inputs: list[Message],
+    thread: list[ModelCall],
+    i: int,
+    calls: list[ToolCall],
+    by_id: dict[str, list[ToolCall]],
+    blind: bool,
+) -> None:
+    """What one input tells: requests whose answer could not be seen, then results."""
+    if not mc.gappy:
+        if blind:
+            _unseen_requests(inputs, thread, i, calls, by_id)
+        else:
+            _unseen_siblings(inputs, calls, by_id)
+    waiting = [c for c in calls if awaits_result(c) and c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
+    _match_results(mc, inputs, waiting, by_id)
+
+
+def _unseen_requests(
+    inputs: list[Message], thread: list[ModelCall], i: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]
+) -> None:
+    """The n-th answer that history shows beyond the thread's first input is the n-th call's."""
+    before = len(thread[0].inputs or []) if i > 0 else len(inputs)
+    answered = 0
+    for message in inputs[before:]:
+        if message.role != "assistant":
+            continue
+        asker = thread[min(answered, i)]
+        answered += 1
+        for position, request in enumerate(message.requests):
+            if request.id and request.id in by_id:
+                continue
+            told = next((c for c in calls if c.asked_by is asker and c.position == position), None)
+            if told is not None and not request.id:
+                continue
+            if told is not None and told.call_id is None and same_name(told.name, request.name):
+                told.call_id = request.id  # the answer itself did not tell it
+                by_id.setdefault(request.id or "", []).append(told)
+                continue
+            _add_request(request, asker, position, calls, by_id)
+
+
+def _unseen_siblings(inputs: list[Message], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Requests that stand in one answer with a known one: some instrumentations keep only one of an answer's."""
+    for requests in _answers_of(inputs):
+        if len(requests) < 2:
+            continue
+        known = next((c for r in requests if r.id for c in by_id.get(r.id, ())), None)
+        if known is None or known.asked_by is None or all(r.id in by_id for r in requests):
+            continue
+        for position, request in enumerate(requests):
+            if request.id in by_id:
+                for c in by_id[request.id]:
+                    c.position = position if c.asked_by is known.asked_by else c.position
+            elif request.id:
+                _add_request(request, known.asked_by, position, calls, by_id)
+
+
+def _answers_of(inputs: list[Message]) -> list[list[Request]]:
+    """The requests of each answer that history shows. OpenAI's Responses tell each item as a message of its own."""
+    out: list[list[Request]] = []
+    same = False
+    for message in inputs:
+        if message.role == "assistant" and message.requests:
+            if same:
+                out[-1].extend(message.requests)
+            else:
+                out.append(list(message.requests))
+        same = message.role == "assistant"
+    return out
+
+
+def _add_request(
+    request: Request, asker: ModelCall, position: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]
+) -> None:
+    call = ToolCall(request.name)
+    call.call_id, call.arguments, call.agent = request.id, request.arguments, asker.agent
+    call.asked_by, call.turn, call.position = asker, asker.turn, position
+    call.start = call.end = asker.end
+    call.evidence.add("message")
+    calls.append(call)
+    if request.id:
+        by_id.setdefault(request.id, []).append(call)
+
+
+def _match_results(
+    mc: ModelCall, inputs: list[Message], waiting: list[ToolCall], by_id: dict[str, list[ToolCall]]
+) -> None:
+    """Results to the calls that wait for them: by id; else in the order of the requests that this input shows; else,
+    where it shows none, the newest to the newest."""
+    if not waiting:
+        return
+    waits = {id(c): c for c in waiting}
+    witness = "event" if mc.node.side.events.get(mc.node.span.row) else "message"
+
+    def settle(call: ToolCall, result: Result) -> None:
+        del waits[id(call)]
+        call.answer, call.result_of = result, mc
+        call.evidence.add(witness)
+
+    shown: list[Request] = []
+    pairs: list[tuple[Request, Result]] = []
+    single: list[Result] = []
+    for message in inputs:
+        shown.extend(r for r in message.requests if message.role == "assistant")
+        for result in message.results:
+            if result.id:
+                _by_call_id(result, mc, waits, by_id, settle)
+                continue
+            at = next((k for k, r in enumerate(shown) if result.name is None or same_name(result.name, r.name)), None)
+            if at is None:
+                single.append(result)
+            else:
+                pairs.append((shown.pop(at), result))
+    for request, result in pairs:
+        wanted, _ = arguments_of(request.arguments)
+        same = [c for c in waits.values() if same_name(c.name, request.name)]
+        hit = next((c for c in same if arguments_of(c.arguments)[0] == wanted), None)
+        if hit is not None:
+            settle(hit, result)
+    if not pairs:
+        for call in [c for c in reversed(list(waits.values())) if single]:
+            k = next((k for k in range(len(single) - 1, -1, -1) if single[k].name in (None, call.name)), None)
+            if k is not None:
+                settle(call, single.pop(k))
+    for call in list(waits.values()):  # text ReAct: the observation follows the action in the prompt
+        if call.asked_by is not None and call.asked_by.text_react:
+            same = [c for c in waiting if c.asked_by is not None and c.asked_by.text == call.asked_by.text]
+            observation = _observation(call, inputs, same.index(call))
+            if observation is not None:
+                settle(call, Result(None, call.name, observation))
+
+
+def _by_call_id(
+    result: Result,
+    mc: ModelCall,
+    waits: dict[int, ToolCall],
+    by_id: dict[str, list[ToolCall]],
+    settle: Callable[[ToolCall, Result], None],
+) -> None:
+    asked = by_id.get(result.id or "", ())
+    hit = next((c for c in asked if id(c) in waits), None)
+    if hit is not None:
+        settle(hit, result)
+    elif result.error is not None:  # the same answer told again, with its flag
+        told = next((c for c in asked if c.answer is not None and c.result_of is mc and c.answer.error is None), None)
+        if told is not None and told.answer is not None:
+            told.answer.error = result.error
+
+
+def _observation(call: ToolCall, inputs: list[Message], skip: int) -> str | None:
+    """The text after the `skip`-th repetition of the call's own words."""
+    asked = call.asked_by.text if call.asked_by is not None else None
+    if not asked:
+        return None
+    core = asked.strip()
+    for k, message in enumerate(inputs):
+        text = message.text or ""
+        at = text.find(core)
+        while at >= 0 and skip:
+            skip -= 1
+            at = text.find(core, at + len(core))
+        if at < 0:
+            continue
+        tail = text[at + len(core) :]
+        if not tail.strip() and k + 1 < len(inputs):
+            tail = inputs[k + 1].text or ""
+        hit = re.search(r"Observation\s*:\s*(.*?)(?=\n\s*(?:Thought|Action)\s*:|\Z)", tail, re.S)
+        if hit is not None:
+            return hit.group(1).strip()
+    return None

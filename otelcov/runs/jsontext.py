@@ -1,0 +1,62 @@
+"""JSON and Python literals in attributes, and the words that stand where a value was left out."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import msgspec
+
+_decode = msgspec.json.Decoder(strict=False).decode
+UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
+"""What reading JSON raises."""
+Value = Any  # a JSON value
+# What instrumentations write where content capture is off: there was a value, and it is not known.
+REDACTED = [
+    "__REDACTED__",
+    "[REDACTED]",
+    "<REDACTED>",
+    "REDACTED",
+    "<redacted>",
+    "[redacted]",
+    "***REDACTED***",
+    "<scrubbed>",
+    "[Scrubbed]",
+    "[Filtered]",
+    "[FILTERED]",
+    "[HIDDEN]",
+    "<hidden>",
+    "redacted-by-litellm",
+]
+_REDACTED = frozenset(REDACTED)
+
+
+def hidden(*texts: str | None) -> bool:
+    """Does one of these stand for a text that was left out?"""
+    return not _REDACTED.isdisjoint(texts)
+
+
+def parse_json(text: str | None) -> Value:
+    """The JSON value of `text`, or None: cut short, not JSON, or nothing at all."""
+    if not text:
+        return None
+    try:
+        return _decode(text)
+    except UNREADABLE:
+        return None
+
+
+def parse_value(text: str | None) -> Value:
+    """JSON, or the Python literal that some instrumentations write instead."""
+    value = parse_json(text)
+    if value is None and text and text.lstrip("[( ")[:2] in ("{'", "{}") and text[-1] in "]})":
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return None
+    return value
+
+
+def to_json(value: Value) -> str:
+    """Canonical JSON text: keys sorted, no spaces."""
+    return msgspec.json.encode(value, order="sorted").decode()

@@ -1,0 +1,140 @@
+"""A request to call a tool and the result of one, as a part of a message in any provider's spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from otelcov.runs.chat import Request, Result, as_text
+from otelcov.runs.jsontext import Value
+
+# Calls that the provider runs itself, OpenAI's own last.
+_HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"}
+_SERVED = {"mcp_call", "server_tool_use", "server_tool_call", "mcp_tool_use", *_HOSTED}
+CALLS = {
+    "tool_call",
+    "tool-call",
+    "tool_use",
+    "toolCall",
+    "function_call",
+    "tool_call_request",
+    "toolUse",
+    "custom_tool_call",
+    "computer_call",
+    *_SERVED,
+}
+RESULTS = {
+    "tool_call_response",
+    "tool-result",
+    "tool_result",
+    "function_call_output",
+    "tool_call_result",
+    "toolResult",
+    "custom_tool_call_output",
+    "computer_call_output",
+    "tool_response",
+    "server_tool_call_response",
+    "mcp_tool_result",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+}
+# A part may hold the call or the result under one of these.
+CALL_KEYS = ("toolUse", "function_call", "functionCall", "tool_call", "toolRequest")
+RESULT_KEYS = ("toolResult", "function_response", "functionResponse", "toolResponse", "tool_call_result")
+# An item of OpenAI's Responses has an id of its own beside the call's.
+_IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id", "ref")
+_NAMES = ("name", "toolName", "tool_name", "function_name")
+_ARGUMENTS = ("arguments", "args", "input", "parameters", "tool_input", "kwargs", "server_tool_call")
+_RESULTS = ("result", "response", "output", "content", "server_tool_call_response")
+AI_SDK = ("text", "json", "error-text", "error-json", "content")
+
+
+def is_part(value: Value) -> bool:
+    if not isinstance(value, dict) or "role" in value:
+        return False
+    kind = value.get("type")
+    if kind in CALLS or kind in RESULTS:
+        return "call_id" not in value  # OpenAI's Responses items stand beside messages, not inside one
+    if kind in ("text", "input_text", "output_text", "image", "image_url", "thinking", "reasoning"):
+        return kind != "reasoning" or "content" in value or "text" in value
+    return any(k in value for k in ("toolUse", "toolResult", "function_call", "functionCall", "functionResponse"))
+
+
+def requests_in(calls: Value) -> list[Request]:
+    """The requests in a list of calls, or in one; what has no name is none."""
+    several = [calls] if isinstance(calls, dict) else calls if isinstance(calls, list) else []
+    return [request for request in map(_request, several) if request is not None]
+
+
+def _request(call: Value) -> Request | None:
+    if not isinstance(call, dict):
+        return None
+    kind = call.get("type")
+    if kind in _HOSTED and "name" not in call:
+        call = {"name": kind.removesuffix("_call"), "arguments": call.get("action", call.get("queries"))} | call
+    function = call.get("function") if isinstance(call.get("function"), dict) else call.get("tool_call")
+    body = outer = function if isinstance(function, dict) else call
+    if isinstance(body.get("function"), dict):
+        body = body["function"]
+    name = _first(body, _NAMES) or call.get("name")
+    if not isinstance(name, str) or not name:
+        return None
+    if name[0] == name[-1] == "'":
+        name = name[1:-1] or name  # a repr of it
+    arguments = next((body[key] for key in _ARGUMENTS if body.get(key) is not None), None)
+    request = Request(as_text(_first(call, _IDS) or outer.get("id")), name, arguments)
+    if kind in _SERVED or call.get("builtin") is True or call.get("providerExecuted") is True:
+        request.served = Result(request.id, name, call.get("output"), _failed(call))
+    return request
+
+
+def _first(value: dict[str, Value], keys: Sequence[str]) -> Value:
+    return next((value[key] for key in keys if value.get(key)), None)
+
+
+def _failed(served: dict[str, Value]) -> bool | None:
+    """What a call that the provider ran says of itself, if it says anything."""
+    if served.get("error"):
+        return True
+    return {"completed": False, "failed": True}.get(str(served.get("status")))
+
+
+def result_in(part: dict[str, Value], where: Sequence[str] = _RESULTS) -> Result:
+    """What a part tells of a tool's result, its content under the first of the keys `where` that it has."""
+    origin = part["origin"] if isinstance(part.get("origin"), dict) else {}  # Haystack
+    content = next((part[key] for key in where if part.get(key) is not None), None)
+    if isinstance(content, list):
+        content = joined(content)
+    elif isinstance(content, dict) and content.get("type") in AI_SDK:
+        content = content.get("value", content.get("text"))
+    call_id, name = _first(part, _IDS) or origin.get("id"), _first(part, _NAMES) or origin.get("tool_name")
+    return Result(as_text(call_id), as_text(name), content, _error(part))
+
+
+def _error(part: dict[str, Value]) -> bool | None:
+    told = next((part[key] for key in ("is_error", "isError", "error") if isinstance(part.get(key), bool)), None)
+    output = part.get("output")
+    if told is None and part.get("status") in ("error", "success"):
+        return bool(part["status"] == "error")
+    if told is None and isinstance(output, dict) and str(output.get("type", "")).startswith("error"):
+        return True
+    return told
+
+
+def joined(value: Value) -> Value:
+    """The text of a list of text parts, or the value itself where it is none."""
+    if isinstance(value, list) and value and all(isinstance(v, (dict, str)) for v in value):
+        texts = [v if isinstance(v, str) else _part_text(v) for v in value]
+        if all(isinstance(t, str) for t in texts):
+            return "\n".join(texts)
+        jsons = [v.get("json") for v in value if isinstance(v, dict) and "json" in v]
+        if len(jsons) == len(value) == 1:
+            return jsons[0]
+    return value
+
+
+def _part_text(part: dict[str, Value]) -> Value:
+    inner = part.get("message_content")  # OpenInference's flattened parts
+    return (inner if isinstance(inner, dict) else part).get("text", part.get("content"))

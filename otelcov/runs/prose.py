@@ -1,0 +1,61 @@
+"""What a text holds beside what it says: turns, a framework's prompt, ReAct's actions."""
+
+from __future__ import annotations
+
+import re
+
+from otelcov.runs.chat import ROLES, Message, Request
+from otelcov.runs.jsontext import parse_value
+from otelcov.runs.messages import messages_of
+
+_TURN = re.compile(r"(?:^|\n)(system|developer|user|human|assistant|ai|model|tool): ")
+
+
+def transcript(text: str) -> list[Message] | None:
+    """`role: text` lines (OpenLIT, older Langfuse) as messages; None where the text does not begin like one."""
+    if not re.match(r"(?:system|developer|user|human|assistant): ", text):
+        return None
+    pieces = _TURN.split(text)
+    out: list[Message] = []
+    for role, said in zip(pieces[1::2], pieces[2::2], strict=True):
+        inner = parse_value(said) if said[:2] in ("[{", "{'", '{"') else None
+        if isinstance(inner, (list, dict)):
+            out.extend(messages_of(inner, ROLES.get(role, role)))
+        else:
+            out.append(Message(ROLES.get(role, role), said))
+    return out
+
+
+_TASK = re.compile(r"^\s*Current Task:(.*?)\n\s*\n?This is the expected criteria for your final answer:", re.S)
+
+
+def own_words(text: str | None) -> str | None:
+    """What the user said, without the prompt that a framework (CrewAI) wraps around it."""
+    if text == "Handle the requests as specified in the System Instruction.":
+        return ""  # what Google's ADK sends to a model where the user said nothing
+    hit = _TASK.match(text) if text and "Current Task:" in text else None
+    return hit.group(1).strip() if hit else text
+
+
+_ACTION = re.compile(
+    r"^\s*\**Action\**\s*:\**\s*(?P<name>[^\n`]+?)\s*$\s*^\s*\**Action Input\**\s*:\**\s*(?P<input>.*)", re.M | re.S
+)
+_FINAL = re.compile(r"Final Answer\s*:\s*(.*)", re.S)
+_OBSERVATION = re.compile(r"^\s*Observation\s*:\s*", re.M)
+
+
+def react_request(text: str | None) -> Request | None:
+    """The call in a text ReAct answer: `Action: name`, `Action Input: {...}` (Yao et al. 2022)."""
+    if not text or "Action" not in text:
+        return None
+    hit = _ACTION.search(text)
+    if hit is None or hit.group("name").strip().lower() in ("none", "final answer"):
+        return None
+    body = _OBSERVATION.split(hit.group("input"), maxsplit=1)[0].strip().strip("`").strip()
+    return Request(None, hit.group("name").strip(), body)
+
+
+def final_answer(text: str | None) -> str | None:
+    """The answer proper of a ReAct text, else the text."""
+    hit = _FINAL.search(text) if text and "Final Answer" in text else None
+    return hit.group(1).strip() if hit else text

@@ -1,0 +1,155 @@
+"""What tool spans say of their arguments and results, without what frameworks put around these."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from otelcov.runs.jsontext import Value, hidden, parse_json, to_json
+from otelcov.runs.parts import AI_SDK, joined
+
+_DEEPEST = 8  # wrappers in each other
+
+
+def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
+    """(the argument object, the raw text where it is none). Unwraps what frameworks put around the arguments."""
+    if raw is None or (isinstance(raw, str) and hidden(raw)):
+        return None, None
+    if isinstance(raw, dict):
+        return (None, to_json(raw)) if _by_place(raw) else (_unwrap(raw), None)
+    if not isinstance(raw, str):
+        return None, to_json(raw)
+    text = raw.strip()
+    if not text:
+        return ({} if raw == "" else None), None
+    value = parse_json(text)
+    if isinstance(value, str):
+        value = parse_json(value)
+    if value is None and text[:1] == "{":
+        try:
+            literal = ast.literal_eval(text)
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            literal = None
+        value = literal if isinstance(literal, dict) and all(isinstance(k, str) for k in literal) else None
+    if isinstance(value, dict) and not _by_place(value):
+        return _unwrap(value), None
+    return None, raw
+
+
+def _by_place(value: dict[str, Value]) -> bool:
+    """Arguments that Traceloop saw given by their place: what they are called is not known."""
+    return set(value) == {"args", "kwargs"} and isinstance(value["args"], list) and bool(value["args"])
+
+
+def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
+    """LangChain wraps in `inputs`/`input_str`, Traceloop in `args`/`kwargs`, MCP in `arguments`."""
+    keys = set(value)
+    if "input_str" in keys and isinstance(value.get("inputs"), dict):
+        return _unwrap(value["inputs"])
+    if keys <= {"inputs", "tags", "metadata", "kwargs"} and isinstance(value.get("inputs"), dict) and len(keys) > 1:
+        return _unwrap(value["inputs"])
+    if keys == {"input", "options"} and isinstance(value["input"], dict):
+        return value["input"]
+    if keys == {"tool_name", "arguments"} and isinstance(value["arguments"], dict):
+        return value["arguments"]
+    if keys == {"kwargs"} and isinstance(value["kwargs"], dict):
+        return {k: v for k, v in value["kwargs"].items() if k != "ctx"}
+    if keys == {"args", "kwargs"} and isinstance(value["kwargs"], dict) and not value["args"]:
+        return value["kwargs"]
+    if (
+        keys >= {"name", "arguments"}
+        and keys <= {"name", "arguments", "meta", "_meta", "task"}
+        and isinstance(value["arguments"], dict)
+    ):
+        return value["arguments"]
+    if keys >= {"name", "args", "type"} and value.get("type") == "tool_call" and isinstance(value["args"], dict):
+        return value["args"]
+    return value
+
+
+def result_of(raw: Value) -> tuple[Value, bool | None]:
+    """(what the model saw, was it flagged an error) from a tool span's output: ToolMessage, MCP, plain."""
+    value = raw
+    if isinstance(raw, str):
+        if hidden(raw):
+            return None, None
+        value = parse_json(raw) if raw[:1] in '[{"' else None
+        if value is None:
+            return _outcome_repr(raw)
+    flagged: bool | None = None
+    for _ in range(_DEEPEST):
+        flagged = _flag(value) if isinstance(value, dict) and _flag(value) is not None else flagged
+        inside = _inside(value)
+        if inside is value:
+            break
+        value = inside
+    return value, flagged
+
+
+def _flag(value: dict[str, Value]) -> bool | None:
+    """Does it say that the tool failed?"""
+    told = value.get("type") in ("tool", "ToolMessage") or "tool_call_id" in value
+    if told and value.get("status") in ("error", "success"):
+        return bool(value["status"] == "error")
+    for key in ("is_error", "isError"):
+        if isinstance(value.get(key), bool):
+            return bool(value[key])
+    return True if set(value) == {"type", "value"} and value["type"] in ("error-text", "error-json") else None
+
+
+def _inside(value: Value) -> Value:
+    """What the outermost wrapper holds; the value itself where there is none."""
+    if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+        texts = all("text" in v or v.get("type") == "text" for v in value)
+        return joined(value) if texts or (len(value) == 1 and set(value[0]) == {"json"}) else value
+    if not isinstance(value, dict):
+        return value
+    keys, data, content = set(value), value.get("data"), value.get("content")
+    flagged = "is_error" in value or "isError" in value
+    if value.get("lc") == 1 and isinstance(value.get("kwargs"), dict):
+        return value["kwargs"]
+    if isinstance(data, dict) and "content" in data and value.get("type"):
+        return data
+    if "tool_call_id" in value and "content" in value:
+        return content
+    if "tool_output" in value and "tool_name" in value:
+        return value["tool_output"]
+    if keys == {"id", "name", "response"}:
+        return value["response"]
+    if keys == {"type", "value"} and value["type"] in AI_SDK:
+        return value["value"]
+    if isinstance(value.get("blocks"), list):
+        return joined(value["blocks"])
+    if keys <= {"output", "kwargs", "outputs"} and "output" in value:
+        return value["output"]
+    if isinstance(content, list) and (flagged or "structuredContent" in value or keys <= {"content", "meta", "_meta"}):
+        return content
+    if "result" in value and flagged:
+        return value["result"]
+    return value["text"] if value.get("type") == "text" and isinstance(value.get("text"), str) else value
+
+
+_OUTCOME = re.compile(r"status='(success|failure|error)' result=(.*?) error=(.*?)(?: \w+=.*)?$", re.S)
+
+
+def _outcome_repr(text: str) -> tuple[Value, bool | None]:
+    """A text, or what the `repr` of a record of status, result and error holds (Agno's FunctionExecutionResult)."""
+    hit = _OUTCOME.match(text) if text.startswith("status='") else None
+    if hit is None:
+        return text, None
+    failed = hit.group(1) != "success"
+    told = hit.group(3 if failed else 2)
+    try:
+        return ast.literal_eval(told), failed
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return told, failed
+
+
+def result_call_id(raw: str | None) -> str | None:
+    """A tool call id hidden in a tool span's output or arguments (LangChain's ToolMessage, OpenLLMetry's kwargs)."""
+    if not raw or "tool_call_id" not in raw:
+        return None
+    hit = re.search(r"[\"']tool_call_id[\"']\s*:\s*[\"']([^\"']+)[\"']", raw) or re.search(
+        r"tool_call_id='([^']+)'", raw
+    )
+    return hit.group(1) if hit else None
