@@ -45,7 +45,8 @@ class Beside:
 
     def look(self, store: str) -> None:
         now = time.monotonic()
-        if now >= self._next and (self._process is None or self._process.poll() is not None):
+        ended = self._process is None or self._process.poll() is not None  # asked each time: none stays a zombie
+        if now >= self._next and ended:
             self._next = now + self.every_s
             self._process = subprocess.Popen([*self.command, store], stdout=subprocess.DEVNULL)
 

@@ -7,7 +7,7 @@ of it, each from the files of the hours where these lie. Files never change, so 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +58,16 @@ class Look:
         frames = [frame for box in self.waiting if (frame := scan._held(table, box)) is not None]
         empty = empty_rows(name)
         return pl.concat([empty, *(frame.collect().select(empty.columns) for frame in frames)])
+
+    def came_before(self, at_ns: int) -> Look:
+        """The same look without what came to the inboxes since."""
+        rows = ([(batch, row) for batch, row in box.rows if row.received_unix_nano < at_ns] for box in self.waiting)
+        some = [box._replace(rows=each) for box, each in zip(self.waiting, rows, strict=True)]
+        return replace(self, waiting=[box for box in some if box.rows])
+
+    def holds(self) -> bool:
+        """Is there something in an inbox that the tables lack?"""
+        return any(scan.lacking(table, box) for box in self.waiting for table in self.tables)
 
 
 def look(store: str | Path, inbox: Path | None = None) -> Look:

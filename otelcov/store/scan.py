@@ -23,7 +23,7 @@ from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, open_, stored_schema
 
 if TYPE_CHECKING:
-    from collector.inbox import Waiting
+    from collector.inbox import Row, Waiting
 
 MAX_RUN_NS = 6 * HOUR_NS  # the config's default `runs.max_run`
 _LOOKS = 3
@@ -186,15 +186,20 @@ def _held(table: Table, box: Waiting) -> pl.LazyFrame | None:
     """The rows of an inbox that this version of the table lacks."""
     from otelcov.store import layout
 
-    signal = "traces" if table.name == "spans" else "logs"
-    done = table.committed(box.app_id)
-    rows = [row for batch, row in box.rows if row.signal == signal and (batch is None or batch > done)]
+    rows = lacking(table, box)
     if not rows:
         return None
     laid_out = layout.table(table.name, rows)
     frame = duplicates.new(layout.frame(laid_out, _SCHEMAS[table.name]))
     outside = pl.Series(_OUTSIDE, partitions.hours(table.name, laid_out, any_hour=False) < 0)
     return frame.with_columns(outside).lazy()
+
+
+def lacking(table: Table, box: Waiting) -> list[Row]:
+    """The requests in an inbox that this version of the table lacks."""
+    signal = "traces" if table.name == "spans" else "logs"
+    done = table.committed(box.app_id)
+    return [row for batch, row in box.rows if row.signal == signal and (batch is None or batch > done)]
 
 
 def _unique(name: str, every: pl.LazyFrame) -> pl.LazyFrame:

@@ -11,7 +11,7 @@ from pathlib import Path
 from otelcov.sums.kept import LIST
 
 _LOCK = "beside.lock"
-LONGEST_S = 30.0  # that a report waits for steps: who is far behind catches up sooner if left alone
+LONGEST_S = 30.0  # that a report waits for a step: who is far behind catches up sooner if left alone
 _LOOK_S = 0.1
 
 

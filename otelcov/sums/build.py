@@ -42,7 +42,7 @@ _PART = 66_000  # spans, four row groups as commits write them
 _BATCH = 2 * _PART  # to sum a small batch costs hardly less than a large one
 _NEW = 2 * _PART  # of what came since the last count: that is read by one worker
 _FEW = 2  # parts in a row: what is left of more is copied, so that it does not hold on to all of them
-_AT_ONCE = 3  # groups of a count, that none takes long
+_AT_ONCE = 3  # groups of a count, that none takes long; one where it is a step of many
 HELD = 250_000, 250_000_000  # spans and bytes of traces that are left, kept beside the list: nobody seeks them again
 TOLD = 5_000  # spans of traces that are left, whose runs are kept too: a quiet store's report needs no reconstruction
 _SHARE = 100  # of what was counted, one in so many spans may be of these where that is more
@@ -252,7 +252,7 @@ def _build(
         fewer = (b if b.id not in calling else _without(kept, b, calling[b.id], config) for b in batches)
         batches = [batch for batch in fewer if batch is not None]
         left.append(callers.select(TRACES.names()))
-    batches, gathered = _gathered(kept, batches, config, now_ns)
+    batches, gathered = _gathered(kept, batches, config, now_ns, _AT_ONCE if most is None else 1)
     fresh |= {whole.id for whole, group in gathered.values() if all(batch.id in fresh for batch in group)}
     name = files.left_name()
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
@@ -332,11 +332,11 @@ def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> B
 
 
 def _gathered(
-    kept: Kept, batches: list[Batch], config: Config, now_ns: int
+    kept: Kept, batches: list[Batch], config: Config, now_ns: int, at_once: int
 ) -> tuple[list[Batch], dict[str, tuple[Batch, list[Batch]]]]:
     """Small batches put together: merged sums, run rows one after the other; and by its id what each new one is of."""
     of: dict[str, tuple[Batch, list[Batch]]] = {}
-    for group in _groups(batches, config, now_ns):
+    for group in _groups(batches, config, now_ns)[:at_once]:
         sums = merge(*kept.sums(f"batch-{b.id}" for b in group))
         runs = pl.concat(kept.runs(b) for b in group)
         odd = kept.odd(group).select(ODD.names())
@@ -372,7 +372,7 @@ def _groups(batches: list[Batch], config: Config, now_ns: int) -> list[list[Batc
                 group = []
         if hour < over:
             groups.append(group)
-    return [group for group in groups if len(group) >= 4][:_AT_ONCE]
+    return [group for group in groups if len(group) >= 4]
 
 
 @contextmanager

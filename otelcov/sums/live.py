@@ -39,19 +39,18 @@ def found(
     than `most` spans that are committed are not counted; where a collector has them counted beside it, its next steps
     are waited for instead, if they are many more.
     """
-    max_run_ns = config.runs.max_run_ns
+    max_run_ns, asked = config.runs.max_run_ns, _Asked(store)
     look = pieces.look(store)
-    new = _new(look, kept)
     most = most if kept.batches else most // _FIRST
-    if new > most and count is not None and kept.batches and beside.at_it(kept.folder):
+    if _new(look, kept) > most and count is not None and kept.batches and beside.at_it(kept.folder):
         # Who counted here instead would keep that process from it meanwhile, and leave more to the next report.
-        most, until = most * _BESIDE, time.monotonic() + beside.LONGEST_S
-        while new > most and beside.caught_up(kept.folder, until):
-            look, kept = pieces.look(store), files.load(kept.folder)
-            new = _new(look, kept)
+        most = most * _BESIDE
+        while _new(look, kept) > most and beside.caught_up(kept.folder, time.monotonic() + beside.LONGEST_S):
+            kept, look = asked.again(kept)
+    new = _new(look, kept)
     if new > most and count is not None and (not kept.batches or opened(kept, look, now_ns, max_run_ns).spans > most):
         count(new, most)
-        look, kept = pieces.look(store), files.load(kept.folder)
+        kept, look = asked.again(kept)
     if not kept.batches:
         kept = Kept(kept.folder)
         if _new(look, kept) > most:
@@ -62,6 +61,28 @@ def found(
     open_, now, odd = runs(open_, window, config, now_ns)
     dirty = {str(key[0]): some["trace_id"] for key, some in open_.reopened.partition_by("batch", as_dict=True).items()}
     return open_.kept, dirty, now, odd
+
+
+class _Asked:
+    """What a report is to tell of: all that had come when it was asked for. What comes while it waits for a count is
+    left to the next, for it may come as fast as it is counted."""
+
+    def __init__(self, store: str) -> None:
+        self._store, self._at_ns, self._until = store, time.time_ns(), time.monotonic() + beside.LONGEST_S
+        self._files: frozenset[str] | None = None  # that hold it; None while some of it waits to be committed
+
+    def again(self, kept: Kept) -> tuple[Kept, pieces.Look]:
+        """The kept sums of this moment, and of the store only what these know and what was asked for."""
+        kept = files.load(kept.folder)  # before the look: of later files a look may not know
+        look = pieces.look(self._store)
+        there = frozenset(look.spans["path"])
+        look = look.came_before(self._at_ns)
+        whole = not look.holds() or time.monotonic() >= self._until
+        if whole if self._files is None else not self._files <= there:  # upkeep writes files anew
+            self._files = there
+        if self._files is None or not kept.spans <= there:
+            return kept, look
+        return kept, replace(look, only=self._files | kept.spans)
 
 
 def _new(look: pieces.Look, kept: Kept) -> int:

@@ -468,6 +468,32 @@ def test_a_report_leaves_a_counter_that_is_behind_alone(store):
     assert not called
 
 
+def test_what_comes_while_a_report_waits_is_left_to_the_next(store):
+    store.commit(bodies()[::2])
+    there = store.count().folder
+    store.commit(bodies()[1::2])
+    asked = store.ask(since="all")
+    question = store.path, asked.window, asked.selection, asked.config, asked.now_ns
+    before, new = answer.observed(*question), build.uncounted(store.path, asked.config)
+
+    def steps():
+        time.sleep(0.3)
+        os.utime(there / kept.LIST)  # a step that has not come far
+        time.sleep(0.3)
+        late = [tool(2, 9, "search", trace=7, at=(BEGIN + 2 * HOUR - T0) / 10**9 - 5)]
+        store.commit([request(late)])
+        assert build.build(store.path, asked.config, asked.now_ns, Here().map, most=new)
+
+    with beside.counting(there), ThreadPoolExecutor(1) as other:
+        beside_it = other.submit(steps)
+        found = answer.observed(*question, count=print, live=10)
+        beside_it.result(timeout=20)
+    assert found is not None and before is not None
+    assert found[0].rows.sort(pl.all()).equals(before[0].rows.sort(pl.all()))
+    assert build.uncounted(store.path, asked.config) == 1
+    equal(store)
+
+
 def test_an_hour_that_upkeep_rewrote_is_not_counted_again(store):
     sent = bodies()
     store.commit(sent[::2])
