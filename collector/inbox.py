@@ -12,15 +12,12 @@ The collector writes, the store takes:
     batch = box.next_batch(max_bytes)         Batch(app_id, number, rows) or None; its members are fixed on disk first,
                                               and it is given again, equal, until done: also after a crash
     box.done(batch)                           the store has it; segments whose batches are all done are dropped
-    fixed = box.fix(max_bytes); rows(…)       the same batch by its name alone, for a process that reads it by itself
+    fixed = box.fix(max_bytes)                the same batch by its name alone, for a process that reads it by itself
     box.close()                               keeps what is left for the next owner
     box.retire()                              close, and remove the folder if nothing is left (import, orphans)
     orphans(root) -> [Inbox]                  inboxes of processes that are gone: drain them, then retire()
-    pending(root) -> [Row]                    everything not yet dropped in all inboxes, for readers: takes no lock,
-                                              tolerates segments that vanish meanwhile (then Delta has their rows),
-                                              so read this first and open the tables after it
-    waiting(root) -> [Waiting]                the same rows without those that are surely in the tables, each with the
-                                              number of the batch that fixed it: a reader can tell which it has twice
+
+Readers take no lock (waiting.py).
 
 `root` is `<store>/inbox`. Batch numbers of an app id only grow (AUTOINCREMENT) and an app id is never inherited: where
 the control file is missing or damaged, the segments move to a new inbox. The rows may then be committed a second time,
@@ -42,20 +39,16 @@ from typing import NamedTuple
 
 import zstandard
 
-from collector import segment
+from collector import control, segment
+from collector.control import InboxError
 from collector.segment import Chunk, Row
+from collector.waiting import Part, folders, segment_path
 
-__all__ = ["Batch", "Fixed", "Inbox", "InboxError", "Row", "Waiting", "orphans", "pending", "rows", "waiting"]
-
-Part = tuple[int, int, int]  # segment, first and last chunk
+__all__ = ["Batch", "Fixed", "Inbox", "InboxError", "Row", "orphans"]
 
 SEGMENT_SPANS = 32_768
 SEGMENT_BYTES = 64 * 2**20
 DAMAGED = ".damaged"
-
-
-class InboxError(Exception):
-    """The inbox could not keep the rows (full disk, I/O error, closed): the sender should try again."""
 
 
 class Batch(NamedTuple):
@@ -72,14 +65,6 @@ class Fixed(NamedTuple):
     parts: list[Part]
 
 
-class Waiting(NamedTuple):
-    """What one inbox still holds, as a reader sees it."""
-
-    app_id: str
-    last_number: int  # the greatest number a batch had by then: rows without one are in no batch up to it
-    rows: list[tuple[int | None, Row]]  # with the number of the batch, if they are in one
-
-
 class Inbox:
     """One inbox that this process owns. Appends come from one thread, batches from one other."""
 
@@ -92,7 +77,7 @@ class Inbox:
         self._lock_handle = lock
         self._writing = threading.Lock()  # held while the live segment is written or ended
         self._counting = threading.Lock()
-        self._control = _open_control(folder)
+        self._control = control.connect(folder)
         self._live: tuple[int, sqlite3.Connection] | None = None
         self._live_spans = self._live_bytes = 0
         self._given: tuple[int, int] | None = None  # number, raw bytes
@@ -112,7 +97,7 @@ class Inbox:
             newborn.mkdir(parents=True)
             lock = os.open(newborn / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(lock, fcntl.LOCK_EX)  # at once: nobody else knows the name
-            _create_control(newborn, app_id)
+            control.create(newborn, app_id)
             newborn.rename(root / app_id)
             segment.sync_folder(root)
         except (sqlite3.Error, OSError) as error:
@@ -166,7 +151,7 @@ class Inbox:
     def done(self, batch: Batch | Fixed) -> None:
         assert self._given is not None and self._given[0] == batch.number, "only the last batch given can be done"
         _, raw_bytes = self._given
-        with _transaction(self._control):
+        with control.transaction(self._control):
             self._control.execute("delete from parts where batch = ?", (batch.number,))
             self._control.execute("delete from batches where number = ?", (batch.number,))
         self._given = None
@@ -204,7 +189,7 @@ class Inbox:
         os.close(self._lock_handle)
 
     def _path(self, number: int) -> Path:
-        return _segment(self.folder, number)
+        return segment_path(self.folder, number)
 
     def _segments(self) -> list[int]:
         return sorted(int(path.stem[4:]) for path in self.folder.glob("seg-*.db"))
@@ -214,11 +199,11 @@ class Inbox:
             self.backlog_bytes = max(0, self.backlog_bytes + raw_bytes)
 
     def _begin_segment(self) -> tuple[int, sqlite3.Connection]:
-        control = _open_control(self.folder)  # the other one belongs to the thread that takes batches
+        own = control.connect(self.folder)  # the other one belongs to the thread that takes batches
         try:
-            number = _next_segment(control)
+            number = control.next_segment(own)
         finally:
-            control.close()
+            own.close()
         return number, segment.create(self._path(number))
 
     def _end_segment(self) -> None:
@@ -260,7 +245,7 @@ class Inbox:
         return parts
 
     def _fix(self, parts: list[Part]) -> int:
-        with _transaction(self._control):
+        with control.transaction(self._control):
             number = self._control.execute("insert into batches default values returning number").fetchone()[0]
             self._control.executemany("insert into parts values (?, ?, ?, ?)", [(number, *part) for part in parts])
             query = "insert into taken values (?, ?) on conflict (segment) do update set last_id = excluded.last_id"
@@ -320,7 +305,7 @@ class Inbox:
             segment.append(writer, rows, self._compressor)
             segment.close_without_checkpoint(self._path(fresh), writer)
         _set_aside(path)
-        with _transaction(self._control):
+        with control.transaction(self._control):
             self._control.execute("delete from parts where segment = ?", (number,))
             self._control.execute("delete from taken where segment = ?", (number,))
         self.set_aside += 1
@@ -349,61 +334,12 @@ def orphans(root: Path) -> list[Inbox]:
     return list(_unowned(root))
 
 
-def rows(folder: Path, parts: Sequence[Part]) -> list[Row]:
-    """What these parts of an inbox hold; raises one of segment.DAMAGE where a file cannot be read."""
-    found: list[Row] = []
-    for number, first, last in parts:
-        with contextlib.suppress(FileNotFoundError):  # removed by hand
-            for chunk in segment.chunks(_segment(folder, number), first, last):
-                found += chunk.rows
-    return found
-
-
-def pending(root: Path) -> list[Row]:
-    """Every row of every inbox that is not yet dropped, committed or not."""
-    rows: list[Row] = []
-    for folder in _folders(root):
-        for path in sorted(folder.glob("seg-*.db")):
-            with contextlib.suppress(
-                FileNotFoundError, *segment.DAMAGE
-            ):  # dropped meanwhile; damaged: its owner says so
-                for chunk in segment.chunks(path):
-                    rows += chunk.rows
-    return rows
-
-
-def waiting(root: Path) -> list[Waiting]:
-    """What the inboxes hold and the tables may lack; like `pending` it takes no lock."""
-    return [_waiting(folder) for folder in _folders(root)]
-
-
-def _waiting(folder: Path) -> Waiting:
-    taken: dict[int, int] = {}
-    parts: list[tuple[int, int, int, int]] = []
-    last_number = 2**62  # without a control file nobody can tell: take every row as new
-    with contextlib.suppress(FileNotFoundError, *segment.DAMAGE), segment.readable(folder / "control.db") as control:
-        control.execute("begin")  # the three of one moment
-        taken = dict(control.execute("select segment, last_id from taken"))
-        parts = control.execute("select batch, segment, first_id, last_id from parts").fetchall()
-        fixed = control.execute("select seq from sqlite_sequence where name = 'batches'").fetchone()
-        last_number = fixed[0] if fixed else 0
-    rows: list[tuple[int | None, Row]] = []
-    for path in sorted(folder.glob("seg-*.db")):
-        number = int(path.stem[4:])
-        with contextlib.suppress(FileNotFoundError, *segment.DAMAGE):
-            for chunk in segment.chunks(path):
-                batch = next((b for b, s, first, last in parts if s == number and first <= chunk.id <= last), None)
-                if batch is not None or chunk.id > taken.get(number, 0):
-                    rows += [(batch, row) for row in chunk.rows]
-    return Waiting(folder.name, last_number, rows)
-
-
 def _unowned(root: Path) -> Iterator[Inbox]:
-    for folder in _folders(root):
+    for folder in folders(root):
         lock = _lock(folder)
         if lock is None:
             continue
-        box = Inbox(folder, lock) if _control_is_sound(folder) else _reborn(folder, lock)
+        box = Inbox(folder, lock) if control.is_sound(folder) else _reborn(folder, lock)
         box.recover()
         yield box
 
@@ -412,7 +348,7 @@ def _reborn(folder: Path, lock: int) -> Inbox:
     """A new inbox with the segments of one that lost its control file."""
     box = Inbox.create(folder.parent)
     for path in sorted(folder.glob("seg-*.db")):
-        segment.move(path, box._path(_next_segment(box._control)))
+        segment.move(path, box._path(control.next_segment(box._control)))
     for path in sorted(folder.glob("control.db")):
         _set_aside(path)
         box.set_aside += 1
@@ -420,16 +356,6 @@ def _reborn(folder: Path, lock: int) -> Inbox:
     shutil.rmtree(folder)
     os.close(lock)
     return box
-
-
-def _segment(folder: Path, number: int) -> Path:
-    return folder / f"seg-{number:08d}.db"
-
-
-def _folders(root: Path) -> list[Path]:
-    if not root.is_dir():
-        return []
-    return sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
 def _lock(folder: Path) -> int | None:
@@ -453,61 +379,3 @@ def _set_aside(path: Path) -> None:
     damaged = path.parent.parent / DAMAGED
     damaged.mkdir(exist_ok=True)
     segment.move(path, damaged / f"{path.parent.name}-{path.name}")
-
-
-def _create_control(folder: Path, app_id: str) -> None:
-    with contextlib.closing(sqlite3.connect(folder / "control.db", isolation_level=None)) as control:
-        control.executescript(
-            f"""
-            pragma journal_mode=wal;
-            pragma synchronous=full;
-            pragma user_version={segment.FORMAT};
-            begin;
-            create table app (id text not null);
-            create table segments (number integer primary key autoincrement);
-            create table batches (number integer primary key autoincrement);
-            create table parts (batch integer not null, segment integer not null, first_id integer, last_id integer);
-            create table taken (segment integer primary key, last_id integer not null);
-            insert into app values ('{app_id}');
-            commit;
-            """
-        )
-    segment.sync_folder(folder)
-
-
-def _open_control(folder: Path) -> sqlite3.Connection:
-    control = sqlite3.connect(folder / "control.db", timeout=30, isolation_level=None, check_same_thread=False)
-    control.execute("pragma synchronous=full")
-    return control
-
-
-def _next_segment(control: sqlite3.Connection) -> int:
-    return int(control.execute("insert into segments default values returning number").fetchone()[0])
-
-
-def _control_is_sound(folder: Path) -> bool:
-    path = folder / "control.db"
-    if not path.exists():
-        return False
-    try:
-        control = _open_control(folder)
-        try:
-            sound = control.execute("pragma quick_check").fetchone() == ("ok",)
-            return bool(sound and control.execute("select id from app").fetchone() == (folder.name,))
-        finally:
-            control.close()
-    except sqlite3.DatabaseError:
-        return False
-
-
-@contextlib.contextmanager
-def _transaction(control: sqlite3.Connection) -> Iterator[None]:
-    try:
-        control.execute("begin immediate")
-        yield
-        control.execute("commit")
-    except sqlite3.Error as error:
-        raise InboxError(f"could not write to the inbox's control file: {error}") from error
-    finally:
-        if control.in_transaction:
-            control.rollback()

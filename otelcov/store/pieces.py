@@ -20,7 +20,7 @@ from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, open_, stored_schema
 
 if TYPE_CHECKING:
-    from collector.inbox import Waiting
+    from collector.waiting import Waiting
 
 OUTSIDE = scan._OUTSIDE
 COLUMNS = {name: pl.Schema({**schema, **duplicates.COPIES}) for name, schema in (("spans", SPANS), ("logs", LOGS))}

@@ -23,7 +23,8 @@ from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, open_, stored_schema
 
 if TYPE_CHECKING:
-    from collector.inbox import Row, Waiting
+    from collector.segment import Row
+    from collector.waiting import Waiting
 
 MAX_RUN_NS = 6 * HOUR_NS  # the config's default `runs.max_run`
 _LOOKS = 3
@@ -144,7 +145,7 @@ def _look(store: str | Path, inbox: Path | None) -> tuple[Tables, list[Waiting]]
 def _waiting(root: Path | None) -> list[Waiting]:
     if root is None or not root.is_dir() or not any(root.iterdir()):
         return []
-    from collector.inbox import waiting
+    from collector.waiting import waiting
 
     return [box for box in waiting(root) if box.rows]
 

@@ -199,7 +199,7 @@ def empty_inboxes(store: str | Path, traces: set[bytes], inbox: Path | None, pat
 
 
 def _held(root: Path, traces: set[bytes]) -> bool:
-    from collector.inbox import pending
+    from collector.waiting import pending
     from otelcov.store import layout
 
     rows = pending(root)

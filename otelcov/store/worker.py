@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from collector import segment
-from collector.inbox import Batch, Fixed, Inbox, rows
+from collector.inbox import Batch, Fixed, Inbox
+from collector.waiting import rows
 from otelcov.ground.errors import StoreError
 from otelcov.store.commit import Batches, Written
 

@@ -19,7 +19,8 @@ import pytest
 
 from collector import service
 from collector.config import CollectorConfig
-from collector.inbox import Row, pending
+from collector.segment import Row
+from collector.waiting import pending
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("OTELCOV_SHARED", ROOT.parent / "shared"))

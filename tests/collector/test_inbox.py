@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from collector import inbox, segment
-from collector.inbox import Inbox, Row, orphans, pending
+from collector.inbox import Inbox, Row, orphans
+from collector.waiting import pending
 
 
 def row(number: int, size: int = 100, spans: int = 1) -> Row:

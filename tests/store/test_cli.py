@@ -178,7 +178,7 @@ def test_prune_needs_a_store_that_exists(tmp_path: Path) -> None:
     assert "There is no store in" in said.stderr
 
 
-@pytest.mark.parametrize("where", ["_create_control", "segment.append"])
+@pytest.mark.parametrize("where", ["control.create", "segment.append"])
 def test_a_full_disk_is_said_and_leaves_nothing_half_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
@@ -191,7 +191,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_done(
     assert said.exit_code == 4
     assert "Couldn't import into" in said.stderr and "database or disk is full. Is the disk full?" in said.stderr
     assert not list((tmp_path / "store" / "inbox").glob(".*"))
-    if where == "_create_control":
+    if where == "control.create":
         said = run("collect", "--store", tmp_path / "store", "--grpc-port", 0, "--http-port", 0)
         assert said.exit_code == 4
         assert said.stderr.startswith("The collector does not start: could not create an inbox")
