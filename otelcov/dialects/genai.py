@@ -5,7 +5,23 @@ https://github.com/open-telemetry/semantic-conventions-genai (formerly docs/gen-
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL, Dialect, first, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    EVALUATION,
+    HANDOFF,
+    LLM,
+    OTHER,
+    SETUP,
+    TOOL,
+    Dialect,
+    first,
+    scope,
+    value,
+)
+
+_COMPLETIONS = ("chat.completions", "text.completions", "chat.streaming_completions", "text.streaming_completions")
+_SEMANTIC_KERNEL = dict.fromkeys(_COMPLETIONS, LLM)
 
 GENAI = Dialect(
     name="genai",
@@ -32,6 +48,7 @@ GENAI = Dialect(
         agent_call=AGENT,
         create_agent=SETUP,
         invoke_workflow=CHAIN,
+        invoke_node=CHAIN,
         workflow=CHAIN,
         chain=CHAIN,
         execute_task=CHAIN,
@@ -52,6 +69,7 @@ GENAI = Dialect(
         create_thread=SETUP,
         handoff=HANDOFF,
         agent_handoff=HANDOFF,
+        **_SEMANTIC_KERNEL,
     ),
     agent=first("gen_ai.agent.name"),
     tool=first("gen_ai.tool.name"),
@@ -60,8 +78,10 @@ GENAI = Dialect(
     result=first("gen_ai.tool.call.result", "gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.message"),
     request_model=first("gen_ai.request.model"),
     response_model=first("gen_ai.response.model"),
-    input_tokens=first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-    output_tokens=first("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+    input_tokens=first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.response.prompt_tokens"),
+    output_tokens=first(
+        "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "gen_ai.response.completion_tokens"
+    ),
     response_id=first("gen_ai.response.id"),
     finish=first("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
     input_messages=first(
@@ -89,6 +109,17 @@ GENAI = Dialect(
     to_agent=first("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name"),
 )
 
+_EINO = {
+    "chatmodel": LLM,
+    "agenticmodel": LLM,
+    "toolsnode": CHAIN,
+    "agentictoolsnode": CHAIN,
+    "graph": CHAIN,
+    "lambda": CHAIN,
+    "passthrough": CHAIN,
+    "chattemplate": OTHER,
+}
+
 # Relatives that tell the kind of a span by a key of their own: Dify, LoongSuite, Future AGI, Confident AI and others.
 GENAI_KINDS = Dialect(
     name="genai-kinds",
@@ -110,12 +141,21 @@ GENAI_KINDS = Dialect(
             "guardrail": OTHER,
             "evaluator": EVALUATION,
             "memory": OTHER,
+            **_EINO,
         },
         default=None,
         return_dtype=pl.String,
     ),
     agent=first("confident.agent.name", "au.agent.name"),
     tool=first("confident.tool.name", "au.tool.name"),
+)
+
+# Of an answer that streams, Eino's node of tools tells when they are done, by a span of its own beside theirs.
+EINO_NODES = Dialect(
+    name="eino-nodes",
+    kind=pl.when(scope("eino") & pl.col("span.name").str.contains(r"^(?:Agentic)?[Tt]ools(?:Node)?$")).then(
+        pl.lit(CHAIN)
+    ),
 )
 
 _WORD = pl.col("gen_ai.operation.name").str.extract(r"^(\S+) \S")  # OpenLIT: `tool lookup_order`, `workflow …`

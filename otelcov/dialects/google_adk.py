@@ -2,42 +2,51 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL, Dialect, first, json_number, span_name
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, span_name
 
 # Where content is not to be captured, both are empty objects; a response that was captured never is.
 _RESULT = pl.col("gcp.vertex.agent.tool_response")
 _CAPTURED = _RESULT != "{}"
-_ARGUMENTS = pl.col("gcp.vertex.agent.tool_call_args")
+_ARGUMENTS = first("gcp.vertex.agent.tool_call_args", "adk.tool_call_args")
+_REQUEST = first("gcp.vertex.agent.llm_request", "adk.llm_request")
+_RESPONSES = ("gcp.vertex.agent.llm_response", "adk.llm_response")
+
+# Early ones for Java tell a call and its result by two spans, one after the other.
+_CALL = span_name(r"^tool_call \[(.+)\]$")
+_ADK = pl.col("scope.name").str.contains("adk|vertex")
+
+
+def _number(*names: str) -> pl.Expr:
+    return pl.coalesce([json_number(response, *names) for response in _RESPONSES])
+
 
 GOOGLE_ADK = Dialect(
     name="google-adk",
-    kind=pl.when(
-        (pl.col("span.name") == "call_llm")
-        & pl.col("scope.name").str.contains("adk|vertex")
-        & pl.col("openinference.span.kind").is_null()
-    )
+    kind=pl.when((pl.col("span.name") == "call_llm") & _ADK & pl.col("openinference.span.kind").is_null())
     .then(pl.lit(LLM))
-    .when(
-        pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ")
-        & (pl.col("scope.name").str.contains("adk|vertex"))
-    )
+    .when(pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ") & _ADK)
     .then(pl.lit(AGENT))
-    .when(pl.col("span.name").str.contains(r"^invocation( \[|$)") & (pl.col("scope.name").str.contains("adk|vertex")))
+    .when(pl.col("span.name").str.contains(r"^invocation( \[|$)") & _ADK)
     .then(pl.lit(CHAIN))
+    .when(_ADK & _CALL.is_not_null())
+    .then(pl.lit(TOOL))
+    .when(_ADK & pl.col("span.name").str.contains(r"^(tool_response \[|send_data$)"))
+    .then(pl.lit(OTHER))
     .when(
         pl.col("gen_ai.tool.name").is_in(["(merged tools)"])
         | pl.col("span.name").is_in(["execute_tool (merged tools)", "execute_tool (merged)"])
     )
-    .then(pl.lit("other"))
+    .then(pl.lit(OTHER))
     .when(pl.col("gcp.vertex.agent.tool_call_args").is_not_null() & pl.col("gen_ai.tool.name").is_not_null())
     .then(pl.lit(TOOL)),
     agent=pl.coalesce([span_name(r"^agent_run \[(.+)\]$")]),
+    tool=pl.when(_ADK).then(_CALL),
     arguments=pl.when(_CAPTURED | (_ARGUMENTS != "{}")).then(_ARGUMENTS),
     result=pl.when(_CAPTURED & (_RESULT != '{"result": "<not specified>"}')).then(_RESULT),
-    input_tokens=json_number("gcp.vertex.agent.llm_response", "prompt_token_count"),
-    output_tokens=json_number("gcp.vertex.agent.llm_response", "candidates_token_count"),
-    input_messages=first("gcp.vertex.agent.llm_request"),
-    output_messages=first("gcp.vertex.agent.llm_response"),
-    definitions=first("gcp.vertex.agent.llm_request"),
-    conversation=first("gcp.vertex.agent.session_id"),
+    input_tokens=_number("prompt_token_count", "promptTokenCount"),
+    output_tokens=_number("candidates_token_count", "candidatesTokenCount"),
+    input_messages=_REQUEST,
+    output_messages=first(*_RESPONSES),
+    definitions=_REQUEST,
+    conversation=first("gcp.vertex.agent.session_id", "adk.session_id"),
 )

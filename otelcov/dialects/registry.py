@@ -20,7 +20,7 @@ from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODING_AGENTS
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
-from otelcov.dialects.genai import GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT
+from otelcov.dialects.genai import EINO_NODES, GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
@@ -71,6 +71,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLLMETRY_MCP,
     OPENLLMETRY_HOLDERS,
     GOOGLE_ADK,
+    EINO_NODES,
     GENAI,
     OPENLLMETRY,
     PYDANTIC_AI,

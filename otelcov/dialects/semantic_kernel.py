@@ -1,13 +1,23 @@
-"""Semantic Kernel: parameters that nobody gave stand among a function's arguments, as nulls."""
+"""Semantic Kernel: parameters that nobody gave stand among a function's arguments, as nulls. For .NET a function's span
+has nothing but a name, and a prompt that a program runs is one, too, under a name made up for it."""
 
 import polars as pl
 
-from otelcov.dialects.base import Dialect, scope
+from otelcov.dialects.base import CHAIN, TOOL, Dialect, scope, span_name
 
 _FLAT = r"^\{[^{}\[\]]*\}$"
+_FUNCTION = scope(r"^Microsoft\.SemanticKernel$") & pl.col("gen_ai.operation.name").is_null()
 
 SEMANTIC_KERNEL = Dialect(
     name="semantic-kernel",
+    kind=pl.when(
+        scope(r"^Microsoft\.SemanticKernel$")
+        & span_name(r"^(?:execute_tool )?(?:InvokePrompt\w*_|func_?)([0-9a-f]{32})$").is_not_null()
+    )
+    .then(pl.lit(CHAIN))
+    .when(_FUNCTION)
+    .then(pl.lit(TOOL)),
+    tool=pl.when(_FUNCTION).then(pl.col("span.name")),
     arguments=pl.when(scope(r"^semantic_kernel\.") & pl.col("gen_ai.tool.call.arguments").str.contains(_FLAT)).then(
         pl.col("gen_ai.tool.call.arguments")
         .str.replace_all(r'"[^"]*": ?null, ?', "")

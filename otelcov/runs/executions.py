@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from otelcov.dialects.base import CHAIN, TOOL
+from otelcov.dialects.base import CHAIN, LLM, TOOL
 from otelcov.runs.tree import Node, same_name, same_step, spelling
 from otelcov.runs.wrapped import result_call_id
 
@@ -16,6 +16,7 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
     found: list[list[Node]] = []
     of: dict[int, list[Node]] = {}
     _open_holders(nodes)
+    _open_programs(nodes)
     for node in nodes:
         if node.kind != TOOL:
             continue
@@ -52,6 +53,18 @@ def _open_holders(nodes: list[Node]) -> None:
             holder.kind = CHAIN
 
 
+def _open_programs(nodes: list[Node]) -> None:
+    """A tool span that holds the first model call and the tools it asks for was called by the program itself."""
+    first = min((n.start for n in nodes if n.kind == LLM), default=0)
+    for node in nodes:
+        if node.kind != TOOL or node.start > first or node.span.call_id or node.orphan:
+            continue
+        below, above = node.below(), node.ancestors()
+        kinds = {n.kind for n in below if n.span.tool is None or not same_name(n.span.tool, node.span.tool)}
+        if kinds >= {LLM, TOOL} and not any(n.own_agent or n.orphan for n in (*above, *below)):
+            node.kind = CHAIN
+
+
 def _served_as(name: str, outer: str, node: Node) -> bool:
     """Is this a protocol's span of a tool that the agent knows by a longer name: its server's, then its own?"""
     short, long = spelling(name), spelling(outer)
@@ -66,6 +79,18 @@ def span_fact(nodes: list[Node], fact: str) -> Any:
         value = getattr(node.span, fact)
         if value is not None and value != "":
             return value
+    return _said(nodes, _AS_MESSAGES[fact]) if fact in _AS_MESSAGES else None
+
+
+_AS_MESSAGES = {"arguments": "flat_input", "result": "flat_output"}
+
+
+def _said(nodes: list[Node], family: str) -> Any:
+    """What a tool span tells as if it were a model's: the text of its first message (Eino)."""
+    for node in nodes:
+        for path, value in node.side.families[family].get(node.span.row, ()):
+            if path == "0.content":
+                return value
     return None
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from otelcov.runs.chat import Message
-from otelcov.runs.jsontext import Value
-from otelcov.runs.messages import message_of
+from otelcov.runs.jsontext import Value, parse_json
+from otelcov.runs.messages import message_of, messages_of
 
 
 def unflatten(pairs: list[tuple[str, Value]]) -> Value:
@@ -40,6 +40,12 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
         body = entry.get("message", entry)
         if not isinstance(body, dict):
             continue
+        content = body.get("content")
+        if "role" not in body and isinstance(content, str) and content.startswith('[{"role":'):
+            whole = parse_json(content)  # the answer as it came, for want of text (Eino)
+            if whole is not None:
+                out.extend(messages_of(whole, default_role))
+                continue
         body = dict(body)
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")

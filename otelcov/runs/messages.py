@@ -134,6 +134,8 @@ def _text_message(text: str, role: str) -> Message:
 
 def _finish(value: dict[str, Value]) -> str | None:
     reason = value.get("finish_reason", value.get("finishReason", value.get("stop_reason")))
+    if reason is None and isinstance(value.get("response_meta"), dict):  # Eino
+        reason = value["response_meta"].get("finish_reason")
     return reason if isinstance(reason, str) else None
 
 

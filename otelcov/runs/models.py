@@ -290,7 +290,7 @@ def finish_reason(raw: str | None) -> str | None:
     value = parse_json(raw) if raw[:1] in '["' else raw
     if isinstance(value, list):
         value = next((v for v in value if isinstance(v, str) and v), None)
-    return value if isinstance(value, str) else None
+    return value if isinstance(value, str) and value != "N/A" else None
 
 
 def _parsed(raw: str | None) -> list[Message] | None:
@@ -346,6 +346,10 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
             parsed = parse_json(value)
             value = value if parsed is None else parsed
         out[short] = value
+    held = out.get("content")
+    if isinstance(held, dict) and ("role" in held or "message" in held):  # the whole message (Semantic Kernel)
+        del out["content"]
+        out |= held
     if isinstance(out.get("message"), (str, list)):
         out["content"] = out.pop("message")
     out.pop("role", None) if name in ROLES else None

@@ -142,7 +142,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
                 "trace_state",
             ),
             found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
-                call_id=pl.when(~pl.col("call_id").str.to_lowercase().is_in(_NO_ID)).then("call_id"),
+                *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID)).then(id).alias(id) for id in _IDS),
                 input=pl.when(pl.col("kind") != base.LLM).then("input"),
                 output=pl.when(
                     (pl.col("kind") != base.LLM)
@@ -171,8 +171,9 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
 
 
 _KEPT = ("input_messages", "system")
+_IDS = ("call_id", "response_id")
 _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
-"""What instrumentations write where a tool call has no id."""
+"""What instrumentations write where a tool call or an answer has no id."""
 
 
 def _codes(texts: pl.Series, side: Side) -> pl.Series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import re
 
 from otelcov.runs.jsontext import Value, hidden, parse_json, to_json
@@ -25,6 +26,8 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     value = parse_json(text)
     if isinstance(value, str):
         value = parse_json(value)
+    if value is None and _BYTES.match(text):
+        value = _of_bytes(text)
     if value is None and text[:1] == "{":
         try:
             literal = ast.literal_eval(text)
@@ -34,6 +37,17 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     if isinstance(value, dict) and not _by_place(value):
         return _unwrap(value), None
     return None, raw
+
+
+_BYTES = re.compile(r"e[w-z0-3](?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/=]{2}$")
+"""An object's text as Go writes bytes in JSON: in Base64."""
+
+
+def _of_bytes(text: str) -> Value:
+    try:
+        return parse_json(base64.b64decode(text, validate=True).decode())
+    except ValueError:
+        return None
 
 
 def _by_place(value: dict[str, Value]) -> bool:
@@ -50,8 +64,10 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
         return _unwrap(value["inputs"])
     if keys == {"input", "options"} and isinstance(value["input"], dict):
         return value["input"]
-    if keys == {"tool_name", "arguments"} and isinstance(value["arguments"], dict):
+    if keys in ({"tool_name", "arguments"}, {"tool", "arguments"}) and isinstance(value["arguments"], dict):
         return value["arguments"]
+    if "ArgumentsInJSON" in keys:  # Eino
+        return arguments_of(value["ArgumentsInJSON"])[0] or {}
     if keys == {"kwargs"} and isinstance(value["kwargs"], dict):
         return {k: v for k, v in value["kwargs"].items() if k != "ctx"}
     if keys == {"args", "kwargs"} and isinstance(value["kwargs"], dict) and not value["args"]:
@@ -112,6 +128,8 @@ def _inside(value: Value) -> Value:
         return data
     if "tool_call_id" in value and "content" in value:
         return content
+    if isinstance(value.get("choices"), list) and (told := _told(value["choices"])) is not None:
+        return told
     if "tool_output" in value and "tool_name" in value:
         return value["tool_output"]
     if keys == {"id", "name", "response"}:
@@ -127,6 +145,17 @@ def _inside(value: Value) -> Value:
     if "result" in value and flagged:
         return value["result"]
     return value["text"] if value.get("type") == "text" and isinstance(value.get("text"), str) else value
+
+
+def _told(choices: list[Value]) -> Value:
+    """The content of the tool's message that an answer in a model's form holds (tRPC-Agent)."""
+    only = choices[0] if len(choices) == 1 else None
+    message = only.get("message") if isinstance(only, dict) else None
+    if not isinstance(message, dict) or message.get("role") != "tool":
+        return None
+    content = message.get("content")
+    inside = parse_json(content) if isinstance(content, str) and content[:1] in '[{"' else None
+    return content if inside is None else inside
 
 
 _OUTCOME = re.compile(r"status='(success|failure|error)' result=(.*?) error=(.*?)(?: \w+=.*)?$", re.S)
