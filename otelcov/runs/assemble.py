@@ -87,6 +87,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     if orphans and root.orphan:
         incomplete.add("missing parent")
     sampled, weight = _sampling(nodes)
+    visible = run.visible or bool(tools)
     start = min((n.start for n in nodes if n.start), default=0)
     end = max((n.end for n in nodes), default=0)
     return {
@@ -108,13 +109,13 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "agents": agents,
         "known_tools": known,
         "known_tools_source": source,
-        "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if run.visible or tools else None,
+        "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
         "llm_calls": [_llm_row(c) for c in calls] if calls and not hidden else None,
         "delegations": [_delegation_row(d) for d in handed] if handed or agents else None,
         "boundaries": seen,
         "boundaries_unknown": unknown,
-        "path": path(tools, outcomes, handed),
-        "states": states(tools, outcomes),
+        "path": path(tools, outcomes, handed) if visible else None,
+        "states": states(tools, outcomes) if visible else None,
         "incomplete": sorted(incomplete),
         "spans": len(nodes),
         "orphans": orphans,

@@ -122,7 +122,7 @@ def test_a_finish_reason_is_a_boundary_however_it_is_written(said, seen):
 def test_an_answer_that_asked_for_tools_says_so_in_every_way_of_writing(said):
     told = {"gen_ai.response.finish_reasons": [said], "gen_ai.completion": "let me look"}
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, attributes=told))
-    assert run["tool_calls"] is None
+    assert (run["tool_calls"], run["path"], run["states"]) == (None, None, None)
 
 
 def test_a_model_call_that_timed_out_is_timeout_and_error():
