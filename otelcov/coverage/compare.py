@@ -30,6 +30,14 @@ _COMPARED = {
     "edge": "tool",
     "delegation": "delegation",
 }
+_SHOWN = {
+    "tool": "tool calls",
+    "path": "path",
+    "state": "states",
+    "model": "model calls",
+    "delegation": "delegations",
+}
+_OF_TOOLS = ("tool_failure", "tool_recovery", "repeated_call")
 _BY_AGENT = ("edge", "delegation")  # their agent is a part of the item
 _EXAMPLES = 3
 
@@ -57,6 +65,7 @@ def gaps(
         else:
             tested, seen = _items(mine, dimension), _items(theirs, dimension)
         shown = _shown(theirs, able)
+        seen, reason = _comparable(dimension, able, tested, seen, mine)
         total = int(seen["mass"].sum())
         covered = seen.join(tested.select("item"), on="item", how="semi")
         missing = seen.join(tested.select("item"), on="item", how="anti")
@@ -71,6 +80,7 @@ def gaps(
                 "exercised": covered.height,
                 "known": seen.height,
                 "runs": _count(theirs, able),
+                "reason": reason,
                 "uncovered": [
                     {
                         "item": row["item"],
@@ -94,6 +104,21 @@ def gaps(
     }
 
 
+def _comparable(
+    dimension: str, able: str, tested: pl.DataFrame, seen: pl.DataFrame, mine: pl.DataFrame
+) -> tuple[pl.DataFrame, str | None]:
+    """What was seen without that which no run of ours could have shown, and why that is left out."""
+    settled = _count(mine, "settled")
+    if _count(mine, "all") and not _count(mine, able):
+        return seen.clear(), f"no run that is held against it can show its {_SHOWN[able]}"
+    if dimension != "boundary":
+        return seen, None
+    hidden = [name for name, runs in _blind(mine).items() if runs >= settled]
+    hidden = sorted(set(hidden) & (set(seen["item"]) - set(tested["item"])))
+    reason = f"left out, because no run that is held against it could show it: {', '.join(hidden)}" if hidden else None
+    return seen.filter(~pl.col("item").is_in(hidden)), reason
+
+
 def diff(a: Observations, b: Observations) -> dict[str, Any]:
     """New, lost and shifted behaviour from A to B, under a false discovery rate of 5 %.
 
@@ -105,11 +130,15 @@ def diff(a: Observations, b: Observations) -> dict[str, Any]:
     left, right = a.texts(), b.texts()
     tests: list[dict[str, Any]] = []
     for dimension, able in _COMPARED.items():
-        n, m = _count(left, able), _count(right, able)
-        if not n or not m:
+        shown = _count(left, able), _count(right, able)
+        if not all(shown):
             continue
         both = _items(left, dimension).join(_items(right, dimension), on="item", how="full", coalesce=True, suffix="_b")
+        blind = [_unseeing(side) if dimension == "boundary" else {} for side in (left, right)]
         for row in both.sort("item").to_dicts():
+            n, m = (runs - less.get(row["item"], 0) for runs, less in zip(shown, blind, strict=True))
+            if not n or not m:
+                continue  # on one side no run could have shown it
             with_a, with_b = min(row["runs"] or 0, n), min(row["runs_b"] or 0, m)
             traces = (row["traces_b"] or row["traces"]) if with_b else row["traces"]
             tests.append(
@@ -188,6 +217,19 @@ def _paths(short: Brief, config: Config, sides: list[str]) -> pl.DataFrame:
 def _plain(rows: pl.DataFrame, dimension: str) -> pl.DataFrame:
     rows = rows.filter((pl.col("dimension") == dimension) & pl.col("agent").is_null())
     return rows.group_by("item").agg(pl.col("runs").sum())
+
+
+def _blind(rows: pl.DataFrame) -> dict[str, int]:
+    """How many runs could not have shown each boundary."""
+    unknown = rows.filter((pl.col("dimension") == "boundary_unknown") & pl.col("agent").is_null())
+    return dict(unknown.group_by("item").agg(pl.col("runs").sum()).iter_rows())
+
+
+def _unseeing(rows: pl.DataFrame) -> dict[str, int]:
+    """How many runs had no evidence of each boundary: where calls are seen, so are those that failed outright."""
+    settled = _count(rows, "settled")
+    nothing = {name: runs for name, runs in _blind(rows).items() if runs >= settled}
+    return nothing | dict.fromkeys(_OF_TOOLS, settled - _count(rows, "tool"))
 
 
 def _count(rows: pl.DataFrame, item: str) -> int:

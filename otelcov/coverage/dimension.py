@@ -128,7 +128,13 @@ class View:
         if "test" not in self._present or not self._present - {"test"}:
             return None
         others = self._present - {"test"}
-        return Relative(self, self.kinds(dimension, ["test"]), self.kinds(dimension, sorted(others)))
+        tests, theirs = self.kinds(dimension, ["test"]), self.kinds(dimension, sorted(others))
+        settled = self._tests.get("settled", 0)
+        if dimension != "boundary":
+            return Relative(self, tests, theirs, self._tests.get(dimension, 0), settled)
+        unknown = self.kinds("boundary_unknown", ["test"]).filter(pl.col("runs") >= settled)
+        hidden = sorted(set(unknown["item"]) - set(tests["item"]))
+        return Relative(self, tests, theirs.filter(~pl.col("item").is_in(hidden)), settled, settled)
 
     @cached_property
     def _added(self) -> dict[tuple[str, tuple[str, ...]], pl.DataFrame]:
@@ -140,6 +146,12 @@ class View:
         """The kinds of each wide dimension."""
         assert self.wide is not None
         return {name: self.wide.kinds.filter(pl.col("dimension") == name) for name in brief.WIDE}
+
+    @cached_property
+    def _tests(self) -> dict[str, int]:
+        """How many runs of tests could show what."""
+        rows = self.base.filter((pl.col("dimension") == "run") & pl.col("agent").is_null())
+        return dict(rows.filter(pl.col("side") == "test").group_by("item").agg(pl.col("runs").sum()).iter_rows())
 
     @cached_property
     def _present(self) -> set[str]:
@@ -170,11 +182,16 @@ class View:
 
 @dataclass(frozen=True)
 class Relative:
-    """|items of the other sides that tests exercised| over all items of the other sides, by count and by mass."""
+    """|items of the other sides that tests exercised| over all items of the other sides, by count and by mass.
+
+    Null where no test could have shown an item: what cannot be seen was not missed.
+    """
 
     view: View
     tests: pl.DataFrame  # item, runs, mass
     others: pl.DataFrame
+    shown: int  # settled runs of tests that could have shown an item
+    settled: int  # all settled runs of tests
 
     @cached_property
     def exercised(self) -> pl.DataFrame:
@@ -190,20 +207,26 @@ class Relative:
 
     @property
     def by_count(self) -> float | None:
-        return self.exercised.height / self.others.height if self.others.height else None
+        return self.exercised.height / self.others.height if self.others.height and not self.blind else None
 
     @property
     def by_mass(self) -> float | None:
         total = int(self.others["mass"].sum())
-        return int(self.exercised["mass"].sum()) / total if total else None
+        return int(self.exercised["mass"].sum()) / total if total and not self.blind else None
+
+    @property
+    def blind(self) -> bool:
+        return not self.shown
 
     @property
     def adjusted_runs(self) -> float:
         return int(self.others["mass"].sum()) / MASS
 
     @property
-    def masses(self) -> dict[str, float]:
+    def masses(self) -> dict[str, float] | None:
         """What the share by mass is made of: runs or visits, as many as the sampled ones stand for."""
+        if self.blind:
+            return None
         found = {
             name: int(kinds["mass"].sum()) for name, kinds in (("exercised", self.exercised), ("known", self.others))
         }
@@ -211,6 +234,8 @@ class Relative:
 
     def result(self, what: str) -> dict[str, Any]:
         """The fields of a Dimension whose score is the share by mass, with its Wilson interval at the runs' number."""
+        if self.blind:
+            return {"reason": f"no test run can show its {what}" if self.settled else "no test run has settled"}
         share, runs = self.by_mass, round(self.adjusted_runs)
         return {
             "score": share,
@@ -220,9 +245,18 @@ class Relative:
             "covered_items": self.view.names(self.exercised),
             "missing": self.view.names(self.missing),
             "universe": "baseline",
-            "reason": None if share is not None else f"no run of another side can show its {what}",
+            "reason": self._reason(what),
             "interval": None if share is None else statistics.wilson(round(share * runs), runs),
         }
+
+    def _reason(self, what: str) -> str | None:
+        if self.by_mass is None:
+            return f"no run of another side can show its {what}"
+        if self.shown < self.settled:
+            return (
+                f"{self.settled - self.shown} of {self.settled} test runs cannot show their {what}: at least this much"
+            )
+        return None
 
 
 def no_views() -> dict[str, float | None]:

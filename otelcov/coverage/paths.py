@@ -58,7 +58,7 @@ def measure(view: View) -> Dimension:
         "method": "none",
         "covered": kinds,
         "known": None,
-        "covered_items": [] if relative is not None else view.names(seen),
+        "covered_items": [] if relative is not None and not relative.blind else view.names(seen),
         "missing": [],
         "undeclared": sorted(names - wanted),
         "interval": None,

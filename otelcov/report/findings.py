@@ -28,10 +28,11 @@ def gaps(found: dict[str, Any], format: str, **options: Any) -> str:
             d["dimension"],
             words.percent(d["share"]),
             words.percent(d["share_by_count"]),
-            f"{d['exercised']} of {d['known']}",
+            f"{d['exercised']} of {d['known']}" if d["known"] or not d["reason"] else "unknown",
         )
         for d in found["dimensions"]
     ]
+    told = [f"{d['dimension']}: {d['reason']}" for d in found["dimensions"] if d["reason"]]
     rows = [(d["dimension"], u) for d in found["dimensions"] for u in d["uncovered"]]
     rows.sort(key=lambda r: (-(r[1]["share"] or 0), r[0], r[1]["item"]))
     listed = [
@@ -44,7 +45,7 @@ def gaps(found: dict[str, Any], format: str, **options: Any) -> str:
     ]
     if not (found["runs"]["side"] or found["runs"]["against"]):
         parts = [_Part(_NO_RUNS, (), ())]
-    return _printed(head, parts, format, options)
+    return _printed(head, parts, format, options, "; ".join(told) or None)
 
 
 def diff(found: dict[str, Any], format: str, **options: Any) -> str:

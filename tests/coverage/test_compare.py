@@ -74,6 +74,33 @@ def test_every_behaviour_of_production_that_tests_left_out_is_a_gap() -> None:
     assert {u["item"] for u in path["uncovered"]} == {f"planner/{n}" for n in rare}
 
 
+def test_what_no_test_could_show_is_no_gap() -> None:
+    unseen = {"tool_calls": None, "boundaries_unknown": ["tool_failure"]}
+    tests = [run(environment="ci", **unseen) for _ in range(3)]
+    found = compare.gaps(partial(frame(*tests, run("planner/search!"), run("planner/search")), CONFIG), CONFIG)
+    told = {d["dimension"]: (d["share"], d["uncovered"], d["reason"]) for d in found["dimensions"]}
+    assert told["tool"] == (None, [], "no run that is held against it can show its tool calls")
+    assert told["path"] == (None, [], "no run that is held against it can show its path")
+    left_out = "left out, because no run that is held against it could show it: tool_failure"
+    assert told["boundary"] == (None, [], left_out)
+    seeing = compare.gaps(
+        partial(frame(*tests, run("planner/search", environment="ci"), run("planner/pay!")), CONFIG), CONFIG
+    )
+    assert [u["item"] for d in seeing["dimensions"] if d["dimension"] == "boundary" for u in d["uncovered"]] == [
+        "tool_failure"
+    ]
+
+
+def test_a_boundary_that_one_side_cannot_show_is_not_lost() -> None:
+    failing = partial(frame(*(run("planner/pay!") for _ in range(30))), CONFIG)
+    blind = partial(frame(*(run(tool_calls=None, boundaries_unknown=["tool_failure"]) for _ in range(30))), CONFIG)
+    healthy = partial(frame(*(run("planner/pay") for _ in range(30))), CONFIG)
+    assert not [f for f in compare.diff(failing, blind)["findings"] if f["dimension"] == "boundary"]
+    assert [f["item"] for f in compare.diff(failing, healthy)["findings"] if f["dimension"] == "boundary"] == [
+        "tool_failure"
+    ]
+
+
 def test_a_conversation_is_one_observation_when_runs_are_clustered() -> None:
     rows = [run("planner/search", conversation_id=f"c{i // 5}") for i in range(20)]
     assert compare.diff(*[partial(frame(*rows), CONFIG)] * 2)["runs"] == {"a": 20, "b": 20}

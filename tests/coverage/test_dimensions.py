@@ -130,6 +130,18 @@ class TestPaths:
             assert (path["method"], path["score"], path["views"]["relative_count"]) == ("relative_mass", 0.75, 0.5)
             assert (path["covered_items"], path["missing"]) == (["a/x"], ["a/y"])
 
+    def test_what_no_test_could_show_is_not_untested(self) -> None:
+        production = [run("a/x"), run("a/y")]
+        for name, what in (("path", "path"), ("state", "states")):
+            blind = dimension(name, run(environment="ci", tool_calls=None), *production)
+            assert (blind["score"], blind["missing"], blind["known"]) == (None, [], None)
+            assert blind["reason"] == f"no test run can show its {what}"
+            assert blind["views"]["relative_count"] is None
+            seeing = [run(environment="ci", tool_calls=None), run("a/x", environment="ci")]
+            some = dimension(name, *seeing, *production)
+            assert some["score"] == 0.5
+            assert some["reason"] == f"1 of 2 test runs cannot show their {what}: at least this much"
+
     def test_a_suite_alone_is_no_random_sample(self) -> None:
         suite = [run("a/x", environment="ci", case=f"c{i}") for i in range(30)]
         path = dimension("path", *suite)
