@@ -135,4 +135,5 @@ def _otelcov(
 def main(args: Sequence[str] | None = None) -> None:
     """The `otelcov` command."""
     gc.set_threshold(100_000, 50, 100)  # what modules make stays: each pass over it costs a report some 30 ms
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start threads for algebra; so much again
     app(args=args, prog_name="otelcov")

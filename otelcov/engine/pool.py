@@ -24,6 +24,7 @@ R = TypeVar("R")
 # several allocators hold back for later, in every worker, comes to more than what is in use.
 _SETTINGS = {
     "POLARS_MAX_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "_RJEM_MALLOC_CONF": "dirty_decay_ms:100,muzzy_decay_ms:0",
 }
