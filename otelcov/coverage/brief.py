@@ -13,10 +13,16 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from otelcov.coverage.facts import MASS, SUMS
+from otelcov.coverage.tally import ASKED
 
 WIDE = ("path", "sequence")
 SETS = "state_set"
-EDGES = ("edge", "edge_tool", "edge_open", "edge_tool_open", "delegation")  # their agent is a part of the item
+# Their agent is a part of the item. With `_asked`: of runs that asked for it and did not do it.
+EDGES = tuple(
+    f"{name}{asked}"
+    for name in ("edge", "edge_tool", "edge_open", "edge_tool_open", "delegation")
+    for asked in ("", ASKED)
+)
 
 KEY = ["bucket", "environment", "case", "dimension", "agent", "item"]
 ROWS = pl.Schema({"bucket": pl.Int64, **dict.fromkeys(KEY[1:], pl.String), **SUMS})

@@ -11,6 +11,7 @@ import polars as pl
 
 from otelcov.coverage.edges import Traffic
 from otelcov.coverage.observations import Observations
+from otelcov.coverage.tally import ASKED
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -35,7 +36,7 @@ class Declaration:
 
 def learned(observations: Observations, min_runs: int = 1, with_paths: bool = False) -> Declaration:
     """What at least `min_runs` runs did: agents with the tools they called and the agents they delegated to."""
-    rows = observations.texts()
+    rows = observations.texts().filter(~pl.col("dimension").str.ends_with(ASKED))
     traffic = Traffic.of(rows)
     found = Declaration()
     for name, row in traffic.agents.items():

@@ -13,13 +13,14 @@ from typing import Any
 import polars as pl
 
 from otelcov.coverage import graph, statistics
+from otelcov.coverage.brief import EDGES
 from otelcov.coverage.dimension import View
 from otelcov.coverage.facts import Facts
 from otelcov.coverage.graph import Edge
-from otelcov.coverage.tally import Steps
+from otelcov.coverage.tally import ASKED, Steps
 from otelcov.ground.windows import iso
 
-DIMENSIONS = ("edge", "edge_tool", "edge_open", "edge_tool_open", "delegation", "agent")
+DIMENSIONS = (*EDGES, "agent")
 _SUMS = ("calls", "errors", "requested", "runs")
 
 
@@ -53,7 +54,8 @@ class Traffic:
     @classmethod
     def of(cls, rows: pl.DataFrame) -> Traffic:
         def sums(*dimensions: str) -> dict[tuple[str | None, str], dict[str, Any]]:
-            chosen = rows.filter(pl.col("dimension").is_in(dimensions))
+            named = [*dimensions, *(f"{name}{ASKED}" for name in dimensions)]
+            chosen = rows.filter(pl.col("dimension").is_in(named))
             summed = chosen.group_by("agent", "item").agg(
                 pl.col(*_SUMS).sum(),
                 pl.col("first_seen").min(),

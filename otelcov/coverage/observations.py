@@ -18,7 +18,7 @@ import polars as pl
 from otelcov.coverage import boundaries, brief, edges, metrics, models, paths, states, tools
 from otelcov.coverage.brief import Brief
 from otelcov.coverage.facts import KEY, SUMS, Facts, digest, flatten, scoped
-from otelcov.coverage.tally import Counted, Steps, count, each, tally, times, total
+from otelcov.coverage.tally import ASKED, Counted, Steps, apart, count, each, tally, times, total
 from otelcov.ground.config import Config
 
 ROWS = pl.Schema(
@@ -174,11 +174,15 @@ def _weights(facts: Facts, shape: pl.Series) -> pl.DataFrame:
 def _timed(rows: pl.DataFrame, facts: Facts, items: pl.DataFrame) -> pl.DataFrame:
     """The rows with the times of those steps that have their own."""
     calls, asked = times(facts, facts.calls), times(facts, facts.llm)
+    done, only_asked = apart(facts.calls)
+    done_open, only_asked_open = apart(facts.open_calls)
     named = asked.filter(pl.col("item").is_not_null())
     steps = {
         "tool": scoped(calls),
-        "edge": calls,
-        "edge_open": times(facts, facts.open_calls),
+        "edge": times(facts, done),
+        f"edge{ASKED}": times(facts, only_asked),
+        "edge_open": times(facts, done_open),
+        f"edge_open{ASKED}": times(facts, only_asked_open),
         "model": scoped(named),
         "llm": scoped(asked).with_columns(item=pl.lit("calls")),
     }

@@ -13,11 +13,12 @@ from typing import Any
 import polars as pl
 
 from otelcov.coverage import boundaries, edges, metrics, models, paths, states, tools
-from otelcov.coverage.brief import Brief
+from otelcov.coverage.brief import EDGES, Brief
 from otelcov.coverage.dimension import Dimension, View
 from otelcov.coverage.facts import BUCKET_NS, KEY, MODELS_APART, SUMS
 from otelcov.coverage.observations import Observations
 from otelcov.coverage.selection import side_of
+from otelcov.coverage.tally import ASKED
 from otelcov.ground.config import Config
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window, iso
@@ -136,7 +137,7 @@ def _with_side(rows: pl.DataFrame, config: Config) -> pl.DataFrame:
 
 def _groups(base: pl.DataFrame, by: str, selection: Selection) -> list[tuple[str, pl.DataFrame, tuple[str, ...]]]:
     if by == "agent":
-        names = base.filter(pl.col("dimension").is_in(["agent", "edge", "tool"]))
+        names = base.filter(pl.col("dimension").is_in(["agent", "edge", f"edge{ASKED}", "tool"]))
         listed = set(names.filter(pl.col("dimension") == "agent")["item"]) | set(
             names.filter(pl.col("agent").is_not_null())["agent"]
         )
@@ -158,13 +159,12 @@ def of_agent(base: pl.DataFrame, name: str) -> pl.DataFrame:
     """The rows as if only this agent's steps had been counted, in every run."""
     scope = pl.col("agent")
     by_run = ["run", "latency", "boundary", "boundary_unknown", "quality"]  # they speak of runs, not of steps
-    edge_like = ["edge", "edge_tool", "edge_open", "edge_tool_open", "delegation"]  # their agent is no scope
     kept = base.filter(
         (pl.col("dimension").is_in(by_run) & scope.is_null())
-        | (pl.col("dimension").is_in(edge_like) & (scope == name))
+        | (pl.col("dimension").is_in(EDGES) & (scope == name))
         | ((pl.col("dimension") == "agent") & (pl.col("item") == name))
     )
-    steps = base.filter(~pl.col("dimension").is_in([*by_run, *edge_like, "agent"]) & (scope == name))
+    steps = base.filter(~pl.col("dimension").is_in([*by_run, *EDGES, "agent"]) & (scope == name))
     steps = steps.with_columns(agent=pl.lit(None, pl.String))
     return pl.concat([kept, steps, *(_fill(base, steps, *spec) for spec in _FILLED.items())])
 

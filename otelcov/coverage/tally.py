@@ -18,12 +18,16 @@ _NUMBERS = ("executed", "errors", "requested")
 _DEFAULTS = {"executed": pl.lit(1), "errors": pl.lit(0), "requested": pl.lit(0), "at": pl.lit(None)}
 
 
+ASKED = "_asked"  # after a dimension's name: what was only asked for
+
+
 @dataclass(frozen=True)
 class Steps:
     """What runs did in one dimension.
 
     The frame has rid, agent (the scope), item, and optionally executed, errors, requested (numbers, by default 1, 0, 0)
-    and at. A run counts for an item that it executed; with `any_evidence`, also for one that was only requested.
+    and at. A run counts for an item that it executed; with `any_evidence`, one that only asked for it counts for the
+    same item of the dimension `…_asked`.
     `once` promises that no run has the same item of the same agent twice.
     """
 
@@ -74,9 +78,14 @@ def count(facts: Facts, steps: list[Steps]) -> Counted:
     )
     sums = pl.concat([alone, summed])
     evidence = pl.Series([s.any_evidence for s in steps], dtype=pl.Boolean).gather(names["kind"])
-    counted = (sums["executed"] > 0) | evidence.gather(sums["what"])
+    done = sums["executed"] > 0
+    only_asked = ~done & evidence.gather(sums["what"])
     dimensions = pl.Series("dimension", [s.dimension for s in steps], dtype=pl.String).gather(names["kind"])
-    return Counted(sums.with_columns(counted.cast(pl.Int64).alias("counted")), names.with_columns(dimensions))
+    names = names.with_columns(dimensions)
+    if only_asked.any():
+        names = pl.concat([names, names.with_columns(pl.col("dimension") + ASKED)])
+    what = (sums["what"] + only_asked.cast(pl.UInt32) * dimensions.len()).alias("what")
+    return Counted(sums.with_columns(what, (done | only_asked).cast(pl.Int64).alias("counted")), names)
 
 
 def each(facts: Facts) -> pl.DataFrame:
@@ -120,6 +129,16 @@ def total(counted: Counted, runs: pl.DataFrame, traces: pl.Series) -> pl.DataFra
         "last_seen",
         traces.gather(rows["trace"]).alias("example_trace"),
     ).select("key", "agent", "dimension", "item", *SUMS)
+
+
+def apart(steps: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The steps of items that their run did, and of those it only asked for."""
+    asked = steps.filter(pl.col("executed") == 0)
+    if asked.is_empty():
+        return steps, asked
+    item = ["rid", "agent", "item"]
+    only = asked.join(steps.filter(pl.col("executed") > 0), on=item, how="anti", nulls_equal=True)
+    return steps.join(only, on=item, how="anti", nulls_equal=True), only
 
 
 def times(facts: Facts, steps: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from otelcov.coverage.observations import per_run
+from otelcov.coverage.tally import ASKED
 from otelcov.ground.config import Config
 from otelcov.ground.errors import UsageError, did_you_mean
 
@@ -134,7 +135,7 @@ def _behaviour(
     able = dict(rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum()).iter_rows())
     answers = []
     for kind in kinds:
-        part = rows.filter(pl.col("dimension") == kind)
+        part = rows.filter(pl.col("dimension").is_in([kind, f"{kind}{ASKED}"]))
         if kind in ("edge", "edge_tool", "delegation"):
             joint = "->" if kind == "delegation" else "/"
             part = part.with_columns(item=pl.col("agent").fill_null("(unknown)") + joint + pl.col("item"))
@@ -145,12 +146,14 @@ def _behaviour(
             continue
         sums = {c: int(hits[c].sum()) for c in ("calls", "errors", "requested")}
         total = able.get(_ABLE.get(kind, kind), 0)
-        ids = runs.join(hits.select("run_id"), on="run_id", how="semi").sort("start_unix_nano", "run_id")
+        done = hits.filter(pl.col("calls") > 0)
+        shown = hits if done.is_empty() else done
+        ids = runs.join(shown.select("run_id"), on="run_id", how="semi").sort("start_unix_nano", "run_id")
         answers.append(
             _answer(
                 kind,
-                hits.height / total if total else None,
-                hits.height,
+                done.height / total if total else None,
+                done.height,
                 total,
                 "runs with it, divided by the settled runs that could show it",
                 **sums,

@@ -91,6 +91,18 @@ def test_what_no_test_could_show_is_no_gap() -> None:
     ]
 
 
+def test_what_a_run_only_asked_for_it_did_not_do_whatever_ran_beside_it() -> None:
+    runs = [run("planner/pay"), run("planner/pay?"), run("planner/search"), run("planner/search", environment="ci")]
+    apart = [run("planner/pay?", at=7200)]
+    for others in (runs, [r for r in runs if r is not runs[1]] + apart):
+        found = compare.gaps(partial(frame(*others), CONFIG), CONFIG)
+        told = {
+            d["dimension"]: (d["share"], [(u["item"], u["share"]) for u in d["uncovered"]]) for d in found["dimensions"]
+        }
+        assert told["edge"] == (0.5, [("planner/pay", 1 / 3)])
+        assert told["tool"] == (0.5, [("pay", 1 / 3)])
+
+
 def test_a_boundary_that_one_side_cannot_show_is_not_lost() -> None:
     failing = partial(frame(*(run("planner/pay!") for _ in range(30))), CONFIG)
     blind = partial(frame(*(run(tool_calls=None, boundaries_unknown=["tool_failure"]) for _ in range(30))), CONFIG)
