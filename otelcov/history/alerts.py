@@ -242,15 +242,25 @@ def _edge(rule: Alert, config: Config, load: Load, now_ns: int) -> tuple[float |
     runs = select(load(window), _selection(rule), config, sides=True)
     seeing = runs.filter(pl.col("tool_calls").is_not_null())
     agent, _, tool = rule.edge.rpartition("/")
-    call = pl.element().struct
-    hit = (call.field("name") == tool) & (call.field("agent") == agent) & (call.field("status") != "requested")
-    used = seeing.filter(pl.col("tool_calls").list.eval(hit.fill_null(False)).list.any()).height
+    step = pl.element().struct
+    done = step.field("status") != "requested"
+    hits = {
+        "tool_calls": done & (step.field("agent") == agent) & (step.field("name") == tool),
+        "delegations": done & (step.field("from") == agent) & (step.field("tool") == tool),
+    }
+    took = [pl.col(name).list.eval(hit.fill_null(False)).list.any().fill_null(False) for name, hit in hits.items()]
+    used = seeing.filter(pl.any_horizontal(took)).height
     length = span_text(rule.unused_for_ns)
     if used:
-        return float(used), False, True, f"{rule.edge} exercised by {used} runs in the last {length}"
+        return (
+            float(used),
+            False,
+            True,
+            f"{rule.edge} exercised by {used} run{'' if used == 1 else 's'} in the last {length}",
+        )
     if seeing.height < rule.min_runs:
         return None, None, None, f"{seeing.height} runs that show tool calls in the last {length}"
-    return 0.0, True, False, f"{rule.edge} not exercised in the last {length}, by none of {seeing.height} runs"
+    return 0.0, True, False, f"{rule.edge} exercised by none of {seeing.height} runs in the last {length}"
 
 
 def _selection(rule: Alert) -> Selection:

@@ -189,6 +189,16 @@ def test_each_kind_of_rule_fires_on_what_it_is_about(tmp_path: Path, cases: str)
     assert found["fallen"]["result"] == "no_data"  # the day before had no run
 
 
+def test_an_edge_is_also_used_by_a_tool_that_delegates(tmp_path: Path) -> None:
+    where = store(tmp_path, [request("hand it over", "transfer_to_worker")])
+    rule = '[[alerts.rules]]\nname = "unused"\nedge = "planner/transfer_to_worker"\nunused_for = "36h"\n'
+    code, found, _ = check(where, config(tmp_path, rule))
+    assert (code, found["unused"]["reason"]) == (
+        0,
+        "planner/transfer_to_worker exercised by 1 run in the last 1d12h",
+    )
+
+
 def test_a_rule_that_sees_nothing_is_3_and_a_quiet_one_0(tmp_path: Path) -> None:
     where = store(tmp_path, [request("find it", "search")])
     quiet = '[[alerts.rules]]\nname = "slow"\nmetric = "latency_p50"\nabove = 5000\n'
