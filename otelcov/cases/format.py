@@ -411,7 +411,7 @@ def _message(problem: Any) -> str:
             {f.alias or n for m in (Case, Call, Select, Response, Limits) for n, f in m.model_fields.items()}
         )
         return f"unknown key.{did_you_mean(str(problem['loc'][-1]), known)}"
-    return str(problem["msg"]).removeprefix("Value error, ")
+    return str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
 
 
 __all__ = ["Call", "Case", "Input", "Limits", "Response", "Rule", "Select", "Turn", "parse", "read", "read_all"]

@@ -27,7 +27,9 @@ def _filter(name: str, meta: str, help: str) -> typer.models.OptionInfo:
 @asking
 def runs(
     question: Question,
-    tool: Annotated[list[str] | None, _filter("tool", "NAME", "Only runs that called this tool.")] = None,
+    tool: Annotated[
+        list[str] | None, _filter("tool", "NAME", "Only runs that called this tool, asked for it or delegated by it.")
+    ] = None,
     status: Annotated[list[str] | None, _filter("status", "STATUS", "Only runs that are ok, error or unknown.")] = None,
     boundary: Annotated[list[str] | None, _filter("boundary", "NAME", "Only runs that met this boundary.")] = None,
     conversation: Annotated[list[str] | None, _filter("conversation", "ID", "Only turns of this conversation.")] = None,

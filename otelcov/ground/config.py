@@ -66,6 +66,12 @@ def _no_share(value: float) -> float:
     return value
 
 
+def _edge(value: str) -> str:
+    if not all(value.rpartition("/")):
+        raise ValueError("must be an edge, like agent/tool")
+    return value
+
+
 def _pattern(value: str) -> str:
     try:
         re.compile(value)
@@ -269,7 +275,7 @@ class Alert(Section):
     for_: Annotated[int, Field(ge=1)] = Field(1, alias="for")  # checks in a row before it fires, and before it ends
     window_ns: Duration = Field(24 * 3600 * windows.SECOND, alias="window")
     min_runs: Annotated[int, Field(ge=1)] = 1
-    edge: Annotated[str, Field(pattern="^.+/.+$")] | None = None  # agent/tool that must be exercised
+    edge: Annotated[str, AfterValidator(_edge)] | None = None  # agent/tool that must be exercised
     unused_for_ns: Duration | None = Field(None, alias="unused_for")
     service: Names = []
     environment: Names = []
@@ -434,6 +440,22 @@ def _from_text(model: object, key: str, text: str) -> object:
     return [part.strip() for part in text.split(",") if part.strip()] if is_list else text
 
 
+# What a value of the wrong type should have been, in the words of TOML.
+_TYPES = {
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "dataclass_type": "a table",
+    "dict_type": "a table",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "string_type": "text in quotes",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+}
+
+
 def _explain(error: ValidationError, source: str, origins: Mapping[str, str]) -> str:
     lines = []
     for problem in error.errors(include_url=False):
@@ -446,7 +468,8 @@ def _explain(error: ValidationError, source: str, origins: Mapping[str, str]) ->
         else:
             got = problem["input"]
             shown = "" if isinstance(got, dict) or problem["type"] == "missing" else f", got {got!r}"
-            message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+            message = _TYPES.get(problem["type"]) or problem["msg"]
+            message = message.removeprefix("Value error, ").removeprefix("Input should be ")
             text = f"{message}{shown}" if problem["type"] == "value_error" else f"must be {message}{shown}"
         lines.append(f"  {key}: {text}" + (f" (from {origin})" if origin != source else ""))
     return f"Couldn't use {source if source != 'default' else 'the environment'}:\n" + "\n".join(sorted(lines))

@@ -124,8 +124,14 @@ def test_the_environment_goes_before_the_file_and_every_origin_is_known(tmp_path
         ("[thresholds]\ntool = 800", "thresholds.tool: must be less than or equal to 100, got 800"),
         ("[runs]\nsettle = 60", 'runs.settle: must be a duration in quotes, like "60s", "1h30m" or "7d", got 60'),
         ("[coverage]\nrestricted = 'some'", "coverage.restricted: must be 'listed' or 'complement', got 'some'"),
-        ("[agents]\np = 3", "agents.p: must be a valid dictionary or instance of Agent, got 3"),
-        ("collect = 3", "collect: must be a valid dictionary or instance of Collect, got 3"),
+        ("[agents]\np = 3", "agents.p: must be a table, got 3"),
+        ("[agents.p]\ntools = 'search'", "agents.p.tools: must be a list, got 'search'"),
+        ("[coverage]\nmin_runs = 'x'", "coverage.min_runs: must be a whole number, got 'x'"),
+        (
+            "[[alerts.rules]]\nname = 'a'\nedge = 'refund'\nunused_for = '7d'",
+            "alerts.rules.0.edge: must be an edge, like agent/tool, got 'refund'",
+        ),
+        ("collect = 3", "collect: must be a table, got 3"),
     ],
 )
 def test_a_wrong_key_or_value_is_named_with_what_to_do(tmp_path, text, line):
