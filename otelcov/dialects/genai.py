@@ -67,6 +67,7 @@ GENAI = Dialect(
         guardrail=OTHER,
         evaluate=OTHER,
         create_thread=SETUP,
+        process_thread_run=AGENT,  # Azure's agents: the service runs the loop, its steps are not told one by one
         handoff=HANDOFF,
         agent_handoff=HANDOFF,
         **_SEMANTIC_KERNEL,

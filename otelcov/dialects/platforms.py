@@ -1,4 +1,4 @@
-"""Observability platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, TruLens, LiveKit. One kind key each."""
+"""Platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, TruLens, Prompt flow, LiveKit. One kind key each."""
 
 import polars as pl
 
@@ -200,6 +200,34 @@ TRULENS = Dialect(
     output_tokens=first("ai.observability.cost.num_completion_tokens"),
     input=first("ai.observability.record_root.input"),
     output=first("ai.observability.record_root.output"),
+)
+
+_PROMPTFLOW = pl.when(pl.col("framework") == "promptflow").then(pl.col("span_type").str.to_lowercase())
+_PROMPTFLOW_LLM = _PROMPTFLOW == "llm"
+
+PROMPTFLOW = Dialect(
+    name="promptflow",
+    kind=_PROMPTFLOW.replace_strict(
+        {
+            "llm": LLM,
+            "flow": CHAIN,
+            "function": CHAIN,
+            "tool": CHAIN,  # a step of the flow, which no model asks for
+            "assistant": CHAIN,
+            "langchain": CHAIN,
+            "embedding": OTHER,
+            "retrieval": OTHER,
+        },
+        default=None,
+        return_dtype=pl.String,
+    ),
+    request_model=pl.when(_PROMPTFLOW_LLM).then(json_text("inputs", "model")),
+    response_model=pl.when(_PROMPTFLOW_LLM).then(first("llm.response.model")),
+    input_messages=pl.when(_PROMPTFLOW_LLM).then(first("inputs")),
+    output_messages=pl.when(_PROMPTFLOW_LLM).then(first("llm.generated_message", "output")),
+    definitions=pl.when(_PROMPTFLOW_LLM).then(first("inputs")),
+    input=pl.when(_PROMPTFLOW == "flow").then(first("inputs")),
+    output=pl.when(_PROMPTFLOW == "flow").then(first("output")),
 )
 
 LIVEKIT = Dialect(

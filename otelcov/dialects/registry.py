@@ -32,13 +32,14 @@ from otelcov.dialects.logfire import LOGFIRE
 from otelcov.dialects.mastra import MASTRA
 from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW
+from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
 from otelcov.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_HOLDERS, OPENLLMETRY_MCP, OPENLLMETRY_NAMES
-from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT, TRULENS
+from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT, PROMPTFLOW, TRULENS
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
-from otelcov.dialects.spring_ai import SPRING_AI
+from otelcov.dialects.spring_ai import EMBABEL, SPRING_AI
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
 from otelcov.dialects.voltagent import VOLTAGENT
 from otelcov.ground.errors import USAGE, OtelcovError
@@ -57,6 +58,7 @@ DIALECTS: tuple[Dialect, ...] = (
     PYDANTIC_AI_OUTPUTS,
     MASTRA,
     SPRING_AI,
+    EMBABEL,
     SEMANTIC_KERNEL,
     AGENTOPS,
     LANGWATCH,
@@ -81,8 +83,10 @@ DIALECTS: tuple[Dialect, ...] = (
     GENKIT,
     LAMINAR,
     TRULENS,
+    PROMPTFLOW,
     VOLTAGENT,
     LIVEKIT,
+    OPENAI_PHP,
     MCP,
     OPENLIT,
     GENAI_KINDS,

@@ -1,8 +1,8 @@
-"""Spring AI and Quarkus LangChain4j (Micrometer to OpenTelemetry): every value is text."""
+"""Spring AI, Embabel and Quarkus LangChain4j (Micrometer to OpenTelemetry): every value is text."""
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, OTHER, TOOL, Dialect, first, span_name, value
+from otelcov.dialects.base import AGENT, CHAIN, OTHER, TOOL, Dialect, first, span_name, value
 
 _QUARKUS = span_name(r"^langchain4j\.tools\.(.+)$")
 
@@ -25,4 +25,24 @@ SPRING_AI = Dialect(
     conversation=pl.when(pl.col("spring.ai.chat.client.conversation.id") != "default").then(
         pl.col("spring.ai.chat.client.conversation.id")
     ),
+)
+
+_EMBABEL = pl.col("span.name").str.contains(r"^embabel\.")
+_OPERATION = pl.col("gen_ai.operation.name")
+
+# Around Spring AI's model calls Embabel puts a span of the whole loop, and after each one that tells what it cost.
+EMBABEL = Dialect(
+    name="embabel",
+    kind=pl.coalesce(
+        [
+            value("embabel.event.type", agent_process=AGENT, action=CHAIN, tool_call=TOOL, llm_call=CHAIN),
+            pl.when(_EMBABEL & (_OPERATION != "execute_tool")).then(pl.lit(OTHER)),
+            pl.when(_OPERATION.is_in(["tool_loop", "execute_action"])).then(pl.lit(CHAIN)),
+            pl.when(pl.col("embabel.interaction.id").is_not_null()).then(pl.lit(CHAIN)),
+        ]
+    ),
+    agent=first("embabel.agent.name"),
+    tool=first("embabel.tool.name"),
+    error_type=first("embabel.tool.error.type"),
+    error_text=first("embabel.tool.error.message"),
 )

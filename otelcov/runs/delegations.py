@@ -276,6 +276,9 @@ def _named_by_tool(call: ToolCall, scene: _Scene) -> _Found | None:
     target = scene.known.get(bare(match.group("to")))
     if target is not None:
         return _Found(target, "handoff")
+    if match.group("to").isdecimal():  # by its place among those that work may be handed to
+        following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
+        return _Found(following.own_agent if following is not None else None, "handoff", following)
     if _child_thread(call, scene.model_calls):
         return _Found(match.group("to"), "tool")
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None

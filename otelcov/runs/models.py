@@ -427,6 +427,10 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if above is not None:
             outer[id(n)] = above
             inner.setdefault(id(above), []).append(n)
+    again = {id(n): within for n in spans if (within := inner.get(id(n))) is not None and _asks_again(n, within)}
+    if again:
+        outer = {id(n): above for n in spans if (above := outer.get(id(n))) is not None and id(above) not in again}
+        inner = {key: within for key, within in inner.items() if key not in again}
     for within in inner.values():
         _retries(within)
     spans = [n for n in spans if n.kind == LLM]
@@ -443,11 +447,14 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
                 break
             layers.append(above)
             above = outer.get(id(above))
-        if len(layers) == 1 and _overwritten(n):
+        if len(layers) == 1 and id(n) not in again and _overwritten(n):
             n.kind = OVERWRITTEN
             continue
         layers.extend(twin for twin, first in beside.values() if first is n)
-        calls.append(ModelCall(n, layers))
+        call = ModelCall(n, layers)
+        if id(n) in again:
+            _only_asked(call, again[id(n)])
+        calls.append(call)
     for n in spans:  # an enclosing span of several calls is no call: what was asked within it is
         if len(inner.get(id(n), ())) > 1:
             n.kind = "chain"
@@ -455,6 +462,23 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
     if any("springframework" in c.node.span.scope for c in calls):
         _running_sums(calls)
     return calls
+
+
+def _asks_again(node: Node, within: list[Node]) -> bool:
+    """Does the span go on while the tools it asked for run, and while the model is asked again, by a span of its own
+    (Spring AI, where it streams)? Then it holds calls, and is one itself: none of them came before the tools."""
+    first = min(within, key=lambda n: n.start)
+    answered = node.span.response_id is not None or node.span.input_tokens is not None
+    if (node.span.scope, node.span.name) != (first.span.scope, first.span.name) or not answered:
+        return False
+    return any(x.kind == TOOL and x.end <= first.start for x in node.children)
+
+
+def _only_asked(call: ModelCall, within: list[Node]) -> None:
+    """What such a span tells of its answer is that of the last call in it, if it is no other answer."""
+    told = {n.span.response_id for n in (within[0], *within[0].below()) if n.kind == LLM}
+    if call.node.span.response_id in told or None in told:
+        call.input_tokens = call.output_tokens = call.finish = call.error = call._outputs = None
 
 
 def _retries(within: list[Node]) -> None:

@@ -84,7 +84,13 @@ def _request(call: Value) -> Request | None:
     if name[0] == name[-1] == "'":
         name = name[1:-1] or name  # a repr of it
     arguments = next((body[key] for key in _ARGUMENTS if body.get(key) is not None), None)
+    hosted = call.get("server_tool_call")
+    if isinstance(hosted, dict) and isinstance(hosted.get("type"), str):
+        given = {key: value for key, value in hosted.items() if key != "type"}
+        arguments = given.get("arguments", given)
     request = Request(as_text(_first(call, _IDS) or outer.get("id")), name, arguments)
+    if isinstance(hosted, dict) and str(hosted.get("type")).endswith("_approval_request"):
+        return request  # somebody is asked whether it may run
     if kind in _SERVED or call.get("builtin") is True or call.get("providerExecuted") is True:
         request.served = Result(request.id, name, call.get("output"), _failed(call))
     return request
@@ -105,6 +111,8 @@ def result_in(part: dict[str, Value], where: Sequence[str] = _RESULTS) -> Result
     """What a part tells of a tool's result, its content under the first of the keys `where` that it has."""
     origin = part["origin"] if isinstance(part.get("origin"), dict) else {}  # Haystack
     content = next((part[key] for key in where if part.get(key) is not None), None)
+    if isinstance(content, dict) and "output" in content and set(content) <= {"type", "output"}:
+        content = content["output"]  # of a tool that the provider ran
     if isinstance(content, list):
         content = joined(content)
     elif isinstance(content, dict) and content.get("type") in AI_SDK:
