@@ -17,6 +17,7 @@ from otelcov.ground.errors import UsageError
 _DATE = "tag:yaml.org,2002:timestamp"
 _TEXT = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_LEVELS = 200
 _TIME_OF_DAY = re.compile(r"^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$")  # else a number to the base of 60
 
 
@@ -24,15 +25,28 @@ def read_yaml(path: Path) -> Any:
     """What the file says. Raises UsageError where it cannot be read or is not YAML."""
     import yaml
 
+    too_deep = f"Couldn't use {path}: it is nested too deeply."
     try:
         text = path.read_text(encoding="utf-8-sig")
-        return _json(text) if text.lstrip().startswith(("{", "[")) else _yaml(text)
+        found = _json(text) if text.lstrip().startswith(("{", "[")) else _yaml(text)
     except OSError as error:
         raise UsageError(f"Couldn't read {path}: {error.strerror}.") from None
     except (yaml.YAMLError, ValueError) as error:
         raise UsageError(f"Couldn't use {path}: it is not YAML: {error}.") from None
     except RecursionError:
-        raise UsageError(f"Couldn't use {path}: it is nested too deeply.") from None
+        raise UsageError(too_deep) from None
+    if _deep(found):
+        raise UsageError(too_deep)
+    return found
+
+
+def _deep(value: Any) -> bool:
+    """More levels than whoever walks over them may go down? YAML's aliases may hold each other, and themselves."""
+    level = [value]
+    for _ in range(_LEVELS):
+        inner = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, (dict, list)))
+        level = list({id(value): value for values in inner for value in values}.values())
+    return bool(level)
 
 
 def _json(text: str) -> Any:
