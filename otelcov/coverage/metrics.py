@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from otelcov.coverage.dimension import View
-from otelcov.coverage.facts import Facts, scoped
+from otelcov.coverage.facts import MASS, Facts, scoped
 from otelcov.coverage.tally import Steps
 from otelcov.ground.schemas import signed
 
@@ -28,7 +28,7 @@ def observe(facts: Facts) -> list[Steps]:
 def observe_each(facts: Facts) -> list[Steps]:
     """Steps `latency`, `input_tokens`, `output_tokens` (histograms), `sum`, and the rest of `quality`: what runs that
     are alike do not share."""
-    return [_latency(facts), *_tokens(facts), _quality(facts)]
+    return [_latency(facts), *_tokens(facts), _quality(facts), *_adjusted(facts)]
 
 
 def model_calls(facts: Facts) -> pl.DataFrame:
@@ -59,10 +59,10 @@ def measure(view: View) -> dict[str, Any]:
         **tokens,
         "llm_calls": asked if view.shown.get("model") else None,
         "llm_errors": errors,
-        "llm_error_rate": errors / asked if errors is not None and asked else None,
+        "llm_error_rate": _rate(view, "llm", errors or 0, asked) if view.shown.get("model") else None,
         "tool_calls": calls if tools_shown else None,
         "tool_errors": failed if tools_shown else None,
-        "tool_error_rate": failed / calls if tools_shown and calls else None,
+        "tool_error_rate": _rate(view, "tool", failed, calls) if tools_shown else None,
         "run_errors": view.shown.get("status:error", 0),
     }
 
@@ -153,6 +153,27 @@ def _incomplete(facts: Facts) -> Steps:
     reasons = facts.runs.select("rid", item="incomplete").explode("item").filter(pl.col("item").is_not_null()).unique()
     item = pl.lit("incomplete:") + pl.col("item")
     return Steps("quality", reasons.select("rid", agent=pl.lit(None, pl.String), item=item))
+
+
+def _adjusted(facts: Facts) -> list[Steps]:
+    """What sampled runs add to calls and errors beyond themselves, in millionths: they stand for those that were not
+    sampled."""
+    more = facts.runs.select("rid", more=pl.col("mass") - MASS).filter(pl.col("more") != 0)
+    if more.is_empty():
+        return []
+    found = []
+    for kind, calls in (("tool", facts.calls.filter(pl.col("executed") > 0)), ("llm", facts.llm)):
+        rows = scoped(calls.select("rid", "agent", "errors")).join(more, on="rid")
+        for what, executed in (("calls", pl.col("more")), ("errors", pl.col("more") * pl.col("errors"))):
+            found.append(rows.select("rid", "agent", item=pl.lit(f"{kind}_{what}"), executed=executed))
+    return [Steps("adjusted", pl.concat(found))]
+
+
+def _rate(view: View, kind: str, errors: int, calls: int) -> float | None:
+    """The share of failed calls, of as many as the sampled runs stand for."""
+    more = dict(view.items("adjusted").select("item", "calls").iter_rows())
+    of = MASS * calls + more.get(f"{kind}_calls", 0)
+    return (MASS * errors + more.get(f"{kind}_errors", 0)) / of if of else None
 
 
 def _quality(facts: Facts) -> Steps:

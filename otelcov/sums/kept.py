@@ -21,7 +21,7 @@ from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.errors import StoreError
 from otelcov.ground.schemas import RUNS, signed
 
-FORMAT = 7
+FORMAT = 8
 LIST = "kept.json"
 _TRACES: dict[str, Any] = {
     "trace_id": pl.Binary,

@@ -270,6 +270,17 @@ def test_metrics_are_percentiles_of_runs_and_sums_of_calls() -> None:
     assert (nothing["llm_errors"], nothing["tool_errors"], nothing["input_tokens"]["sum"]) == (None, None, None)
 
 
+def test_a_sampled_run_weighs_in_error_rates_as_many_as_it_stands_for() -> None:
+    runs = [run("a/x!", "a/x", weight=4.0, sampled="known"), run("a/x"), run("b/y", weight=2.0, sampled="known")]
+    metrics = measured(*runs)["metrics"]
+    assert (metrics["tool_calls"], metrics["tool_errors"]) == (4, 1)
+    assert metrics["tool_error_rate"] == 4 / 11
+    assert metrics["llm_error_rate"] == 0
+    groups = grouped(partial(frame(*runs), config()), config(), "agent")
+    by_agent = {group["group"]: group["metrics"]["tool_error_rate"] for group in groups}
+    assert by_agent == {"a": 4 / 9, "b": 0}
+
+
 def test_quality_counts_what_makes_numbers_doubtful() -> None:
     quality = measured(
         run(
