@@ -10,16 +10,31 @@ from otelcov.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, first, scope
 _OPERATION = pl.col("ai.operationId")
 _TOOL = _OPERATION == "ai.toolCall"  # of which Traceloop for JavaScript moves content to its own keys
 
+# An object that is the answer, as the text of a message: so it is no state and no message itself.
+_OBJECT = pl.concat_str(
+    pl.lit('[{"role":"assistant","content":"'),
+    first("ai.response.object").str.replace_all("\\", "\\\\", literal=True).str.replace_all('"', '\\"', literal=True),
+    pl.lit('"}]'),
+)
+
 # Other layers call every loop an agent (OpenInference; the SDK's own exporter of GenAI keys). Who has no name is none.
+# OpenInference takes each of a loop's steps for a call, too.
 VERCEL_LOOPS = Dialect(
     name="vercel-ai-loops",
     kind=pl.when(
+        scope("^gen_ai$")
+        & (pl.col("gen_ai.operation.name") == "agent_step")
+        & pl.col("openinference.span.kind").is_not_null()
+    )
+    .then(pl.lit(CHAIN))
+    .when(
         (
             (_OPERATION.is_not_null() & (pl.col("openinference.span.kind").str.to_uppercase() == "AGENT"))
             | (scope("^gen_ai$") & (pl.col("gen_ai.operation.name") == "invoke_agent"))
         )
         & first("agent.name", "gen_ai.agent.name").is_null()
-    ).then(pl.lit(CHAIN)),
+    )
+    .then(pl.lit(CHAIN)),
 )
 
 VERCEL = Dialect(
@@ -48,9 +63,9 @@ VERCEL = Dialect(
     response_id=first("ai.response.id"),
     finish=first("ai.response.finishReason", "ai.finishReason"),
     input_messages=first("ai.prompt.messages", "ai.prompt"),
-    output_messages=first("ai.response.toolCalls", "ai.response.text", "ai.response.object"),
+    output_messages=pl.coalesce([first("ai.response.toolCalls", "ai.response.text"), _OBJECT]),
     input=first("ai.prompt"),
-    output=first("ai.response.text", "ai.result.text", "ai.response.object"),
+    output=pl.coalesce([first("ai.response.text", "ai.result.text"), _OBJECT]),
     definitions=first("ai.prompt.tools"),
     conversation=first(
         "ai.telemetry.metadata.sessionId",

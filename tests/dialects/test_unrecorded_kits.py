@@ -504,3 +504,29 @@ def test_tokens_that_spring_ai_adds_up_are_not_told_as_one_calls():
     assert used(first, look(3, 1, 4), asked(4, 1, 7, (30, 9), '["STOP"]')) == [(10, 4), (None, None)]
     assert used(first, look(3, 1, 4), asked(4, 1, 7, (20, 2), '["STOP"]')) == [(10, 4), (20, 2)]
     assert used(asked(2, 1, 1, (10, 4), '["STOP"]'), asked(4, 1, 4, (20, 5), "[]"), look(3, 1, 7))[1] == (20, 5)
+
+
+def test_a_step_of_the_ai_sdks_loop_is_no_call_whatever_openinference_calls_it():
+    def seen(id, parent, name, operation, kind, at, error=None, **told):
+        told = {"gen_ai.operation.name": operation, "openinference.span.kind": kind} | told
+        return span(id, parent, name, at=at, scope="gen_ai", attributes=told, error=error)
+
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]}
+    tool_keys = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}
+    (run,) = runs(
+        span(1, None, "app", took=9),
+        seen(2, 1, "step 1", "agent_step", "LLM", 1, error="boom"),
+        seen(3, 2, "chat m", "chat", "LLM", 1, **{"gen_ai.output.messages": _json([asked])}),
+        seen(4, 2, "execute_tool look", "execute_tool", "TOOL", 3, error="boom", **tool_keys),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["ok"]
+    assert _called(run) == [("look", None, "error", "c1")]
+
+
+def test_an_object_that_the_ai_sdk_was_answered_is_a_text():
+    told = {"ai.response.object": '{"city":"O\\"slo"}', "ai.prompt": _json({"prompt": "where?"})}
+    (run,) = runs(
+        span(1, None, "ai.generateObject", took=9, attributes=told | {"ai.operationId": "ai.generateObject"}),
+        span(2, 1, "ai.generateObject.doGenerate", attributes={"ai.operationId": "ai.generateObject.doGenerate"}),
+    )
+    assert (run["input"], run["output"]) == ("where?", '{"city":"O\\"slo"}')
