@@ -92,6 +92,10 @@ def json_number(key: str, *names: str) -> pl.Expr:
     return pl.coalesce([pl.col(key).str.extract(rf'"{n}":\s*(\d+)') for n in names])
 
 
+NAMED_BY_CLASS = r"^@traceloop/instrumentation-langchain$"
+"""Scopes of instrumentations that name a tool's span by the class of the tool."""
+
+
 def scope(pattern: str) -> pl.Expr:
     """True where the instrumentation scope's name matches."""
     return pl.col("scope.name").str.contains(pattern)

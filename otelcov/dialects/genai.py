@@ -11,12 +11,14 @@ from otelcov.dialects.base import (
     EVALUATION,
     HANDOFF,
     LLM,
+    NAMED_BY_CLASS,
     OTHER,
     SETUP,
     TOOL,
     Dialect,
     first,
     scope,
+    span_name,
     value,
 )
 
@@ -222,7 +224,7 @@ GENAI_NAMES = Dialect(
         & ~pl.col("gen_ai.operation.name").str.contains(_ASIDE).fill_null(True)
     )
     .then(pl.lit(LLM)),
-    tool=pl.col("span.name").str.extract(r"^execute_tool (\S+)$"),
+    tool=pl.when(~scope(NAMED_BY_CLASS).fill_null(False)).then(span_name(r"^execute_tool (\S+)$")),
     request_model=pl.when(pl.col("span.kind") == 3).then(
         pl.col("span.name").str.extract(r"^(?:chat|text_completion|generate_content) (\S+)$")
     ),

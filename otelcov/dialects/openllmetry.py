@@ -2,7 +2,19 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, scope, span_name, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    LLM,
+    NAMED_BY_CLASS,
+    OTHER,
+    TOOL,
+    Dialect,
+    first,
+    scope,
+    span_name,
+    value,
+)
 
 _IS_TOOL = pl.col("traceloop.span.kind").str.to_lowercase() == "tool"
 
@@ -37,6 +49,19 @@ OPENLLMETRY = Dialect(
         "traceloop.association.properties.conversation_id",
         "traceloop.association.properties.chat_id",
     ),
+)
+
+# LangChain.js: a tool is a task under its class's name, its input the one argument of a function; its result is
+# LangChain's message, which knows what the tool is called.
+_IN_JS = scope(NAMED_BY_CLASS) & (pl.col("gen_ai.operation.name") == "execute_tool")
+
+OPENLLMETRY_LANGCHAIN_JS = Dialect(
+    name="openllmetry-langchain-js",
+    tool=pl.when(_IN_JS).then(
+        pl.col("traceloop.entity.output").str.extract(r'"tool_call_id":"[^"]*","name":"((?:[^"\\]|\\.)+)"')
+    ),
+    arguments=pl.when(_IN_JS).then(pl.col("traceloop.entity.input").str.json_path_match("$.args[0]")),
+    result=pl.when(_IN_JS).then(first("traceloop.entity.output")),
 )
 
 # Current versions also stamp `invoke_agent` on the workflows and tasks that merely hold the agents.

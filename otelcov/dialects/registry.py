@@ -34,7 +34,13 @@ from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
-from otelcov.dialects.openllmetry import OPENLLMETRY, OPENLLMETRY_HOLDERS, OPENLLMETRY_MCP, OPENLLMETRY_NAMES
+from otelcov.dialects.openllmetry import (
+    OPENLLMETRY,
+    OPENLLMETRY_HOLDERS,
+    OPENLLMETRY_LANGCHAIN_JS,
+    OPENLLMETRY_MCP,
+    OPENLLMETRY_NAMES,
+)
 from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT, PROMPTFLOW, TRULENS
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
@@ -72,6 +78,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LANGSMITH,
     OPENLLMETRY_MCP,
     OPENLLMETRY_HOLDERS,
+    OPENLLMETRY_LANGCHAIN_JS,
     GOOGLE_ADK,
     EINO_NODES,
     GENAI,

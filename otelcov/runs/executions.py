@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from otelcov.dialects.base import CHAIN, LLM, TOOL
+from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
 from otelcov.runs.tree import Node, same_name, same_step, spelling
 from otelcov.runs.wrapped import result_call_id
 
@@ -104,7 +104,7 @@ def span_name(nodes: list[Node]) -> str | None:
     name = span_fact(nodes, "tool")
     if not isinstance(name, str):
         name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
-        if _ANY_TOOL.match(name):
+        if _ANY_TOOL.match(name) or re.match(NAMED_BY_CLASS, nodes[0].span.scope):
             return None
     return name.strip(" '\"`") or None
 

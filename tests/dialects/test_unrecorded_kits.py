@@ -506,6 +506,33 @@ def test_tokens_that_spring_ai_adds_up_are_not_told_as_one_calls():
     assert used(asked(2, 1, 1, (10, 4), '["STOP"]'), asked(4, 1, 4, (20, 5), "[]"), look(3, 1, 7))[1] == (20, 5)
 
 
+_TRACELOOP_JS = "@traceloop/instrumentation-"
+
+
+def test_a_tool_of_langchain_js_has_the_name_that_its_message_tells_not_its_class():
+    def ran(id, at, given, output=None, **more):
+        told = {"gen_ai.operation.name": "execute_tool", "traceloop.span.kind": "task"}
+        told |= {"traceloop.entity.name": "DynamicStructuredTool", "traceloop.entity.input": _json({"args": [given]})}
+        if output is not None:
+            kwargs = {"status": "success", "content": output, "tool_call_id": "c1", "name": "look"}
+            message = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "ToolMessage"]}
+            told["traceloop.entity.output"] = json.dumps(message | {"kwargs": kwargs}, separators=(",", ":"))
+        scope = f"{_TRACELOOP_JS}langchain"
+        return span(id, 1, "execute_tool DynamicStructuredTool", at=at, scope=scope, attributes=told, **more)
+
+    (run,) = runs(
+        span(1, None, "app", took=20),
+        chat(2, 1, "", "go", at=1),
+        ran(3, 3, '{"city":"Oslo"}', "cold"),
+        chat(4, 1, "", "go", at=5),
+        ran(5, 7, '{"x":1}', error="boom"),
+    )
+    assert [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("look", {"city": "Oslo"}, "ok", "cold"),
+        (None, {"x": 1}, "error", None),
+    ]
+
+
 def test_a_step_of_the_ai_sdks_loop_is_no_call_whatever_openinference_calls_it():
     def seen(id, parent, name, operation, kind, at, error=None, **told):
         told = {"gen_ai.operation.name": operation, "openinference.span.kind": kind} | told
