@@ -74,7 +74,7 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
             texts[number] = text
             if _REPR[0] in text or _REPR[1] in text:
                 regular = False
-        if before == len(ids) and (text is None or "Action" in text or asks(reason)):
+        if before == len(ids) and (not text or "Action" in text or asks(reason)):
             regular = False
         plain[number] = regular and usual[reason]
     arguments = [None if text == "null" else text for text in json_texts(objects)]

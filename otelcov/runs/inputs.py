@@ -73,13 +73,9 @@ def _unseen_requests(
 ) -> None:
     """The n-th answer that history shows beyond the thread's first input is the n-th call's."""
     before = len(thread[0].inputs or []) if i > 0 else len(inputs)
-    answered = 0
-    for message in inputs[before:]:
-        if message.role != "assistant":
-            continue
+    for answered, requests in enumerate(_answers_of(inputs[before:])):
         asker = thread[min(answered, i)]
-        answered += 1
-        for position, request in enumerate(message.requests):
+        for position, request in enumerate(requests):
             if request.id and request.id in by_id:
                 continue
             told = next((c for c in calls if c.asked_by is asker and c.position == position), None)
@@ -113,7 +109,7 @@ def _answers_of(inputs: list[Message]) -> list[list[Request]]:
     out: list[list[Request]] = []
     same = False
     for message in inputs:
-        if message.role == "assistant" and message.requests:
+        if message.role == "assistant":
             if same:
                 out[-1].extend(message.requests)
             else:

@@ -146,6 +146,8 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
         value = value | data
     role = value.get("role") or value.get("event.name") or value.get("type") or default_role
     role = ROLES.get(str(role), str(role))
+    if role == "user" and isinstance(value.get("tool_call_id"), str):
+        role = "tool"  # Anthropic's results come from the user
     m = Message(role, finish_reason=_finish(value))
     name = value.get("name")
     m.name = name if isinstance(name, str) else None

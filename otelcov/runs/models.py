@@ -153,6 +153,8 @@ class ModelCall:
             told = _requests_on_span(self.layers)
             if told:
                 best = [Message("assistant", best[0].text if best else None, requests=told)]
+        if best and (self._unsaid(best) or any(_run_together(r.arguments) for o in best for r in o.requests)):
+            return None
         if best:
             best = self._without_history(best)
             for o in best:
@@ -162,6 +164,11 @@ class ModelCall:
                         o.requests.append(request)
                         self.text_react = True
         return best
+
+    def _unsaid(self, answer: list[Message]) -> bool:
+        """An empty text, where the model did answer: calls, which this instrumentation does not tell."""
+        said = any(o.text or o.requests or o.text is None for o in answer)
+        return not said and bool(self.output_tokens) and self.finish not in _ENDED
 
     def _without_history(self, answer: list[Message]) -> list[Message]:
         """The answer without what the model had said before: calls whose results stand in the very input."""
@@ -198,7 +205,7 @@ class ModelCall:
                 flat = flattened_messages(pairs, "user")
                 numbers = first_index(pairs)
                 if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
-                    return _with_error_flags(flat, node.input_messages)
+                    return _with_results(flat, node.input_messages)
                 whole = _parsed(node.input_messages)
                 if whole is not None and len(whole) > len(flat):
                     return whole
@@ -219,7 +226,7 @@ class ModelCall:
                         )
                 found2 = _parsed(raw)
                 if found2 is not None:
-                    return found2
+                    return _opened(found2) if _AS_TEXT.match(span.scope) and _may_be_response(span) else found2
         return None
 
     @property
@@ -237,6 +244,34 @@ class ModelCall:
         )
 
 
+_AS_TEXT = re.compile(r"^@traceloop/instrumentation-openai$")
+"""Instrumentations that tell the input of OpenAI's Responses, a list of items, as the text of one user message."""
+
+
+def _may_be_response(span: Span) -> bool:
+    return span.response_id is None or span.response_id.startswith("resp_")
+
+
+def _opened(found: list[Message]) -> list[Message]:
+    """The messages that the only one holds as its text."""
+    text = found[0].text if len(found) == 1 and found[0].role == "user" else None
+    items = parse_json(text) if text and text.startswith('[{"') else None
+    if not isinstance(items, list) or not all(isinstance(v, dict) and ("role" in v or "type" in v) for v in items):
+        return found
+    return messages_of(items) or found
+
+
+def _with_results(flat: list[Message], raw: str | None) -> list[Message]:
+    """Flattened messages hold one result each; of several in one message the raw request beside them has all."""
+    asked = {r.id for x in flat for r in x.requests if r.id}
+    brought = {r.id for x in flat for r in x.results}
+    if raw and brought and not asked <= brought:
+        whole = _parsed(raw) or []
+        if brought < {r.id for x in whole for r in x.results}:
+            return whole
+    return _with_error_flags(flat, raw)
+
+
 def _with_error_flags(flat: list[Message], raw: str | None) -> list[Message]:
     """Flattened messages lose `is_error`; the raw request beside them may have it."""
     if raw and ('"error"' in raw or ("rror" in raw and "is" in raw)) and any(x.results for x in flat):
@@ -246,6 +281,18 @@ def _with_error_flags(flat: list[Message], raw: str | None) -> list[Message]:
                 if r.error is None and r.id in flags:
                     r.error = flags[r.id]
     return flat
+
+
+_ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SAFETY")
+"""Reasons why a model may have said nothing."""
+
+
+def _run_together(arguments: Any) -> bool:
+    """Are these the arguments of several calls, one after another? Some instrumentations add up a stream's pieces
+    without a look at whose they are; the names they tell are as wrong."""
+    if not isinstance(arguments, str) or "}{" not in arguments:
+        return False
+    return parse_json(arguments) is None and parse_json(f"[{arguments.replace('}{', '},{')}]") is not None
 
 
 def _requests_on_span(layers: list[Node]) -> list[Request]:

@@ -12,7 +12,7 @@ from otelcov.runs.messages import messages_of
 from otelcov.runs.models import ModelCall
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.semconv import semconv_messages
-from otelcov.runs.tree import Node
+from otelcov.runs.tree import Node, failure
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
@@ -90,7 +90,11 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | 
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
+    if pending and failure(root) is not None:
+        return None
     for node in front:
+        if last is not None and node.end < last.start:
+            continue  # what it handed on, the model was still to answer
         text = _assistant_text(node.span.output, limit)
         if text is not None and not _object_repr(text):
             return text

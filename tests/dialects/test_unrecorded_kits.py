@@ -506,7 +506,105 @@ def test_tokens_that_spring_ai_adds_up_are_not_told_as_one_calls():
     assert used(asked(2, 1, 1, (10, 4), '["STOP"]'), asked(4, 1, 4, (20, 5), "[]"), look(3, 1, 7))[1] == (20, 5)
 
 
+def _numbered(key, *messages):
+    """OpenInference's numbered attributes."""
+    return {f"llm.{key}.{i}.message.{name}": v for i, m in enumerate(messages) for name, v in m.items()}
+
+
+def _asking(*calls):
+    told = {"role": "assistant"}
+    for i, (call_id, name, given) in enumerate(calls):
+        told[f"tool_calls.{i}.tool_call.id"] = call_id
+        told[f"tool_calls.{i}.tool_call.function.name"] = name
+        told[f"tool_calls.{i}.tool_call.function.arguments"] = _json(given)
+    return told
+
+
+def _anthropic(*pairs, user="weather?"):
+    """One model call after another, each in a trace of its own: what was asked and what came back."""
+    used = [{"type": "tool_use", "id": i, "name": n, "input": a} for (i, n, a), _ in pairs]
+    back = [{"type": "tool_result", "tool_use_id": i, "content": c} for (i, _, _), c in pairs]
+    history = [{"role": "user", "content": user}]
+    whole = [*history, {"role": "assistant", "content": used}, {"role": "user", "content": back}]
+    calls = [call for call, _ in pairs]
+    last = {"role": "user", "tool_call_id": calls[-1][0], "content": pairs[-1][1]}
+    first = _numbered("output_messages", _asking(*calls)) | _numbered("input_messages", history[0])
+    second = _numbered("input_messages", history[0], _asking(*calls), last)
+    second |= _numbered("output_messages", {"role": "assistant", "content": "fine"})
+    told = [
+        _kind("LLM", **first, **{"input.value": _json({"messages": history})}),
+        _kind("LLM", **second, **{"input.value": _json({"messages": whole})}),
+    ]
+    return [
+        span(i, None, "Anthropic Messages", trace=i, at=3 * i, attributes=attributes)
+        for i, attributes in enumerate(told, 1)
+    ]
+
+
+def test_a_result_that_anthropics_user_brings_is_no_request_of_the_user():
+    calls = (("c1", "look", {"city": "Oslo"}), "3"), (("c2", "look", {"city": "Rome"}), "9")
+    (run,) = runs(*_anthropic(*calls))
+    assert [(c["arguments"]["city"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("Oslo", "ok", "3"),  # the flattened message holds the last result alone
+        ("Rome", "ok", "9"),
+    ]
+    assert (run["input"], run["output"]) == ("weather?", "fine")
+
+
+def test_a_stream_whose_calls_were_run_together_did_not_tell_what_was_asked():
+    calls = ("c1", "look", {"city": "Oslo"}), ("c2", "book", {"city": "Rome"})
+    together = _asking(("c1", "lookbook", {}))
+    together["tool_calls.0.tool_call.function.arguments"] = '{"city":"Oslo"}{"city":"Rome"}'
+    results = [{"role": "tool", "tool_call_id": c[0], "content": "ok"} for c in calls]
+    asked = {"role": "user", "content": "go"}
+    first = _numbered("input_messages", asked) | _numbered("output_messages", together)
+    second = _numbered("input_messages", asked, _asking(*calls), *results)
+    second |= _numbered("output_messages", {"role": "assistant", "content": "done"})
+    (run,) = runs(
+        span(1, None, "app", took=9),
+        span(2, 1, "OpenAI Chat Completions", at=1, attributes=_kind("LLM", **first)),
+        span(3, 1, "OpenAI Chat Completions", at=3, attributes=_kind("LLM", **second)),
+    )
+    assert _called(run) == [("look", None, "ok", "c1"), ("book", None, "ok", "c2")]
+    (cut,) = runs(span(2, None, "OpenAI Chat Completions", attributes=_kind("LLM", **first)))
+    assert cut["tool_calls"] is None
+
+
 _TRACELOOP_JS = "@traceloop/instrumentation-"
+
+
+def _responses(id, at, items, answer):
+    said = {"role": "assistant", "finish_reason": "stop", "parts": [{"type": "text", "content": answer}]}
+    told = {"gen_ai.output.messages": _json([said]), "gen_ai.input.messages": _json([_text("user", _json(items))])}
+    told |= {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.output_tokens": 3}
+    return span(id, 1, "chat m", at=at, kind=3, scope=f"{_TRACELOOP_JS}openai", attributes=told)
+
+
+def test_the_items_that_traceloop_for_javascript_tells_as_a_text_are_messages():
+    asked = [{"role": "user", "content": "go"}]
+    calls = [
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"city":"Oslo"}'},
+        {"type": "function_call", "call_id": "c2", "name": "book", "arguments": '{"city":"Rome"}'},
+    ]
+    back = [{"type": "function_call_output", "call_id": c["call_id"], "output": "fine"} for c in calls]
+    (run,) = runs(
+        span(1, None, "travel.workflow", took=9, attributes={"traceloop.span.kind": "workflow"}),
+        _responses(2, 1, asked, ""),
+        _responses(3, 3, [*asked, *calls, *back], "done"),
+    )
+    assert [(c["name"], c["arguments"]["city"], c["status"], c["turn"]) for c in run["tool_calls"]] == [
+        ("look", "Oslo", "ok", 0),
+        ("book", "Rome", "ok", 0),
+    ]
+    assert (run["input"], run["output"]) == ("go", "done")
+
+
+def test_a_model_that_answered_and_whose_text_is_empty_asked_for_what_is_not_told():
+    (run,) = runs(
+        span(1, None, "travel.workflow", took=9, attributes={"traceloop.span.kind": "workflow"}),
+        _responses(2, 1, [{"role": "user", "content": "go"}], ""),
+    )
+    assert (run["tool_calls"], run["output"]) == (None, None)
 
 
 def test_a_tool_of_langchain_js_has_the_name_that_its_message_tells_not_its_class():
@@ -548,6 +646,24 @@ def test_a_step_of_the_ai_sdks_loop_is_no_call_whatever_openinference_calls_it()
     )
     assert [c["status"] for c in run["llm_calls"]] == ["ok"]
     assert _called(run) == [("look", None, "error", "c1")]
+
+
+def test_what_a_node_handed_on_before_the_model_was_asked_is_no_answer():
+    def node(id, name, at, value=None, **more):
+        told = {"input.value": _json(_said), "output.value": _json(value)} if value else {"input.value": _json(_said)}
+        return span(id, None if id == 1 else 1, name, at=at, attributes=_kind("CHAIN", **told), **more)
+
+    _said = {"messages": [{"lc": 1, "id": ["HumanMessage"], "kwargs": {"content": "go", "type": "human"}}]}
+    asked = _numbered("input_messages", {"role": "user", "content": "go"})
+    asked |= _numbered("output_messages", _asking(("c1", "look", {})))
+    (run,) = runs(
+        node(1, "LangGraph", 0, took=9, error="GraphRecursionError: Recursion limit of 4 reached"),
+        node(2, "__start__", 1, _said),
+        span(3, 1, "ChatOpenAI", at=3, attributes=_kind("LLM", **asked)),
+        node(4, "router", 5, {"output": "tools"}),
+        span(5, 1, "look", at=7, attributes=_kind("TOOL", **{"tool.name": "look", "output.value": "3"})),
+    )
+    assert (run["output"], run["boundaries"]) == (None, ["max_steps"])
 
 
 def test_an_object_that_the_ai_sdk_was_answered_is_a_text():
