@@ -17,7 +17,7 @@ from otelcov.runs.endings import Evidence, answered_in_one_span, boundaries, sta
 from otelcov.runs.executions import tool_spans
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.models import ModelCall
+from otelcov.runs.models import ModelCall, in_order
 from otelcov.runs.offered import offered
 from otelcov.runs.paths import path, states
 from otelcov.runs.texts import input_text, is_answer, output_text
@@ -30,7 +30,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     """The row of one run. `group` holds its fragments, earliest first."""
     nodes = [n for f in group for n in f.nodes]
     root = root_of(group)
-    calls = sorted((c for f in group for c in f.calls), key=lambda c: (c.start, c.end, c.node.span.span_id))
+    calls = in_order(c for f in group for c in f.calls)
     coworker_agents(nodes)
     for turn, call in enumerate(calls):
         call.turn = turn

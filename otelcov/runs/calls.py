@@ -158,7 +158,7 @@ class _Asked:
             known = agent is None or c.agent is None or c.agent == agent
             return before and known and not (call_id and c.call_id and call_id != c.call_id)
 
-        for start in (nodes[0].start, nodes[0].start + _JITTER_NS):
+        for start in _ends(nodes[0].start):
             at = next((i for i in range(len(some) - 1, -1, -1) if fits(some[i], start)), None)
             if at is not None:
                 break
@@ -178,18 +178,26 @@ class _Asked:
 _JITTER_NS = 1_000_000  # clocks of one process may differ that much between its threads
 
 
+def _ends(start: int) -> tuple[int, ...]:
+    """Until when what asked for a call that began at `start` may have ended, the likeliest first. A whole millisecond
+    is one that was cut off (JavaScript)."""
+    return (start, start + _JITTER_NS) if start % _JITTER_NS else (start + _JITTER_NS,)
+
+
 def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
     """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
     cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
     above = {id(a) for a in call.nodes[0].ancestors()}
 
     def before() -> Iterator[ModelCall]:
-        for start in (call.start, call.start + _JITTER_NS):
-            yield from (mc for mc in reversed(model_calls) if mc.end <= start or id(mc.node) in above)
+        for end in _ends(call.start):
+            yield from (mc for mc in reversed(model_calls) if mc.end <= end or id(mc.node) in above)
 
     latest = next(before(), None)
     call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
     newest = next((mc for mc in before() if mc.agent == call.agent or mc.agent is None or call.agent is None), None)
+    if newest is not None and newest.start == call.start and id(newest.node) not in above:
+        return  # either may have been first
     if newest is not None and (newest.outputs is None or newest.cut or newest.truncated_output):
         call.turn = newest.turn
 

@@ -24,7 +24,7 @@ from otelcov.runs.delegations import coworker_agents
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
-from otelcov.runs.models import ModelCall
+from otelcov.runs.models import ModelCall, in_order
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.reconstruct import groups
 from otelcov.runs.tree import Node
@@ -91,7 +91,7 @@ def dialogues(
 def _dialogue(group: list[Fragment], config: Config) -> Dialogue:
     nodes = [n for f in group for n in f.nodes]
     root = root_of(group)
-    calls = sorted((c for f in group for c in f.calls), key=lambda c: (c.start, c.end, c.node.span.span_id))
+    calls = in_order(c for f in group for c in f.calls)
     coworker_agents(nodes)
     for number, call in enumerate(calls):
         call.turn = number

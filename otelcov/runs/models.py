@@ -8,7 +8,9 @@ where none of its calls carries any (DIALECTS traps 4 to 6).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
@@ -242,6 +244,15 @@ class ModelCall:
             s.output_messages is not None and s.output_messages[:1] in "[{" and parse_json(s.output_messages) is None
             for s in (n.span for n in self.layers)
         )
+
+
+def in_order(calls: Iterable[ModelCall]) -> list[ModelCall]:
+    """Model calls by their times. Of those that began at once - JavaScript's spans begin at whole milliseconds - who
+    was told more came later: a conversation grows."""
+    out = sorted(calls, key=lambda c: (c.start, c.end, c.node.span.span_id))
+    if any(a.start == b.start for a, b in pairwise(out)):
+        out.sort(key=lambda c: (c.start, len(c.inputs or ())))
+    return out
 
 
 _AS_TEXT = re.compile(r"^@traceloop/instrumentation-openai$")

@@ -666,6 +666,33 @@ def test_what_a_node_handed_on_before_the_model_was_asked_is_no_answer():
     assert (run["output"], run["boundaries"]) == (None, ["max_steps"])
 
 
+def test_spans_of_whole_milliseconds_that_begin_at_once_are_in_the_order_of_what_was_said():
+    first, second = ("c1", "look", {"city": "Oslo"}), ("c2", "look", {"city": "Rome"})
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]}
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "3"}]}
+    (run,) = runs(
+        span(1, None, "app", took=9),
+        chat(3, 1, [second], [_text("user", "go"), asked, back], took=0.00008),
+        tool(4, 1, "look", "c1", "3", took=0.00004),
+        chat(5, 1, [first], "go", took=0.0001),
+        tool(6, 1, "look", "c2", "9", at=0.001),
+    )
+    assert [(c["call_id"], c["turn"]) for c in run["tool_calls"]] == [("c1", 0), ("c2", 1)]
+
+
+def test_a_tool_that_begins_in_the_millisecond_in_which_a_model_ended_was_asked_for_by_that_one():
+    (run,) = runs(
+        span(1, None, "app", took=9),
+        chat(2, 1, took=0.5),
+        tool(3, 1, "look", took=0.001, at=1),
+        chat(4, 1, at=2, took=0.0056),
+        tool(5, 1, "book", at=2.005, took=0.001),
+    )
+    assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("look", 0), ("book", 1)]
+    (run,) = runs(span(1, None, "app", took=9), chat(2, 1, took=0.0001), tool(3, 1, "look", took=0.0001))
+    assert [c["turn"] for c in run["tool_calls"]] == [None]  # either may have been first
+
+
 def test_an_object_that_the_ai_sdk_was_answered_is_a_text():
     told = {"ai.response.object": '{"city":"O\\"slo"}', "ai.prompt": _json({"prompt": "where?"})}
     (run,) = runs(
