@@ -14,8 +14,9 @@ LOGFIRE = Dialect(
     # A pending span is an early copy of one that is still open; the finished one follows under another id.
     kind=pl.when(pl.col("logfire.span_type") == "pending_span")
     .then(pl.lit(OTHER))
+    # What came of a stream, told when it was read: the span of the call had ended before (`models.echo`).
     .when((pl.col("logfire.span_type") == "log") & pl.col("logfire.msg").str.contains("^streaming response from"))
-    .then(pl.lit(OTHER))
+    .then(pl.lit(LLM))
     .when(_AGENT)
     .then(pl.lit(AGENT))
     .when(_TOOL)

@@ -149,11 +149,16 @@ def _match_results(
     shown: list[Request] = []
     pairs: list[tuple[Request, Result]] = []
     single: list[Result] = []
+    meant = _ids_by_place(inputs)
     for message in inputs:
         shown.extend(r for r in message.requests if message.role == "assistant")
         for result in message.results:
-            if result.id:
-                _by_call_id(result, mc, waits, by_id, settle)
+            call_id = meant.get(id(result), result.id)
+            if call_id and call_id in by_id:
+                _by_call_id(call_id, result, mc, waits, by_id, settle)
+                continue
+            if call_id:  # the answer that asked for it told no id
+                pairs.extend((r, result) for r in shown if r.id == call_id)
                 continue
             at = next((k for k, r in enumerate(shown) if result.name is None or same_name(result.name, r.name)), None)
             if at is None:
@@ -162,9 +167,10 @@ def _match_results(
                 pairs.append((shown.pop(at), result))
     for request, result in pairs:
         wanted, _ = arguments_of(request.arguments)
-        same = [c for c in waits.values() if same_name(c.name, request.name)]
+        same = [c for c in waits.values() if same_name(c.name, request.name) and (not request.id or not c.call_id)]
         hit = next((c for c in same if arguments_of(c.arguments)[0] == wanted), None)
         if hit is not None:
+            hit.call_id = hit.call_id or request.id
             settle(hit, result)
     if not pairs:
         for call in [c for c in reversed(list(waits.values())) if single]:
@@ -179,14 +185,33 @@ def _match_results(
                 settle(call, Result(None, call.name, observation))
 
 
+def _ids_by_place(inputs: list[Message]) -> dict[int, str]:
+    """The request's id by its result, where an answer's requests and their results have ids of different kinds (items
+    and calls of OpenAI's Responses; numbers of parts, made up for Gemini): as many results as requests are in order."""
+    out: dict[int, str] = {}
+    requests: list[Request] = []
+    results: list[Result] = []
+    for message in [*inputs, Message("assistant")]:
+        if message.role == "assistant":
+            if results:
+                asked = [r.id for r in requests if r.id]
+                if len(asked) == len(requests) == len(results) and set(asked) != {r.id for r in results}:
+                    out.update((id(result), i) for result, i in zip(results, asked, strict=True))
+                requests, results = [], []
+            requests.extend(message.requests)
+        results.extend(message.results)
+    return out
+
+
 def _by_call_id(
+    call_id: str,
     result: Result,
     mc: ModelCall,
     waits: dict[int, ToolCall],
     by_id: dict[str, list[ToolCall]],
     settle: Callable[[ToolCall, Result], None],
 ) -> None:
-    asked = by_id.get(result.id or "", ())
+    asked = by_id.get(call_id, ())
     hit = next((c for c in asked if id(c) in waits), None)
     if hit is not None:
         settle(hit, result)

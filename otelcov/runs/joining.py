@@ -23,8 +23,8 @@ from otelcov.runs.chat import Message, Request
 from otelcov.runs.delegations import ASK, TO, bare
 from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
-from otelcov.runs.jsontext import to_json
-from otelcov.runs.models import ModelCall
+from otelcov.runs.jsontext import Value, to_json
+from otelcov.runs.models import ModelCall, echo
 from otelcov.runs.tree import Node
 from otelcov.runs.wrapped import arguments_of
 
@@ -197,6 +197,7 @@ def join(parts: list[Fragment], where: Joints) -> list[list[Fragment]]:
     loose = [p for p in parts if p.loose]
     if len(loose) > 1:
         _twins(loose, unite)
+        _echoes(loose, unite)
         loose = [p for p in loose if p.calls or p.root.kind == TOOL]
         _children(loose, _continued(loose, unite), unite)
     seen: set[int] = set()
@@ -282,27 +283,21 @@ def _said_to(node: Node, guest: Fragment) -> bool:
 
 
 def _twins(loose: list[Fragment], unite: Unite) -> None:
-    """Two instrumentations of one client, each with a trace of its own: the answer's id is the same, or - where a call
-    failed before there was one - one lies within the other's time."""
+    """Two instrumentations of one client, each with a trace of its own: the answer's id is the same, or - where not
+    both tell one - one lies within the other's time."""
     answers: dict[str, Fragment] = {}
     last: dict[str | None, list[Fragment]] = {}
     for p in loose:
         if not p.calls:
             continue
         answer = p.root.span.response_id
-        twin = None
-        if answer:
-            twin = answers.setdefault(answer, p)
-        else:
+        twin = answers.setdefault(answer, p) if answer else p
+        if twin is p:
             recent = last.setdefault(p.root.span.service, [])
-            fitting = [
-                q
-                for q in recent
-                if q.end >= p.end and q.root.span.scope != p.root.span.scope and q.calls and not q.root.span.response_id
-            ]
+            fitting = [q for q in recent if q.end >= p.end and q.calls and _one_call(q, p)]
             twin = fitting[0] if len(fitting) == 1 else p
             last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
-        if twin is p or twin is None or twin.root.span.scope == p.root.span.scope:
+        if twin is p or twin.root.span.scope == p.root.span.scope:
             continue
         keep, drop = (p, twin) if twin.calls and p.calls[0].outputs and not twin.calls[0].outputs else (twin, p)
         if keep.calls and drop.calls:
@@ -313,8 +308,40 @@ def _twins(loose: list[Fragment], unite: Unite) -> None:
             unite(keep, drop)
 
 
+def _echoes(loose: list[Fragment], unite: Unite) -> None:
+    """What came of a stream, told in a trace of its own when it was read."""
+    waiting: dict[str | None, list[Fragment]] = {}
+    for p in loose:
+        if len(p.calls) != 1:
+            continue
+        recent = waiting.setdefault(p.root.span.service, [])
+        first = next((q for q in reversed(recent) if echo(p.root, q.root)), None)
+        if first is not None:
+            first.calls = [ModelCall(first.calls[0].node, [*first.calls[0].layers, p.root])]
+            p.calls = []
+            unite(first, p)
+            recent.remove(first)
+        elif p.root.span.output_messages is None:
+            recent.append(p)
+            del recent[:-64]
+
+
+def _one_call(outer: Fragment, inner: Fragment) -> bool:
+    """May these two, one within the other's time, tell of one call? Where one knows the answer's id, both count the
+    same tokens."""
+    a, b = outer.root.span, inner.root.span
+    if a.scope == b.scope:
+        return False
+    if not a.response_id and not b.response_id:
+        return True
+    counted = None not in (a.input_tokens, a.output_tokens)
+    alike = (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
+    return counted and alike and not (a.response_id and b.response_id)
+
+
 def _tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
-    """Ids of the results that this call's input ends with, or None where it ends with a new user message."""
+    """Ids of the results that this call's input ends with, then those of the requests they are for, or None where it
+    ends with a new user message."""
     inputs = call.inputs
     if not inputs:
         return None
@@ -326,13 +353,13 @@ def _tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     after = inputs[last + 1 :]
     if any(x.role in ("user", "assistant") and not x.results for x in after):
         return None
-    ids = [r.id for x in after for r in x.results if r.id] or [r.id for r in inputs[last].requests if r.id]
+    ids = [r.id for x in after for r in x.results if r.id] + [r.id for r in inputs[last].requests if r.id]
     return ids, inputs[: last + 1]
 
 
 def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
     """Join by results brought for tools asked. Returns the follower of each fragment."""
-    asked: dict[str, Fragment] = {}
+    asked: dict[str, list[tuple[Fragment, ModelCall]]] = {}
     openings: dict[str, Fragment] = {}
     followers: dict[int, Fragment] = {}
     texts: dict[str | None, list[Fragment]] = {}
@@ -342,8 +369,8 @@ def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
             ending = _tail(call)
             if ending is not None:
                 ids, history = ending
-                before = next((asked[i] for i in ids if i in asked), None)
-                if before is None and not ids:
+                before = next((q for i in ids if (q := _asker(asked.get(i, []), history)) is not None), None)
+                if before is None:
                     before = openings.get(_print_of(history))
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
@@ -351,14 +378,26 @@ def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
         for call in p.calls:
             for r in call.requests:
                 if r.id:
-                    asked[r.id] = p
+                    asked.setdefault(r.id, []).append((p, call))
             if call.requests and not any(r.id for r in call.requests):
                 openings[_print_of([*(call.inputs or []), *(call.outputs or [])])] = p
         if p.root.kind == TOOL:
             call_id = span_call_id([p.root])
             if call_id and call_id in asked:
-                unite(asked[call_id], p)
+                unite(asked[call_id][-1][0], p)
     return followers
+
+
+def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
+    """The newest that asked for a tool by this id. Ids that count in each answer alone (Gemini has none: its clients
+    make them up) come back in other conversations: then the newest whose question this history begins with."""
+    if len(asked) < 2:
+        return asked[0][0] if asked else None
+    for fragment, call in reversed(asked):
+        before = call.inputs
+        if before is not None and _print_of(before) == _print_of(history[: len(before)]):
+            return fragment
+    return asked[-1][0] if len({id(f) for f, _ in asked}) == 1 else None
 
 
 def _continued_text(
@@ -386,7 +425,12 @@ def _continued_text(
 
 
 def _print_of(history: list[Message]) -> str:
-    return to_json([(x.role, x.text or "", [(r.name, r.arguments) for r in x.requests]) for x in history])
+    return to_json([(x.role, x.text or "", [(r.name, _given(r)) for r in x.requests]) for x in history])
+
+
+def _given(request: Request) -> Value:
+    arguments, text = arguments_of(request.arguments)
+    return text if arguments is None else arguments
 
 
 def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:

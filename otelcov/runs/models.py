@@ -587,6 +587,7 @@ def _beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
         if id(n) not in out:
             families.setdefault(id(n.parent), []).append(n)
     for family in families.values():
+        out |= _echoes(family)
         if len({n.span.scope for n in family}) < 2:
             continue
         taken: set[int] = {id(first) for _, first in out.values()}
@@ -608,6 +609,33 @@ def _beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
                     taken.add(id(other))
                     break
     return out
+
+
+def _echoes(family: list[Node]) -> dict[int, tuple[Node, Node]]:
+    """Spans without duration that tell what came of the stream of a call that had ended before it was read."""
+    out: dict[int, tuple[Node, Node]] = {}
+    waiting: list[Node] = []
+    for n in sorted(family, key=lambda n: n.start):
+        first = next((m for m in reversed(waiting) if echo(n, m)), None)
+        if first is not None:
+            out[id(n)] = (n, first)
+            waiting.remove(first)
+        elif not n.span.output_messages:
+            waiting.append(n)
+    return out
+
+
+def echo(late: Node, call: Node) -> bool:
+    """Does a span without duration tell the answer of this call, which the call itself could not tell?"""
+    return (
+        late.start == late.end
+        and late.span.scope == call.span.scope
+        and late.span.request_model == call.span.request_model
+        and call.end <= late.start
+        and call.span.output_messages is None
+        and late.span.output_messages is not None
+        and late.input_messages == call.input_messages is not None
+    )
 
 
 def _never_sent(node: Node) -> bool:

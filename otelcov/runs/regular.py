@@ -92,6 +92,7 @@ def regular(
     stamped = (is_llm | is_tool) & (agent_code >= 0)
     spoil(stamped & (agent_code != agent_code[safe]) & ~tops)
     spoil(tops & is_llm & (agent_code >= 0))
+    spoil(is_llm & (frame["start"] == frame["end"]).to_numpy())  # it may tell of another's answer
     spoil((parent >= 0) & (parent == root_at[trace]) & headless[trace])
     bad |= headless & (np.bincount(trace[is_tool], minlength=count) == 0)
     children = np.bincount(above[is_agent & (above >= 0)], minlength=height)

@@ -1,0 +1,167 @@
+"""Loops written by hand around the clients of model providers, and the spans that came of them."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import chat, runs, span
+
+
+def _text(role, text):
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+def _asked(*calls, text=None):
+    said = [{"type": "text", "content": text}] if text else []
+    told = [{"type": "tool_call", "id": i, "name": name, "arguments": given} for i, name, given in calls]
+    return {"role": "assistant", "parts": said + told}
+
+
+def _came(*results):
+    return {"role": "user", "parts": [{"type": "tool_call_response", "id": i, "response": r} for i, r in results]}
+
+
+def _called(run):
+    return [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]]
+
+
+def _flat(messages):
+    out = {"openinference.span.kind": "LLM"}
+    for side, said in messages.items():
+        for at, message in enumerate(said):
+            out |= {f"llm.{side}_messages.{at}.message.{key}": value for key, value in message.items()}
+    return out
+
+
+def _request(call_id, name, given):
+    at = "tool_calls.0.tool_call"
+    return {"role": "assistant", f"{at}.id": call_id, f"{at}.function.name": name, f"{at}.function.arguments": given}
+
+
+def test_items_of_one_answer_stand_together_also_where_the_first_is_text():
+    user, words = {"role": "user", "content": "Oslo?"}, {"role": "assistant", "content": "Let me look."}
+    asked = [_request("c1", "weather", '{"city": "Oslo"}'), _request("c2", "weather", '{"city": "Bergen"}')]
+    came = [{"role": "tool", "tool_call_id": f"c{n}", "content": f"{n} degrees"} for n in (1, 2)]
+    (run,) = runs(
+        span(1, None, "Response", attributes=_flat({"input": [user], "output": [words, asked[0]]})),
+        span(
+            2,
+            None,
+            "Response",
+            trace=2,
+            at=3,
+            attributes=_flat(
+                {"input": [user, words, *asked, *came], "output": [{"role": "assistant", "content": "Cold."}]}
+            ),
+        ),
+    )
+    assert _called(run) == [
+        ("weather", {"city": "Oslo"}, "ok", "1 degrees"),
+        ("weather", {"city": "Bergen"}, "ok", "2 degrees"),
+    ]
+    assert run["output"] == "Cold."
+
+
+def test_ids_of_items_are_not_those_of_calls_and_places_tell_what_came_of_which():
+    question = _text("user", "Oslo and Bergen?")
+    asked = _asked(("fc_1", "weather", {"city": "Oslo"}), ("fc_2", "weather", {"city": "Bergen"}))
+    (run,) = runs(
+        chat(1, None, [("fc_1", "weather", {"city": "Oslo"}), ("fc_2", "weather", {"city": "Bergen"})], [question]),
+        chat(2, None, "Cold.", [question, asked, _came(("call_1", "3"), ("call_2", "4"))], trace=2, at=3),
+    )
+    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3"), ("weather", {"city": "Bergen"}, "ok", "4")]
+
+
+def test_ids_that_count_the_parts_of_a_message_are_no_ids_of_a_call():
+    """For Gemini a client makes them up: the number of the part, in the answer and in what comes back."""
+    question = _text("user", "Oslo and Bergen?")
+    calls = [("weather_1", "weather", {"city": "Oslo"}), ("weather_2", "weather", {"city": "Bergen"})]
+    history = [question, _asked(*calls, text="Let me look."), _came(("weather_0", "3"), ("weather_1", "4"))]
+    (run,) = runs(chat(1, None, calls, [question]), chat(2, None, "Cold.", history, trace=2, at=3))
+    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3"), ("weather", {"city": "Bergen"}, "ok", "4")]
+
+
+def test_conversations_at_one_time_whose_ids_are_alike_stay_apart():
+    def turn(city, first, at):
+        question, call = _text("user", f"{city}?"), ("weather_0", "weather", {"city": city})
+        history = [question, _asked(call), _came(("weather_0", f"{city} 3"))]
+        return (
+            chat(first, None, [call], [question], trace=first, at=at),
+            chat(first + 1, None, f"{city} is cold.", history, trace=first + 1, at=at + 5),
+        )
+
+    found = runs(*turn("Oslo", 1, 0), *turn("Bergen", 3, 1))
+    assert [(r["input"], r["output"], _called(r)) for r in found] == [
+        ("Oslo?", "Oslo is cold.", [("weather", {"city": "Oslo"}, "ok", "Oslo 3")]),
+        ("Bergen?", "Bergen is cold.", [("weather", {"city": "Bergen"}, "ok", "Bergen 3")]),
+    ]
+
+
+def test_a_client_that_traces_itself_inside_an_instrumentation_that_opens_no_scope_tells_of_the_same_call():
+    usage = {"llm.token_count.prompt": 10, "llm.token_count.completion": 2, "llm.model_name": "model-a"}
+    said = _flat({"input": [{"role": "user", "content": "hi"}], "output": [{"role": "assistant", "content": "hello"}]})
+    (run,) = runs(
+        span(1, None, "messages.stream", took=5, scope="openinference.instrumentation.x", attributes=said | usage),
+        chat(2, None, trace=2, at=1, took=3, scope="sdk", attributes={"gen_ai.response.id": "msg_1"}),
+    )
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(10, 2)]
+    assert (run["input"], run["output"]) == ("hi", "hello")
+
+
+def test_what_the_steps_of_a_failed_run_put_out_is_no_answer():
+    def step(id, parent, name, kind, at, **told):
+        return span(
+            id, parent, name, at=at, took=told.pop("took", 1), attributes={"openinference.span.kind": kind} | told
+        )
+
+    prompt = json.dumps(
+        [{"type": "system", "data": {"content": "Do it."}}, {"type": "human", "data": {"content": "go"}}]
+    )
+    asked = _flat({"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "weather", "{}")]})
+    (run,) = runs(
+        span(1, None, "LangGraph", took=20, error="GraphRecursionError('no end')", openinference__span__kind="CHAIN"),
+        step(2, 1, "agent", "CHAIN", 1, took=5),
+        step(3, 2, "Prompt", "CHAIN", 2, **{"output.value": prompt}),
+        span(4, 2, "ChatModel", at=3, attributes=asked),
+        step(5, 1, "weather", "TOOL", 8, **{"tool.name": "weather", "output.value": "3"}),
+    )
+    assert (run["status"], run["output"]) == ("error", None)
+
+
+def test_a_call_told_without_an_id_is_the_one_that_history_tells_with_an_id():
+    """LiteLLM tells of a streamed answer the function alone."""
+    question = {"role": "user", "parts": [{"type": "text", "content": "Oslo?"}]}
+    function = {"name": "weather", "arguments": '{"city": "Oslo"}'}
+    asked = {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
+    came = {"role": "tool", "tool_call_id": "c1", "content": "3"}
+    flat = {f"gen_ai.completion.0.function_call.{key}": value for key, value in function.items()}
+    (run,) = runs(
+        chat(1, None, "", [question], scope="litellm", attributes=flat),
+        chat(2, None, "Cold.", [question, asked, came], trace=2, at=3, scope="litellm"),
+    )
+    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3")]
+    assert [c["call_id"] for c in run["tool_calls"]] == ["c1"]
+    assert (run["output"], run["status"]) == ("Cold.", "ok")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_what_logfire_tells_of_a_stream_when_it_was_read_is_the_answer_of_the_call(apart):
+    scope, question = "logfire.openai", _text("user", "Oslo?")
+    calls = [("c1", "weather", {"city": "Oslo"})]
+    log = {"logfire.span_type": "log", "logfire.msg": "streaming response from 'model-a' took 0.03s"}
+
+    def call(id, answer, history, at):
+        asked = json.dumps(history)
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "model-a", "gen_ai.input.messages": asked}
+        parent, trace = (None, id) if apart else (9, 1)
+        first = span(id, parent, "Chat Completion", trace=trace, at=at, scope=scope, attributes=told)
+        return first, chat(
+            id + 1, parent, answer, history, trace=trace + apart, at=at + 2, took=0, scope=scope, attributes=log
+        )
+
+    history = [question, _asked(*calls), _came(("c1", "3"))]
+    frame = [] if apart else [span(9, None, "handle", took=20)]
+    (run,) = runs(*frame, *call(1, calls, [question], 0), *call(5, "Cold.", history, 5))
+    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3")]
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(10, 2), (10, 2)]
+    assert (run["input"], run["output"], run["status"]) == ("Oslo?", "Cold.", "ok")
