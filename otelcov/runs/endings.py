@@ -43,7 +43,7 @@ def status(run: Evidence) -> str:
     ended = max(n.end for n in tops)
     if any(failure(n) is not None and n.end >= ended for n in tops):
         return "error"
-    if (last is not None and last.error is not None) or died_in_a_tool(run):
+    if (last is not None and last.error is not None) or died_in_a_tool(run) or _died_in_a_step(run):
         return "error"
     if _swallowed(root):
         return "unknown"
@@ -115,7 +115,7 @@ def _failures(run: Evidence, seen: set[str]) -> None:
             seen.add("error")
             if b.TIMEOUT.search(text) and run.last is not None and run.last.error is not None:
                 seen.add("timeout")
-    if died_in_a_tool(run):
+    if died_in_a_tool(run) or _died_in_a_step(run):
         seen.add("error")
 
 
@@ -177,6 +177,16 @@ def died_in_a_tool(run: Evidence) -> bool:
     if run.last is None or not run.last.requests:
         return False
     return any(o.error_kind == "hard" and t.asked_by is run.last for t, o in _done(run))
+
+
+def _died_in_a_step(run: Evidence) -> bool:
+    """The step that holds the newest answer failed, what that asked for was not run, and the run put nothing out: a
+    framework refused it (OpenAI's for Python, a tool that nobody has)."""
+    last = run.last
+    if last is None or run.output is not None or any(o.status in ("ok", "error") for o in _left(run, last)):
+        return False
+    step = last.node.parent
+    return bool(last.requests) and step is not None and step.kind == CHAIN and failure(step) is not None
 
 
 def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:

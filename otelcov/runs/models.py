@@ -493,7 +493,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         _retries(within)
     spans = [n for n in spans if n.kind == LLM]
     calls = []
-    beside = _beside([n for n in spans if id(n) not in inner])
+    beside = _beside([n for n in spans if id(n) not in inner]) | _echoes(spans)
     for n in spans:
         if id(n) in inner or id(n) in beside:
             continue
@@ -508,7 +508,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if len(layers) == 1 and id(n) not in again and _overwritten(n):
             n.kind = OVERWRITTEN
             continue
-        layers.extend(twin for twin, first in beside.values() if first is n)
+        layers.extend([twin for twin, first in beside.values() if first in layers])
         call = ModelCall(n, layers)
         if id(n) in again:
             _only_asked(call, again[id(n)])
@@ -587,7 +587,6 @@ def _beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
         if id(n) not in out:
             families.setdefault(id(n.parent), []).append(n)
     for family in families.values():
-        out |= _echoes(family)
         if len({n.span.scope for n in family}) < 2:
             continue
         taken: set[int] = {id(first) for _, first in out.values()}
@@ -611,17 +610,20 @@ def _beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
     return out
 
 
-def _echoes(family: list[Node]) -> dict[int, tuple[Node, Node]]:
+def _echoes(spans: list[Node]) -> dict[int, tuple[Node, Node]]:
     """Spans without duration that tell what came of the stream of a call that had ended before it was read."""
     out: dict[int, tuple[Node, Node]] = {}
-    waiting: list[Node] = []
-    for n in sorted(family, key=lambda n: n.start):
-        first = next((m for m in reversed(waiting) if echo(n, m)), None)
+    if not any(n.start == n.end for n in spans):
+        return out
+    waiting: dict[int, list[Node]] = {}
+    for n in sorted(spans, key=lambda n: n.start):
+        family = waiting.setdefault(id(n.parent), [])
+        first = next((m for m in reversed(family) if echo(n, m)), None)
         if first is not None:
             out[id(n)] = (n, first)
-            waiting.remove(first)
-        elif not n.span.output_messages:
-            waiting.append(n)
+            family.remove(first)
+        elif n.span.output_messages is None:
+            family.append(n)
     return out
 
 

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.schemas import LATEST_NS
+from otelcov.runs.jsontext import parse_json
+from otelcov.runs.messages import messages_of
 from otelcov.runs.spans import Side, Span
 
 # Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI; Rig, OpenLIT).
@@ -251,6 +253,7 @@ def name_agents(trace: Trace) -> None:
             for child in reversed(node.children):
                 stack.append((child, above, from_span))
     _name_graph_nodes(trace)
+    _name_authors(trace)
     if any(n.span.status_code == 2 for n in trace.nodes):
         _inherited_errors(trace)
 
@@ -286,6 +289,35 @@ def _name_graph_nodes(trace: Trace) -> None:
                     for n in [peer, *peer.below()]:
                         n.agent = n.agent or name
                 break
+
+
+def _name_authors(trace: Trace) -> None:
+    """A graph is an agent if its name is that of the author of what a model in it answered (LangGraph's prebuilt)."""
+    for model in trace.nodes:
+        if model.kind != LLM or model.agent is not None:
+            continue
+        said: list[str] = []
+        graph: Node | None = None
+        for node in model.ancestors():
+            if node.kind == TOOL or (graph is not None and node.span.name != graph.span.name):
+                break
+            if node.kind in (AGENT, CHAIN):
+                said.extend(text for text in (node.span.output, node.span.output_messages) if text)
+                if graph is not None or any(_wrote(node.span.name, text) for text in said):
+                    graph = node
+        if graph is not None:
+            graph.own_agent = graph.span.name
+            for n in (graph, *graph.below()):
+                n.agent = n.agent or graph.span.name
+
+
+def _wrote(name: str, told: str) -> bool:
+    """Does an output hold a message of the model by this author?"""
+    if placeholder(name) or re.search(rf'"name": ?"{re.escape(name)}"', told) is None:
+        return False
+    value = parse_json(told)
+    found = messages_of(value) if isinstance(value, (list, dict)) else []
+    return any(x.role == "assistant" and x.name == name for x in found)
 
 
 def _inherited_errors(trace: Trace) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def _text(role, text):
@@ -31,6 +31,10 @@ def _flat(messages):
         for at, message in enumerate(said):
             out |= {f"llm.{side}_messages.{at}.message.{key}": value for key, value in message.items()}
     return out
+
+
+def _step(id, parent, name, kind, at, took=1, **told):
+    return span(id, parent, name, at=at, took=took, attributes={"openinference.span.kind": kind} | told)
 
 
 def _request(call_id, name, given):
@@ -109,21 +113,16 @@ def test_a_client_that_traces_itself_inside_an_instrumentation_that_opens_no_sco
 
 
 def test_what_the_steps_of_a_failed_run_put_out_is_no_answer():
-    def step(id, parent, name, kind, at, **told):
-        return span(
-            id, parent, name, at=at, took=told.pop("took", 1), attributes={"openinference.span.kind": kind} | told
-        )
-
     prompt = json.dumps(
         [{"type": "system", "data": {"content": "Do it."}}, {"type": "human", "data": {"content": "go"}}]
     )
     asked = _flat({"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "weather", "{}")]})
     (run,) = runs(
         span(1, None, "LangGraph", took=20, error="GraphRecursionError('no end')", openinference__span__kind="CHAIN"),
-        step(2, 1, "agent", "CHAIN", 1, took=5),
-        step(3, 2, "Prompt", "CHAIN", 2, **{"output.value": prompt}),
+        _step(2, 1, "agent", "CHAIN", 1, 5),
+        _step(3, 2, "Prompt", "CHAIN", 2, **{"output.value": prompt}),
         span(4, 2, "ChatModel", at=3, attributes=asked),
-        step(5, 1, "weather", "TOOL", 8, **{"tool.name": "weather", "output.value": "3"}),
+        _step(5, 1, "weather", "TOOL", 8, **{"tool.name": "weather", "output.value": "3"}),
     )
     assert (run["status"], run["output"]) == ("error", None)
 
@@ -144,8 +143,8 @@ def test_a_call_told_without_an_id_is_the_one_that_history_tells_with_an_id():
     assert (run["output"], run["status"]) == ("Cold.", "ok")
 
 
-@pytest.mark.parametrize("apart", [True, False])
-def test_what_logfire_tells_of_a_stream_when_it_was_read_is_the_answer_of_the_call(apart):
+@pytest.mark.parametrize("apart, traced", [(True, False), (False, False), (False, True)])
+def test_what_logfire_tells_of_a_stream_when_it_was_read_is_the_answer_of_the_call(apart, traced):
     scope, question = "logfire.openai", _text("user", "Oslo?")
     calls = [("c1", "weather", {"city": "Oslo"})]
     log = {"logfire.span_type": "log", "logfire.msg": "streaming response from 'model-a' took 0.03s"}
@@ -161,7 +160,51 @@ def test_what_logfire_tells_of_a_stream_when_it_was_read_is_the_answer_of_the_ca
 
     history = [question, _asked(*calls), _came(("c1", "3"))]
     frame = [] if apart else [span(9, None, "handle", took=20)]
+    frame += [chat(20 + at, at, at=at - 0.5, scope="sdk") for at in (1, 5)] if traced else []
     (run,) = runs(*frame, *call(1, calls, [question], 0), *call(5, "Cold.", history, 5))
     assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3")]
     assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(10, 2), (10, 2)]
     assert (run["input"], run["output"], run["status"]) == ("Oslo?", "Cold.", "ok")
+
+
+@pytest.mark.parametrize("author, agents", [("planner", ["planner"]), (None, []), ("somebody", [])])
+def test_a_graph_that_bears_the_name_of_who_wrote_its_messages_is_an_agent(author, agents):
+    call = {"name": "weather", "args": {"city": "Oslo"}, "id": "c1", "type": "tool_call"}
+    said = {"messages": [{"type": "ai", "data": {"content": "", "type": "ai", "name": author, "tool_calls": [call]}}]}
+    asked = _flat({"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "weather", "{}")]})
+    done = _flat({"input": [{"role": "user", "content": "go"}], "output": [{"role": "assistant", "content": "Cold."}]})
+    (run,) = runs(
+        _step(1, None, "planner", "CHAIN", 0, 20),
+        _step(2, 1, "agent", "AGENT", 1, 3, **{"output.value": json.dumps(said)}),
+        _step(3, 2, "ChatModel", "LLM", 2, **asked),
+        _step(4, 1, "weather", "TOOL", 5, **{"tool.name": "weather", "output.value": "3"}),
+        _step(5, 1, "agent", "AGENT", 7, 3),
+        _step(6, 5, "ChatModel", "LLM", 8, **done),
+    )
+    assert run["agents"] == agents
+    assert [c["agent"] for c in run["tool_calls"]] == (agents or [None])
+    assert [c["agent"] for c in run["llm_calls"]] == (agents or [None]) * 2
+
+
+def test_a_run_ends_where_the_step_that_asked_for_a_tool_nobody_has_fails():
+    asked = _flat({"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "ghost", "{}")]})
+    turn = {"attributes": {"openinference.span.kind": "CHAIN"}, "error": "Tool not found: {'tool_name': 'ghost'}"}
+    (run,) = runs(
+        _step(1, None, "Agent workflow", "AGENT", 0, 20),
+        _step(2, 1, "planner", "AGENT", 1, 15, **{"agent.name": "planner"}),
+        span(3, 2, "turn", at=2, took=9, **turn),
+        _step(4, 3, "response", "LLM", 3, **asked),
+    )
+    assert (run["status"], run["boundaries"], run["output"]) == ("error", ["error"], None)
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("ghost", "unknown")]
+
+
+def test_an_agent_that_holds_nothing_is_one_where_no_model_call_can_be_seen():
+    (run,) = runs(
+        span(1, None, "invoke_workflow", took=20, gen_ai__operation__name="invoke_workflow"),
+        agent(2, "planner", 1, at=1, took=3),
+        agent(3, "worker", 1, at=5, took=9),
+        tool(4, 3, "search", at=6),
+    )
+    assert run["agents"] == ["planner", "worker"]
+    assert run["llm_calls"] is None
