@@ -17,7 +17,7 @@ from otelcov.runs.endings import Evidence, answered_in_one_span, boundaries, sta
 from otelcov.runs.executions import tool_spans
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.models import ModelCall, in_order
+from otelcov.runs.models import OVERWRITTEN, ModelCall, in_order
 from otelcov.runs.offered import offered
 from otelcov.runs.paths import path, states
 from otelcov.runs.texts import input_text, is_answer, output_text
@@ -41,6 +41,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     tools = [t for t in tools if t.delegates_to is None and not is_answer(t.name)]
     outcomes = [outcome(t, bool(executions), calls, config.runs.soft_errors) for t in tools]
     incomplete: set[str] = set()
+    whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
     limit = _value_limit(nodes)
     _reasons(nodes, limit, incomplete)
     run = Evidence(
@@ -50,8 +51,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         tools,
         outcomes,
         tools_visible(calls, executions, incomplete),
-        input_text(root, calls, limit, incomplete),
-        output_text(root, calls, limit),
+        input_text(root, whole, limit, incomplete),
+        output_text(root, whole, limit),
     )
     seen, unknown = boundaries(run)
     hidden = any(f.hidden for f in group) or any(c.several for c in calls)

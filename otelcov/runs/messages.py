@@ -103,6 +103,10 @@ def _of_choice(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     return found
 
 
+# What Google's client asked and did before the answer, where it called the tools itself.
+_LOOPS = ("automatic_function_calling_history", "automaticFunctionCallingHistory")
+
+
 def _of_wrapper(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     """A request or an answer, with its messages under one of many names."""
     told = [value[key] for key in _INSTRUCTIONS if isinstance(value.get(key), (str, list))]
@@ -110,9 +114,10 @@ def _of_wrapper(value: dict[str, Value], role: str, depth: int) -> list[Message]
     for key in ("prompt", "text", "input_text"):
         if isinstance(value.get(key), str) and "messages" not in value:
             return [*system, _text_message(value[key], role)]
+    before = [m for key in _LOOPS if value.get(key) is not None for m in _walk(value[key], "user", depth + 1)]
     for key in _WRAPPERS:
         if value.get(key) is not None:
-            return [*system, *_walk(value[key], "assistant" if key in _ANSWERS else role, depth + 1)]
+            return [*system, *before, *_walk(value[key], "assistant" if key in _ANSWERS else role, depth + 1)]
     return system
 
 

@@ -191,7 +191,20 @@ class ModelCall:
         for request in asked:
             if request.id not in before:
                 request.served = results[request.id]
-        return any(request.id not in before for request in asked)
+        return any(request.id not in before for request in asked) or self._ran_in_order(answer)
+
+    def _ran_in_order(self, answer: list[Message]) -> bool:
+        """The same where nobody gives ids (Gemini): results follow requests, and what the input shows is history."""
+        asked = [(x, r) for x in answer for r in x.requests if not r.id]
+        came = [r for x in answer for r in x.results if not r.id]
+        if not came or [r.name for _, r in asked[: len(came)]] != [r.name for r in came]:
+            return False
+        known = sum(len(x.requests) for x in self.inputs or [])
+        for message, request in asked[:known]:
+            message.requests.remove(request)
+        for (_, request), result in zip(asked[known:], came[known:], strict=False):  # the last may be left to do
+            request.served = result
+        return len(came) > known
 
     def _is_react(self) -> bool:
         """Text actions count only where no structured tools were offered."""

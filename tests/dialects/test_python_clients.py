@@ -208,3 +208,27 @@ def test_an_agent_that_holds_nothing_is_one_where_no_model_call_can_be_seen():
     )
     assert run["agents"] == ["planner", "worker"]
     assert run["llm_calls"] is None
+
+
+def test_what_googles_client_called_itself_ran_before_its_answer():
+    def part(role, **told):
+        return {"role": role, "parts": [told]}
+
+    asked = part("model", function_call={"name": "weather", "args": {"city": "Oslo"}})
+    came = part("user", function_response={"name": "weather", "response": {"result": "3"}})
+    answer = {
+        "candidates": [{"content": part("model", text="Cold."), "finish_reason": "STOP", "index": 0}],
+        "automatic_function_calling_history": [{"parts": [{"text": "Oslo?"}]}, asked, came],
+    }
+    told = _flat({"input": [{"role": "user", "content": "Oslo?"}], "output": [{"role": "model", "content": "Cold."}]})
+    told |= {"output.value": json.dumps(answer), "llm.model_name": "gemini-2.0-flash", "llm.token_count.prompt": 9}
+    (run,) = runs(span(1, None, "GenerateContent", took=9, attributes=told))
+    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", {"result": "3"})]
+    assert (run["input"], run["output"], run["llm_calls"]) == ("Oslo?", "Cold.", None)
+    assert "model calls share a span" in run["incomplete"]
+
+
+def test_a_loop_in_one_span_was_asked_and_answered_all_the_same():
+    (run,) = runs(chat(1, None, "Cold.", "Oslo?", took=9), tool(2, 1, "weather", result="3", at=3))
+    assert _called(run) == [("weather", None, "ok", "3")]
+    assert (run["input"], run["output"], run["llm_calls"]) == ("Oslo?", "Cold.", None)
