@@ -71,6 +71,7 @@ OPENINFERENCE = Dialect(
 # OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents. In JavaScript it
 # names one that nobody has, and the input holds both; so is the list of what a server offers.
 _TOOL = pl.col("openinference.span.kind").str.to_uppercase() == "TOOL"
+_AGENT = pl.col("openinference.span.kind").str.to_uppercase() == "AGENT"
 _OVER = pl.col("span.name").str.contains(r"^handoff to ")
 
 OPENAI_AGENTS = Dialect(
@@ -81,6 +82,8 @@ OPENAI_AGENTS = Dialect(
     .then(pl.lit(SETUP))
     .when(pl.col("span.name").str.contains(r"^\S.* -> .*\.handoff$"))
     .then(pl.lit(HANDOFF)),
+    # Before 1.0 an agent is told by its span's name; the frame around all agents tells no system of models.
+    agent=pl.when(scope("openai_agents") & _AGENT & pl.col("llm.system").is_not_null()).then(pl.col("span.name")),
     to_agent=span_name(r"^handoff to (.+)$"),
     from_agent=pl.when(_OVER & ~pl.col("input.value").str.starts_with("{")).then(pl.col("input.value")),
 )

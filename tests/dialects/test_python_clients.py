@@ -232,3 +232,26 @@ def test_a_loop_in_one_span_was_asked_and_answered_all_the_same():
     (run,) = runs(chat(1, None, "Cold.", "Oslo?", took=9), tool(2, 1, "weather", result="3", at=3))
     assert _called(run) == [("weather", None, "ok", "3")]
     assert (run["input"], run["output"], run["llm_calls"]) == ("Oslo?", "Cold.", None)
+
+
+def test_early_openinference_names_agents_of_openais_kit_by_their_spans():
+    def step(*place, **told):
+        return _step(*place, **told) | {"scope": "openinference.instrumentation.openai_agents"}
+
+    asked = _flat(
+        {"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "transfer_to_worker", "{}")]}
+    )
+    done = _flat({"input": [{"role": "user", "content": "go"}], "output": [{"role": "assistant", "content": "Done."}]})
+    system = {"llm.system": "openai"}
+    (run,) = runs(
+        step(1, None, "Support", "AGENT", 0, 20),
+        step(2, 1, "planner", "AGENT", 1, 5, **system),
+        step(3, 2, "response", "LLM", 2, **asked, **system),
+        step(4, 2, "handoff to worker", "TOOL", 4, **system),
+        step(5, 1, "worker", "AGENT", 7, 9, **system),
+        step(6, 5, "response", "LLM", 8, **done, **system),
+    )
+    assert run["agents"] == ["planner", "worker"]
+    assert [(d["from"], d["to"], d["form"], d["status"]) for d in run["delegations"]] == [
+        ("planner", "worker", "handoff", "ok")
+    ]
