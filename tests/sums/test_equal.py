@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 import uuid
@@ -448,49 +447,42 @@ def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
         assert waiting.result(timeout=10)
 
 
-def test_a_report_leaves_a_counter_that_is_behind_alone(store):
+def taken_in_turn(monkeypatch, *steps) -> None:
+    """A process beside counts, and these are its steps, each of which a report waits for."""
+    left = list(steps)
+    monkeypatch.setattr(beside, "at_it", lambda there: True)
+    monkeypatch.setattr(beside, "caught_up", lambda there, until: bool(left) and (left.pop(0)() or True))
+
+
+def test_a_report_leaves_a_counter_that_is_behind_alone(store, monkeypatch):
     store.commit(bodies()[::2])
-    there = store.count().folder
+    store.count()
     store.commit(bodies()[1::2])
     asked, called = store.ask(since="all"), []
-
-    def steps():
-        time.sleep(0.3)
-        os.utime(there / kept.LIST)  # a step that has not come far
-        time.sleep(0.3)
-        store.count()
-
+    taken_in_turn(monkeypatch, lambda: None, store.count)  # the first does not come far
     question = store.path, asked.window, asked.selection, asked.config, asked.now_ns
-    with beside.counting(there), ThreadPoolExecutor(1) as other:
-        beside_it = other.submit(steps)
-        assert answer.observed(*question, count=lambda *some: called.append(some), live=10) is not None
-        beside_it.result(timeout=20)
+    assert answer.observed(*question, count=lambda *some: called.append(some), live=10) is not None
     assert not called
 
 
-def test_what_comes_while_a_report_waits_is_left_to_the_next(store):
+def test_what_comes_while_a_report_waits_is_left_to_the_next(store, monkeypatch):
     store.commit(bodies()[::2])
-    there = store.count().folder
+    store.count()
     store.commit(bodies()[1::2])
     asked = store.ask(since="all")
     question = store.path, asked.window, asked.selection, asked.config, asked.now_ns
     before, new = answer.observed(*question), build.uncounted(store.path, asked.config)
 
-    def steps():
-        time.sleep(0.3)
-        os.utime(there / kept.LIST)  # a step that has not come far
-        time.sleep(0.3)
-        late = [tool(2, 9, "search", trace=7, at=(BEGIN + 2 * HOUR - T0) / 10**9 - 5)]
-        store.commit([request(late)])
+    def late():
+        store.commit([request([tool(2, 9, "search", trace=7, at=(BEGIN + 2 * HOUR - T0) / 10**9 - 5)])])
         assert build.build(store.path, asked.config, asked.now_ns, Here().map, most=new)
 
-    with beside.counting(there), ThreadPoolExecutor(1) as other:
-        beside_it = other.submit(steps)
-        found = answer.observed(*question, count=print, live=10)
-        beside_it.result(timeout=20)
+    taken_in_turn(monkeypatch, lambda: None, late)
+    found = answer.observed(*question, count=print, live=10)
     assert found is not None and before is not None
     assert found[0].rows.sort(pl.all()).equals(before[0].rows.sort(pl.all()))
     assert build.uncounted(store.path, asked.config) == 1
+    monkeypatch.undo()
     equal(store)
 
 
