@@ -50,14 +50,20 @@ def _of_bytes(text: str) -> Value:
         return None
 
 
+_SWITCHES = {"sanitize_inputs_outputs"}
+"""What smolagents gives a tool beside its arguments."""
+
+
 def _by_place(value: dict[str, Value]) -> bool:
-    """Arguments that Traceloop saw given by their place: what they are called is not known."""
-    return set(value) == {"args", "kwargs"} and isinstance(value["args"], list) and bool(value["args"])
+    """Arguments that were given by their place: what they are called is not known."""
+    return value.keys() - _SWITCHES == {"args", "kwargs"} and isinstance(value["args"], list) and bool(value["args"])
 
 
 def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
     """LangChain wraps in `inputs`/`input_str`, Traceloop in `args`/`kwargs`, MCP in `arguments`."""
     keys = set(value)
+    if keys > _SWITCHES and keys - _SWITCHES == {"args", "kwargs"}:
+        keys -= _SWITCHES
     if "input_str" in keys and isinstance(value.get("inputs"), dict):
         return _unwrap(value["inputs"])
     if keys <= {"inputs", "tags", "metadata", "kwargs"} and isinstance(value.get("inputs"), dict) and len(keys) > 1:

@@ -700,3 +700,17 @@ def test_an_object_that_the_ai_sdk_was_answered_is_a_text():
         span(2, 1, "ai.generateObject.doGenerate", attributes={"ai.operationId": "ai.generateObject.doGenerate"}),
     )
     assert (run["input"], run["output"]) == ("where?", '{"city":"O\\"slo"}')
+
+
+def test_what_smolagents_gives_a_tool_beside_its_arguments_is_none_of_them():
+    def run_tool(id, at, name, args, kwargs):
+        given = _json({"args": args, "sanitize_inputs_outputs": True, "kwargs": kwargs})
+        told = _kind("TOOL", **{"tool.name": name, "input.value": given, "output.value": "5"})
+        return span(id, 1, "SimpleTool", at=at, scope="openinference.instrumentation.smolagents", attributes=told)
+
+    (run,) = runs(
+        span(1, None, "coder.run", took=9, attributes=_kind("AGENT", **{"input.value": _json({"task": "add"})})),
+        run_tool(2, 1, "add", [], {"a": 2, "b": 3}),
+        run_tool(3, 3, "add", [4, 1], {}),
+    )
+    assert [(c["name"], c["arguments"]) for c in run["tool_calls"]] == [("add", {"a": 2, "b": 3}), ("add", None)]
