@@ -44,7 +44,7 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
                 _match_results(
                     thread[0],
                     inputs,
-                    [c for c in calls if awaits_result(c) and c.turn is not None and c.turn < thread[0].turn],
+                    [c for c in calls if c.turn is not None and c.turn < thread[0].turn],
                     by_id,
                 )
 
@@ -64,8 +64,8 @@ def _read_history(
             _unseen_requests(inputs, thread, i, calls, by_id)
         else:
             _unseen_siblings(inputs, calls, by_id)
-    waiting = [c for c in calls if awaits_result(c) and c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
-    _match_results(mc, inputs, waiting, by_id)
+    before = [c for c in calls if c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
+    _match_results(mc, inputs, before, by_id)
 
 
 def _unseen_requests(
@@ -132,10 +132,11 @@ def _add_request(
 
 
 def _match_results(
-    mc: ModelCall, inputs: list[Message], waiting: list[ToolCall], by_id: dict[str, list[ToolCall]]
+    mc: ModelCall, inputs: list[Message], before: list[ToolCall], by_id: dict[str, list[ToolCall]]
 ) -> None:
     """Results to the calls that wait for them: by id; else in the order of the requests that this input shows; else,
-    where it shows none, the newest to the newest."""
+    where it shows none, the newest to the newest, those left out whose results a span told."""
+    waiting = [c for c in before if awaits_result(c)]
     if not waiting:
         return
     waits = {id(c): c for c in waiting}
@@ -173,10 +174,12 @@ def _match_results(
             hit.call_id = hit.call_id or request.id
             settle(hit, result)
     if not pairs:
-        for call in [c for c in reversed(list(waits.values())) if single]:
+        for call in [c for c in reversed(before) if single and (id(c) in waits or c.nodes)]:
             k = next((k for k in range(len(single) - 1, -1, -1) if single[k].name in (None, call.name)), None)
             if k is not None:
-                settle(call, single.pop(k))
+                result = single.pop(k)
+                if id(call) in waits:
+                    settle(call, result)
     for call in list(waits.values()):  # text ReAct: the observation follows the action in the prompt
         if call.asked_by is not None and call.asked_by.text_react:
             same = [c for c in waiting if c.asked_by is not None and c.asked_by.text == call.asked_by.text]

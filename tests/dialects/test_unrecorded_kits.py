@@ -702,6 +702,26 @@ def test_an_object_that_the_ai_sdk_was_answered_is_a_text():
     assert (run["input"], run["output"]) == ("where?", '{"city":"O\\"slo"}')
 
 
+def _llm(id, parent, said, answer, at, **more):
+    """A model call as OpenInference flattens it: messages as (role, text), the answer as text or one tool call."""
+    told = {"llm.model_name": "m", "llm.output_messages.0.message.role": "assistant"}
+    for i, (role, text) in enumerate(said):
+        told |= {
+            f"llm.input_messages.{i}.message.role": role,
+            f"llm.input_messages.{i}.message.content": text,
+        }
+    if isinstance(answer, str):
+        told["llm.output_messages.0.message.content"] = answer
+    else:
+        call = "llm.output_messages.0.message.tool_calls.0.tool_call"
+        told |= {
+            f"{call}.id": answer[0],
+            f"{call}.function.name": answer[1],
+            f"{call}.function.arguments": _json(answer[2]),
+        }
+    return span(id, parent, "model", at=at, attributes=_kind("LLM", **told), **more)
+
+
 def test_what_smolagents_gives_a_tool_beside_its_arguments_is_none_of_them():
     def run_tool(id, at, name, args, kwargs):
         given = _json({"args": args, "sanitize_inputs_outputs": True, "kwargs": kwargs})
@@ -714,3 +734,25 @@ def test_what_smolagents_gives_a_tool_beside_its_arguments_is_none_of_them():
         run_tool(3, 3, "add", [4, 1], {}),
     )
     assert [(c["name"], c["arguments"]) for c in run["tool_calls"]] == [("add", {"a": 2, "b": 3}), ("add", None)]
+
+
+def test_a_result_that_a_span_told_is_not_an_earlier_calls_that_failed():
+    def run_tool(id, at, text, **told):
+        given = {"tool.name": "look", "input.value": _json({"args": [], "kwargs": {"x": text}})}
+        error = "bad input" if not told else None
+        return span(id, 1, "SimpleTool", at=at, attributes=_kind("TOOL", **given, **told), error=error)
+
+    failed = ("tool-response", "Error:\nError executing tool 'look': ValueError: bad input")
+    found = ("tool-response", "Observation:\nfine")
+    (run,) = runs(
+        span(1, None, "ToolCallingAgent.run", took=20, attributes=_kind("AGENT", **{"input.value": "go"})),
+        _llm(2, 1, [("user", "go")], ("c1", "look", {"x": "bad"}), 1),
+        run_tool(3, 3, "bad"),
+        _llm(4, 1, [("user", "go"), failed], ("c2", "look", {"x": "good"}), 5),
+        run_tool(5, 7, "good", **{"output.value": "fine"}),
+        _llm(6, 1, [("user", "go"), failed, ("tool-call", "Calling tools: look"), found], "done", 9),
+    )
+    assert [(c["call_id"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("c1", "error", failed[1]),
+        ("c2", "ok", "fine"),
+    ]
