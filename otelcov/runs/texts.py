@@ -176,8 +176,16 @@ def _opened(value: Any) -> Any:
     return value if parsed is None else parsed
 
 
+_OBJECT = re.compile(
+    r"<[\w.]+\ (?:object|generator)[^>]*\ at\ 0x"
+    r"|[A-Z]\w*\(\w+=.*\)$"
+    r"|id='[^']*'\ source='.*\ type='\w+'$",  # AutoGen's messages
+    re.S | re.X,
+)
+
+
 def _object_repr(text: str) -> bool:
-    return re.match(r"^<[\w.]+ (?:object|generator)[^>]* at 0x|^[A-Z]\w*\(\w+=.*\)$", text, re.S) is not None
+    return _OBJECT.match(text) is not None
 
 
 def _front(root: Node) -> list[Node]:

@@ -373,6 +373,8 @@ def failure(node: Node) -> tuple[str, str] | None:
     if span.status_code == 1 and node.kind == TOOL and span.result:  # what was thrown was caught
         return None
     thrown = exceptions(node)
+    if span.status_code == 1 and thrown and all(t.endswith("CancelledError") for t, _ in thrown):
+        return None  # nobody read the stream of what went well to its end
     if (span.status_code == 2 or typed) and not node.inherited and not control_flow(node):
         if thrown:
             return (

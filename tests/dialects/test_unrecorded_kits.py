@@ -756,3 +756,19 @@ def test_a_result_that_a_span_told_is_not_an_earlier_calls_that_failed():
         ("c1", "error", failed[1]),
         ("c2", "ok", "fine"),
     ]
+
+
+def test_a_stream_of_autogen_that_nobody_reads_to_its_end_went_well_and_its_messages_are_no_input():
+    message = "id='1' source='user' models_usage=None metadata={} content='add' type='TextMessage'"
+    told = _kind("AGENT", **{"input.value": _json({"messages": [message], "cancellation_token": "<Token at 0x7f>"})})
+    left = ("exception", {"exception.type": "asyncio.exceptions.CancelledError", "exception.message": ""})
+
+    def told_by(**ended):
+        (run,) = runs(
+            span(1, None, "Calc.on_messages_stream", took=9, attributes=told, events=[left], **ended),
+            _llm(2, 1, [("user", "add")], "5", 1),
+        )
+        return run["status"], run["boundaries"], run["input"]
+
+    assert told_by(status=1) == ("ok", [], "add")
+    assert told_by(error="cancelled") == ("error", ["error"], "add")
