@@ -178,7 +178,7 @@ def _opened(value: Any) -> Any:
 
 _OBJECT = re.compile(
     r"<[\w.]+\ (?:object|generator)[^>]*\ at\ 0x"
-    r"|[A-Z]\w*\(\w+=.*\)$"
+    r"|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)$"  # LlamaIndex abbreviates its events
     r"|id='[^']*'\ source='.*\ type='\w+'$",  # AutoGen's messages
     re.S | re.X,
 )

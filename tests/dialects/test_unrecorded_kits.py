@@ -772,3 +772,12 @@ def test_a_stream_of_autogen_that_nobody_reads_to_its_end_went_well_and_its_mess
 
     assert told_by(status=1) == ("ok", [], "add")
     assert told_by(error="cancelled") == ("error", ["error"], "add")
+
+
+def test_llama_indexs_abbreviated_event_is_no_answer():
+    event = "StopEvent(result=AgentOutput(response=ChatMessage(role=<MessageRole.ASSISTANT: 'assistant'>, cont..."
+    (run,) = runs(
+        span(1, None, "FunctionAgent.run", took=9, attributes=_kind("CHAIN", **{"output.value": event})),
+        _llm(2, 1, [("user", "add")], "It is 5.", 1),
+    )
+    assert run["output"] == "It is 5."
