@@ -15,7 +15,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def connections_end_with_their_test(monkeypatch):
     """Some tests leave an inbox as a crash would; since Python 3.13 a connection that nobody closed is a warning."""
     made, connect = [], sqlite3.connect

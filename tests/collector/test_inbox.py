@@ -16,6 +16,8 @@ from collector import inbox, segment
 from collector.inbox import Inbox, Row, orphans
 from collector.waiting import pending
 
+pytestmark = pytest.mark.usefixtures("connections_end_with_their_test")
+
 
 def row(number: int, size: int = 100, spans: int = 1) -> Row:
     return Row("traces", number, spans, 0, number.to_bytes(4, "big") + bytes(size))

@@ -126,6 +126,7 @@ def test_a_damaged_file_is_set_aside_by_the_inboxs_owner(tmp_path: Path) -> None
     assert scan.spans(tmp_path).collect().height == 1
 
 
+@pytest.mark.usefixtures("connections_end_with_their_test")
 def test_nobody_takes_over_an_inbox_that_a_worker_still_works_on(tmp_path: Path) -> None:
     box = Inbox.create(tmp_path / "inbox")
     at_work = worker.Worker(str(tmp_path), box)
