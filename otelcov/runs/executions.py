@@ -55,14 +55,18 @@ def _open_holders(nodes: list[Node]) -> None:
 
 def _open_programs(nodes: list[Node]) -> None:
     """A tool span that holds the first model call and the tools it asks for was called by the program itself."""
-    first = min((n.start for n in nodes if n.kind == LLM), default=0)
-    for node in nodes:
-        if node.kind != TOOL or node.start > first or node.span.call_id or node.orphan:
+    first = min((n for n in nodes if n.kind == LLM), key=lambda n: n.start, default=None)
+    holders = [n for n in first.ancestors() if n.kind == TOOL] if first is not None else []
+    for node in holders[-_PROGRAMS:]:
+        if node.span.call_id or node.orphan:
             continue
         below, above = node.below(), node.ancestors()
         kinds = {n.kind for n in below if n.span.tool is None or not same_name(n.span.tool, node.span.tool)}
         if kinds >= {LLM, TOOL} and not any(n.own_agent or n.orphan for n in (*above, *below)):
             node.kind = CHAIN
+
+
+_PROGRAMS = 8  # in each other, at the most
 
 
 def _served_as(name: str, outer: str, node: Node) -> bool:

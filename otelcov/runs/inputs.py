@@ -148,18 +148,21 @@ def _match_results(
         call.evidence.add(witness)
 
     shown: list[Request] = []
+    shown_as: dict[str, list[Request]] = {}
     pairs: list[tuple[Request, Result]] = []
     single: list[Result] = []
     meant = _ids_by_place(inputs)
     for message in inputs:
-        shown.extend(r for r in message.requests if message.role == "assistant")
+        for request in message.requests if message.role == "assistant" else ():
+            shown.append(request)
+            shown_as.setdefault(request.id or "", []).append(request)
         for result in message.results:
             call_id = meant.get(id(result), result.id)
             if call_id and call_id in by_id:
                 _by_call_id(call_id, result, mc, waits, by_id, settle)
                 continue
             if call_id:  # the answer that asked for it told no id
-                pairs.extend((r, result) for r in shown if r.id == call_id)
+                pairs.extend((request, result) for request in shown_as.get(call_id, ()))
                 continue
             at = next((k for k, r in enumerate(shown) if result.name is None or same_name(result.name, r.name)), None)
             if at is None:
@@ -167,8 +170,8 @@ def _match_results(
             else:
                 pairs.append((shown.pop(at), result))
     for request, result in pairs:
-        wanted, _ = arguments_of(request.arguments)
         same = [c for c in waits.values() if same_name(c.name, request.name) and (not request.id or not c.call_id)]
+        wanted = arguments_of(request.arguments)[0] if same else None
         hit = next((c for c in same if arguments_of(c.arguments)[0] == wanted), None)
         if hit is not None:
             hit.call_id = hit.call_id or request.id

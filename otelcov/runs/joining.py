@@ -30,6 +30,7 @@ from otelcov.runs.wrapped import arguments_of
 
 SLACK_NS = 5_000_000_000  # how long after a run's last span a link may still carry it on
 _JITTER_NS = 1_000_000
+_AT_ONCE = 64  # conversations that are held against each other, where nothing else tells them apart
 
 Unite = Callable[[Fragment, Fragment], None]
 
@@ -323,7 +324,7 @@ def _echoes(loose: list[Fragment], unite: Unite) -> None:
             recent.remove(first)
         elif p.root.span.output_messages is None:
             recent.append(p)
-            del recent[:-64]
+            del recent[:-_AT_ONCE]
 
 
 def _one_call(outer: Fragment, inner: Fragment) -> bool:
@@ -379,6 +380,7 @@ def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
             for r in call.requests:
                 if r.id:
                     asked.setdefault(r.id, []).append((p, call))
+                    del asked[r.id][:-_AT_ONCE]
             if call.requests and not any(r.id for r in call.requests):
                 openings[_print_of([*(call.inputs or []), *(call.outputs or [])])] = p
         if p.root.kind == TOOL:
@@ -421,7 +423,7 @@ def _continued_text(
             break
     if p.calls[-1].requests:
         open_.append(p)
-        del open_[:-64]
+        del open_[:-_AT_ONCE]
 
 
 def _print_of(history: list[Message]) -> str:

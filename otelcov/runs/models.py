@@ -27,6 +27,7 @@ from otelcov.runs.tree import Node, failure, same_step
 
 _INPUT_ROLES = {"gen_ai.user.message", "gen_ai.system.message", "gen_ai.assistant.message", "gen_ai.tool.message"}
 _DETAILS = "gen_ai.client.inference.operation.details"
+_AT_ONCE = 64  # calls of one span whose streams may be open
 _NOTHING = ("", "null", "[]", "{}", "None")
 
 
@@ -507,6 +508,9 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
     spans = [n for n in spans if n.kind == LLM]
     calls = []
     beside = _beside([n for n in spans if id(n) not in inner]) | _echoes(spans)
+    twins: dict[int, list[Node]] = {}
+    for twin, first in beside.values():
+        twins.setdefault(id(first), []).append(twin)
     for n in spans:
         if id(n) in inner or id(n) in beside:
             continue
@@ -521,7 +525,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if len(layers) == 1 and id(n) not in again and _overwritten(n):
             n.kind = OVERWRITTEN
             continue
-        layers.extend([twin for twin, first in beside.values() if first in layers])
+        layers.extend([twin for layer in layers for twin in twins.get(id(layer), ())])
         call = ModelCall(n, layers)
         if id(n) in again:
             _only_asked(call, again[id(n)])
@@ -637,6 +641,7 @@ def _echoes(spans: list[Node]) -> dict[int, tuple[Node, Node]]:
             family.remove(first)
         elif n.span.output_messages is None:
             family.append(n)
+            del family[:-_AT_ONCE]
     return out
 
 

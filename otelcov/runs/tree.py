@@ -291,6 +291,9 @@ def _name_graph_nodes(trace: Trace) -> None:
                 break
 
 
+_NEAR = 32  # spans between a graph and a model in it, at the most
+
+
 def _name_authors(trace: Trace) -> None:
     """A graph is an agent if its name is that of the author of what a model in it answered (LangGraph's prebuilt)."""
     for model in trace.nodes:
@@ -298,7 +301,11 @@ def _name_authors(trace: Trace) -> None:
             continue
         said: list[str] = []
         graph: Node | None = None
-        for node in model.ancestors():
+        node = model
+        for _ in range(_NEAR):
+            if node.parent is None:
+                break
+            node = node.parent
             if node.kind == TOOL or (graph is not None and node.span.name != graph.span.name):
                 break
             if node.kind in (AGENT, CHAIN):
@@ -313,7 +320,7 @@ def _name_authors(trace: Trace) -> None:
 
 def _wrote(name: str, told: str) -> bool:
     """Does an output hold a message of the model by this author?"""
-    if placeholder(name) or re.search(rf'"name": ?"{re.escape(name)}"', told) is None:
+    if name not in told or placeholder(name) or re.search(rf'"name": ?"{re.escape(name)}"', told) is None:
         return False
     value = parse_json(told)
     found = messages_of(value) if isinstance(value, (list, dict)) else []

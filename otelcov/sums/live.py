@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 
@@ -21,6 +22,7 @@ from otelcov.sums.kept import Kept
 from otelcov.sums.opened import Open, guests, hosting, opened
 
 _FIRST = 10  # of a store of which nothing is kept, so many times fewer are counted: it will be asked again
+_COMMITS_S = 0.5  # between looks for what is committed
 _BESIDE = 2  # times as many are counted here where a process beside is at it: to wait for its step takes as long
 
 
@@ -45,7 +47,7 @@ def found(
     if _new(look, kept) > most and count is not None and kept.batches and beside.at_it(kept.folder):
         # Who counted here instead would keep that process from it meanwhile, and leave more to the next report.
         most = most * _BESIDE
-        while _new(look, kept) > most and beside.caught_up(kept.folder, time.monotonic() + beside.LONGEST_S):
+        while _new(look, kept) > most and asked.nearer(kept.folder):
             kept, look = asked.again(kept)
     new = _new(look, kept)
     if new > most and count is not None and (not kept.batches or opened(kept, look, now_ns, max_run_ns).spans > most):
@@ -70,6 +72,14 @@ class _Asked:
     def __init__(self, store: str) -> None:
         self._store, self._at_ns, self._until = store, time.time_ns(), time.monotonic() + beside.LONGEST_S
         self._files: frozenset[str] | None = None  # that hold it; None while some of it waits to be committed
+
+    def nearer(self, there: Path) -> bool:
+        """Wait for what brings the answer nearer: that all of it is in files, so that it is known which; then a step of
+        who counts beside. False where none is made."""
+        if self._files is None and time.monotonic() < self._until:
+            time.sleep(_COMMITS_S)
+            return True
+        return beside.caught_up(there, time.monotonic() + beside.LONGEST_S)
 
     def again(self, kept: Kept) -> tuple[Kept, pieces.Look]:
         """The kept sums of this moment, and of the store only what these know and what was asked for."""

@@ -53,3 +53,24 @@ def test_a_trace_of_many_turns_keeps_every_call(spans):
 def test_a_conversation_of_many_traces_ends(traces):
     runs, _ = reconstructed("many_traces_one_conversation", traces)
     assert 1 <= runs < traces
+
+
+@pytest.mark.parametrize("depth", [1_000, pytest.param(20_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("shape", ["a_model_in_tools_of_tools", "a_model_in_graphs_of_graphs"])
+def test_a_model_deep_in_others_is_one_run(shape, depth):
+    assert reconstructed(shape, depth)[0] == 1
+
+
+@pytest.mark.parametrize("results", [200, pytest.param(5_000, marks=pytest.mark.full)])
+def test_a_history_from_before_the_run_costs_no_more_than_to_read_it(results):
+    assert reconstructed("a_long_history", results) == [1, 20]
+
+
+@pytest.mark.parametrize("calls", [2_000, pytest.param(20_000, marks=pytest.mark.full)])
+def test_calls_without_duration_are_one_run(calls):
+    assert reconstructed("calls_without_duration", calls) == [1, 1]
+
+
+@pytest.mark.parametrize("traces", [2_000, pytest.param(20_000, marks=pytest.mark.full)])
+def test_ids_that_every_answer_makes_up_anew_join_what_belongs_together(traces):
+    assert reconstructed("ids_made_up_anew", traces) == [traces // 2, traces // 2]
