@@ -12,9 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-_FEW = 20_000  # spans that came while the last were counted; so few wait a while
+_FEW = 30_000  # spans that came while the last were counted; so few wait a while
+_ENOUGH = 80_000  # with fewer it waits while someone asks for a report: both at a time take each longer
 _MOST = 120_000  # spans of one count, so that it takes no memory from the collector and no report waits long for it
-_PAUSE_S = 1.0
+_PAUSE_S = 0.25
 _IDLE_S = 25.0  # in which few spans came: the rest is for the next start
 _LONG_S = 600.0  # then a process without this one's memory goes on
 _NICE = "_OTELCOV_NICE"  # set where the process is already: it lasts from one to the next
@@ -37,20 +38,22 @@ def count(store: str, path: Path | None) -> None:
     """What has settled into kept sums, as long as much comes."""
     from otelcov.ground.config import load
     from otelcov.store import remote
-    from otelcov.sums.beside import counting
+    from otelcov.sums import beside
     from otelcov.sums.build import build, folder, uncounted
 
     if remote.is_remote(store):
         return  # each collector would count the traffic of all; there whoever reports counts, and keeps it
     config, collector, began = load(path), os.getppid(), time.monotonic()
-    with counting(folder(store, config)):
+    there = folder(store, config)
+    with beside.counting(there):
         busy = began if uncounted(store, config) >= _FEW else began - _IDLE_S
         build(store, config, time.time_ns(), map, wait=False, most=_MOST)
         while os.getppid() == collector and time.monotonic() - busy < _IDLE_S:
             new, mine = uncounted(store, config), True
             if new >= _FEW:
-                mine = build(store, config, time.time_ns(), map, wait=False, most=_MOST)
                 busy = time.monotonic()
+                if new >= _ENOUGH or not beside.is_asked(there):
+                    mine = build(store, config, time.time_ns(), map, wait=False, most=_MOST, tell=False)
             if time.monotonic() - began > _LONG_S:
                 os.execv(sys.executable, [sys.executable, "-m", "otelcov.cli.beside", *sys.argv[1:]])
             if new < _MOST or not mine:  # a report is counting

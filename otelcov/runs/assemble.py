@@ -22,6 +22,7 @@ from otelcov.runs.offered import offered
 from otelcov.runs.paths import path, states
 from otelcov.runs.texts import input_text, is_answer, output_text
 from otelcov.runs.tree import USUAL_LIMITS, Node
+from otelcov.runs.unknowns import NO_ROOT
 
 Row = dict[str, Any]
 
@@ -86,7 +87,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add("tokens not reported")
     orphans = sum(n.orphan for n in nodes)
     if orphans and root.orphan:
-        incomplete.add("missing parent")
+        incomplete.add(NO_ROOT)
     sampled, weight = _sampling(nodes)
     visible = run.visible or bool(tools)
     start = min((n.start for n in nodes if n.start), default=0)

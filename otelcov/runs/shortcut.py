@@ -29,7 +29,7 @@ from otelcov.runs.sketch import (
     models_of,
     texts_of,
 )
-from otelcov.runs.unknowns import told
+from otelcov.runs.unknowns import NO_ROOT, told
 
 
 def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataFrame:
@@ -69,7 +69,7 @@ def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, confi
         "content_filter": pl.col("boundaries_unknown").list.contains("content_filter"),
     }
     reasons = {
-        "missing parent": pl.lit(True),
+        NO_ROOT: pl.lit(True),
         "what came last is not visible": pl.col("_pending"),
         "no agent name": nobody,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+NO_ROOT = "missing parent"  # of a run whose root has not come: it settles when its trace is quiet, others at once
 _CALLS = {
     "arguments not reported": pl.all_horizontal(
         pl.col("arguments", "arguments_text").is_null(), pl.col("status") != "requested"

@@ -30,6 +30,7 @@ FILES = pl.Schema(
         "rows": pl.Int64,
         "bytes": pl.Int64,
         "hour": pl.Int64,
+        "written_ms": pl.Int64,
         "first_ns": pl.Int64,  # when its first and its last row start; null: not known, or 0 is among them
         "last_ns": pl.Int64,
     }
@@ -44,7 +45,8 @@ class Look:
 
     @cached_property
     def spans(self) -> pl.DataFrame:
-        """FILES: path (relative to the table), rows, bytes, hour since the epoch (-1: out of range), and its times."""
+        """FILES: path (relative to the table), rows, bytes, hour since the epoch (-1: out of range), when it was
+        written, and its times."""
         files = _files(self.tables.spans)
         return files if self.only is None else files.filter(pl.col("path").is_in(sorted(self.only)))
 
@@ -136,7 +138,7 @@ def _files(table: Table) -> pl.DataFrame:
     listed = table.files()
     hours = [partitions.number(day, hour) for day, hour in listed.select("day", "hour").iter_rows()]
     return (
-        listed.select("path", "first_ns", "last_ns", rows="num_records", bytes="size_bytes")
+        listed.select("path", "written_ms", "first_ns", "last_ns", rows="num_records", bytes="size_bytes")
         .with_columns(hour=pl.Series(hours, dtype=pl.Int64))
         .select(FILES.names())
         .cast(FILES)

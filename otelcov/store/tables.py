@@ -81,8 +81,9 @@ class Table:
         return [json.loads(line) for line in text.splitlines() if line]
 
     def files(self) -> pl.DataFrame:
-        """Every file of this version: path (relative), day, hour, num_records, size_bytes, and `first_ns`, `last_ns`:
-        when its first and its last row start; null where that is not known."""
+        """Every file of this version: path (relative), day, hour, num_records, size_bytes, when it was written
+        (`written_ms`), and `first_ns`, `last_ns`: when its first and its last row start; null where that is not known.
+        """
         actions: Any = self.delta.get_add_actions(flatten=True)
         listed = pl.DataFrame(actions)
         name = "start_time_unix_nano" if self.name == "spans" else "time_unix_nano"
@@ -95,6 +96,7 @@ class Table:
             "path",
             "size_bytes",
             "num_records",
+            pl.col("modification_time").cast(pl.Int64).alias("written_ms"),
             pl.col("partition.day").cast(pl.String).alias("day"),
             pl.col("partition.hour").cast(pl.String).alias("hour"),
         )

@@ -22,7 +22,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import signed
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window
-from otelcov.sums import glance
+from otelcov.sums import beside, glance
 from otelcov.sums import kept as files
 from otelcov.sums.kept import ODD, Batch, Kept, Stretch, touches
 from otelcov.sums.meaning import folder
@@ -58,11 +58,13 @@ def observed(
     `count` brings the kept sums up to date; it is called when more than `live` spans that are committed are not
     counted, with their number and with how many may stay so.
     """
-    found = _found(store, window, selection, config, now_ns, count, live)
-    if found is None:
-        return None
-    sums = [*found.kept.sums(found.whole), *_of_batches(found)]
-    return _added([*(_selected(some, selection) for some in sums), _counted(found, selection, config)]), found.quality
+    with beside.asking(folder(store, config)):
+        found = _found(store, window, selection, config, now_ns, count, live)
+        if found is None:
+            return None
+        sums = [*found.kept.sums(found.whole), *_of_batches(found)]
+        all_ = [*(_selected(some, selection) for some in sums), _counted(found, selection, config)]
+    return _added(all_), found.quality
 
 
 def briefly(
@@ -75,10 +77,11 @@ def briefly(
     live: int = LIVE,
 ) -> tuple[Brief, Quality] | None:
     """The same, for a report that tells neither services, releases, models nor agents apart."""
-    found = _found(store, window, selection, config, now_ns, count, live, days=True)
-    if found is None:
-        return None
-    rest = [*_of_batches(found), _counted(found, selection, config)]
+    with beside.asking(folder(store, config)):
+        found = _found(store, window, selection, config, now_ns, count, live, days=True)
+        if found is None:
+            return None
+        rest = [*_of_batches(found), _counted(found, selection, config)]
     told = brief.add([found.kept.briefs(found.whole), *(some.brief() for some in rest)])
     for name in ("environment", "case"):
         if wanted := getattr(selection, name):

@@ -1,16 +1,18 @@
-"""A process beside a collector that counts as long as spans come: how others know of it, and wait for its next step."""
+"""A process beside a collector that counts as long as spans come: how others know of it and wait for its next step, and
+how it knows of those whom it would slow down."""
 
 from __future__ import annotations
 
 import fcntl
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from otelcov.sums.kept import LIST
 
 _LOCK = "beside.lock"
+_ASKED = "asked.lock"
 LONGEST_S = 30.0  # that a report waits for a step: who is far behind catches up sooner if left alone
 _LOOK_S = 0.1
 
@@ -19,8 +21,17 @@ _LOOK_S = 0.1
 def counting(there: Path) -> Iterator[None]:
     """While this lasts, others know that this process counts in that folder; several may."""
     there.mkdir(parents=True, exist_ok=True)
-    with (there / _LOCK).open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
+    with _shared(there / _LOCK):
+        yield
+
+
+@contextmanager
+def asking(there: Path) -> Iterator[None]:
+    """While this lasts, who counts there knows that someone waits for an answer."""
+    with ExitStack() as held:
+        if at_it(there):
+            with suppress(OSError):  # whoever may only read is not seen
+                held.enter_context(_shared(there / _ASKED))
         yield
 
 
@@ -36,8 +47,25 @@ def caught_up(there: Path, until: float) -> bool:
 
 
 def at_it(there: Path) -> bool:
+    """Whether a process counts there."""
+    return _is_shared(there / _LOCK)
+
+
+def is_asked(there: Path) -> bool:
+    """Whether someone waits for an answer of what is counted there."""
+    return _is_shared(there / _ASKED)
+
+
+@contextmanager
+def _shared(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def _is_shared(path: Path) -> bool:
     try:
-        with (there / _LOCK).open() as file:
+        with path.open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return False
     except BlockingIOError:

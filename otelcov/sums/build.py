@@ -26,6 +26,7 @@ from otelcov.runs import slices
 from otelcov.runs.joining import Guest, Joints, continued
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import TRACES, Look, Mapper
+from otelcov.runs.unknowns import NO_ROOT
 from otelcov.store import pieces, remote
 from otelcov.store.groups import compact
 from otelcov.sums import kept as files
@@ -48,6 +49,7 @@ TOLD = 5_000  # spans of traces that are left, whose runs are kept too: a quiet 
 _SHARE = 100  # of what was counted, one in so many spans may be of these where that is more
 
 
+_EVER_NS = 2**63 - 1
 REST_NS = 2_000_000_000  # after the end of a run whose root has come, for what other senders still hold of it
 
 
@@ -84,12 +86,14 @@ def build(
     wait: bool = True,
     most: int | None = None,
     few: int = 0,
+    tell: bool = True,
 ) -> bool:
     """Bring the kept sums of a store up to its last commit; False if another process does it, or none may be kept here.
     Raises Unkept where they cannot be written.
 
     Of more than `most` committed spans the newest are left for another time. `few` and fewer are not counted: then
-    whoever counted meanwhile has left no more than the caller counts himself."""
+    whoever counted meanwhile has left no more than the caller counts himself. Who will soon count more need not `tell`
+    of the runs of what is left."""
     there = folder(store, config)
     try:
         there.mkdir(parents=True, exist_ok=True)
@@ -100,10 +104,10 @@ def build(
             began = time.time()
             try:
                 try:
-                    _build(there, store, config, now_ns, each, progress, most)
+                    _build(there, store, config, now_ns, each, progress, most, tell)
                 except files.Lost:
                     files.drop(there)
-                    _build(there, store, config, now_ns, each, progress, most)
+                    _build(there, store, config, now_ns, each, progress, most, tell)
             except files.Unkept:
                 files.sweep(files.load(there), since=began)  # a disk that is full should not get fuller
                 raise
@@ -116,12 +120,9 @@ def uncounted(store: str, config: Config) -> int:
     return int(pieces.committed(store).spans.filter(~pl.col("path").is_in(sorted(known)))["rows"].sum())
 
 
-def count(
-    parts: list[slices.Part], where: Joints, config: Config, now_ns: int, there: Path, linked: frozenset[bytes]
-) -> list[Counted]:
-    """Stage one of some parts in a row, and their batches."""
-    own = compact if len(parts) > _FEW else pl.DataFrame.rechunk
-    work = functools.partial(settled, where=where, config=config, now_ns=now_ns, linked=linked, own=own)
+def count(parts: list[slices.Part], one: Callable[..., Settled], config: Config, there: Path) -> list[Counted]:
+    """Stage one (`settled`) of some parts in a row, and their batches."""
+    work = functools.partial(one, own=compact if len(parts) > _FEW else pl.DataFrame.rechunk)
     some, found = list[Settled](), list[Counted]()
     for part in slices.one_by_one(work, parts):
         if some and sum(int(each.traces["spans"].sum()) for each in [*some, part]) > _BATCH:
@@ -147,16 +148,16 @@ def settled(
     where: Joints,
     config: Config,
     now_ns: int,
+    quiet_ns: int,
     linked: frozenset[bytes],
     own: Callable[[pl.DataFrame], pl.DataFrame] = compact,
 ) -> Settled:
     """Stage one of a part: the runs that have settled and share no trace with one that has not.
 
     Nothing is waited for but a root that has not come: what comes late reopens its trace, whenever it does. A trace
-    that has no root yet and is not quiet has no run that has settled; it is put back as it is. What is left may hold
-    on to all that was read with it, unless `own` gives it memory of its own.
+    that has no root yet and is not quiet, as those are that ended by `quiet_ns`, has no run that has settled; it is put
+    back as it is. What is left may hold on to all that was read with it, unless `own` gives it memory of its own.
     """
-    quiet_ns = max(0, now_ns - config.runs.settle_ns)
     rows = slices.rows_of(part)
     none, odd, links = RUNS.to_frame(), ODD.to_frame(), LINKS.to_frame()
     awake = part.traces.filter(pl.col("rooted") | (pl.col("end") <= quiet_ns))
@@ -165,7 +166,9 @@ def settled(
     whole_rows = rows if awake.height == part.traces.height else (_of(awake, rows[0]), _of(awake, rows[1]))
     done = slices.of_rows(whole_rows, where, config, now_ns)
     rest_ns = max(quiet_ns, now_ns - REST_NS)
-    runs = done.runs.with_columns(_ok=pl.col("settled") & (pl.col("end_unix_nano") <= rest_ns).fill_null(True))
+    rootless = pl.col("incomplete").list.contains(NO_ROOT)  # the others have settled by any clock
+    by = pl.when(rootless).then(quiet_ns).otherwise(rest_ns)
+    runs = done.runs.with_columns(_ok=pl.col("settled") & (pl.col("end_unix_nano") <= by).fill_null(True))
     whole = runs.filter("_ok")["trace_ids"].explode().drop_nulls().unique().str.decode("hex")
     restless = set(runs.filter(~pl.col("_ok"))["trace_ids"].explode().drop_nulls().unique().to_list())
     out = done.waiting | where.linked | linked | {bytes.fromhex(trace) for trace in restless}
@@ -179,7 +182,7 @@ def settled(
     runs = files.slim(runs.filter(pl.col("trace_ids").list.first().is_in(names.implode())))
     odd = done.odd.join(traces.select("trace_id"), on="trace_id", how="semi").select(ODD.names())
     links = _of(traces, continued(whole_rows[0])).select(LINKS.names()).unique()
-    quiet = runs["end_unix_nano"].filter(runs["end_unix_nano"] <= quiet_ns)  # the others have roots, at any clock
+    quiet = runs.filter(rootless & (pl.col("end_unix_nano") <= quiet_ns))["end_unix_nano"]
     settled_by = int(quiet.max() or 0) + config.runs.settle_ns if len(quiet) else 0  # type: ignore[arg-type]
     return Settled(runs, traces, odd, links, settled_by, left, again, done.guests)
 
@@ -196,9 +199,11 @@ def _build(
     each: Mapper,
     progress: Callable[[int, int], None],
     most: int | None,
+    tell: bool,
 ) -> None:
     kept = files.load(there)
-    look = _oldest(pieces.committed(store), kept, most)
+    look, before_ns = _oldest(pieces.committed(store), kept, most)
+    quiet_ns = max(0, min(now_ns - config.runs.settle_ns, before_ns))
     every = Look.of(look)
     if kept.versions[0] < 0 or not kept.batches:
         kept = Kept(there)
@@ -222,9 +227,9 @@ def _build(
                 found, parts = _of_open(every, open_, each)
             dirty = {key[0]: some for key, some in open_.touched.partition_by("batch", as_dict=True).items()}
     where = replace(found.where, hosted=found.where.hosted.union(kept.hosted), guests=set(kept.called))
-    work = functools.partial(
-        count, where=where, config=config, now_ns=now_ns, there=there, linked=frozenset(found.linked.to_list())
-    )
+    linked = frozenset(found.linked.to_list())
+    one = functools.partial(settled, where=where, config=config, now_ns=now_ns, quiet_ns=quiet_ns, linked=linked)
+    work = functools.partial(count, one=one, config=config, there=there)
     total, done = int(found.traces["spans"].sum()), 0
     del found  # the traces of a large store are many, and the parts have them
     progress(done, total)
@@ -259,7 +264,7 @@ def _build(
     files.write_left(there / name, pl.concat(left), spans, logs)
     waiting = sum(int(frame["spans"].sum()) for frame in left)
     whole = not callers.height and held[0] <= HELD[0] and held[1] <= HELD[1]
-    told = whole and waiting <= max(TOLD, total // _SHARE)
+    told = tell and whole and waiting <= max(TOLD, total // _SHARE)
     summed = None
     if told:
         spans, logs, odd = slices.each_once(spans, logs)
@@ -281,13 +286,16 @@ def _build(
     files.save(replace(kept, rolled=rolled(kept, now_ns, gathered, fresh, each)))
 
 
-def _oldest(look: pieces.Look, kept: Kept, most: int | None) -> pieces.Look:
-    """The same look without the newest files, if more than `most` spans are not counted."""
-    new = look.spans.filter(~pl.col("path").is_in(sorted(kept.spans))).sort("last_ns", "path", nulls_last=False)
+def _oldest(look: pieces.Look, kept: Kept, most: int | None) -> tuple[pieces.Look, int]:
+    """The same look without the newest files, if more than `most` spans are not counted; and the time from which on
+    these have spans: a trace that goes on until then may go on in them."""
+    new = look.spans.filter(~pl.col("path").is_in(sorted(kept.spans)))
+    new = new.sort("written_ms", "last_ns", "path", nulls_last=False)  # as they came: a trace's end after its beginning
     if most is None or int(new["rows"].sum()) <= most:
-        return look
-    later = new.filter(pl.col("rows").cum_sum().shift(1, fill_value=0) >= most)["path"]
-    return replace(look, only=frozenset(look.spans["path"]) - frozenset(later))
+        return look, _EVER_NS
+    later = new.filter(pl.col("rows").cum_sum().shift(1, fill_value=0) >= most)
+    first_ns = int(later["first_ns"].fill_null(0).min() or 0)  # type: ignore[arg-type]
+    return replace(look, only=frozenset(look.spans["path"]) - frozenset(later["path"])), first_ns
 
 
 def _of_open(every: Look, open_: Open, each: Mapper) -> tuple[slices.Survey, list[slices.Part]]:

@@ -255,7 +255,7 @@ def save(kept: Kept) -> None:
 
 def sweep(kept: Kept, since: float | None = None) -> None:
     """Remove what is not on the list and old; or what was written `since`, by who then gave up."""
-    alive = {LIST.split(".")[0], "beside", *_names(kept)}
+    alive = {LIST.split(".")[0], "beside", "asked", *_names(kept)}
     for file in kept.folder.iterdir():
         if file.name.split(".")[0] not in alive:
             try:

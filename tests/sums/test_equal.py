@@ -26,8 +26,8 @@ from otelcov.coverage.snapshot import snapshot
 from otelcov.engine.here import Here
 from otelcov.ground import windows
 from otelcov.runs import slices
-from otelcov.store import commit, tables, upkeep
-from otelcov.sums import answer, beside, build, kept, rolled
+from otelcov.store import commit, pieces, tables, upkeep
+from otelcov.sums import answer, beside, build, kept, opened, rolled
 from tests.bench.generate import HOUR, Traffic, requests
 from tests.runs.requests import T0, agent, chat, request, tool
 from tests.store.otlp import log_request
@@ -260,6 +260,40 @@ def test_a_clock_before_that_of_the_first_count_finds_runs_that_have_not_settled
     equal(store)
 
 
+def test_an_earlier_clock_counts_nothing_again_that_has_its_root(store):
+    store.commit(bodies())
+    listed = store.count()
+    early = windows.iso(BEGIN + 30 * 10**9)
+    asked = store.ask(since="all", now=early)
+    again = opened.opened(listed, pieces.look(store.path), asked.now_ns, asked.config.runs.max_run_ns).early
+    assert listed.batches and not again.height
+    equal(store, early)
+
+
+def test_a_trace_that_goes_on_in_what_a_step_leaves_is_not_counted_without_it(store):
+    whole, rest = ExportTraceServiceRequest.FromString(bodies(300)[0]), ExportTraceServiceRequest()
+    rest.CopyFrom(whole)
+    roots = [span for span in whole.resource_spans[0].scope_spans[0].spans if not span.parent_span_id]
+    for some, wanted in ((whole, False), (rest, True)):
+        spans = [span for span in some.resource_spans[0].scope_spans[0].spans if (span in roots) == wanted]
+        del some.resource_spans[0].scope_spans[0].spans[:]
+        some.resource_spans[0].scope_spans[0].spans.extend(spans)
+    store.commit([whole.SerializeToString(), *bodies(300)[1:]])
+    written = store.tables.spans.files()["written_ms"].max()
+    while time.time() * 1_000 <= written + 1:
+        time.sleep(0.001)
+    store.commit([rest.SerializeToString()])
+    asked = store.ask(since="all")
+    few = build.uncounted(store.path, asked.config) - len(roots)
+    assert build.build(store.path, asked.config, asked.now_ns, Here().map, most=few)  # long after all have ended
+    listed = kept.load(build.folder(store.path, asked.config))
+    assert build.uncounted(store.path, asked.config) == len(roots) > 0
+    assert {span.trace_id for span in roots} <= set(listed.left_out()["trace_id"])
+    equal(store)
+    store.count()
+    equal(store)
+
+
 def test_a_run_that_ends_in_the_last_year_there_is_never_settles(store):
     last = (2**63 - 1 - T0) / 10**9 - 1
     store.commit([*bodies(300), request([tool(2, 9, "search", trace=7, at=last, took=0.9)])])
@@ -440,7 +474,12 @@ def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
     there = store.count().folder
     until = time.monotonic() + 15
     assert not beside.caught_up(there, until)  # nobody is at it
+    with beside.asking(there):
+        assert not beside.is_asked(there)  # nor would anyone look
     with beside.counting(there), ThreadPoolExecutor(1) as other:
+        with beside.asking(there):
+            assert beside.is_asked(there)
+        assert not beside.is_asked(there)
         waiting = other.submit(beside.caught_up, there, until)
         store.commit(bodies()[:1])
         store.count()
