@@ -13,7 +13,7 @@ import msgspec
 from otelcov.runs.boundaries import finish as boundary
 from otelcov.runs.endings import asks
 from otelcov.runs.jsontext import UNREADABLE, Value
-from otelcov.runs.models import finish_reason
+from otelcov.runs.model_call import finish_reason
 from otelcov.runs.semconv import semconv
 from otelcov.runs.wrapped import arguments_of
 

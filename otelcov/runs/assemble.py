@@ -12,12 +12,14 @@ from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome, outcome
 from otelcov.runs.calls import merge
-from otelcov.runs.delegations import Delegation, coworker_agents, delegations
+from otelcov.runs.delegation import Delegation, coworker_agents
+from otelcov.runs.delegations import delegations
 from otelcov.runs.endings import Evidence, answered_in_one_span, boundaries, status, tools_visible
 from otelcov.runs.executions import tool_spans
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.models import OVERWRITTEN, ModelCall, in_order
+from otelcov.runs.model_call import ModelCall, in_order
+from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.offered import offered
 from otelcov.runs.paths import path, states
 from otelcov.runs.texts import input_text, is_answer, output_text

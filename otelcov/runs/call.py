@@ -6,7 +6,7 @@ from typing import Any
 
 from otelcov.runs.chat import Result
 from otelcov.runs.executions import span_fact
-from otelcov.runs.models import ModelCall
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
 
 

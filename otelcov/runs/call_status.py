@@ -7,7 +7,7 @@ from typing import Any
 
 from otelcov.runs.call import ToolCall
 from otelcov.runs.executions import span_fact
-from otelcov.runs.models import ModelCall
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.softerrors import plain, refused, soft_error
 from otelcov.runs.tree import Node, failure, same_name, waiting
 from otelcov.runs.wrapped import arguments_of, result_of

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs
-from otelcov.runs.models import ModelCall
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, same_name, spelling
 from otelcov.runs.wrapped import arguments_of
 

@@ -20,11 +20,11 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS
 from otelcov.runs.assemble import root_of
 from otelcov.runs.chat import Message
-from otelcov.runs.delegations import coworker_agents
+from otelcov.runs.delegation import coworker_agents
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
-from otelcov.runs.models import ModelCall, in_order
+from otelcov.runs.model_call import ModelCall, in_order
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.reconstruct import groups
 from otelcov.runs.tree import Node

@@ -11,7 +11,7 @@ from otelcov.runs import boundaries as b
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.models import ModelCall
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.texts import is_answer, own_calls
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 

@@ -8,7 +8,8 @@ span link. `joining` puts such parts together.
 from __future__ import annotations
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
-from otelcov.runs.models import OVERWRITTEN, ModelCall, model_calls
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.models import OVERWRITTEN, model_calls
 from otelcov.runs.tree import Node, Trace
 
 _STEPS = (AGENT, LLM, TOOL, HANDOFF)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request, Result
-from otelcov.runs.models import ModelCall
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import same_name
 from otelcov.runs.wrapped import arguments_of
 

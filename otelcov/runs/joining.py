@@ -20,12 +20,13 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.chat import Message, Request
-from otelcov.runs.delegations import ASK, TO, bare
+from otelcov.runs.delegation import ASK, TO, bare
 from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json
-from otelcov.runs.models import ModelCall, echo
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
+from otelcov.runs.twins import echo
 from otelcov.runs.wrapped import arguments_of
 
 SLACK_NS = 5_000_000_000  # how long after a run's last span a link may still carry it on

@@ -8,7 +8,7 @@ from typing import Any
 
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
-from otelcov.runs.delegations import Delegation
+from otelcov.runs.delegation import Delegation
 
 
 def path(tools: list[ToolCall], outcomes: list[Outcome], handed: list[Delegation]) -> list[list[str]]:

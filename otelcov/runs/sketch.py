@@ -15,7 +15,7 @@ import polars as pl
 
 from otelcov.runs import answers, columns
 from otelcov.runs.boundaries import GAVE_UP
-from otelcov.runs.delegations import SUBAGENT, delegates
+from otelcov.runs.delegation import SUBAGENT, delegates
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.jsontext import UNREADABLE, hidden
 from otelcov.runs.prose import final_answer, own_words

@@ -9,7 +9,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.chat import Message
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
-from otelcov.runs.models import ModelCall
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.semconv import semconv_messages
 from otelcov.runs.tree import Node, failure

@@ -75,7 +75,7 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
 def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
     """TRACES and batch of counted runs that an open tool call may have made: an agent of the name that the call bears,
     in a trace of its own, within the time of the call."""
-    from otelcov.runs.delegations import bare
+    from otelcov.runs.delegation import bare
     from otelcov.runs.joining import called_agents
 
     # What was left has been held against all that was counted; only what came since has not.
@@ -106,7 +106,7 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
 
 def named(kept: Kept, names: set[str], times: pl.Series, max_run_ns: int) -> pl.DataFrame:
     """TRACES and batch of counted runs with an agent of these bare names, within `max_run` of these times."""
-    from otelcov.runs.delegations import bare
+    from otelcov.runs.delegation import bare
 
     found = [kept.traces([])]
     for batch in _near(kept.batches, times, max_run_ns) if names else ():

@@ -1,0 +1,248 @@
+"""Which tool calls are delegations: rules, strongest first, each of which may find the agent that was called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.call import ToolCall
+from otelcov.runs.delegation import (
+    BY_ARGUMENT,
+    Delegation,
+    argument_target,
+    asks,
+    bare,
+    bears_name_of,
+    subagent,
+    transfers,
+)
+from otelcov.runs.executions import span_fact
+from otelcov.runs.jsontext import parse_json
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.tree import Node, placeholder, spelling
+
+_HANDS_OVER = ("transfertoagent", "handofftoagent", "handoff")
+_COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
+
+
+@dataclass(slots=True)
+class Scene:
+    """The run in which a call is looked at."""
+
+    nodes: list[Node]
+    agents: list[Node]  # spans that are agents'
+    known: dict[str, str]  # bare name -> agent
+    model_calls: list[ModelCall]
+    used: set[int]  # agent spans that a delegation was found for
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a rule found: the agent (None: a delegation to somebody unnamed), its span if it has one."""
+
+    target: str | None
+    form: str
+    node: Node | None = None
+
+
+def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
+    """The delegation that a tool call is, by the first rule that finds one."""
+    match = transfers(call.name)
+    if match is not None and match.group("back"):
+        target = scene.known.get(bare(match.group("to")))
+        if target is not None or not call.nodes:
+            call.delegates_to = target or match.group("to")
+        return None  # giving control back is the end of a delegation
+    for rule in _RULES:
+        found = rule(call, scene)
+        if found is None:
+            continue
+        if found.target == call.agent and found.node is None and found.target is not None:
+            return None
+        if found.node is not None:
+            scene.used.add(id(found.node))
+        call.delegates_to = found.target or ""
+        taken_over = (
+            found.form == "handoff" and found.target is not None and _works_after(found.target, call, scene.model_calls)
+        )
+        status = "ok" if taken_over else _status(call)
+        return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
+    return None
+
+
+def _work_seen(call: ToolCall, scene: Scene) -> _Found | None:
+    """Another agent at work inside the call's span, or beside it in its time; or its attributes name the agent."""
+    if not call.nodes:
+        return None
+    node = _agent_below(call.nodes[0], call.agent) or _agent_beside(call, scene.agents)
+    told = span_fact(call.nodes, "to_agent")
+    if told and not placeholder(str(told)):
+        form = "tool" if node is not None or transfers(call.name) is None else "handoff"
+        return _Found(str(told), form, node)
+    return None if node is None else _Found(node.own_agent or node.agent, "tool", node)
+
+
+def _agent_below(node: Node, caller: str | None) -> Node | None:
+    """The first other agent whose work lies inside a tool's span."""
+    queue = list(node.children)
+    for n in queue:
+        if n.own_agent is not None and n.own_agent != caller:
+            return n
+        if n.kind in (LLM, TOOL) and n.agent is not None and caller is not None and n.agent != caller:
+            return n
+        queue.extend(n.children)
+    return None
+
+
+def _agent_beside(call: ToolCall, agents: list[Node]) -> Node | None:
+    """An agent that ran within the tool's time under the same roof, though not below it; or whose own roof is missing
+    (spans that tell of no AI were filtered out), where the tool bears its name."""
+    node = call.nodes[0]
+    if node.children and any(c.kind is not None for c in node.below()):
+        return None
+    roof = {id(a) for a in node.ancestors()}
+    for n in agents:
+        if (
+            n.own_agent != call.agent
+            and n.kind == AGENT
+            and n.start >= node.start
+            and n.end <= node.end
+            and n.end > n.start
+            and (id(n.parent) in roof if n.parent is not None else n.orphan and bears_name_of(call.name, n.own_agent))
+        ):
+            return n
+    return None
+
+
+def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:
+    """A tool that delegates by its very name; the agent is an argument or, where none is told, who comes next."""
+    name = spelling(call.name or "")
+    raw = call.arguments
+    if raw is None and call.nodes:
+        raw = span_fact(call.nodes, "arguments")
+    sub = subagent(raw)
+    if name not in BY_ARGUMENT and not sub:
+        return None
+    said = argument_target(raw)
+    form = "handoff" if name in _HANDS_OVER else "tool"
+    if said is not None:
+        explicit = sub or name in _COWORKER or name in _HANDS_OVER[:2] or (name == "handoff" and not scene.known)
+        return _Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
+    if name in _HANDS_OVER[:2]:
+        following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
+        return _Found(following.own_agent if following is not None else None, form, following)
+    return _Found(None, form) if name in _COWORKER else None
+
+
+def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
+    """`transfer_to_x`: x is an agent of this run, a conversation of its own between request and result, or a node."""
+    match = transfers(call.name)
+    if match is None:
+        return None
+    target = scene.known.get(bare(match.group("to")))
+    if target is not None:
+        return _Found(target, "handoff")
+    if match.group("to").isdecimal():  # by its place among those that work may be handed to
+        following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
+        return _Found(following.own_agent if following is not None else None, "handoff", following)
+    if _child_thread(call, scene.model_calls):
+        return _Found(match.group("to"), "tool")
+    told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
+    if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
+        return _Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
+    node = _node_named(match.group("to"), call, scene.nodes)
+    return None if node is None else _Found(node, "handoff" if call.nodes else "tool")
+
+
+def _node_named(name: str, call: ToolCall, nodes: list[Node]) -> str | None:
+    """A transfer's target as a node of a graph that works after it, where no agent is named at all."""
+    for n in nodes:
+        if (
+            call.nodes
+            and n.start >= call.start
+            and n.kind == "chain"
+            and bare(n.span.name) == bare(name)
+            and any(x.kind == LLM for x in n.below())
+        ):
+            return n.span.name
+    return None
+
+
+def _managed(call: ToolCall, scene: Scene) -> _Found | None:
+    """A call without a span of its own that bears an agent's name, alone or after `ask_`: that agent worked then."""
+    if call.nodes:
+        return None
+    asked = asks(call.name)
+    for name in (call.name or "", asked.group("to") if asked is not None else ""):
+        target = scene.known.get(bare(name)) if bare(name) else None
+        if target is not None and target != call.agent and _works_after(target, call, scene.model_calls):
+            return _Found(target, "tool")
+    if asked is not None and not scene.known and call.agent is None and _child_thread(call, scene.model_calls):
+        return _Found(asked.group("to"), "tool")
+    return None
+
+
+def _works_after(agent: str, call: ToolCall, model_calls: list[ModelCall]) -> bool:
+    until = call.result_of.start if call.result_of is not None else None
+    return any(
+        mc.agent == agent and mc.start >= call.start and (until is None or mc.start < until) for mc in model_calls
+    )
+
+
+def _child_thread(call: ToolCall, model_calls: list[ModelCall]) -> bool:
+    """Between a request and its result, another conversation with a model went on."""
+    if call.asked_by is None or call.result_of is None or call.nodes:
+        return False
+    between = [mc for mc in model_calls if call.asked_by.turn < mc.turn < call.result_of.turn]
+    return any(
+        mc.inputs is None or not any(r.id == call.call_id and r.id for x in mc.inputs for r in x.requests)
+        for mc in between
+    )
+
+
+def _anonymous(call: ToolCall, scene: Scene) -> _Found | None:
+    """A call without a span that by its name asks an agent; one without a name worked next, inside the asking one."""
+    if call.nodes or call.agent is not None or call.asked_by is None:
+        return None
+    named = transfers(call.name) or asks(call.name)
+    if named is None:
+        return None
+    asker = call.asked_by
+    top = next((a for a in asker.node.ancestors() if a.kind == AGENT), None)
+    if top is None:
+        return None
+    own = [c for c in scene.model_calls if c.turn > asker.turn and _nearest_agent(c.node) is top]
+    until = own[0].start if own else top.end
+    for n in scene.nodes:
+        if n.kind != AGENT or n.own_agent is not None or id(n) in scene.used or n is top:
+            continue
+        if _nearest_agent(n) is top and asker.end <= n.start < until:
+            return _Found(named.group("to"), "tool", n)
+    return None
+
+
+def _nearest_agent(node: Node) -> Node | None:
+    return next((a for a in node.ancestors() if a.kind == AGENT), None)
+
+
+def _nameless(call: ToolCall, scene: Scene) -> _Found | None:
+    """A model and tools at work inside a tool's span: an agent, though nobody named it."""
+    if not call.nodes or not call.nodes[0].children:
+        return None
+    named = transfers(call.name) or asks(call.name)
+    if _loop_below(call, named is not None):
+        return _Found(named.group("to") if named is not None else None, "tool")
+    return None
+
+
+def _loop_below(call: ToolCall, says_so: bool) -> bool:
+    layers = {id(n) for n in call.nodes}
+    kinds = {n.kind for n in call.nodes[0].below() if n.own_agent is None and id(n) not in layers}
+    return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
+
+
+def _status(call: ToolCall) -> str:
+    return "ok" if call.nodes or call.answer is not None else "requested"
+
+
+_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless)

@@ -1,0 +1,138 @@
+"""A delegation, and what the name and the arguments of a tool tell of one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from otelcov.dialects.base import TOOL
+from otelcov.runs.call import ToolCall
+from otelcov.runs.tree import Node, placeholder, spelling
+from otelcov.runs.wrapped import arguments_of
+
+TO = re.compile(
+    r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$",
+    re.I,
+)
+ASK = re.compile(r"^(?:ask|call|consult|invoke|run|query|use|talk_to|contact|dispatch|task)_(?P<to>\w+)$", re.I)
+BY_ARGUMENT = frozenset(
+    {
+        "transfertoagent",
+        "handofftoagent",
+        "delegateworktocoworker",
+        "askquestiontocoworker",
+        "delegatetoagent",
+        "handoff",
+        "transferagent",
+        "delegatetask",
+        "sendmessagetoagent",
+        "sendtask",
+        "delegatetasktomember",
+        "transfertasktomember",
+        "callagent",
+        "invokeagent",
+        "askagent",
+        "consultagent",
+    }
+)
+SUBAGENT = "subagent_type"
+"""The argument by which Claude's Task and its like name an agent, whatever the tool is called."""
+_TARGETS = (
+    SUBAGENT,
+    "to_agent",
+    "agent_name",
+    "coworker",
+    "agent",
+    "target_agent",
+    "recipient",
+    "target",
+    "name",
+    "agentName",
+    "member_id",
+    "agent_id",
+)
+
+
+@dataclass(slots=True)
+class Delegation:
+    source: str | None
+    target: str | None
+    form: str
+    tool: str | None
+    status: str
+    start: int
+    call: ToolCall | None = None
+    node: Node | None = None
+
+
+@lru_cache(maxsize=4096)
+def bare(name: str) -> str:
+    found = spelling(name)
+    return found.removesuffix("agent") or found
+
+
+def delegates(tool: str) -> bool:
+    """Does a tool's very name say that it may be a delegation, whoever is called?"""
+    return transfers(tool) is not None or spelling(tool) in BY_ARGUMENT
+
+
+@lru_cache(maxsize=4096)
+def transfers(tool: str | None) -> re.Match[str] | None:
+    return TO.match((tool or "").replace("-", "_").replace(" ", "_"))
+
+
+@lru_cache(maxsize=4096)
+def asks(tool: str | None) -> re.Match[str] | None:
+    return ASK.match(tool or "")
+
+
+def bears_name_of(tool: str | None, agent: str | None) -> bool:
+    """Does a tool bear an agent's name, alone or after `ask_`?"""
+    asked = asks(tool)
+    names = {bare(tool or ""), bare(asked.group("to")) if asked is not None else ""} - {""}
+    return agent is not None and bare(agent) in names
+
+
+def subagent(raw: object) -> bool:
+    arguments, _ = arguments_of(raw)
+    return arguments is not None and isinstance(arguments.get(SUBAGENT), str)
+
+
+def argument_target(raw: object) -> str | None:
+    arguments, _ = arguments_of(raw)
+    if arguments is None:
+        return None
+    for key in _TARGETS:
+        found = arguments.get(key)
+        if isinstance(found, str) and found.strip():
+            return found.strip()
+    kwargs = arguments.get("kwargs") or arguments.get("input")
+    return argument_target(kwargs) if isinstance(kwargs, (dict, str)) else None
+
+
+def coworker_agents(nodes: list[Node]) -> None:
+    """Some frameworks record no span for the agent a delegation tool calls: what lies below the tool is its work."""
+    for node in nodes:
+        if node.kind != TOOL or node.span.tool is None:
+            continue
+        if spelling(node.span.tool) not in BY_ARGUMENT and not subagent(node.span.arguments):
+            continue
+        target = argument_target(node.span.arguments)
+        if target is None or placeholder(target):
+            continue
+        below = node.below()
+        own = {n.own_agent for n in below if n.own_agent is not None}
+        if own == {node.span.tool} and subagent(node.span.arguments):
+            _rename(below, node.span.tool, target)  # its span bears the tool's name, the arguments its own
+        if own:
+            continue
+        for n in below:
+            if n.agent is None or n.agent == node.agent:
+                n.agent = target
+
+
+def _rename(nodes: list[Node], before: str, after: str) -> None:
+    for n in nodes:
+        n.own_agent = after if n.own_agent == before else n.own_agent
+        n.agent = after if n.agent == before else n.agent

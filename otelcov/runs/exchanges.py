@@ -1,0 +1,168 @@
+"""What attributes and events tell of a model's input and of its answer, as messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from otelcov.runs.chat import ROLES, Message
+from otelcov.runs.jsontext import parse_json, parse_value, to_json
+from otelcov.runs.messages import messages_of
+from otelcov.runs.prose import transcript
+from otelcov.runs.reprs import with_reprs
+from otelcov.runs.semconv import semconv_messages
+
+_INPUT_ROLES = {"gen_ai.user.message", "gen_ai.system.message", "gen_ai.assistant.message", "gen_ai.tool.message"}
+_DETAILS = "gen_ai.client.inference.operation.details"
+
+
+def parsed(raw: str | None) -> list[Message] | None:
+    """Messages of an input attribute: JSON, or a plain prompt. None where it is cut short."""
+    if not raw:
+        return None
+    quick = semconv_messages(raw)
+    if quick is not None:
+        return quick or None
+    if raw[:1] in '[{"':
+        value = parse_value(raw)
+        if value is None and raw[:1] != '"':
+            return None if not raw.startswith("[[agent") else [Message("user", raw)]
+        if value is not None:
+            found = messages_of(value)
+            return found or None
+    return transcript(raw) or [Message("user", raw)]
+
+
+def opened(found: list[Message]) -> list[Message]:
+    """The messages that the only one holds as its text."""
+    text = found[0].text if len(found) == 1 and found[0].role == "user" else None
+    items = parse_json(text) if text and text.startswith('[{"') else None
+    if not isinstance(items, list) or not all(isinstance(v, dict) and ("role" in v or "type" in v) for v in items):
+        return found
+    return messages_of(items) or found
+
+
+def with_results(flat: list[Message], raw: str | None) -> list[Message]:
+    """Flattened messages hold one result each; of several in one message the raw request beside them has all."""
+    asked = {r.id for x in flat for r in x.requests if r.id}
+    brought = {r.id for x in flat for r in x.results}
+    if raw and brought and not asked <= brought:
+        whole = parsed(raw) or []
+        if brought < {r.id for x in whole for r in x.results}:
+            return whole
+    return _with_error_flags(flat, raw)
+
+
+def _with_error_flags(flat: list[Message], raw: str | None) -> list[Message]:
+    """Flattened messages lose `is_error`; the raw request beside them may have it."""
+    if raw and ('"error"' in raw or ("rror" in raw and "is" in raw)) and any(x.results for x in flat):
+        flags = {r.id: r.error for x in parsed(raw) or [] for r in x.results if r.id and r.error is not None}
+        for x in flat:
+            for r in x.results:
+                if r.error is None and r.id in flags:
+                    r.error = flags[r.id]
+    return flat
+
+
+def answers(raw: str) -> list[Message]:
+    quick = semconv_messages(raw)
+    if quick is not None and all(x.role == "assistant" for x in quick):
+        return quick
+    if raw[:1] in '[{"':
+        value = parse_value(raw)
+        if value is None:
+            return []
+        found = messages_of(value, "assistant")
+        if found:
+            for message in found:
+                if message.role == "user" and not message.results:
+                    message.role = "assistant"  # an output that names no role, or the wrong one
+            return found
+        if isinstance(value, (dict, list)):
+            return []
+    return [with_reprs(Message("assistant", raw))]
+
+
+def choices(value: Any) -> list[Message]:
+    if not isinstance(value, list):
+        return []
+    return messages_of(
+        [v for v in value if isinstance(v, dict) and v.get("event.name") == "gen_ai.choice"], "assistant"
+    )
+
+
+def event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
+    out: list[Message] = []
+    history = _last_input(events)
+    for at, (name, attributes) in enumerate(events):
+        if name in _INPUT_ROLES or (name == "gen_ai.choice" and at < history):
+            out.extend(messages_of([_event_value(name, attributes)]))
+        elif name == "gen_ai.content.prompt":
+            out.extend(parsed(_as_text(attributes.get("gen_ai.prompt"))) or [])
+        elif name == _DETAILS or "gen_ai.input.messages" in attributes:
+            raw = attributes.get("gen_ai.input.messages")
+            out.extend((parsed(raw) or []) if isinstance(raw, str) else messages_of(raw))
+        elif "input" in attributes:
+            out.extend(messages_of(_of_body(attributes["input"])))
+    return out
+
+
+def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
+    out: list[Message] = []
+    history = _last_input(events)
+    for at, (name, attributes) in enumerate(events):
+        if name == "gen_ai.choice" and at >= history:
+            out.extend(messages_of([_event_value(name, attributes)], "assistant"))
+        elif name == "gen_ai.content.completion":
+            out.extend(answers(_as_text(attributes.get("gen_ai.completion")) or "[]"))
+        elif name == _DETAILS or "gen_ai.output.messages" in attributes:
+            raw = attributes.get("gen_ai.output.messages")
+            out.extend(answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))
+        elif "output" in attributes:
+            out.extend(messages_of(_of_body(attributes["output"]), "assistant"))
+    return out
+
+
+def _last_input(events: list[tuple[str, dict[str, Any]]]) -> int:
+    """How many events there are up to the last message of the input: a choice before that is history."""
+    return max((at for at, (name, _) in enumerate(events, 1) if name in _INPUT_ROLES), default=0)
+
+
+def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """An event's attributes as a message: values that hold JSON are opened."""
+    out: dict[str, Any] = {"event.name": name}
+    for key, value in attributes.items():
+        short = key.removeprefix("gen_ai.event.")
+        if isinstance(value, str) and value[:1] in "[{":
+            parsed = parse_json(value)
+            value = value if parsed is None else parsed
+        out[short] = value
+    held = out.get("content")
+    if isinstance(held, dict) and ("role" in held or "message" in held):  # the whole message (Semantic Kernel)
+        del out["content"]
+        out |= held
+    if isinstance(out.get("message"), (str, list)):
+        out["content"] = out.pop("message")
+    out.pop("role", None) if name in ROLES else None
+    return out
+
+
+def _of_body(held: Any) -> list[dict[str, Any]]:
+    """Messages that AWS's distribution moved from a span into the body of a log record, the content as JSON in it."""
+    told = held.get("messages") if isinstance(held, dict) else None
+    out = []
+    for message in told if isinstance(told, list) else ():
+        if not isinstance(message, dict):
+            continue
+        content, more = message.get("content"), {}
+        if isinstance(content, dict):
+            more = {k: v for k, v in content.items() if k in ("finish_reason", "tool_calls")}
+            content = content.get("message", content.get("content"))
+        if isinstance(content, str) and content[:1] in "[{":
+            parsed = parse_json(content)
+            content = content if parsed is None else parsed
+        out.append({"role": message.get("role"), "content": content} | more)
+    return out
+
+
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else to_json(value)

@@ -1,0 +1,315 @@
+"""One request to a model and what came of it, as the spans that recorded it tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from otelcov.runs.chat import Message, Request, Result
+from otelcov.runs.exchanges import answers, choices, event_inputs, event_outputs, opened, parsed, with_results
+from otelcov.runs.flattened import first_index, flattened_messages
+from otelcov.runs.jsontext import parse_json
+from otelcov.runs.messages import messages_of
+from otelcov.runs.prose import react_request
+from otelcov.runs.spans import Span
+from otelcov.runs.tree import Node, failure
+
+_NOTHING = ("", "null", "[]", "{}", "None")
+_ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SAFETY")
+"""Reasons why a model may have said nothing."""
+_AS_TEXT = re.compile(r"^@traceloop/instrumentation-openai$")
+"""Instrumentations that tell the input of OpenAI's Responses, a list of items, as the text of one user message."""
+
+
+class ModelCall:
+    """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
+
+    __slots__ = (
+        "_asked",
+        "_inputs",
+        "_outputs",
+        "agent",
+        "context",
+        "cut",
+        "end",
+        "error",
+        "finish",
+        "gappy",
+        "input_tokens",
+        "layers",
+        "node",
+        "output_tokens",
+        "request_model",
+        "response_model",
+        "several",
+        "start",
+        "text_react",
+        "turn",
+    )
+
+    def __init__(self, node: Node, layers: list[Node]) -> None:
+        self.node, self.layers = node, layers
+        spans = [n.span for n in layers]
+        outermost = layers[-1]
+        self.agent = outermost.agent or node.agent
+        self.start, self.end = node.start, node.end
+        self.request_model = _first(spans, "request_model")
+        self.response_model = _first(spans, "response_model")
+        self.input_tokens: int | None = _first(spans, "input_tokens")
+        self.output_tokens: int | None = _first(spans, "output_tokens")
+        if self.input_tokens == 0:  # no model reads nothing: a sum over answers without usage
+            self.input_tokens, self.output_tokens = None, self.output_tokens or None
+        self.error: tuple[str, str] | None = next((told for n in layers if (told := failure(n)) is not None), None)
+        self.finish: str | None = None
+        self.cut = False
+        for span in spans:
+            self.finish = self.finish if self.finish is not None else finish_reason(span.finish)
+            self.cut = self.cut or bool(span.dropped)
+        self.turn = -1
+        self.context: Any = None
+        self.text_react = False
+        self.several = False  # its answer holds results of the tools it asks for: there were earlier answers
+        self.gappy = False  # messages of the input were lost to the attribute limit
+        self._outputs: list[Message] | bool | None = False
+        self._inputs: list[Message] | bool | None = False
+        self._asked: list[Request] | None = None
+
+    @property
+    def outputs(self) -> list[Message] | None:
+        if self._outputs is False:
+            self._outputs = self._read_outputs()
+            if self.finish is None and self._outputs:
+                self.finish = next((o.finish_reason for o in self._outputs if o.finish_reason), None)
+        return self._outputs  # type: ignore[return-value]
+
+    @property
+    def inputs(self) -> list[Message] | None:
+        if self._inputs is False:
+            self._inputs = self._read_inputs()
+        return self._inputs  # type: ignore[return-value]
+
+    @property
+    def google(self) -> bool:
+        """Gemini says STOP for every answer, tool calls or not."""
+        return any(
+            re.search("google|gemini|vertex", f"{n.span.scope} {n.span.request_model} {n.span.response_model}", re.I)
+            for n in self.layers
+        )
+
+    @property
+    def text(self) -> str | None:
+        """The answer's text, None where it is not known; '' for an answer of tool calls alone is None too."""
+        for o in reversed(self.outputs or []):
+            if o.text is not None and o.role == "assistant":
+                return o.text
+        return None
+
+    @property
+    def asked(self) -> list[Request]:
+        """All tool calls of the answer."""
+        if self._asked is None:
+            self._asked = [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
+        return self._asked
+
+    @property
+    def requests(self) -> list[Request]:
+        """Those that were left to the agent: the provider did not run them itself."""
+        return [r for r in self.asked if r.served is None]
+
+    def _read_outputs(self) -> list[Message] | None:
+        best: list[Message] | None = None
+        for node in self.layers:
+            span = node.span
+            candidates = []
+            pairs = node.side.families["flat_output"].get(span.row)
+            if pairs:
+                candidates.append(flattened_messages(pairs, "assistant"))
+            events = node.side.events.get(span.row)
+            if events:
+                candidates.append(event_outputs(events))
+            if span.output_messages and span.output_messages not in _NOTHING:
+                candidates.append(answers(span.output_messages))
+            if span.output and span.output != span.output_messages and span.output[:1] in "[{":
+                candidates.append(answers(span.output))
+            if not candidates and (both := node.input_messages) and '"gen_ai.choice"' in both:
+                candidates.append(choices(parse_json(both)))
+            for found in candidates:
+                said = [o for o in found if o.role == "assistant"]
+                if said and (best is None or _weight(said) > _weight(best)):
+                    best = said
+                    self.several = len(said) < len(found) and self._ran(found)
+        if best is None or not any(o.requests for o in best):
+            told = _requests_on_span(self.layers)
+            if told:
+                best = [Message("assistant", best[0].text if best else None, requests=told)]
+        if best and (self._unsaid(best) or any(_run_together(r.arguments) for o in best for r in o.requests)):
+            return None
+        if best:
+            best = self._without_history(best)
+            for o in best:
+                if not o.requests:
+                    request = react_request(o.text)
+                    if request is not None and self._is_react():
+                        o.requests.append(request)
+                        self.text_react = True
+        return best
+
+    def _unsaid(self, answer: list[Message]) -> bool:
+        """An empty text, where the model did answer: calls, which this instrumentation does not tell."""
+        said = any(o.text or o.requests or o.text is None for o in answer)
+        return not said and bool(self.output_tokens) and self.finish not in _ENDED
+
+    def _without_history(self, answer: list[Message]) -> list[Message]:
+        """The answer without what the model had said before: calls whose results stand in the very input."""
+        before = [o for o in answer[:-1] if o.requests]
+        if not before:
+            return answer
+        known = {r.id for x in self.inputs or [] for r in x.results if r.id}
+        told = {id(o) for o in before if all(r.id in known for r in o.requests)}
+        return [o for o in answer if id(o) not in told]
+
+    def _ran(self, answer: list[Message]) -> bool:
+        """Were tools that this answer asks for run before it was complete? History repeated in it tells of others."""
+        results: dict[str | None, Result] = {
+            r.id: r for x in answer if x.role != "assistant" for r in x.results if r.id
+        }
+        asked = [r for x in answer for r in x.requests if r.id in results]
+        before = {r.id for x in self.inputs or [] for r in x.requests} if asked else set()
+        for request in asked:
+            if request.id not in before:
+                request.served = results[request.id]
+        return any(request.id not in before for request in asked) or self._ran_in_order(answer)
+
+    def _ran_in_order(self, answer: list[Message]) -> bool:
+        """The same where nobody gives ids (Gemini): results follow requests, and what the input shows is history."""
+        asked = [(x, r) for x in answer for r in x.requests if not r.id]
+        came = [r for x in answer for r in x.results if not r.id]
+        if not came or [r.name for _, r in asked[: len(came)]] != [r.name for r in came]:
+            return False
+        known = sum(len(x.requests) for x in self.inputs or [])
+        for message, request in asked[:known]:
+            message.requests.remove(request)
+        for (_, request), result in zip(asked[known:], came[known:], strict=False):  # the last may be left to do
+            request.served = result
+        return len(came) > known
+
+    def _is_react(self) -> bool:
+        """Text actions count only where no structured tools were offered."""
+        return all(n.definitions is None or n.definitions in _NOTHING for n in self.layers) and not any(
+            n.span.row in n.side.families["flat_tools"] for n in self.layers
+        )
+
+    def _read_inputs(self) -> list[Message] | None:
+        for node in self.layers:
+            span = node.span
+            pairs = node.side.families["flat_input"].get(span.row)
+            if pairs:
+                flat = flattened_messages(pairs, "user")
+                numbers = first_index(pairs)
+                if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
+                    return with_results(flat, node.input_messages)
+                whole = parsed(node.input_messages)
+                if whole is not None and len(whole) > len(flat):
+                    return whole
+                self.gappy = True
+                return flat
+            events = node.side.events.get(span.row)
+            if events:
+                found = event_inputs(events)
+                if found:
+                    return found
+            raw = node.input_messages
+            if raw and raw not in _NOTHING:
+                if '"gen_ai.choice"' in raw:
+                    value = parse_json(raw)
+                    if isinstance(value, list):
+                        return messages_of(
+                            [v for v in value if not (isinstance(v, dict) and v.get("event.name") == "gen_ai.choice")]
+                        )
+                found2 = parsed(raw)
+                if found2 is not None:
+                    return opened(found2) if _AS_TEXT.match(span.scope) and _may_be_response(span) else found2
+        return None
+
+    @property
+    def truncated_input(self) -> bool:
+        return any(
+            raw is not None and raw[:1] in "[{" and parse_json(raw) is None
+            for raw in (n.input_messages for n in self.layers)
+        )
+
+    @property
+    def truncated_output(self) -> bool:
+        return any(
+            s.output_messages is not None and s.output_messages[:1] in "[{" and parse_json(s.output_messages) is None
+            for s in (n.span for n in self.layers)
+        )
+
+
+def in_order(calls: Iterable[ModelCall]) -> list[ModelCall]:
+    """Model calls by their times. Of those that began at once - JavaScript's spans begin at whole milliseconds - who
+    was told more came later: a conversation grows."""
+    out = sorted(calls, key=lambda c: (c.start, c.end, c.node.span.span_id))
+    if any(a.start == b.start for a, b in pairwise(out)):
+        out.sort(key=lambda c: (c.start, len(c.inputs or ())))
+    return out
+
+
+@lru_cache(maxsize=1024)
+def finish_reason(raw: str | None) -> str | None:
+    """The first of the finish reasons that an attribute holds."""
+    if not raw:
+        return None
+    value = parse_json(raw) if raw[:1] in '["' else raw
+    if isinstance(value, list):
+        value = next((v for v in value if isinstance(v, str) and v), None)
+    return value if isinstance(value, str) and value != "N/A" else None
+
+
+def _first(spans: list[Span], fact: str) -> Any:
+    for span in spans:
+        value = getattr(span, fact)
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def _weight(found: list[Message]) -> tuple[int, int, int]:
+    return (
+        sum(len(o.requests) for o in found),
+        sum(1 for o in found for r in o.requests if r.arguments is not None)
+        + sum(1 for o in found for r in o.requests if r.id),
+        sum(o.text is not None for o in found),
+    )
+
+
+def _requests_on_span(layers: list[Node]) -> list[Request]:
+    """Calls that a model span names by the tool keys (OpenLIT): several are joined by a comma and a blank."""
+    for node in layers:
+        span = node.span
+        if not span.tool or not span.call_id or span.tool == span.call_id:
+            continue
+        names, ids = span.tool.split(", "), span.call_id.split(", ")
+        if len(names) != len(ids):
+            continue
+        raw = span.arguments
+        arguments = parse_json(f"[{raw}]") if raw else None
+        if not isinstance(arguments, list) or len(arguments) != len(names):
+            arguments = [raw if len(names) == 1 else None for _ in names]
+        return [Request(i, n, a) for n, i, a in zip(names, ids, arguments, strict=True)]
+    return []
+
+
+def _run_together(arguments: Any) -> bool:
+    """Are these the arguments of several calls, one after another? Some instrumentations add up a stream's pieces
+    without a look at whose they are; the names they tell are as wrong."""
+    if not isinstance(arguments, str) or "}{" not in arguments:
+        return False
+    return parse_json(arguments) is None and parse_json(f"[{arguments.replace('}{', '},{')}]") is not None
+
+
+def _may_be_response(span: Span) -> bool:
+    return span.response_id is None or span.response_id.startswith("resp_")

@@ -1,0 +1,77 @@
+"""Spans that tell of one model call beside each other, without one enclosing the other."""
+
+from __future__ import annotations
+
+from otelcov.runs.tree import Node
+
+_AT_ONCE = 64  # calls of one span whose streams may be open
+
+
+def beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
+    """Spans that tell of a call another span beside them tells of: the answer has the same id, or one lies inside the
+    other's time under the same parent and comes from another instrumentation. {id(span): (span, the one that stays)}"""
+    out: dict[int, tuple[Node, Node]] = {}
+    answers: dict[str, Node] = {}
+    for n in leaves:
+        answer = n.span.response_id
+        if answer:
+            first = answers.setdefault(answer, n)
+            if first is not n and first.span.scope != n.span.scope:
+                out[id(n)] = (n, first)
+    families: dict[int, list[Node]] = {}
+    for n in leaves:
+        if id(n) not in out:
+            families.setdefault(id(n.parent), []).append(n)
+    for family in families.values():
+        if len({n.span.scope for n in family}) < 2:
+            continue
+        taken: set[int] = {id(first) for _, first in out.values()}
+        for n in family:
+            for other in family:
+                if (
+                    other is not n
+                    and id(other) not in out
+                    and id(n) not in out
+                    and id(other) not in taken
+                    and id(n) not in taken
+                    and other.span.scope != n.span.scope
+                    and not (other.span.response_id and n.span.response_id)
+                    and other.start <= n.start
+                    and n.end <= other.end
+                    and n.end > n.start
+                ):
+                    out[id(n)] = (n, other)
+                    taken.add(id(other))
+                    break
+    return out
+
+
+def echoes(spans: list[Node]) -> dict[int, tuple[Node, Node]]:
+    """Spans without duration that tell what came of the stream of a call that had ended before it was read."""
+    out: dict[int, tuple[Node, Node]] = {}
+    if not any(n.start == n.end for n in spans):
+        return out
+    waiting: dict[int, list[Node]] = {}
+    for n in sorted(spans, key=lambda n: n.start):
+        family = waiting.setdefault(id(n.parent), [])
+        first = next((m for m in reversed(family) if echo(n, m)), None)
+        if first is not None:
+            out[id(n)] = (n, first)
+            family.remove(first)
+        elif n.span.output_messages is None:
+            family.append(n)
+            del family[:-_AT_ONCE]
+    return out
+
+
+def echo(late: Node, call: Node) -> bool:
+    """Does a span without duration tell the answer of this call, which the call itself could not tell?"""
+    return (
+        late.start == late.end
+        and late.span.scope == call.span.scope
+        and late.span.request_model == call.span.request_model
+        and call.end <= late.start
+        and call.span.output_messages is None
+        and late.span.output_messages is not None
+        and late.input_messages == call.input_messages is not None
+    )
