@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 _FEW = 30_000  # spans that came while the last were counted; so few wait a while
-_ENOUGH = 80_000  # with fewer it waits while someone asks for a report: both at a time take each longer
+_ENOUGH = 100_000  # with fewer it waits while someone asks for a report: both at a time take each longer
 _MOST = 120_000  # spans of one count, so that it takes no memory from the collector and no report waits long for it
 _PAUSE_S = 0.25
 _IDLE_S = 25.0  # in which few spans came: the rest is for the next start
