@@ -8,6 +8,7 @@ at any moment is a consistent database, which is how a reader without write perm
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -48,6 +49,16 @@ class Chunk(NamedTuple):
 def create(path: Path) -> sqlite3.Connection:
     """A new segment, open for writing and durable as a file."""
     writer = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=8)
+    try:
+        _lay_out(writer)
+        sync_folder(path.parent)
+    except BaseException:
+        writer.close()
+        raise
+    return writer
+
+
+def _lay_out(writer: sqlite3.Connection) -> None:
     # A large page suits large blobs; a checkpoint would copy every byte a second time for a file that is soon deleted.
     for pragma in (
         "page_size=16384",
@@ -62,8 +73,6 @@ def create(path: Path) -> sqlite3.Connection:
         "create table chunks (id integer primary key autoincrement, spans integer not null,"
         " raw_bytes integer not null, rows blob not null, body blob not null)"
     )
-    sync_folder(path.parent)
-    return writer
 
 
 def append(writer: sqlite3.Connection, rows: Sequence[Row], compressor: zstandard.ZstdCompressor) -> None:
@@ -80,14 +89,8 @@ def append(writer: sqlite3.Connection, rows: Sequence[Row], compressor: zstandar
 
 def close_without_checkpoint(path: Path, writer: sqlite3.Connection) -> None:
     """The last connection to close copies the WAL into the database unless it is read-only: let such a one be last."""
-    try:
-        last = _open(path)
-        last.execute("select 1 from chunks limit 1").fetchone()
-    except sqlite3.Error:
-        writer.close()
-        return
-    writer.close()
-    last.close()
+    with contextlib.ExitStack() as last, contextlib.closing(writer), contextlib.suppress(sqlite3.Error):
+        last.enter_context(contextlib.closing(_open(path))).execute("select 1 from chunks limit 1").fetchone()
 
 
 def chunks(path: Path, first: int = 1, last: int | None = None) -> Iterator[Chunk]:

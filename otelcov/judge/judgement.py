@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,9 @@ class Asked:
 def dry_run(asked: Asked, folder: Path) -> dict[str, Any]:
     """What a judgement would ask and cost; nothing is asked, and nothing is written."""
     settings = asked.config.judge
-    ledger = Ledger(folder) if (folder / "answers.sqlite").exists() else None
     chosen = sample(list(asked.conversations), asked.sample)
-    rows = plan(list(questions(chosen, asked.metrics, settings)), ledger, settings)
+    with Ledger(folder) if (folder / "answers.sqlite").exists() else nullcontext() as ledger:
+        rows = plan(list(questions(chosen, asked.metrics, settings)), ledger, settings)
     calls, tokens = sum(r.calls for r in rows), sum(r.tokens for r in rows)
     return {
         "format": FORMAT,

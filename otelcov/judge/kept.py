@@ -67,9 +67,8 @@ def forget(place: Path, traces: Iterable[str]) -> int:
     gone = set(traces)
     if not (place / "answers.sqlite").exists():
         return 0
-    ledger = Ledger(place)
-    removed = ledger.forget(gone)
-    ledger.close()
+    with Ledger(place) as ledger:
+        removed = ledger.forget(gone)
     for path in _judgements(place):
         if gone & set(_TRACE.findall(path.read_text(encoding="utf-8"))):
             path.unlink()

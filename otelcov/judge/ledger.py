@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from otelcov.ground.errors import StoreError
 
@@ -45,9 +46,9 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "answers.sqlite"
-        try:
+        with ExitStack() as opened, self._told("open"):
             folder.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, isolation_level=None, timeout=30)
+            self._db = opened.enter_context(closing(sqlite3.connect(self.path, isolation_level=None, timeout=30)))
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")  # an answer is money: on disk before it counts
             self._db.execute(
@@ -55,8 +56,13 @@ class Ledger:
                 "answer TEXT NOT NULL, at_unix_nano INTEGER) WITHOUT ROWID"
             )
             self._db.execute("CREATE TABLE IF NOT EXISTS emitted (event TEXT PRIMARY KEY) WITHOUT ROWID")
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"Couldn't open {self.path}, where paid answers are kept: {error}.") from None
+            opened.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def get(self, key: str) -> Answer | None:
         row = self._db.execute("SELECT answer FROM answers WHERE question = ?", (key,)).fetchone()
@@ -90,7 +96,12 @@ class Ledger:
         self._db.close()
 
     def _execute(self, statement: str, values: tuple[Any, ...]) -> None:
-        try:
+        with self._told("write"):
             self._db.execute(statement, values)
-        except sqlite3.Error as error:
-            raise StoreError(f"Couldn't write {self.path}, where paid answers are kept: {error}.") from None
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"Couldn't {what} {self.path}, where paid answers are kept: {error}.") from None
