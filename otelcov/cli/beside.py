@@ -48,16 +48,25 @@ def count(store: str, path: Path | None) -> None:
     with beside.counting(there):
         busy = began if uncounted(store, config) >= _FEW else began - _IDLE_S
         build(store, config, time.time_ns(), map, wait=False, most=_MOST)
+        new, seen = 0, 0
         while os.getppid() == collector and time.monotonic() - busy < _IDLE_S:
-            new, mine = uncounted(store, config), True
+            if (written := _written(store)) != seen:  # to ask the table costs more than all the waiting
+                new, seen = uncounted(store, config), written
+            mine = True
             if new >= _FEW:
                 busy = time.monotonic()
                 if new >= _ENOUGH or not beside.is_asked(there):
                     mine = build(store, config, time.time_ns(), map, wait=False, most=_MOST, tell=False)
+                    seen = 0
             if time.monotonic() - began > _LONG_S:
                 os.execv(sys.executable, [sys.executable, "-m", "otelcov.cli.beside", *sys.argv[1:]])
             if new < _MOST or not mine:  # a report is counting
                 time.sleep(_PAUSE_S)
+
+
+def _written(store: str) -> int:
+    """When the last commit was made (Unix ns)."""
+    return (Path(store) / "spans" / "_delta_log").stat().st_mtime_ns
 
 
 def tidy(store: str, path: Path | None) -> None:
