@@ -7,6 +7,30 @@ from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Di
 _IS_TOOL = pl.col("langfuse.observation.type").str.to_lowercase() == "tool"
 _FAILED = pl.col("langfuse.observation.level") == "ERROR"  # not every SDK sets the span's status, too
 
+_USAGE = pl.col("langfuse.observation.usage_details")
+
+
+def _tokens(side: str, *names: str) -> pl.Expr:
+    """A side's tokens. Where only the parts beside it (read from a cache, reasoning) make up the total, they are not in
+    the number that the side has by itself."""
+    alone = {name: _number(rf'"{name}":\s*(\d+)') for name in ("input", "output", "total")}
+    parts = {name: _parts(name) for name in ("input", "output")}
+    apart = (parts["input"] + parts["output"] > 0) & (
+        alone["input"] + alone["output"] + parts["input"] + parts["output"] == alone["total"]
+    )
+    whole = pl.when(apart).then((alone[side] + parts[side]).cast(pl.String))
+    return pl.coalesce([whole, json_number("langfuse.observation.usage_details", side, *names)])
+
+
+def _number(pattern: str) -> pl.Expr:
+    return _USAGE.str.extract(pattern).cast(pl.Int64, strict=False)
+
+
+def _parts(side: str) -> pl.Expr:
+    told = _USAGE.str.extract_all(rf'"{side}_\w+":\s*\d+')
+    return told.list.eval(pl.element().str.extract(r"(\d+)$").cast(pl.Int64, strict=False)).list.sum()
+
+
 LANGFUSE = Dialect(
     name="langfuse",
     kind=value(
@@ -27,12 +51,8 @@ LANGFUSE = Dialect(
     arguments=pl.when(_IS_TOOL).then(first("langfuse.observation.input")),
     result=pl.when(_IS_TOOL).then(first("langfuse.observation.output")),
     request_model=first("langfuse.observation.model.name"),
-    input_tokens=json_number(
-        "langfuse.observation.usage_details", "input", "prompt_tokens", "input_tokens", "promptTokens"
-    ),
-    output_tokens=json_number(
-        "langfuse.observation.usage_details", "output", "completion_tokens", "output_tokens", "completionTokens"
-    ),
+    input_tokens=_tokens("input", "prompt_tokens", "input_tokens", "promptTokens"),
+    output_tokens=_tokens("output", "completion_tokens", "output_tokens", "completionTokens"),
     input_messages=first("langfuse.observation.input"),
     output_messages=first("langfuse.observation.output"),
     input=first("langfuse.observation.input", "langfuse.trace.input"),

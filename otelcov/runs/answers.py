@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from otelcov.runs.boundaries import broke
 from otelcov.runs.boundaries import finish as boundary
 from otelcov.runs.endings import asks
 from otelcov.runs.jsontext import UNREADABLE, Value
@@ -69,7 +70,7 @@ def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
                 regular = False
         ends[number] = reason = reasons[finish] or found.finish_reason
         if reason not in usual:
-            usual[reason] = boundary(reason) is None
+            usual[reason] = boundary(reason) is None and not broke(reason)
         if text is not None:
             texts[number] = text
             if _REPR[0] in text or _REPR[1] in text:

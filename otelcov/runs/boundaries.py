@@ -84,6 +84,11 @@ def finish(reason: str | None) -> str | None:
     return _FINISH.get(letters(reason))
 
 
+def broke(reason: str | None) -> bool:
+    """Does this finish reason say that the call failed? Some tell it by nothing else."""
+    return letters(reason) == "error"
+
+
 def limits(text: str) -> set[str]:
     """`max_steps` or `cost_limit`, if that is what stopped the run."""
     if MAX_STEPS.search(text):

@@ -8,7 +8,9 @@ SDK's hyphenated types and Python `repr`s of SDK objects all come out as the sam
 
 from __future__ import annotations
 
-from otelcov.runs.chat import ROLES, Message, Request
+import re
+
+from otelcov.runs.chat import ROLES, Message, Request, Result
 from otelcov.runs.jsontext import Value, hidden, parse_json
 from otelcov.runs.parts import CALL_KEYS, CALLS, RESULT_KEYS, RESULTS, is_part, joined, requests_in, result_in
 from otelcov.runs.reprs import with_reprs
@@ -33,6 +35,7 @@ _WRAPPERS = (
 _ANSWERS = ("output", "outputs", "choices", "candidates", "generations", "response", "replies")
 _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruction", "system_prompt")
 _UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "file", "blob", "uri")
+_NAMED = re.compile(r"(?:\[tool-result: [^\]]+\])+")  # Mastra names results in place of what they are
 _DEEPEST = 12  # levels of JSON, and of JSON in its texts
 
 
@@ -167,7 +170,9 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     if isinstance(value.get("parts"), list) and content is not value["parts"]:
         _add(value["parts"], m, 0)
     _add_calls(value, m)
-    if role == "tool" and not m.results:
+    if role == "tool" and not m.results and isinstance(content, str) and _NAMED.fullmatch(content):
+        m.results += [Result(None, name) for name in re.findall(r": ([^\]]+)\]", content)]
+    elif role == "tool" and not m.results:
         m.results.append(result_in(value | {"content": content}, ("content",)))
     if hidden(m.text):
         m.text = None

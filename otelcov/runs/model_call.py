@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from otelcov.runs.boundaries import broke
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.exchanges import answers, choices, event_inputs, event_outputs, opened, parsed, with_results
 from otelcov.runs.flattened import first_index, flattened_messages
@@ -68,6 +69,8 @@ class ModelCall:
         for span in spans:
             self.finish = self.finish if self.finish is not None else finish_reason(span.finish)
             self.cut = self.cut or bool(span.dropped)
+        if self.error is None and broke(self.finish):
+            self.error = ("", "")
         self.turn = -1
         self.context: Any = None
         self.text_react = False

@@ -1,0 +1,75 @@
+"""Kits for JavaScript, by spans as their own exporters write them."""
+
+import json
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+
+def _volt(id, parent, name, at, took=1, **told):
+    told = {"entity.type": "agent", "entity.name": "helper"} | told
+    return span(id, parent, name, at=at, took=took, scope="@voltagent/core", attributes=told)
+
+
+def test_what_a_tool_of_voltagent_takes_is_not_what_it_was_given():
+    takes = {"def": {"type": "object", "shape": {"city": {"type": "string"}}}, "type": "object"}
+    told = {"span.type": "tool", "tool.name": "weather", "tool.call.id": "c1", "tool.parameters": json.dumps(takes)}
+    told |= {"input": json.dumps({"city": "Oslo"}), "output": "sunny"}
+    (run,) = runs(
+        _volt(1, None, "helper", 0, 9, input="weather?", output="sunny"),
+        _volt(2, 1, "tool.execution:weather", 1, **told),
+    )
+    assert [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [
+        ("weather", {"city": "Oslo"}, "sunny")
+    ]
+
+
+def test_a_finish_reason_can_be_all_that_tells_of_a_failure():
+    def ended(reason):
+        told = {"gen_ai.response.finish_reasons": json.dumps([reason])}
+        answered = chat(2, 1, "", "go", at=1)
+        (run,) = runs(agent(1, "a", took=9), answered | {"attributes": answered["attributes"] | told})
+        return [c["status"] for c in run["llm_calls"]]
+
+    assert ended("error") == ["error"]
+    assert ended("stop") == ["ok"]
+
+
+def _step(id, at, given, answer):
+    told = {"mastra.model_step.input": json.dumps(given), "mastra.model_step.output": json.dumps(answer)}
+    told = {"mastra.span.type": "model_step", "gen_ai.operation.name": "agent_step"} | told
+    return span(id, 1, "agent_step a", at=at, attributes=told)
+
+
+def test_the_name_of_a_result_is_no_result():
+    asked = [
+        {"toolCallId": "c1", "toolName": "look", "args": {}},
+        {"toolCallId": "c2", "toolName": "ghost", "args": {}},
+    ]
+    before = [{"role": "user", "content": "go"}]
+    after = [
+        *before,
+        {"role": "assistant", "content": "[tool: look][tool: ghost]"},
+        {"role": "tool", "content": "[tool-result: look][tool-result: ghost]"},
+    ]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        _step(2, 1, before, {"text": "", "toolCalls": asked}),
+        tool(3, 1, "look", "c1", "found", at=3),
+        _step(4, 5, after, {"text": "done", "toolCalls": []}),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("look", "ok", "found"),
+        ("ghost", "unknown", None),
+    ]
+
+
+def test_langfuse_counts_parts_of_tokens_beside_the_rest():
+    def counted(usage):
+        told = {"langfuse.observation.type": "generation", "langfuse.observation.usage_details": json.dumps(usage)}
+        (run,) = runs(span(1, None, "ChatOpenAI", attributes=told))
+        return [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]]
+
+    parts = {"input_cache_read": 3, "output_reasoning": 2}
+    assert counted({"input": 100, "output": 5, "total": 110} | parts) == [(103, 7)]
+    assert counted({"input": 103, "output": 7, "total": 110} | parts) == [(103, 7)]
+    assert counted({"input": 103, "output": 7}) == [(103, 7)]
