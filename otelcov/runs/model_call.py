@@ -148,7 +148,11 @@ class ModelCall:
             told = _requests_on_span(self.layers)
             if told:
                 best = [Message("assistant", best[0].text if best else None, requests=told)]
-        if best and (self._unsaid(best) or any(_run_together(r.arguments) for o in best for r in o.requests)):
+        if best and self._unsaid(best):
+            if any(_AS_TEXT.match(n.span.scope) for n in self.layers):
+                self.finish = None  # it says `stop` of whatever a Response was
+            return None
+        if best and any(_run_together(r.arguments) for o in best for r in o.requests):
             return None
         if best:
             best = self._without_history(best)

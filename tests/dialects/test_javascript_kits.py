@@ -73,3 +73,18 @@ def test_langfuse_counts_parts_of_tokens_beside_the_rest():
     assert counted({"input": 100, "output": 5, "total": 110} | parts) == [(103, 7)]
     assert counted({"input": 103, "output": 7, "total": 110} | parts) == [(103, 7)]
     assert counted({"input": 103, "output": 7}) == [(103, 7)]
+
+
+def test_traceloop_says_stop_of_an_answer_whose_calls_it_does_not_tell():
+    def answered(text, scope):
+        parts = [{"type": "text", "content": text}]
+        said = [{"role": "assistant", "finish_reason": "stop", "parts": parts}]
+        told = {"gen_ai.operation.name": "chat", "gen_ai.usage.output_tokens": 7}
+        told |= {"gen_ai.output.messages": json.dumps(said), "gen_ai.response.finish_reasons": json.dumps(["stop"])}
+        (run,) = runs(span(1, None, "chat m", scope=scope, attributes=told))
+        return run["tool_calls"]
+
+    scope = "@traceloop/instrumentation-openai"
+    assert answered("", scope) is None
+    assert answered("done", scope) == []
+    assert answered("", "another") == []
