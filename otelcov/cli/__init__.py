@@ -95,6 +95,9 @@ class _Commands(TyperGroup):
         try:
             code = super().invoke(ctx)
             sys.stdout.flush()
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
         except errors.OtelcovError as error:
             typer.echo(str(error), err=True)
             code = error.exit_code

@@ -31,7 +31,8 @@ def measure(view: View) -> Dimension:
     seen = view.items("tool")
     offered = set(view.items("offered")["item"])
     universe, known = "none", None
-    reason: str | None = "no tools are declared and no run shows the tools it was offered"
+    whose = " for " + ", ".join(view.agents) if view.agents else ""  # those of `[tools.*]` are nobody's in particular
+    reason: str | None = f"no tools are declared{whose} and no run shows the tools it was offered"
     if (declared := declared_tools(view.config, view.agents)) is not None:
         universe, known, reason = "declared", declared, None if declared else "the declared set of tools is empty"
         # A tool that delegates is a delegation, unless the config calls it a tool.

@@ -116,11 +116,17 @@ async def _judge(asked: Asked, folder: Path, retry_missing: bool, endpoint: str 
 
 
 def check(thresholds: Mapping[str, float], known: Mapping[str, Metric]) -> None:
-    """A threshold on a metric that nobody knows is a typing error, not a gate."""
-    for name in thresholds:
+    """A threshold on a metric that nobody knows, or beyond what it can give, is a typing error, not a gate."""
+    for name, least in thresholds.items():
         if name not in known:
             raise ConfigError(
                 f'Couldn\'t hold the threshold on "{name}": there is no such metric.{did_you_mean(name, known)}'
+            )
+        asked = known[name]
+        if asked.score is None and asked.kind == "quantitative" and not asked.low <= least <= asked.high:
+            raise ConfigError(
+                f'Couldn\'t hold the threshold on "{name}": '
+                f"its scores go from {asked.low:g} to {asked.high:g}, got {least:g}."
             )
 
 

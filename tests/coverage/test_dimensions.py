@@ -80,6 +80,10 @@ class TestTools:
         offered = run("a/x", "b/y", tools=["x", "y"])
         assert dimension("tool", offered, agent=("a",))["score"] is None  # offered to a run, not to an agent
 
+    def test_tools_that_are_declared_for_nobody_in_particular_are_none_of_an_agents(self) -> None:
+        tool = dimension("tool", run("a/x"), settings=config("[tools.x]"), agent=("a",))
+        assert tool["reason"] == "no tools are declared for a and no run shows the tools it was offered"
+
 
 class TestModels:
     MODELS = config('[models."gpt-4o"]\naliases = ["our-fast"]\n[models.claude]')

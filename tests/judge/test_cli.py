@@ -89,6 +89,20 @@ def test_a_threshold_that_is_no_number_is_a_usage_error(tmp_path, threshold):
     assert "Write it like helpfulness=3.5" in output
 
 
+@pytest.mark.parametrize("least", ["9", "0.5", "-1"])
+def test_a_threshold_beyond_a_metrics_scores_is_a_usage_error(tmp_path, least):
+    code, output = judge(store(tmp_path, TWICE), "--threshold", f"helpfulness={least}")
+    assert code == 2
+    assert f"its scores go from 1 to 5, got {least}." in output
+
+
+def test_a_word_that_an_option_does_not_know_is_told_plainly(tmp_path):
+    code, output = judge(store(tmp_path, TWICE), "--fail-on-error-severity", "grave")
+    assert code == 2
+    assert "Value error" not in output
+    assert "'grave' is not one of" in output
+
+
 def test_results_may_lie_beside_files_of_others(tmp_path):
     place = store(tmp_path, TWICE)
     (tmp_path / "kept").mkdir()
