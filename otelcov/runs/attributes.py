@@ -16,7 +16,7 @@ import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValueList
 
 from otelcov.dialects.base import FAMILIES
-from otelcov.runs.jsontext import REDACTED, to_json
+from otelcov.runs.jsontext import REDACTED, parse_json, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
 
@@ -131,7 +131,7 @@ def any_value(value: AnyValue) -> Any:
     if kind == "array_value":
         return [any_value(v) for v in value.array_value.values]
     if kind == "bytes_value":
-        return base64.b64encode(value.bytes_value).decode()
+        return _bytes(value.bytes_value)
     return getattr(value, kind) if kind else None
 
 
@@ -144,7 +144,12 @@ def _kvlist(data: bytes) -> str:
 
 
 def _bytes(data: bytes) -> str:
-    return base64.b64encode(data).decode()
+    """JSON that was set as bytes, not as a string, is JSON; any other bytes are told in Base64."""
+    try:
+        text = data.decode() if data[:1] in (b"[", b"{") else ""
+    except ValueError:
+        text = ""
+    return text if parse_json(text) is not None else base64.b64encode(data).decode()
 
 
 def _each(decode: Callable[[bytes], str]) -> Callable[[pl.Series], pl.Series]:
@@ -179,4 +184,4 @@ def struct_value(pair: dict[str, Any] | None) -> Any:
         return {kv.key: any_value(kv.value) for kv in KeyValueList.FromString(pair["kvlist_value"]).values}
     if pair["array_value"] is not None:
         return [any_value(v) for v in ArrayValue.FromString(pair["array_value"]).values]
-    return base64.b64encode(pair["bytes_value"]).decode() if pair["bytes_value"] is not None else None
+    return _bytes(pair["bytes_value"]) if pair["bytes_value"] is not None else None

@@ -35,6 +35,11 @@ ROLES = {
 }
 
 
+def role_of(told: str) -> str:
+    """The role by its name in any language's casing: `User`, `ASSISTANT`."""
+    return ROLES.get(told) or ROLES.get(told.lower(), told)
+
+
 @dataclass(slots=True)
 class Result:
     """What came back to the model for a request. `error` is None where the message has no flag for it."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 
-from otelcov.runs.chat import ROLES, Message, Request, Result
+from otelcov.runs.chat import ROLES, Message, Request, Result, role_of
 from otelcov.runs.jsontext import Value, hidden, parse_json
-from otelcov.runs.parts import CALL_KEYS, CALLS, RESULT_KEYS, RESULTS, is_part, joined, requests_in, result_in
+from otelcov.runs.parts import CALL_KEYS, CALLS, RESULT_KEYS, RESULTS, is_part, joined, kind_of, requests_in, result_in
 from otelcov.runs.reprs import with_reprs
 
 _WRAPPERS = (
@@ -83,8 +83,8 @@ def _of_object(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     called = isinstance(function, dict) and "arguments" in function and "name" in function  # no mere definition
     if called or "toolName" in value or ("toolCallId" in value and ("args" in value or "input" in value)):
         return [message_of({"role": "assistant", "tool_calls": [value]}, role)]
-    if value.get("type") in CALLS or value.get("type") in RESULTS:
-        return [message_of({"role": "assistant" if value["type"] in CALLS else "tool", "content": [value]}, role)]
+    if (kind := kind_of(value)) in CALLS or kind in RESULTS:
+        return [message_of({"role": "assistant" if kind in CALLS else "tool", "content": [value]}, role)]
     return _of_wrapper(value, role, depth)
 
 
@@ -153,7 +153,7 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     if isinstance(data, dict) and "content" in data:
         value = value | data
     role = value.get("role") or value.get("event.name") or value.get("type") or default_role
-    role = ROLES.get(str(role), str(role))
+    role = role_of(str(role))
     if role == "user" and isinstance(value.get("tool_call_id"), str):
         role = "tool"  # Anthropic's results come from the user
     m = Message(role, finish_reason=_finish(value))
@@ -222,7 +222,7 @@ def _add(content: Value, m: Message, depth: int) -> None:
 
 
 def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
-    kind = part.get("type") or part.get("part_kind") or part.get("kind")
+    kind = kind_of(part)
     inside = next((key for key in (*CALL_KEYS, *RESULT_KEYS) if isinstance(part.get(key), dict)), None)
     body = part if inside is None else part[inside]
     if inside in CALL_KEYS or (inside is None and kind in CALLS):

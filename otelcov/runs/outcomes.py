@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.runs import answers
-from otelcov.runs.chat import ROLES
+from otelcov.runs.chat import role_of
 from otelcov.runs.jsontext import UNREADABLE, to_json
 from otelcov.runs.paths import shape
 from otelcov.runs.semconv import semconv
@@ -169,6 +169,6 @@ def _responses(raw: str | None) -> dict[str, Any]:
                     return {}
             elif kind != "reasoning" and kind != "thinking":
                 return {}
-        if not results and ROLES.get(message.role, message.role) == "tool":
+        if not results and role_of(message.role) == "tool":
             return {}
     return told

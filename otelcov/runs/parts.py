@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from otelcov.runs.chat import Request, Result, as_text
 from otelcov.runs.jsontext import Value
@@ -51,10 +53,22 @@ _RESULTS = ("result", "response", "output", "content", "server_tool_call_respons
 AI_SDK = ("text", "json", "error-text", "error-json", "content")
 
 
+def kind_of(part: dict[str, Value]) -> Value:
+    """What a part says it is; a word of another casing (`toolCallResponse`, `tool-call-response`, `TEXT`) as the
+    conventions write it."""
+    told = part.get("type") or part.get("part_kind") or part.get("kind")
+    return told if not isinstance(told, str) or told in CALLS or told in RESULTS else _snake(told)
+
+
+@lru_cache(maxsize=256)
+def _snake(word: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word).replace("-", "_").lower()
+
+
 def is_part(value: Value) -> bool:
     if not isinstance(value, dict) or "role" in value:
         return False
-    kind = value.get("type")
+    kind = kind_of(value)
     if kind in CALLS or kind in RESULTS:
         return "call_id" not in value  # OpenAI's Responses items stand beside messages, not inside one
     if kind in ("text", "input_text", "output_text", "image", "image_url", "thinking", "reasoning"):

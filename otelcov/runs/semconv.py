@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from otelcov.runs.chat import ROLES, Message, Request, Result
+from otelcov.runs.chat import Message, Request, Result, role_of
 from otelcov.runs.jsontext import UNREADABLE, Value, hidden
 from otelcov.runs.messages import pair, parts_as_text
 from otelcov.runs.reprs import with_reprs
@@ -42,7 +42,7 @@ def semconv_messages(text: str) -> list[Message] | None:
         return None
     out = []
     for found in decoded:
-        role = ROLES.get(found.role, found.role)
+        role = role_of(found.role)
         message = Message(role, finish_reason=found.finish_reason, name=found.name)
         for part in found.parts:
             kind = part.type

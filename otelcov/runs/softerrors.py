@@ -94,6 +94,7 @@ _PLAIN = re.compile(
 
 def plain(value: Any) -> bool:
     """An error told in a tool's own words, with no trace of an exception or a framework in it."""
+    value = _alone(value)
     return isinstance(value, str) and _PLAIN.match(value) is not None
 
 
@@ -101,6 +102,7 @@ def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ())
     """Does this result say that the tool failed?"""
     if flagged is not None:
         return flagged
+    value = _alone(value)
     if isinstance(value, dict):
         return _object(value)
     if not isinstance(value, str):
@@ -109,6 +111,12 @@ def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ())
     if value.endswith("again.") and _ENDS.search(value):
         return True
     return _BEGINS.match(value) is not None or (extra is not None and extra.search(value) is not None)
+
+
+def _alone(value: Any) -> Any:
+    """The text that is all an object holds: Gemini's protocol wants an object, so its clients make one of a text."""
+    text = value.get("result", value.get("output")) if isinstance(value, dict) and len(value) == 1 else None
+    return text if isinstance(text, str) else value
 
 
 def _object(value: dict[str, Any]) -> bool:
