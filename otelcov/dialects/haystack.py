@@ -30,10 +30,13 @@ HAYSTACK = Dialect(
     definitions=first("haystack.agent.tools"),
 )
 
-# OpenInference writes what fills in a prompt like a model call.
+# OpenInference writes what fills in a prompt like a model call, and an agent like any other component.
+_THEIRS = scope(r"openinference.*haystack")
+
 HAYSTACK_PROMPTS = Dialect(
     name="haystack-prompts",
-    kind=pl.when(scope(r"openinference.*haystack") & pl.col("span.name").str.contains(r"PromptBuilder\.run$")).then(
-        pl.lit(CHAIN)
-    ),
+    kind=pl.when(_THEIRS & pl.col("span.name").str.contains(r"PromptBuilder\.run$"))
+    .then(pl.lit(CHAIN))
+    .when(_THEIRS & (pl.col("span.name") == "Agent.run"))
+    .then(pl.lit(AGENT)),
 )

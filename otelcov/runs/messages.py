@@ -13,7 +13,7 @@ import re
 from otelcov.runs.chat import ROLES, Message, Request, Result, role_of
 from otelcov.runs.jsontext import Value, hidden, parse_json
 from otelcov.runs.parts import CALL_KEYS, CALLS, RESULT_KEYS, RESULTS, is_part, joined, kind_of, requests_in, result_in
-from otelcov.runs.reprs import with_reprs
+from otelcov.runs.reprs import chat_message, with_reprs
 
 _WRAPPERS = (
     "messages",
@@ -58,6 +58,9 @@ def _of_text(value: str, role: str, depth: int) -> list[Message]:
     inner = parse_json(value) if value[:1] in "[{" else None
     if isinstance(inner, (dict, list)):
         return _walk(inner, role, depth + 1)
+    written = chat_message(value)
+    if written is not None:
+        return [message_of(written, role)]
     return [_text_message(value, role)] if value or role in ("user", "assistant") else []
 
 

@@ -1,4 +1,4 @@
-"""Tool calls that an instrumentation wrote as `repr(tool_call)` into a text."""
+"""Tool calls and messages that an instrumentation wrote as their `repr` into a text."""
 
 from __future__ import annotations
 
@@ -37,6 +37,40 @@ def with_reprs(m: Message) -> Message:
     return m
 
 
+_CHAT = re.compile(r"ChatMessage\(_role=<ChatRole\.\w+: '(\w+)'>, _content=(?=\[)")
+_NESTED = {"ToolCall": "tool_call", "ToolCallResult": "tool_call_result"}
+
+
+def chat_message(text: str) -> dict[str, Value] | None:
+    """Haystack's `repr(ChatMessage)` as the mapping that its own tracing writes; None for any other text."""
+    hit = _CHAT.match(text)
+    end = _closing(text, hit.end()) if hit else None
+    if hit is None or end is None:
+        return None
+    try:
+        parts = _plain(ast.parse(text[hit.end() : end + 1], mode="eval").body)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return {"role": hit[1], "content": parts}
+
+
+def _plain(node: ast.expr) -> Value:
+    """A literal, or an object as a mapping of what it was made with: a call and a result under their kind."""
+    if isinstance(node, ast.List):
+        return [_part(item) for item in node.elts]
+    if isinstance(node, ast.Call):
+        return {keyword.arg: _plain(keyword.value) for keyword in node.keywords if keyword.arg}
+    literal: Value = ast.literal_eval(node)
+    return literal
+
+
+def _part(node: ast.expr) -> Value:
+    made = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+    if made in _NESTED:
+        return {_NESTED[made]: _plain(node)}
+    return {"type": "reasoning"} if made not in (None, "TextContent") else _plain(node)
+
+
 def _closing(text: str, opening: int) -> int | None:
     depth, quote, i = 0, "", opening
     while i < len(text):
@@ -48,9 +82,9 @@ def _closing(text: str, opening: int) -> int | None:
                 quote = ""
         elif c in "'\"":
             quote = c
-        elif c == "(":
+        elif c in "([{":
             depth += 1
-        elif c == ")":
+        elif c in ")]}":
             depth -= 1
             if depth == 0:
                 return i

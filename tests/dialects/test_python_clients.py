@@ -255,3 +255,36 @@ def test_early_openinference_names_agents_of_openais_kit_by_their_spans():
     assert [(d["from"], d["to"], d["form"], d["status"]) for d in run["delegations"]] == [
         ("planner", "worker", "handoff", "ok")
     ]
+
+
+def _written(role, *parts):
+    return (
+        f"ChatMessage(_role=<ChatRole.{role.upper()}: '{role}'>, _content=[{', '.join(parts)}], _name=None, _meta={{}})"
+    )
+
+
+def test_what_came_of_haystacks_calls_stands_in_the_repr_of_its_messages():
+    call = "ToolCall(tool_name='weather', arguments={'city': 'Oslo'}, id='c1', extra=None)"
+    came = f'ToolCallResult(result="it\'s (cold", origin={call}, error=True)'
+    question, asked = _written("user", "TextContent(text='Oslo?')"), _written("assistant", call)
+    history = {"input.value": json.dumps({"messages": [question, asked, _written("tool", came)]})}
+    flat = [{"role": "user", "content": "Oslo?"}, {"role": "assistant"}, {"role": "tool"}]
+    first = _flat({"input": flat[:1], "output": [_request("c1", "weather", '{"city": "Oslo"}')]})
+    last = _flat({"input": flat, "output": [{"role": "assistant", "content": "Cold."}]})
+    (run,) = runs(
+        _step(1, None, "Pipeline.run", "CHAIN", 0, 20),
+        _step(2, 1, "Generator.run", "LLM", 1, **first),
+        _step(3, 1, "Generator.run", "LLM", 5, **last | history),
+    )
+    assert _called(run) == [("weather", {"city": "Oslo"}, "error", "it's (cold")]
+
+
+def test_haystacks_agent_alone_in_a_pipeline_is_a_run_whose_calls_are_unknown():
+    told = {"input.value": json.dumps({"messages": [_written("user", "TextContent(text='Oslo?')")]})}
+    told["output.value"] = json.dumps({"messages": [_written("assistant", "TextContent(text='Cold.')")]})
+    scope = {"scope": "openinference.instrumentation.haystack"}
+    (run,) = runs(
+        _step(1, None, "Pipeline.run", "CHAIN", 0, 20) | scope,
+        _step(2, 1, "Agent.run", "CHAIN", 1, 9, **told) | scope,
+    )
+    assert (run["input"], run["output"], run["tool_calls"], run["llm_calls"]) == ("Oslo?", "Cold.", None, None)
