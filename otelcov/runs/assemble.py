@@ -115,7 +115,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "known_tools_source": source,
         "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
         "llm_calls": [_llm_row(c) for c in calls] if calls and not hidden else None,
-        "delegations": [_delegation_row(d) for d in handed] if handed or agents else None,
+        "delegations": [_delegation_row(d) for d in handed] if handed or _shown(agents, nodes) else None,
         "boundaries": seen,
         "boundaries_unknown": unknown,
         "path": path(tools, outcomes, handed) if visible else None,
@@ -135,6 +135,11 @@ def root_of(group: list[Fragment]) -> Node:
     """The step the run begins with: the root of its earliest fragment, one with an agent before loose model calls."""
     first = min(group, key=lambda f: (f.loose, f.root.orphan, f.start, f.trace_id))
     return first.root
+
+
+def _shown(agents: list[str], nodes: list[Node]) -> bool:
+    """Would a delegation be seen? Of several agents that only model calls name, not who called whom."""
+    return len(agents) == 1 or any(n.own_agent is not None for n in nodes)
 
 
 def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall], handed: list[Delegation]) -> set[str]:

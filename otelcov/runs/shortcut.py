@@ -61,6 +61,7 @@ def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, confi
     marks = pl.DataFrame({"_agents": agents, "_pending": pending, "_silent": silent, "_orphans": orphans})
     ended = pl.when(pl.col("_pending") | pl.col("_silent")).then(pl.lit("unknown")).otherwise(pl.lit("ok"))
     nobody = pl.col("agents").list.len() == 0
+    shown = (pl.col("agents").list.len() == 1) | (~nobody & pl.col("_agents"))  # assemble: where delegations are seen
     blind = {
         "max_steps": ~pl.col("_agents") | pl.col("_pending"),
         "cost_limit": ~pl.col("_agents") | pl.col("_pending"),
@@ -78,7 +79,7 @@ def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, confi
         settled=now_ns - signed("end_unix_nano") >= config.runs.settle_ns,
         status=ended,
         orphans=pl.col("_orphans").cast(RUNS["orphans"]),
-        delegations=pl.when((pl.col("delegations").list.len() > 0) | ~nobody).then("delegations"),
+        delegations=pl.when((pl.col("delegations").list.len() > 0) | shown).then("delegations"),
         boundaries_unknown=_named(blind),
         incomplete=pl.concat_list("incomplete", _named(reasons)),
     )

@@ -50,7 +50,8 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
                 if said and said[0].text is not None:
                     return said[0].text
     if own := own_calls(root, calls):
-        first = own[0]
+        asked = (c for c in own if c.agent is not None and c.agent == root.own_agent)
+        first = next(asked, own[0])  # an agent that it calls first was not asked by the user
         inputs = first.inputs
         if inputs is not None and not (limit is not None and first.truncated_input):
             text = _last_user(inputs)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.runs import requests
-from tests.runs.requests import agent, chat, records, runs, tool
+from tests.runs.requests import agent, chat, records, runs, span, tool
 
 
 def _part(kind, **more):
@@ -92,3 +92,24 @@ def test_a_text_that_is_all_an_object_holds_tells_an_error_as_it_does_alone(text
         chat(4, 1, "done", history, at=5),
     )
     assert [(c["status"], c["error_kind"]) for c in run["tool_calls"]] == [told]
+
+
+def test_what_an_agent_that_works_first_was_asked_is_not_the_users_request():
+    (run,) = runs(
+        agent(1, "writer", took=9),
+        agent(2, "critic", 1, at=1, took=2),
+        chat(3, 2, "fine", "a poem", at=1.5),
+        chat(4, 1, "done", "write", at=4),
+    )
+    assert run["input"] == "write"
+
+
+def test_of_agents_that_only_their_model_calls_name_nobody_knows_who_called_whom():
+    def named(id, name, at):
+        return chat(id, 1, "done", "go", at=at, attributes={"gen_ai.agent.name": name})
+
+    (run,) = runs(span(1, None, "work", took=9), named(2, "a", 1), named(3, "b", 3))
+    assert run["agents"] == ["a", "b"]
+    assert run["delegations"] is None and "delegations not visible" in run["incomplete"]
+    (run,) = runs(span(1, None, "work", took=9), named(2, "a", 1), named(3, "a", 3))
+    assert run["delegations"] == []
