@@ -6,7 +6,6 @@ import json
 import random
 import time
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from functools import partial as bound
@@ -27,7 +26,7 @@ from otelcov.engine.here import Here
 from otelcov.ground import windows
 from otelcov.runs import slices
 from otelcov.store import commit, pieces, tables, upkeep
-from otelcov.sums import answer, beside, build, kept, opened, rolled
+from otelcov.sums import answer, build, kept, opened, rolled
 from tests.bench.generate import HOUR, Traffic, requests
 from tests.runs.requests import T0, agent, chat, request, tool
 from tests.store.otlp import log_request
@@ -467,62 +466,6 @@ def test_a_large_store_of_which_nothing_is_kept_is_read_where_the_window_lies(st
     store.commit(bodies())
     asked = store.ask(since="all")
     assert answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns, live=5_000) is None
-
-
-def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
-    store.commit(bodies(1_000))
-    there = store.count().folder
-    until = time.monotonic() + 15
-    assert not beside.caught_up(there, until)  # nobody is at it
-    with beside.asking(there):
-        assert not beside.is_asked(there)  # nor would anyone look
-    with beside.counting(there), ThreadPoolExecutor(1) as other:
-        with beside.asking(there):
-            assert beside.is_asked(there)
-        assert not beside.is_asked(there)
-        waiting = other.submit(beside.caught_up, there, until)
-        store.commit(bodies()[:1])
-        store.count()
-        assert waiting.result(timeout=10)
-
-
-def taken_in_turn(monkeypatch, *steps) -> None:
-    """A process beside counts, and these are its steps, each of which a report waits for."""
-    left = list(steps)
-    monkeypatch.setattr(beside, "at_it", lambda there: True)
-    monkeypatch.setattr(beside, "caught_up", lambda there, until: bool(left) and (left.pop(0)() or True))
-
-
-def test_a_report_leaves_a_counter_that_is_behind_alone(store, monkeypatch):
-    store.commit(bodies()[::2])
-    store.count()
-    store.commit(bodies()[1::2])
-    asked, called = store.ask(since="all"), []
-    taken_in_turn(monkeypatch, lambda: None, store.count)  # the first does not come far
-    question = store.path, asked.window, asked.selection, asked.config, asked.now_ns
-    assert answer.observed(*question, count=lambda *some: called.append(some), live=10) is not None
-    assert not called
-
-
-def test_what_comes_while_a_report_waits_is_left_to_the_next(store, monkeypatch):
-    store.commit(bodies()[::2])
-    store.count()
-    store.commit(bodies()[1::2])
-    asked = store.ask(since="all")
-    question = store.path, asked.window, asked.selection, asked.config, asked.now_ns
-    before, new = answer.observed(*question), build.uncounted(store.path, asked.config)
-
-    def late():
-        store.commit([request([tool(2, 9, "search", trace=7, at=(BEGIN + 2 * HOUR - T0) / 10**9 - 5)])])
-        assert build.build(store.path, asked.config, asked.now_ns, Here().map, most=new)
-
-    taken_in_turn(monkeypatch, lambda: None, late)
-    found = answer.observed(*question, count=print, live=10)
-    assert found is not None and before is not None
-    assert found[0].rows.sort(pl.all()).equals(before[0].rows.sort(pl.all()))
-    assert build.uncounted(store.path, asked.config) == 1
-    monkeypatch.undo()
-    equal(store)
 
 
 def test_an_hour_that_upkeep_rewrote_is_not_counted_again(store):
