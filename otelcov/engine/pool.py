@@ -20,13 +20,14 @@ from otelcov.ground.errors import StoreError
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Read when a child imports Polars and Arrow: one thread each, and memory that was freed goes back at once. Else what
-# several allocators hold back for later, in every worker, comes to more than what is in use.
+# Read when a child imports Polars and Arrow: one thread each, and memory that was freed goes back soon. Else what
+# several allocators hold back for later, in every worker, comes to more than what is in use. Given back at once, as
+# jemalloc gives back what is large, it would be asked for again, page by page: a tenth of the work.
 _SETTINGS = {
     "POLARS_MAX_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "_RJEM_MALLOC_CONF": "dirty_decay_ms:100,muzzy_decay_ms:0",
+    "_RJEM_MALLOC_CONF": "dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0,narenas:1",
 }
 _HEAVY = ("otelcov.runs.slices", "pyarrow.parquet")  # what takes a worker longest to import
 _DEATHS = 5  # of workers, before it is no accident

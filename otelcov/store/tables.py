@@ -12,7 +12,7 @@ files. Delta has no unsigned numbers: a uint64 is stored as the int64 of the sam
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,7 @@ class Table:
     url: str
     schema: pl.Schema  # of its rows, COPIES included
     delta: DeltaTable
+    _committed: dict[str, tuple[int, int]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
     def local(self) -> Path | None:
@@ -68,8 +69,11 @@ class Table:
 
     def committed(self, app_id: str) -> int:
         """The number of the last batch of this inbox that is in the table."""
-        number = self.delta.transaction_version(app_id)
-        return 0 if number is None else number
+        version = self.delta.version()
+        known = self._committed.get(app_id)
+        if known is None or known[0] != version:  # else not: it reads the log from its last checkpoint on
+            known = self._committed[app_id] = version, self.delta.transaction_version(app_id) or 0
+        return known[1]
 
     def log(self, version: int) -> list[dict[str, Any]] | None:
         """What this version did, as Delta's log has it; None where the log has been cleaned since."""
