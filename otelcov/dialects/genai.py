@@ -24,6 +24,8 @@ from otelcov.dialects.base import (
 
 _COMPLETIONS = ("chat.completions", "text.completions", "chat.streaming_completions", "text.streaming_completions")
 _SEMANTIC_KERNEL = dict.fromkeys(_COMPLETIONS, LLM)
+_RECORDS = ("create_memory", "search_memory", "update_memory", "upsert_memory", "delete_memory")
+_MEMORY = dict.fromkeys((*_RECORDS, "create_memory_store", "delete_memory_store"), OTHER)
 
 GENAI = Dialect(
     name="genai",
@@ -68,6 +70,7 @@ GENAI = Dialect(
         retrieve=OTHER,
         guardrail=OTHER,
         evaluate=OTHER,
+        **_MEMORY,
         create_thread=SETUP,
         process_thread_run=AGENT,  # Azure's agents: the service runs the loop, its steps are not told one by one
         handoff=HANDOFF,

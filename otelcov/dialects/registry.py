@@ -15,6 +15,7 @@ from itertools import groupby, takewhile
 import numpy as np
 import polars as pl
 
+from otelcov.dialects.a2a import A2A
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODING_AGENTS
@@ -95,6 +96,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LIVEKIT,
     OPENAI_PHP,
     MCP,
+    A2A,
     OPENLIT,
     GENAI_KINDS,
     GENAI_NAMES,

@@ -47,7 +47,12 @@ VERCEL = Dialect(
     .then(pl.lit(OTHER))
     .when(_OPERATION.is_not_null())
     .then(pl.lit(CHAIN)),
-    agent=first("ai.telemetry.metadata.agentName", "ai.telemetry.metadata.agent_name", "ai.agent.name"),
+    agent=first(
+        "ai.telemetry.metadata.agentName",
+        "ai.telemetry.metadata.agent_name",
+        "ai.agent.name",
+        "ai.telemetry.functionId",  # of which the SDK's own exporter of GenAI keys makes the agent's name
+    ),
     tool=first("ai.toolCall.name"),
     call_id=first("ai.toolCall.id"),
     arguments=pl.coalesce(

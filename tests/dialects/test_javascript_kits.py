@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import agent, chat, runs, span, tool
 
 
@@ -88,3 +90,23 @@ def test_traceloop_says_stop_of_an_answer_whose_calls_it_does_not_tell():
     assert answered("", scope) is None
     assert answered("done", scope) == []
     assert answered("", "another") == []
+
+
+@pytest.mark.parametrize("inner", [None, "helper"])
+def test_a_function_that_the_ai_sdk_was_told_the_name_of_is_the_agent(inner):
+    def sdk(id, parent, operation, of, at, took=1, **told):
+        name = {"ai.telemetry.functionId": of} if of else {}
+        told = {"ai.operationId": f"ai.{operation}"} | name | told
+        return span(id, parent, f"ai.{operation}", at=at, took=took, scope="ai", attributes=told)
+
+    call = {"ai.toolCall.name": "sum_up", "ai.toolCall.id": "call_x9", "ai.toolCall.result": "y"}
+    (run,) = runs(
+        sdk(1, None, "generateText", "planner", 0, 20),
+        sdk(2, 1, "generateText.doGenerate", "planner", 1),
+        sdk(3, 1, "toolCall", "planner", 3, 5, **call),
+        sdk(4, 3, "generateText", inner, 4, 3),
+        sdk(5, 4, "generateText.doGenerate", inner, 5),
+        sdk(6, 1, "generateText.doGenerate", "planner", 10),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", inner or "planner", "planner"]
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == ([("planner", inner)] if inner else [])
