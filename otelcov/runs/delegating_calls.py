@@ -21,7 +21,7 @@ from otelcov.runs.jsontext import parse_json
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, placeholder, spelling
 
-_HANDS_OVER = ("transfertoagent", "handofftoagent", "handoff")
+_HANDS_OVER = ("transfertoagent", "handofftoagent", "handoff", "strandsstructuredoutput")
 _COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
 
 

@@ -34,6 +34,7 @@ BY_ARGUMENT = frozenset(
         "invokeagent",
         "askagent",
         "consultagent",
+        "strandsstructuredoutput",  # by which an agent of a swarm says whose turn it is, else its answer
     }
 )
 SUBAGENT = "subagent_type"
@@ -49,6 +50,7 @@ _TARGETS = (
     "target",
     "name",
     "agentName",
+    "agentId",
     "member_id",
     "agent_id",
 )

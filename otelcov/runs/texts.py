@@ -16,8 +16,8 @@ from otelcov.runs.tree import Node, failure
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
-# By these a framework has the model hand in its answer; they call nothing (smolagents, BeeAI; pydantic-ai; Claude).
-_ANSWERS = ("final_answer", "final_result", "StructuredOutput")
+# By these the model hands in its answer; they call nothing (smolagents, BeeAI; pydantic-ai; Claude; Strands).
+_ANSWERS = ("final_answer", "final_result", "StructuredOutput", "strands_structured_output")
 
 
 def is_answer(tool: str | None) -> bool:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+_json = json.dumps
+
 
 def _volt(id, parent, name, at, took=1, **told):
     told = {"entity.type": "agent", "entity.name": "helper"} | told
@@ -110,3 +112,25 @@ def test_a_function_that_the_ai_sdk_was_told_the_name_of_is_the_agent(inner):
     )
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", inner or "planner", "planner"]
     assert [(d["from"], d["to"]) for d in run["delegations"]] == ([("planner", inner)] if inner else [])
+
+
+def test_a_swarm_of_strands_hands_over_by_a_structured_answer():
+    def turn(id, name, at, said):
+        given = {"id": f"call_{name}7Qz", "role": "tool", "content": _json(said)}
+        told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "strands_structured_output"}
+        told["gen_ai.tool.call.id"] = given["id"]
+        events = [("gen_ai.tool.message", given), ("gen_ai.choice", {"message": _json([{"json": said}])})]
+        return [
+            agent(id, name, 1, at=at, took=4),
+            chat(id + 1, id, [(given["id"], "strands_structured_output", said)], "Refund", at=at + 1),
+            span(id + 2, id, "execute_tool strands_structured_output", at=at + 3, attributes=told, events=events),
+        ]
+
+    swarm = {"gen_ai.operation.name": "invoke_swarm", "gen_ai.agent.name": "swarm"}
+    (run,) = runs(
+        span(1, None, "invoke_swarm swarm", took=20, attributes=swarm),
+        *turn(2, "triage", 1, {"agentId": "billing", "message": "Refund please"}),
+        *turn(6, "billing", 8, {"message": "Refunded."}),
+    )
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("triage", "billing", "handoff")]
+    assert (run["agents"], run["tool_calls"], run["boundaries"]) == (["billing", "triage"], [], [])
