@@ -114,7 +114,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "known_tools": known,
         "known_tools_source": source,
         "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
-        "llm_calls": [_llm_row(c) for c in calls] if calls and not hidden else None,
+        "llm_calls": [_llm_row(c, c in run.unheard) for c in calls] if calls and not hidden else None,
         "delegations": [_delegation_row(d) for d in handed] if handed or _shown(agents, nodes) else None,
         "boundaries": seen,
         "boundaries_unknown": unknown,
@@ -211,14 +211,14 @@ def _tool_row(t: ToolCall, o: Outcome) -> Row:
     }
 
 
-def _llm_row(c: ModelCall) -> Row:
+def _llm_row(c: ModelCall, unheard: bool) -> Row:
     return {
         "agent": c.agent,
         "request_model": c.request_model,
         "response_model": c.response_model,
         "input_tokens": c.input_tokens,
         "output_tokens": c.output_tokens,
-        "status": "error" if c.error is not None else "ok",
+        "status": "error" if c.error is not None else "unknown" if unheard else "ok",
         "finish_reason": c.finish,
         "start_unix_nano": c.start or None,
         "end_unix_nano": c.end or None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.config import BOUNDARIES
@@ -11,12 +12,12 @@ from otelcov.runs import boundaries as b
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.model_call import ModelCall
+from otelcov.runs.model_call import ModelCall, unheard
 from otelcov.runs.texts import is_answer, own_calls
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 
 
-@dataclass(slots=True)
+@dataclass
 class Evidence:
     """What is known of a run when its end is judged."""
 
@@ -28,6 +29,11 @@ class Evidence:
     visible: bool  # a tool call would have shown itself
     input: str | None
     output: str | None
+
+    @cached_property
+    def unheard(self) -> list[ModelCall]:
+        """The model calls that may have failed."""
+        return unheard(self.calls)
 
     @property
     def last(self) -> ModelCall | None:
@@ -45,7 +51,7 @@ def status(run: Evidence) -> str:
         return "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run) or _died_in_a_step(run):
         return "error"
-    if _swallowed(root):
+    if _swallowed(root) or (last in run.unheard and run.output is None):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
@@ -155,7 +161,7 @@ def _done(run: Evidence) -> list[tuple[ToolCall, Outcome]]:
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
-    if last is None:
+    if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
     elif all(c.finish is None for c in run.calls):
         unknown |= {"length", "content_filter"}

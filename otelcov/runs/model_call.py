@@ -25,6 +25,10 @@ _AS_TEXT = re.compile(r"^@traceloop/instrumentation-openai$")
 """Instrumentations that tell the input of OpenAI's Responses, a list of items, as the text of one user message."""
 
 
+_NOTED_LATE = re.compile(r"^gcp\.vertex\.agent$")
+"""Instrumentations that tell what a call was once it was answered, and no error (Google's ADK for JavaScript)."""
+
+
 class ModelCall:
     """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
 
@@ -93,6 +97,15 @@ class ModelCall:
         if self._inputs is False:
             self._inputs = self._read_inputs()
         return self._inputs  # type: ignore[return-value]
+
+    @property
+    def silent(self) -> bool:
+        """Do its spans tell nothing of it?"""
+        if self.error is not None or self.finish is not None or self.input_tokens is not None:
+            return False
+        spans = [n.span for n in self.layers]
+        told = (self.request_model, self.response_model, self.output_tokens, _first(spans, "response_id"))
+        return all(fact is None for fact in told) and self.outputs is None and self.inputs is None
 
     @property
     def google(self) -> bool:
@@ -254,6 +267,15 @@ class ModelCall:
             s.output_messages is not None and s.output_messages[:1] in "[{" and parse_json(s.output_messages) is None
             for s in (n.span for n in self.layers)
         )
+
+
+def unheard(calls: list[ModelCall]) -> list[ModelCall]:
+    """Those of which nothing is told where others are told of, or always are once they were answered: they may have
+    failed."""
+    silent = [c for c in calls if c.silent]
+    if any(c.error is None and not c.silent for c in calls):
+        return silent
+    return [c for c in silent if any(_NOTED_LATE.match(n.span.scope) for n in c.layers)]
 
 
 def in_order(calls: Iterable[ModelCall]) -> list[ModelCall]:

@@ -21,7 +21,8 @@ _CALLS = {
 _MODELS = {
     "model not reported": pl.all_horizontal(pl.col("request_model", "response_model").is_null()),
     "tokens not reported": pl.any_horizontal(pl.col("input_tokens", "output_tokens").is_null())
-    & (pl.col("status") == "ok"),
+    & (pl.col("status") != "error"),
+    "what came of a model call not reported": pl.col("status") == "unknown",
     "no agent name": pl.col("agent").is_null(),
 }
 _DELEGATIONS = {"delegation without an agent's name": pl.any_horizontal(pl.col("from", "to").is_null())}

@@ -134,3 +134,18 @@ def test_a_swarm_of_strands_hands_over_by_a_structured_answer():
     )
     assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("triage", "billing", "handoff")]
     assert (run["agents"], run["tool_calls"], run["boundaries"]) == (["billing", "triage"], [], [])
+
+
+def test_a_model_call_of_which_nothing_is_told_may_have_failed():
+    def seen(**last):
+        (run,) = runs(
+            agent(1, "planner", took=9),
+            chat(2, 1, [("call_a8", "look", {})], "Oslo?", at=1),
+            tool(3, 1, "look", "call_a8", "12", at=3),
+            span(4, 1, "call_llm", at=5, scope="gcp.vertex.agent", attributes=last),
+        )
+        unknown = "error" in run["boundaries_unknown"]
+        return run["status"], [c["status"] for c in run["llm_calls"]], unknown, run["boundaries"]
+
+    assert seen() == ("unknown", ["ok", "unknown"], True, [])
+    assert seen(**{"gen_ai.request.model": "gemini"}) == ("ok", ["ok", "ok"], False, [])
