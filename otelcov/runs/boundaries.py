@@ -73,6 +73,8 @@ _FINISH = {
     "guardrailintervened": "content_filter",
 }
 
+_STOPPED = {"limitturns": "max_steps", "limittotaltokens": "cost_limit", "limitoutputtokens": "cost_limit"}
+
 
 def letters(reason: str | None) -> str:
     """A finish reason however a provider or a language writes it: `FinishReason.MAX_TOKENS`, `MaxTokens`."""
@@ -82,6 +84,11 @@ def letters(reason: str | None) -> str:
 def finish(reason: str | None) -> str | None:
     """The boundary that a finish reason is, whatever provider says it."""
     return _FINISH.get(letters(reason))
+
+
+def stopped(reason: str | None) -> str | None:
+    """The limit that ended a loop, if that is why an agent says it finished (Strands)."""
+    return _STOPPED.get(letters(reason))
 
 
 def broke(reason: str | None) -> bool:

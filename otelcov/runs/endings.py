@@ -13,7 +13,7 @@ from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, unheard
-from otelcov.runs.texts import is_answer, own_calls
+from otelcov.runs.texts import agent_said, is_answer, own_calls
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 
 
@@ -130,10 +130,14 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if last is None:
         return
     texts = (run.output, last.text if last.outputs else None)
-    if _forced(last) or any(t is not None and b.GAVE_UP.search(t) for t in texts):
+    reason = next((why for _, why in agent_said(run.root) if why), None)
+    if (limit := b.stopped(reason)) is not None:
+        seen.add(limit)
+    elif _forced(last) or any(t is not None and b.GAVE_UP.search(t) for t in texts):
         seen.add("max_steps")
     elif _pending(run, seen):
-        (seen if _ran_and_stopped(run, last) else unknown).add("max_steps")
+        ended_it = asks(reason)  # a tool did, as the agent says: a limit would be its reason
+        (seen if _ran_and_stopped(run, last) and not ended_it else unknown).add("max_steps")
 
 
 def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:

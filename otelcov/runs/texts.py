@@ -7,6 +7,7 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.chat import Message
+from otelcov.runs.exchanges import event_outputs
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.model_call import ModelCall
@@ -81,18 +82,22 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | 
     if last is not None and last.error is not None:
         return None
     pending = last is not None and any(not is_answer(r.name) for r in last.requests)
+    said = last.text if last is not None and not pending else None  # without the line break that Strands adds
     front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.definitions != n.span.output]
     for node in front:
         if node is root:
             text = _assistant_text(node.span.output, limit)
             if text is not None and not _object_repr(text):
-                return text
+                return said if said is not None and said.strip() == text.strip() else text
     if last is not None and not pending and last.text is not None:
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
     if pending and failure(root) is not None:
         return None
+    for told, _ in agent_said(root):
+        if told:
+            return final_answer(told)
     for node in front:
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
@@ -100,6 +105,21 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | 
         if text is not None and not _object_repr(text):
             return text
     return None
+
+
+def agent_said(node: Node) -> list[tuple[str | None, str | None]]:
+    """What an agent put out and why it ended, as events of its span tell."""
+    out = list[tuple[str | None, str | None]]()
+    for event in node.side.events.get(node.span.row, ()) if node.kind == AGENT else ():
+        name, told = event
+        if name != "gen_ai.choice":
+            continue
+        said, raw, reason = event_outputs([event]), told.get("message"), told.get("finish_reason")
+        text = next((x.text for x in said if x.text and not x.requests), None)
+        if not said and isinstance(raw, str):
+            text = raw  # an object that is the answer
+        out.append((text, reason if isinstance(reason, str) else None))
+    return out
 
 
 def _user_text(raw: str | None, limit: int | None) -> str | None:

@@ -26,6 +26,7 @@ PLACEHOLDERS = frozenset(
         "anonymous agent",
         "default agent",
         "strands agent",
+        "strands agents",
         "undefined",
         "none",
         "null",

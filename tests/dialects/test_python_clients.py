@@ -288,3 +288,28 @@ def test_haystacks_agent_alone_in_a_pipeline_is_a_run_whose_calls_are_unknown():
         _step(2, 1, "Agent.run", "CHAIN", 1, 9, **told) | scope,
     )
     assert (run["input"], run["output"], run["tool_calls"], run["llm_calls"]) == ("Oslo?", "Cold.", None, None)
+
+
+@pytest.mark.parametrize(
+    ("why", "put_out", "seen", "output"),
+    [
+        ("limit_turns", "", ["max_steps"], None),
+        ("limit_total_tokens", "", ["cost_limit"], None),
+        ("tool_use", "", [], None),
+        ("tool_use", '{"city": "Oslo"}', [], '{"city": "Oslo"}'),
+    ],
+)
+def test_an_agent_of_strands_says_why_its_loop_ended(why, put_out, seen, output):
+    (run,) = runs(
+        agent(1, "planner", took=9, events=[("gen_ai.choice", {"message": put_out, "finish_reason": why})]),
+        chat(2, 1, [("call_k3", "look", {})], "Oslo?", at=1),
+        tool(3, 1, "look", "call_k3", "12", at=3),
+    )
+    assert (run["boundaries"], run["output"]) == (seen, output)
+    assert ("max_steps" in run["boundaries_unknown"]) == (why == "tool_use")
+
+
+def test_a_line_break_that_an_agent_adds_is_none_of_its_answer():
+    said = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Cold.\n"}]}])
+    (run,) = runs(agent(1, "planner", took=9, gen_ai__output__messages=said), chat(2, 1, "Cold.", "Oslo?", at=1))
+    assert run["output"] == "Cold."
