@@ -7,6 +7,14 @@ from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Di
 _TYPE = pl.col("mlflow.spanType").str.strip_chars('"').str.to_lowercase()
 _NAME = pl.col("span.name").str.replace(r"_\d+$", "")
 
+
+def _told(key: str) -> pl.Expr:
+    """A text among an object's own fields, which are attributes, as JSON."""
+    return pl.when(_TYPE.is_not_null()).then(pl.col(key).str.extract(r'^"(.+)"$'))
+
+
+_ASKED, _ANSWERED = _told("model"), pl.col("mlflow.llm.model").str.strip_chars('"')
+
 MLFLOW = Dialect(
     name="mlflow",
     kind=_TYPE.replace_strict(
@@ -30,23 +38,32 @@ MLFLOW = Dialect(
         return_dtype=pl.String,
     ),
     agent=pl.when(_TYPE == "agent").then(
-        pl.coalesce([pl.col("mlflow.agent.name"), pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME)])
+        pl.coalesce(
+            [pl.col("mlflow.agent.name"), pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME), _told("name")]
+        )
     ),
     tool=pl.when(_TYPE == "tool").then(_NAME),
     arguments=pl.when(_TYPE == "tool").then(first("mlflow.spanInputs")),
     result=pl.when(_TYPE == "tool").then(first("mlflow.spanOutputs")),
     request_model=pl.coalesce(
         [
-            pl.col("mlflow.llm.model").str.strip_chars('"'),
+            pl.when(_told("object").is_null()).then(_ASKED),
+            _ANSWERED,
             pl.col("mlflow.spanInputs").str.extract(r'"model":\s*"([^"]+)"'),
         ]
     ),
+    response_model=pl.when(_ANSWERED != _ASKED).then(_ANSWERED),
     input_tokens=json_number("mlflow.chat.tokenUsage", "input_tokens"),
     output_tokens=json_number("mlflow.chat.tokenUsage", "output_tokens"),
     input_messages=first("mlflow.chat.messages", "mlflow.spanInputs"),
     output_messages=first("mlflow.spanOutputs"),
     input=first("mlflow.spanInputs"),
     output=first("mlflow.spanOutputs"),
-    definitions=first("mlflow.chat.tools"),
+    definitions=pl.coalesce(
+        [
+            pl.col("mlflow.chat.tools"),
+            pl.col("mlflow.spanInputs").str.extract(r'(?s)"function_tools": (\[.*?\]), "\w+_tools": \['),
+        ]
+    ),
     conversation=first("mlflow.trace.session"),
 )

@@ -13,7 +13,7 @@ from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, unheard
-from otelcov.runs.texts import agent_said, is_answer, own_calls
+from otelcov.runs.texts import agent_said, is_answer, own_calls, told_as_object
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 
 
@@ -270,7 +270,9 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
     client's own tools), tools that end a run by their result, and a lost span of the last answer look alike."""
     if not any(o.status == "ok" for o in _left(run, last)):
         return False
-    return run.output is None or run.output.strip() in ("", (last.text or "").strip())
+    if run.output is None:
+        return not told_as_object(run.root)
+    return run.output.strip() in ("", (last.text or "").strip())
 
 
 def _escapes(node: Node) -> bool:

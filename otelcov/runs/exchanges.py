@@ -120,7 +120,27 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
             out.extend(answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))
         elif "output" in attributes:
             out.extend(messages_of(_of_body(attributes["output"]), "assistant"))
-    return out
+    return out or messages_of(_streamed(events), "assistant")
+
+
+def _streamed(events: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The answer that the pieces of a stream make up (MLflow, whose own sum of them leaves out the calls), if none of
+    them is missing: the oldest go first."""
+    pieces = [parse_json(_as_text(a.get("mlflow.chunk.value"))) for n, a in events if n.startswith("mlflow.chunk.")]
+    choices = [p["choices"][0] for p in pieces if isinstance(p, dict) and p.get("choices")]
+    if not choices or events[0][0] != "mlflow.chunk.item.0" or len({c.get("index") for c in choices}) > 1:
+        return []
+    calls: dict[int, dict[str, Any]] = {}
+    text = ""
+    for delta in (c.get("delta") or {} for c in choices):
+        text += delta.get("content") or ""
+        for piece in delta.get("tool_calls") or ():
+            call = calls.setdefault(piece.get("index") or 0, {"id": piece.get("id"), "name": "", "arguments": ""})
+            told = piece.get("function") or {}
+            call["name"] += told.get("name") or ""
+            call["arguments"] += told.get("arguments") or ""
+    finish = next((c["finish_reason"] for c in reversed(choices) if c.get("finish_reason")), None)
+    return [{"role": "assistant", "content": text, "tool_calls": list(calls.values()), "finish_reason": finish}]
 
 
 def _last_input(events: list[tuple[str, dict[str, Any]]]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import msgspec
@@ -33,7 +34,11 @@ _REDACTED = frozenset(REDACTED)
 
 def hidden(*texts: str | None) -> bool:
     """Does one of these stand for a text that was left out?"""
-    return not _REDACTED.isdisjoint(texts)
+    return not _REDACTED.isdisjoint(texts) or any(text and text[0] == "<" and _OBJECT.match(text) for text in texts)
+
+
+# A stream that was told before anybody read it.
+_OBJECT = re.compile(r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$")
 
 
 def parse_json(text: str | None) -> Value:

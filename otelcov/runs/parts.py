@@ -34,6 +34,8 @@ RESULTS = {
     "custom_tool_call_output",
     "computer_call_output",
     "tool_response",
+    "tool_return",
+    "retry_prompt",
     "server_tool_call_response",
     "mcp_tool_result",
     "web_search_tool_result",

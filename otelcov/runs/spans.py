@@ -88,7 +88,7 @@ class Side:
 
 
 _ABOUT = ("gen_ai.evaluation.result",)  # what others think of the span is no part of what happened in it
-_EVENT_PREFIXES = ("gen_ai.", "ai.")
+_EVENT_PREFIXES = ("gen_ai.", "ai.", "mlflow.chunk.")
 _SAMPLING = ("sampling.priority", "SampleRate", "sampling.rate")
 
 

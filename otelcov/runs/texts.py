@@ -200,9 +200,16 @@ def _opened(value: Any) -> Any:
 _OBJECT = re.compile(
     r"<[\w.]+\ (?:object|generator)[^>]*\ at\ 0x"
     r"|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)$"  # LlamaIndex abbreviates its events
-    r"|id='[^']*'\ source='.*\ type='\w+'$",  # AutoGen's messages
+    r"|id='[^']*'\ source='.*\ type='\w+'$"  # AutoGen's messages
+    r"|\{'_\w+':\ .*=",  # what an object keeps to itself (MLflow, of pydantic-ai's streams)
     re.S | re.X,
 )
+
+
+def told_as_object(node: Node) -> bool:
+    """Did this put out something that only its repr tells of?"""
+    text = _assistant_text(node.span.output, None)
+    return text is not None and _object_repr(text)
 
 
 def _object_repr(text: str) -> bool:
