@@ -31,22 +31,41 @@ def _parts(side: str) -> pl.Expr:
     return told.list.eval(pl.element().str.extract(r"(\d+)$").cast(pl.Int64, strict=False)).list.sum()
 
 
+# The handler for LangChain calls whatever has "agent" in its name one: nodes of a graph, their middleware.
+_IS_AGENT = pl.col("langfuse.observation.type").str.to_lowercase() == "agent"
+_IN_GRAPH = pl.col("langfuse.observation.metadata.langgraph_node").is_not_null()
+# It tells the tools that a model was offered as messages after the others.
+_OFFERED = (
+    pl.col("langfuse.observation.input")
+    .str.extract_all(r'"role": "tool", "content": \{(?:"type": "function", "function": \{)?"name": "[^"]+"')
+    .list.eval(pl.element().str.extract(r'"([^"]+)"$'))
+)
+
 LANGFUSE = Dialect(
     name="langfuse",
-    kind=value(
-        "langfuse.observation.type",
-        generation=LLM,
-        agent=AGENT,
-        tool=TOOL,
-        chain=CHAIN,
-        span=CHAIN,
-        retriever=OTHER,
-        embedding=OTHER,
-        evaluator=EVALUATION,
-        guardrail=OTHER,
-        event=OTHER,
+    kind=pl.when(_IS_AGENT & _IN_GRAPH)
+    .then(pl.lit(CHAIN))
+    .otherwise(
+        value(
+            "langfuse.observation.type",
+            generation=LLM,
+            agent=AGENT,
+            tool=TOOL,
+            chain=CHAIN,
+            span=CHAIN,
+            retriever=OTHER,
+            embedding=OTHER,
+            evaluator=EVALUATION,
+            guardrail=OTHER,
+            event=OTHER,
+        )
     ),
-    agent=pl.when(pl.col("langfuse.observation.type").str.to_lowercase() == "agent").then(pl.col("span.name")),
+    agent=pl.coalesce(
+        [
+            pl.col("langfuse.observation.metadata.lc_agent_name").str.strip_chars('"'),
+            pl.when(_IS_AGENT & ~_IN_GRAPH).then(pl.col("span.name")),
+        ]
+    ),
     tool=pl.when(_IS_TOOL).then(pl.col("span.name")),
     arguments=pl.when(_IS_TOOL).then(first("langfuse.observation.input")),
     result=pl.when(_IS_TOOL).then(first("langfuse.observation.output")),
@@ -59,5 +78,16 @@ LANGFUSE = Dialect(
     output=first("langfuse.observation.output", "langfuse.trace.output"),
     error_type=pl.when(_FAILED).then(pl.lit("_OTHER")),
     error_text=pl.when(_FAILED).then(first("langfuse.observation.status_message")),
-    conversation=first("langfuse.session.id", "langfuse.trace.session_id"),
+    definitions=pl.when(pl.col("langfuse.observation.type").str.to_lowercase() == "generation").then(
+        pl.when(pl.col("langfuse.observation.input").str.starts_with('{"tools": ['))
+        .then(pl.col("langfuse.observation.input"))
+        .when(_OFFERED.list.len() > 0)
+        .then(pl.lit('["') + _OFFERED.list.join('", "') + pl.lit('"]'))
+    ),
+    conversation=pl.coalesce(
+        [
+            first("langfuse.session.id", "langfuse.trace.session_id"),
+            pl.col("langfuse.observation.metadata.thread_id").str.strip_chars('"'),
+        ]
+    ),
 )

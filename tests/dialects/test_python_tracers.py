@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import runs, span
 
 OSLO = {"city": "Oslo"}
@@ -117,3 +119,41 @@ def test_mlflow_tells_the_model_that_was_asked_for_beside_the_one_that_answered(
     (run,) = runs(_mlflow(1, None, "Completions", "CHAT_MODEL", given, "x", told=told))
     (call,) = run["llm_calls"]
     assert (call["request_model"], call["response_model"]) == ("gpt-4o", "gpt-4o-2026-01-15")
+
+
+def _langfuse(id, parent, name, kind, at=0.0, took=1.0, **told):
+    written = {f"langfuse.observation.{key.replace('__', '.')}": value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, attributes={"langfuse.observation.type": kind} | written)
+
+
+def test_nodes_of_a_graph_are_no_agents_whatever_langfuse_calls_them():
+    node = {"metadata__langgraph_node": "before_agent", "metadata__lc_agent_name": '"planner"'}
+    (run,) = runs(
+        _langfuse(1, None, "planner", "chain", 0, 9, metadata__thread_id='"t1"', metadata__lc_agent_name='"planner"'),
+        _langfuse(2, 1, "Notifier.before_agent", "agent", 1, **node),
+        _langfuse(3, 1, "ChatOpenAI", "generation", 2, output={"role": "assistant", "content": "Hi."}, **node),
+    )
+    assert run["agents"] == ["planner"]
+    assert run["delegations"] == []
+    assert run["conversation_id"] == "t1"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {
+            "tools": [{"type": "function", "function": {"name": "weather"}}],
+            "messages": [{"role": "user", "content": "?"}],
+        },
+        [
+            {"role": "user", "content": "?"},
+            {"role": "tool", "content": {"type": "function", "function": {"name": "weather", "parameters": {}}}},
+        ],
+    ],
+)
+def test_langfuse_tells_the_tools_a_model_was_offered_with_its_input(asked):
+    (run,) = runs(
+        _langfuse(1, None, "planner", "agent", 0, 9),
+        _langfuse(2, 1, "x", "generation", 1, input=json.dumps(asked), output={"role": "assistant", "content": "Hi."}),
+    )
+    assert run["known_tools"] == ["weather"]
