@@ -178,6 +178,17 @@ OPENLIT = Dialect(
     ),
 )
 
+# It calls every node of a graph an agent, also those that all agents of LangChain are made of.
+_NODE = (
+    scope(r"^openlit\.instrumentation\.lang(?:graph|chain)$")
+    & (pl.col("gen_ai.operation.name") == "invoke_agent")
+    & pl.col("gen_ai.agent.name").str.contains(r"^(?:model|tools|call_model|call_agent)$|\w\.(?:before|after)_\w+$")
+)
+
+OPENLIT_NODES = Dialect(
+    name="openlit-nodes", kind=pl.when(_NODE).then(pl.lit(CHAIN)), agent=pl.when(_NODE).then(pl.lit("unknown"))
+)
+
 # Operations that use a model and are no call of an agent.
 _ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
 

@@ -21,7 +21,7 @@ from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODING_AGENTS
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
-from otelcov.dialects.genai import EINO_NODES, GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT
+from otelcov.dialects.genai import EINO_NODES, GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT, OPENLIT_NODES
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
@@ -74,6 +74,7 @@ DIALECTS: tuple[Dialect, ...] = (
     DSPY,
     VOLTAGENT,
     VERCEL_LOOPS,
+    OPENLIT_NODES,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH_AGENTS,

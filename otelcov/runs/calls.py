@@ -7,6 +7,7 @@ brought anything back was not executed - if this run would have shown it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from otelcov.runs.call import ToolCall, awaits_result
@@ -15,6 +16,9 @@ from otelcov.runs.inputs import read_inputs
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, same_name, spelling
 from otelcov.runs.wrapped import arguments_of
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
+
 
 def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[ToolCall]:
     """All tool calls of one run in canonical order. `model_calls` are sorted and know their turns."""
@@ -30,6 +34,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     rest = []
     executions, ids = _of_one_call(executions, model_calls)
     strangers = not any(i in by_id for i in ids if i)  # the spans' ids are another namespace than the messages'
+    made_up = not any(_UUID.match(i) for i in by_id)  # so is an id that only some spans have (OpenLIT, of failures)
     for nodes, call_id in zip(executions, ids, strict=True):
         hit = next((c for c in by_id.get(call_id, ()) if id(c) in free), None) if call_id else None
         if hit is None:
@@ -39,7 +44,8 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
             _attach(hit, nodes)
     asked = _Asked([c for c in calls if id(c) in free]) if rest else None
     for nodes, call_id in rest:
-        hit = asked.take(nodes, None if strangers else call_id) if asked is not None else None
+        strange = strangers or (made_up and call_id is not None and _UUID.match(call_id) is not None)
+        hit = asked.take(nodes, None if strange else call_id) if asked is not None else None
         if hit is not None:
             _attach(hit, nodes)
             hit.call_id = hit.call_id or call_id

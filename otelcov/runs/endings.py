@@ -196,7 +196,7 @@ def _died_in_a_step(run: Evidence) -> bool:
     if last is None or run.output is not None or any(o.status in ("ok", "error") for o in _left(run, last)):
         return False
     step = last.node.parent
-    return bool(last.requests) and step is not None and step.kind == CHAIN and failure(step) is not None
+    return bool(last.requests) and step is not None and step.kind in (AGENT, CHAIN) and failure(step) is not None
 
 
 def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:

@@ -350,13 +350,13 @@ def _tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     last = next(
         (i for i in range(len(inputs) - 1, -1, -1) if inputs[i].role == "assistant" and inputs[i].requests), None
     )
-    if last is None:
-        return None
+    asked = [] if last is None else [r.id for r in inputs[last].requests if r.id]
+    if last is None:  # what was asked for is left out of history (OpenLIT): the results at the end still say
+        last = next((i for i in range(len(inputs) - 1, -1, -1) if not inputs[i].results), len(inputs) - 1)
     after = inputs[last + 1 :]
-    if any(x.role in ("user", "assistant") and not x.results for x in after):
+    if not after or any(x.role in ("user", "assistant") and not x.results for x in after):
         return None
-    ids = [r.id for x in after for r in x.results if r.id] + [r.id for r in inputs[last].requests if r.id]
-    return ids, inputs[: last + 1]
+    return [r.id for x in after for r in x.results if r.id] + asked, inputs[: last + 1]
 
 
 def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:

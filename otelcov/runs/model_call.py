@@ -23,6 +23,7 @@ _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SA
 """Reasons why a model may have said nothing."""
 _AS_TEXT = re.compile(r"^@traceloop/instrumentation-openai$")
 """Instrumentations that tell the input of OpenAI's Responses, a list of items, as the text of one user message."""
+_LAST_ONLY = re.compile(r"^openlit\.instrumentation\.openai$")
 
 
 _NOTED_LATE = re.compile(r"^gcp\.vertex\.agent$")
@@ -72,7 +73,7 @@ class ModelCall:
         self.cut = False
         for span in spans:
             self.finish = self.finish if self.finish is not None else finish_reason(span.finish)
-            self.cut = self.cut or bool(span.dropped)
+            self.cut = self.cut or bool(span.dropped) or _last_only(span)
         if self.error is None and broke(self.finish):
             self.error = ("", "")
         self.turn = -1
@@ -338,6 +339,11 @@ def _run_together(arguments: Any) -> bool:
     if not isinstance(arguments, str) or "}{" not in arguments:
         return False
     return parse_json(arguments) is None and parse_json(f"[{arguments.replace('}{', '},{')}]") is not None
+
+
+def _last_only(span: Span) -> bool:
+    """Does this instrumentation tell only the last of the calls that an answer, one of OpenAI's Responses, asks for?"""
+    return _LAST_ONLY.match(span.scope) is not None and (span.response_id or "").startswith("resp_")
 
 
 def _may_be_response(span: Span) -> bool:

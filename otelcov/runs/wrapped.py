@@ -164,20 +164,33 @@ def _told(choices: list[Value]) -> Value:
     return content if inside is None else inside
 
 
+# LangChain's `str(ToolMessage)`; that it went well stands only where somebody set it.
+_TOOL_MESSAGE = re.compile(
+    r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[.*?\]) (?:\w+=.* )?tool_call_id='[^']*'(?:.* status='(\w+)')?""",
+    re.S,
+)
+_STATUS = {"error": True, "success": False}
 _OUTCOME = re.compile(r"status='(success|failure|error)' result=(.*?) error=(.*?)(?: \w+=.*)?$", re.S)
 
 
 def _outcome_repr(text: str) -> tuple[Value, bool | None]:
-    """A text, or what the `repr` of a record of status, result and error holds (Agno's FunctionExecutionResult)."""
+    """A text, or what a repr holds: of a ToolMessage, of a record of status, result and error (Agno's
+    FunctionExecutionResult)."""
+    if text.startswith("content=") and (message := _TOOL_MESSAGE.match(text)):
+        return _literal(message.group(1)), _STATUS.get(message.group(2))
     hit = _OUTCOME.match(text) if text.startswith("status='") else None
     if hit is None:
         return text, None
     failed = hit.group(1) != "success"
     told = hit.group(3 if failed else 2)
+    return _literal(told), failed
+
+
+def _literal(text: str) -> Value:
     try:
-        return ast.literal_eval(told), failed
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return told, failed
+        return text
 
 
 def result_call_id(raw: str | None) -> str | None:

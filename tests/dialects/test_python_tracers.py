@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 OSLO = {"city": "Oslo"}
 
@@ -157,3 +157,64 @@ def test_langfuse_tells_the_tools_a_model_was_offered_with_its_input(asked):
         _langfuse(2, 1, "x", "generation", 1, input=json.dumps(asked), output={"role": "assistant", "content": "Hi."}),
     )
     assert run["known_tools"] == ["weather"]
+
+
+def test_openlit_calls_the_nodes_that_all_agents_are_made_of_agents():
+    (run,) = runs(
+        span(1, None, "invoke_workflow x", took=9, gen_ai__operation__name="invoke_workflow"),
+        agent(2, "model", 1, at=1, scope="openlit.instrumentation.langgraph"),
+        chat(3, 2, "Hi.", "?", at=1),
+    )
+    assert run["agents"] == []
+
+
+def test_a_made_up_id_on_a_tools_span_does_not_part_it_from_its_request():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("call_1", "weather", OSLO), ("call_2", "time", {})], "?", at=1),
+        tool(3, 1, "weather", "01a2064d-5c28-7345-a806-61831f6d51a5", at=3, error="locked"),
+        tool(4, 1, "time", "call_2", "noon", at=3),
+    )
+    assert [(c["name"], c["status"], c["call_id"]) for c in run["tool_calls"]] == [
+        ("weather", "error", "call_1"),
+        ("time", "ok", "call_2"),
+    ]
+
+
+@pytest.mark.parametrize(("status", "soft"), [("", None), (" status='error'", "soft")])
+def test_a_tool_message_told_as_text_is_what_it_says(status, soft):
+    text = f"content='it\\'s 3' name='weather' tool_call_id='call_1'{status}"
+    (run,) = runs(agent(1, "planner", took=9), tool(2, 1, "weather", "call_1", text, at=1))
+    (call,) = run["tool_calls"]
+    assert (call["result"], call["error_kind"]) == ("it's 3", soft)
+
+
+def test_where_only_the_last_call_of_an_answer_is_told_the_others_belong_to_its_turn():
+    last = [("call_3", "time", {})]
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, last, "?", at=1, scope="openlit.instrumentation.openai", gen_ai__response__id="resp_1"),
+        tool(3, 1, "weather", result="3", at=3),
+        tool(4, 1, "time", result="noon", at=3),
+    )
+    assert {(c["name"], c["turn"]) for c in run["tool_calls"]} == {("weather", 0), ("time", 0)}
+
+
+def test_results_at_the_end_of_an_input_tell_what_it_goes_on_with_also_where_the_requests_are_left_out():
+    question = {"role": "user", "parts": [{"type": "text", "content": "?"}]}
+    said = {"role": "assistant", "parts": [{"type": "text", "content": "Let me look."}]}
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1", "response": "3"}]}
+    (run,) = runs(
+        chat(1, None, [("call_1", "weather", OSLO)], [question]),
+        chat(2, None, "Cold.", [question, said, back], trace=2, at=3),
+    )
+    assert _called(run) == [("weather", OSLO, "ok", "3")]
+
+
+def test_a_run_ends_also_where_the_step_that_failed_is_told_as_an_agent_without_a_name():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        span(2, 1, "invoke_agent", at=1, took=5, error="Tool not found", gen_ai__operation__name="invoke_agent"),
+        chat(3, 2, [("call_1", "teleport", {})], "?", at=2),
+    )
+    assert run["status"] == "error"
