@@ -8,6 +8,7 @@ _IS_TOOL = pl.col("langsmith.span.kind").str.to_lowercase() == "tool"
 # The processor for OpenAI's Agents SDK writes a list of one object as that object: such a result is not what it was.
 _AGENTS_SDK = (pl.col("langsmith.metadata.ls_integration") == "openai-agents-sdk").fill_null(False)
 _WHOLE = ~_AGENTS_SDK | pl.col("gen_ai.completion").str.starts_with('{"output":')
+_NOTHING = pl.col("gen_ai.completion") == "{}"  # a tool that failed: an empty object that one gave has a frame
 
 LANGSMITH = Dialect(
     name="langsmith",
@@ -23,7 +24,7 @@ LANGSMITH = Dialect(
     ),
     agent=first("langsmith.metadata.lc_agent_name", "langsmith.metadata.agent_name"),
     arguments=pl.when(_IS_TOOL).then(first("gen_ai.prompt")),
-    result=pl.when(_IS_TOOL & _WHOLE).then(first("gen_ai.completion")),
+    result=pl.when(_IS_TOOL & _WHOLE & ~_NOTHING).then(first("gen_ai.completion")),
     conversation=first(
         "langsmith.metadata.thread_id", "langsmith.metadata.session_id", "langsmith.metadata.conversation_id"
     ),

@@ -12,7 +12,7 @@ from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome, outcome
 from otelcov.runs.calls import merge
-from otelcov.runs.delegation import Delegation, coworker_agents
+from otelcov.runs.delegation import Delegation, bare, coworker_agents, transfers
 from otelcov.runs.delegations import delegations
 from otelcov.runs.endings import Evidence, answered_in_one_span, boundaries, status, tools_visible
 from otelcov.runs.executions import tool_spans
@@ -190,7 +190,9 @@ def _known(nodes: list[Node], handed: list[Delegation], config: Config) -> tuple
     found = offered(nodes)
     if found is None:
         return None, None
-    return sorted(found - {d.tool for d in handed if d.tool}), "offered"
+    agents = {bare(name) for d in handed for name in (d.source, d.target) if name}
+    back = {tool for tool in found if (to := transfers(tool)) is not None and bare(to.group("to")) in agents}
+    return sorted(found - back - {d.tool for d in handed if d.tool}), "offered"
 
 
 def _tool_row(t: ToolCall, o: Outcome) -> Row:

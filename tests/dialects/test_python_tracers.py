@@ -218,3 +218,22 @@ def test_a_run_ends_also_where_the_step_that_failed_is_told_as_an_agent_without_
         chat(3, 2, [("call_1", "teleport", {})], "?", at=2),
     )
     assert run["status"] == "error"
+
+
+def test_langsmith_writes_an_empty_object_of_a_tool_that_failed():
+    told = {"langsmith.span.kind": "tool", "gen_ai.tool.name": "weather", "gen_ai.completion": "{}"}
+    (run,) = runs(agent(1, "planner", took=9), span(2, 1, "weather", at=1, error="locked", attributes=told))
+    assert _called(run) == [("weather", None, "error", None)]
+
+
+def test_a_tool_that_hands_back_to_an_agent_of_the_run_is_no_known_tool():
+    offered = [{"name": name} for name in ("pay", "transfer_to_planner", "transfer_to_worker", "transfer_to_bank")]
+    (run,) = runs(
+        span(1, None, "team", took=9, gen_ai__operation__name="invoke_workflow"),
+        agent(2, "planner", 1, at=1),
+        chat(3, 2, [("call_1", "transfer_to_worker", {})], "?", at=1, gen_ai__tool__definitions=json.dumps(offered)),
+        agent(4, "worker", 1, at=3),
+        chat(5, 4, "Hi.", at=3),
+    )
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
+    assert run["known_tools"] == ["pay", "transfer_to_bank"]
