@@ -29,7 +29,6 @@ OPENLLMETRY = Dialect(
                 agent=AGENT,
                 tool=TOOL,
                 handoff="handoff",
-                session=CHAIN,
             ),
             value("llm.request.type", chat=LLM, completion=LLM, rerank=OTHER, embedding=OTHER),
         ]

@@ -50,5 +50,14 @@ class ToolCall:
 
 
 def awaits_result(call: ToolCall) -> bool:
-    """Could an input still tell something about this call? A span that holds the result has told it all."""
-    return call.answer is None and call.turn is not None and (not call.nodes or span_fact(call.nodes, "result") is None)
+    """Could an input still tell something about this call? A span that holds the result has told it all, if that is
+    no frame that a model may not have seen."""
+    if call.answer is not None or call.turn is None:
+        return False
+    return not call.nodes or span_fact(call.nodes, "result") is None or framed(call) is not None
+
+
+def framed(call: ToolCall) -> str | None:
+    """What a protocol's span tells of a result in a frame: FastMCP makes one of each text, for clients alone."""
+    told = span_fact(call.nodes, "result") if any("mcp" in n.span.scope for n in call.nodes) else None
+    return told if isinstance(told, str) and told.startswith('{"result":') else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from otelcov.runs.call import ToolCall
+from otelcov.runs.call import ToolCall, framed
 from otelcov.runs.executions import span_fact
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.softerrors import plain, refused, soft_error
@@ -58,9 +58,9 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
     flagged_by = flagged
     if call.answer is not None:
         seen, seen_flag = result_of(call.answer.content)
-        if value is None or (
-            isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
-        ):
+        frame = framed(call) is not None and value == {"result": call.answer.content}
+        cut = isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
+        if value is None or frame or cut:
             value = seen
         if call.answer.error is not None:
             seen_flag = call.answer.error

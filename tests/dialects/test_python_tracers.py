@@ -237,3 +237,27 @@ def test_a_tool_that_hands_back_to_an_agent_of_the_run_is_no_known_tool():
     )
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
     assert run["known_tools"] == ["pay", "transfer_to_bank"]
+
+
+def test_a_session_with_a_server_of_tools_holds_as_many_runs_as_agents_ran_in_it():
+    asked = [
+        part
+        for n in (1, 2)
+        for part in (agent(10 * n, "planner", 1, at=10 * n, took=9), chat(10 * n + 1, 10 * n, "Hi.", "?", at=10 * n))
+    ]
+    assert len(runs(span(1, None, "mcp.client.session", took=99, traceloop__span__kind="session"), *asked)) == 2
+
+
+@pytest.mark.parametrize(
+    ("scope", "seen"), [("opentelemetry.instrumentation.mcp", "3 degrees"), ("app", {"result": "3 degrees"})]
+)
+def test_a_model_sees_the_text_that_fastmcp_frames_for_clients(scope, seen):
+    told = {"traceloop.span.kind": "tool", "traceloop.entity.output": '{"result": "3 degrees"}'}
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1", "response": "3 degrees"}]}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("call_1", "weather", OSLO)], "?", at=1),
+        span(3, 1, "weather.tool", at=3, scope=scope, attributes=told | {"traceloop.entity.name": "weather"}),
+        chat(4, 1, "Cold.", [{"role": "user", "parts": [{"type": "text", "content": "?"}]}, back], at=5),
+    )
+    assert run["tool_calls"][0]["result"] == seen
