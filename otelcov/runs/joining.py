@@ -21,6 +21,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.chat import Message, Request
 from otelcov.runs.delegation import ASK, TO, bare
+from otelcov.runs.doubles import Loner, loner, told_elsewhere, unite_doubles
 from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json
@@ -37,11 +38,12 @@ Unite = Callable[[Fragment, Fragment], None]
 
 
 class Guest(NamedTuple):
-    """An agent that leads a trace, and may have been called in another."""
+    """An agent that leads a trace, and may have been called in another; or a call of which another may tell, too."""
 
-    name: str  # bare
+    name: str  # bare; empty where it is no agent
     start: int
     trace: bytes
+    alone: Loner | None = None
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class Joints:
     linked: set[bytes] = field(default_factory=set)
     hosted: set[str] = field(default_factory=set)  # bare names that a tool call seems to call an agent by
     guests: set[str] = field(default_factory=set)  # those of agents in traces of their own: calls of them wait
+    awaited: set[bytes] = field(default_factory=set)  # traces that tell of what stands alone in others
 
 
 _HOST = re.compile(
@@ -108,15 +111,20 @@ def continued(frame: pl.DataFrame) -> pl.DataFrame:
 
 def waits(part: Fragment, where: Joints) -> bool:
     """May this fragment be a part of a larger run?"""
-    if part.loose or part.trace_id in where.linked or _guest(part, where) is not None:
+    if part.loose or part.trace_id in where.linked or part.trace_id in where.awaited or _guest(part, where) is not None:
         return True
     return bool(where.guests) and any(name in where.guests for name, _ in _hosts(part))
 
 
 def guests(parts: Iterable[Fragment], where: Joints) -> list[Guest]:
-    """The agents among these parts that ran in a trace of their own and that some tool call may have called."""
-    names = ((_guest(part, where), part) for part in parts)
-    return [Guest(name, min(part.start, LATEST_NS), part.trace_id) for name, part in names if name is not None]
+    """The agents among these parts that ran in a trace of their own and that some tool call may have called, and the
+    calls in traces of their own of which another trace may tell."""
+    found = ((_guest(part, where), loner(part), part) for part in parts)
+    return [
+        Guest(name or "", min(part.start, LATEST_NS), part.trace_id, alone)
+        for name, alone, part in found
+        if name is not None or alone is not None
+    ]
 
 
 def called(names: Iterable[str | None]) -> dict[str, str]:
@@ -127,19 +135,21 @@ def called(names: Iterable[str | None]) -> dict[str, str]:
 
 def hosts(runs: pl.DataFrame, found: Collection[Guest]) -> pl.DataFrame:
     """The runs (RUNS, or some columns of it) with a tool call that may have called one of these guests, and as `called`
-    the bare name of that."""
-    if not found:
+    the bare name of that; those that may tell of one of them themselves with an empty one."""
+    if not found or not runs.height:
         return runs.clear().with_columns(called=pl.lit(None, pl.String))
     tools = pl.concat(
         [runs["tool_calls"].explode().struct.field("name"), runs["delegations"].explode().struct.field("tool")]
     )
     starts: dict[str, list[int]] = {}
     for guest in found:
-        starts.setdefault(guest.name, []).append(guest.start)
+        if guest.name:
+            starts.setdefault(guest.name, []).append(guest.start)
     tools_of: dict[str, list[str]] = {}
     for tool, agent in called(tools.drop_nulls().unique()).items():
         tools_of.setdefault(agent, []).append(tool)
-    rows = [runs.clear().with_columns(called=pl.lit(None, pl.String))]
+    double = told_elsewhere(runs, [guest.alone for guest in found if guest.alone is not None])
+    rows = [runs.filter(double).with_columns(called=pl.lit("", pl.String))]
     for agent in starts.keys() & tools_of.keys():
         asks = runs.filter(
             pl.any_horizontal(
@@ -197,11 +207,11 @@ def join(parts: list[Fragment], where: Joints) -> list[list[Fragment]]:
     _links(parts, where, unite)
     _agents_as_tools(parts, where, unite)
     loose = [p for p in parts if p.loose]
-    if len(loose) > 1:
-        _twins(loose, unite)
-        _echoes(loose, unite)
-        loose = [p for p in loose if p.calls or p.root.kind == TOOL]
-        _children(loose, _continued(loose, unite), unite)
+    _twins(loose, unite)
+    _echoes(loose, unite)
+    unite_doubles(parts, unite)
+    loose = [p for p in loose if p.calls or p.root.kind == TOOL]
+    _children(loose, _continued(loose, unite), unite)
     seen: set[int] = set()
     out = []
     for p in parts:

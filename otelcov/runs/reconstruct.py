@@ -62,11 +62,13 @@ def _runs(
 ) -> tuple[list[pl.DataFrame], list[Guest]]:
     frames, waiting = _stage_one(frame, records, config, now_ns, where)
     found = guests(waiting, where)
-    if new := {guest.name for guest in found} - where.guests:  # seldom: then those who may have called them wait, too
+    new = [guest for guest in found if guest.alone is not None or guest.name not in where.guests]
+    if new:  # then those who may have called them, or tell of them, wait, too
         alone = pl.concat([RUNS.to_frame(), *frames])
-        again = hosts(alone, found)["trace_ids"].list.first().unique()
+        again = hosts(alone, new)["trace_ids"].list.first().unique()
         here = again.str.decode("hex")
-        where = replace(where, guests=where.guests | new)
+        names = {guest.name for guest in new if guest.name}
+        where = replace(where, guests=where.guests | names, awaited=where.awaited.union(here))
         more, others = _stage_one(
             frame.filter(pl.col("trace_id").is_in(here.implode())), records, config, now_ns, where
         )
@@ -133,7 +135,9 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame) -> Iterator[list[Fragment
     """The fragments of each run of these spans and log records, for who wants more of a run than its row."""
     where = joints(frame)
     where = replace(where, guests=where.hosted)
-    waiting: list[Fragment] = []
+    done, waiting = _stage_one(frame, records, Config(), 0, where)
+    told = hosts(pl.concat([RUNS.to_frame(), *done]), guests(waiting, where))["trace_ids"].list.first()
+    where, waiting = replace(where, awaited=set(told.str.decode("hex"))), []
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
         for _, parts in _trees(*table(part, mine)):

@@ -66,10 +66,8 @@ def regular(
     spoil(parent == -2)
     roots = parent == -1
     bad |= (np.bincount(trace[roots], minlength=count) != 1) & ~headless
-    if where.linked:
-        bad |= np.isin(trace, trace[frame["trace_id"].is_in(pl.Series(sorted(where.linked)).implode()).to_numpy()])[
-            np.searchsorted(trace, np.arange(count))
-        ]
+    if apart := where.linked | where.awaited:
+        spoil(frame["trace_id"].is_in(pl.Series(sorted(apart)).implode()).to_numpy())
     if where.guests:
         names = [tool for tool, agent in called(frame["tool"].unique()).items() if agent in where.guests]
         spoil(frame["tool"].is_in(names).fill_null(False).to_numpy())

@@ -441,6 +441,27 @@ def test_traces_that_a_link_joins_are_one_run_in_whatever_order_they_are_counted
     equal(store)
 
 
+@pytest.mark.parametrize("first", ["both", "framework", "client"])
+def test_what_two_instrumentations_tell_is_one_run_in_whatever_order_they_are_counted(store, first):
+    begin, asked = BEGIN / 10**9 - T0 / 10**9, [("call_Ab3dE5fG7hI9jK1lM", "search", {})]
+    parts = {
+        "framework": request(
+            [agent(1, "planner", at=begin, took=9, scope="framework"), chat(2, 1, asked, at=begin, scope="framework")]
+        ),
+        "client": request([chat(3, None, asked, trace=2, at=begin, scope="client")]),
+    }
+    store.commit([*bodies(300), *(parts.values() if first == "both" else [parts.pop(first)])])
+    store.count()
+    if first != "both":
+        store.commit(list(parts.values()))
+    for _ in range(2):
+        equal(store, questions=FIRST)
+        runs = store.ask(since="all").runs()[0]
+        assert runs.filter(pl.col("trace_ids").list.len() > 1)["llm_calls"].list.len().to_list() == [1]
+        store.count()
+    equal(store)
+
+
 def test_spans_of_another_hour_are_told_with_a_trace_that_was_left_also_where_records_came(store):
     before = (BEGIN + 3 * HOUR) / 10**9 - T0 / 10**9 - 5  # five seconds before NOW
     store.commit([*bodies(300), request([tool(2, 1, "search", at=before)])])

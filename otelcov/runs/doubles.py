@@ -1,0 +1,227 @@
+"""Calls that two instrumentations told at once, each in traces of its own.
+
+One sees the agent and keeps its trace by itself (a framework's trace processor); the other sees the provider's client,
+finds no span to stand under, and opens a trace for every call. What they share are the ids that the provider gave: of
+an answer, of the tool calls in it. An id counts where nobody makes it up by counting, and only for calls at the same
+time: history, replays and retries bring ids back. What a trace with more tells is then one run with these calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import polars as pl
+
+from otelcov.dialects.base import TOOL
+from otelcov.ground.schemas import LATEST_NS, signed
+from otelcov.runs.executions import span_call_id, span_name
+from otelcov.runs.fragments import Fragment
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.tree import Node, same_name
+
+JITTER_NS = 20_000_000  # by which one wrapper around a call may begin or end before another that is inside it
+
+_RANDOM = re.compile(r"(?=[^\W_]*[0-9])(?=[^\W_]*[A-Za-z])[^\W_]{9,}")
+
+
+class Loner(NamedTuple):
+    """A model call or a tool in a trace of its own, by what another trace may tell of it."""
+
+    start: int
+    end: int
+    service: str | None
+    tokens: tuple[int, int] | None
+    ids: tuple[str, ...]
+
+
+def random(id: str | None) -> bool:
+    """Is this an id that nobody gives twice? Those that count (`call_0`) and names of functions are not."""
+    return id is not None and _RANDOM.search(id) is not None
+
+
+def loner(part: Fragment) -> Loner | None:
+    """What another trace may tell of this fragment by, if there is anything."""
+    if not part.loose:
+        return None
+    span = part.root.span
+    ids = tuple(sorted({id for call in part.calls for id in _asked(call)} | _of_tool(part.root)))
+    known = None not in (span.input_tokens, span.output_tokens)
+    tokens = (span.input_tokens or 0, span.output_tokens or 0) if known and part.calls else None
+    return (
+        Loner(min(part.start, LATEST_NS), min(part.end, LATEST_NS), span.service, tokens, ids)
+        if ids or tokens
+        else None
+    )
+
+
+def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
+    """Whether a run (some columns of RUNS) may tell of one of these: a tool call has its id, or a model call at its
+    time counts its tokens."""
+    rows = list(found)
+    by_id = [(id, x.start, x.end) for x in rows for id in x.ids]
+    by_tokens = [(x.service, *x.tokens, x.start, x.end) for x in rows if x.tokens is not None]
+    hits = [pl.Series("run", [], pl.UInt32)]
+    numbered = runs.with_row_index("run")
+    times, tokens = dict.fromkeys(("low", "high"), pl.Int64), dict.fromkeys(("input_tokens", "output_tokens"), pl.Int64)
+    if by_id:
+        ids = pl.DataFrame(by_id, schema={"call_id": pl.String, **times}, orient="row")
+        calls = numbered.select(
+            "run",
+            signed("start_unix_nano"),
+            signed("end_unix_nano"),
+            call_id=pl.col("tool_calls").list.eval(pl.element().struct.field("call_id")),
+        )
+        same = calls.explode("call_id").join(ids, on="call_id")
+        meet = (pl.col("low") <= pl.col("end_unix_nano") + JITTER_NS) & (pl.col("high") >= pl.col("start_unix_nano"))
+        hits.append(same.filter(meet)["run"])
+    if by_tokens and "llm_calls" in runs.columns and "service" in runs.columns:
+        counted = pl.DataFrame(by_tokens, schema={"service": pl.String, **tokens, **times}, orient="row")
+        models = numbered.select("run", "service", "llm_calls").explode("llm_calls").drop_nulls("llm_calls")
+        models = models.unnest("llm_calls").select(
+            "run",
+            "service",
+            pl.col(*tokens).cast(pl.Int64),
+            signed("start_unix_nano"),
+            signed("end_unix_nano"),
+        )
+        same = models.join(counted, on=["service", *tokens])
+        hits.append(same.filter(_inside())["run"])
+    which = pl.concat(hits).unique()
+    return numbered["run"].is_in(which.implode())
+
+
+def _inside() -> pl.Expr:
+    start, end = pl.col("start_unix_nano"), pl.col("end_unix_nano")
+    outside = (start <= pl.col("low") + JITTER_NS) & (pl.col("high") <= end + JITTER_NS)
+    inside = (pl.col("low") <= start + JITTER_NS) & (end <= pl.col("high") + JITTER_NS)
+    return outside | inside
+
+
+def unite_doubles(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
+    """Join what stands alone with the trace that tells of it, too; what both tell counts once."""
+    alone = [p for p in parts if p.loose and (p.calls or p.root.kind == TOOL)]
+    whole = [p for p in parts if not p.loose]
+    if not alone or not whole:
+        return
+    told = _Told(whole)
+    for p in alone:
+        for call in list(p.calls):
+            host, twin = told.of_call(p, call)
+            if host is not None:
+                unite(host, p)
+                if twin is not None:
+                    _count_once(host, twin, p, call)
+        if p.root.kind == TOOL:
+            host, node = told.of_tool(p)
+            if host is not None:
+                unite(host, p)
+                if node is not None:
+                    p.root.parent, p.root.agent = node, p.root.agent or node.agent
+                    node.children.append(p.root)
+
+
+class _Told:
+    """What traces with more in them tell of calls that stand alone elsewhere."""
+
+    def __init__(self, whole: list[Fragment]) -> None:
+        self._by_id: dict[str, list[tuple[Fragment, ModelCall | None, Node | None]]] = {}
+        self._by_tokens: dict[tuple[str | None, int | None, int | None], list[tuple[Fragment, ModelCall]]] = {}
+        for p in whole:
+            for call in p.calls:
+                for i in _answers(call) | set(_asked(call)):
+                    self._by_id.setdefault(i, []).append((p, call, call.node.parent))
+                tokens = p.root.span.service, call.input_tokens, call.output_tokens
+                if None not in tokens[1:]:
+                    self._by_tokens.setdefault(tokens, []).append((p, call))
+            for n in p.nodes:
+                if n.kind == TOOL:
+                    for i in _of_tool(n):
+                        self._by_id.setdefault(i, []).append((p, None, n))
+
+    def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
+        """The fragment in which this call was made, and that one's telling of it."""
+        own = _answers(call) | set(_asked(call))
+        host = self._only(p, [*own, *_brought(call)])
+        if host is not None:
+            sure = {id(c) for i in own for h, c, _ in self._by_id.get(i, ()) if h is host}
+            twins = [c for c in host.calls if _may_be_one(c, call)]
+            twins = [c for c in twins if id(c) in sure] or twins
+            return host, min(twins, key=lambda c: (abs(c.start - call.start), c.node.span.span_id), default=None)
+        counted = self._by_tokens.get((p.root.span.service, call.input_tokens, call.output_tokens), ())
+        nested = [(h, c) for h, c in counted if c in h.calls and _nested(c, call) and _may_be_one(c, call)]
+        return nested[0] if len(nested) == 1 else (None, None)
+
+    def of_tool(self, p: Fragment) -> tuple[Fragment | None, Node | None]:
+        """The fragment in which this tool was called, and under which of its nodes."""
+        ids = _of_tool(p.root)
+        host = self._only(p, ids)
+        if host is None:
+            return None, None
+        told = [(c, n) for i in ids for h, c, n in self._by_id.get(i, ()) if h is host]
+        ran = [n for c, n in told if c is None] or [n for n in host.nodes if _may_have_run(n, p)]
+        return host, ran[0] if ran else told[0][1]
+
+    def _only(self, p: Fragment, ids: Iterable[str]) -> Fragment | None:
+        """The one fragment that tells of these ids at the same time."""
+        met = {id(h): h for i in ids for h, _, _ in self._by_id.get(i, ()) if _overlap(h, p)}
+        return next(iter(met.values())) if len(met) == 1 else None
+
+
+def _may_be_one(one: ModelCall, two: ModelCall) -> bool:
+    """May these be one call, by two instrumentations?"""
+    if {n.span.scope for n in one.layers} & {n.span.scope for n in two.layers} or not _overlap(one, two):
+        return False
+    answers = [{n.span.response_id for n in c.layers if n.span.response_id} for c in (one, two)]
+    if all(answers) and answers[0].isdisjoint(answers[1]):
+        return False
+    tokens = [(c.input_tokens, c.output_tokens) for c in (one, two)]
+    if all(None not in t for t in tokens) and tokens[0] != tokens[1]:
+        return False
+    asked = [sorted((r.name or "", r.id or "") for r in c.asked) for c in (one, two) if c.outputs is not None]
+    return len(asked) < 2 or asked[0] == asked[1]
+
+
+def _may_have_run(node: Node, tool: Fragment) -> bool:
+    """May this be what called the tool, for all that its span tells?"""
+    ran = node.kind == TOOL and span_call_id([node]) is None and same_name(span_name([node]), span_name([tool.root]))
+    return ran and node.start <= tool.start + JITTER_NS and tool.end <= node.end + JITTER_NS
+
+
+def _overlap(one: Fragment | ModelCall, two: Fragment | ModelCall) -> bool:
+    return one.start <= two.end + JITTER_NS and two.start <= one.end + JITTER_NS
+
+
+def _nested(one: ModelCall, two: ModelCall) -> bool:
+    outer, inner = sorted((one, two), key=lambda c: c.start - c.end)
+    return outer.start <= inner.start + JITTER_NS and inner.end <= outer.end + JITTER_NS
+
+
+def _count_once(host: Fragment, twin: ModelCall, p: Fragment, call: ModelCall) -> None:
+    both = ModelCall(twin.node, [*call.layers, *twin.layers])
+    host.calls = [both if c is twin else c for c in host.calls]
+    p.calls = [c for c in p.calls if c is not call]
+
+
+def _answers(call: ModelCall) -> set[str]:
+    return {i for n in call.layers if (i := n.span.response_id) is not None and random(i)}
+
+
+def _asked(call: ModelCall) -> list[str]:
+    return [r.id for r in call.asked if r.id is not None and random(r.id)]
+
+
+def _brought(call: ModelCall) -> list[str]:
+    """The ids of the results that are new in this call's input."""
+    out: list[str] = []
+    for message in reversed(call.inputs or ()):
+        if not message.results:
+            break
+        out += [r.id for r in message.results if r.id is not None and random(r.id)]
+    return out
+
+
+def _of_tool(node: Node) -> set[str]:
+    found = span_call_id([node]) if node.kind == TOOL else None
+    return {found} if found is not None and random(found) else set()
