@@ -24,7 +24,7 @@ from otelcov.runs.delegation import ASK, TO, bare
 from otelcov.runs.doubles import Loner, loner, told_elsewhere, unite_doubles
 from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
-from otelcov.runs.jsontext import Value, to_json
+from otelcov.runs.leaves import print_of, tail, unite_leaves
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
 from otelcov.runs.twins import echo
@@ -211,7 +211,9 @@ def join(parts: list[Fragment], where: Joints) -> list[list[Fragment]]:
     _echoes(loose, unite)
     unite_doubles(parts, unite)
     loose = [p for p in loose if p.calls or p.root.kind == TOOL]
-    _children(loose, _continued(loose, unite), unite)
+    followers, joined = _continued(loose, unite)
+    unite_leaves(loose, followers, joined, unite)
+    _children(loose, followers, unite)
     seen: set[int] = set()
     out = []
     for p in parts:
@@ -351,39 +353,22 @@ def _one_call(outer: Fragment, inner: Fragment) -> bool:
     return counted and alike and not (a.response_id and b.response_id)
 
 
-def _tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
-    """Ids of the results that this call's input ends with, then those of the requests they are for, or None where it
-    ends with a new user message."""
-    inputs = call.inputs
-    if not inputs:
-        return None
-    last = next(
-        (i for i in range(len(inputs) - 1, -1, -1) if inputs[i].role == "assistant" and inputs[i].requests), None
-    )
-    asked = [] if last is None else [r.id for r in inputs[last].requests if r.id]
-    if last is None:  # what was asked for is left out of history (OpenLIT): the results at the end still say
-        last = next((i for i in range(len(inputs) - 1, -1, -1) if not inputs[i].results), len(inputs) - 1)
-    after = inputs[last + 1 :]
-    if not after or any(x.role in ("user", "assistant") and not x.results for x in after):
-        return None
-    return [r.id for x in after for r in x.results if r.id] + asked, inputs[: last + 1]
-
-
-def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
-    """Join by results brought for tools asked. Returns the follower of each fragment."""
+def _continued(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment], set[int]]:
+    """Join by results brought for tools asked. Returns the follower of each fragment, and the tools that are joined."""
     asked: dict[str, list[tuple[Fragment, ModelCall]]] = {}
     openings: dict[str, Fragment] = {}
     followers: dict[int, Fragment] = {}
+    joined: set[int] = set()
     texts: dict[str | None, list[Fragment]] = {}
     for p in loose:
         _continued_text(p, texts, followers, unite)
         for call in p.calls:
-            ending = _tail(call)
+            ending = tail(call)
             if ending is not None:
                 ids, history = ending
                 before = next((q for i in ids if (q := _asker(asked.get(i, []), history)) is not None), None)
                 if before is None:
-                    before = openings.get(_print_of(history))
+                    before = openings.get(print_of(history))
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
                     unite(before, p)
@@ -393,12 +378,13 @@ def _continued(loose: list[Fragment], unite: Unite) -> dict[int, Fragment]:
                     asked.setdefault(r.id, []).append((p, call))
                     del asked[r.id][:-_AT_ONCE]
             if call.requests and not any(r.id for r in call.requests):
-                openings[_print_of([*(call.inputs or []), *(call.outputs or [])])] = p
+                openings[print_of([*(call.inputs or []), *(call.outputs or [])])] = p
         if p.root.kind == TOOL:
             call_id = span_call_id([p.root])
             if call_id and call_id in asked:
                 unite(asked[call_id][-1][0], p)
-    return followers
+                joined.add(id(p))
+    return followers, joined
 
 
 def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
@@ -408,7 +394,7 @@ def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> F
         return asked[0][0] if asked else None
     for fragment, call in reversed(asked):
         before = call.inputs
-        if before is not None and _print_of(before) == _print_of(history[: len(before)]):
+        if before is not None and print_of(before) == print_of(history[: len(before)]):
             return fragment
     return asked[-1][0] if len({id(f) for f, _ in asked}) == 1 else None
 
@@ -435,15 +421,6 @@ def _continued_text(
     if p.calls[-1].requests:
         open_.append(p)
         del open_[:-_AT_ONCE]
-
-
-def _print_of(history: list[Message]) -> str:
-    return to_json([(x.role, x.text or "", [(r.name, _given(r)) for r in x.requests]) for x in history])
-
-
-def _given(request: Request) -> Value:
-    arguments, text = arguments_of(request.arguments)
-    return text if arguments is None else arguments
 
 
 def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:

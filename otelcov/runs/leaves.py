@@ -1,0 +1,141 @@
+"""Model calls and tools that each stand in a trace of their own, and share no id: joined by their conversation.
+
+A conversation tells its turns apart: an answer that asks for tools is no end, and an input that ends with results is no
+beginning. So what comes next in a conversation goes on with the call that waits for its tools, and a tool ran for the
+call that asked for it, and until another call was made. Where texts can be seen they must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from otelcov.dialects.base import TOOL
+from otelcov.runs.chat import Message, Request
+from otelcov.runs.endings import asks, final
+from otelcov.runs.executions import span_call_id, span_fact, span_name
+from otelcov.runs.fragments import Fragment
+from otelcov.runs.jsontext import Value, to_json
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.tree import same_name
+from otelcov.runs.wrapped import arguments_of
+
+_JITTER_NS = 1_000_000
+_AT_ONCE = 64  # calls of a service that may wait for tools
+
+
+def unite_leaves(
+    loose: list[Fragment],
+    followers: dict[int, Fragment],
+    joined: set[int],
+    unite: Callable[[Fragment, Fragment], None],
+) -> None:
+    """`loose` by start; `followers` of each call are known where ids told, and so are the tools that are `joined`."""
+    waiting: dict[str | None, list[Fragment]] = {}
+    before = {id(p): q for q in loose if (p := followers.get(id(q))) is not None}
+    ran: set[int] = set()  # calls for which tools ran
+    for p in loose:
+        conversation = p.root.span.conversation
+        open_ = waiting.setdefault(conversation, [])
+        if p.root.kind == TOOL and not p.calls:
+            fitting = [] if id(p) in joined or conversation is None else [q for q in open_ if _ran_for(p, q)]
+            if len(fitting) == 1:
+                unite(fitting[0], p)
+                ran.add(id(fitting[0]))
+            continue
+        if not p.calls:
+            continue
+        q = before.get(id(p))
+        if q is None:
+            fitting = [q for q in open_ if id(q) not in followers and _goes_on(q, p, id(q) in ran)]
+            fitting = [q for q in fitting if _one_agent(q, p)] or fitting
+            if len(fitting) == 1:
+                unite(fitting[0], p)
+                if _one_agent(fitting[0], p):  # else one agent called another, and waits
+                    q = fitting[0]
+                    followers[id(q)] = p
+        waiting[conversation] = open_ = [x for x in open_ if x is not q and not _over(x, p)][-_AT_ONCE:]
+        last = p.calls[-1]
+        if last.error is None and (last.requests or asks(last.finish) or not (last.outputs or final(last.finish))):
+            open_.append(p)
+
+
+def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
+    """Ids of the results that this call's input ends with, then those of the requests they are for, or None where it
+    ends with a new user message."""
+    inputs = call.inputs
+    if not inputs:
+        return None
+    last = next(
+        (i for i in range(len(inputs) - 1, -1, -1) if inputs[i].role == "assistant" and inputs[i].requests), None
+    )
+    asked = [] if last is None else [r.id for r in inputs[last].requests if r.id]
+    if last is None:  # what was asked for is left out of history (OpenLIT): the results at the end still say
+        last = next((i for i in range(len(inputs) - 1, -1, -1) if not inputs[i].results), len(inputs) - 1)
+    after = inputs[last + 1 :]
+    if not after or any(x.role in ("user", "assistant") and not x.results for x in after):
+        return None
+    return [r.id for x in after for r in x.results if r.id] + asked, inputs[: last + 1]
+
+
+def print_of(history: list[Message]) -> str:
+    return to_json([(x.role, x.text or "", [(r.name, _given(r)) for r in x.requests]) for x in history])
+
+
+def _given(request: Request) -> Value:
+    arguments, text = arguments_of(request.arguments)
+    return text if arguments is None else arguments
+
+
+def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
+    """Is this the next call of a conversation whose call before cannot be told by ids? `ran`: tools did in between."""
+    asked, call = before.calls[-1], p.calls[0]
+    if before.root.span.service != p.root.span.service or before.end > p.start + _JITTER_NS:
+        return False
+    if call.inputs is None:
+        told = any(r.id for r in asked.requests)
+        return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told
+    return tail(call) is not None and asked.outputs is None and _repeats(call, asked)
+
+
+def _over(before: Fragment, p: Fragment) -> bool:
+    """Is the conversation beyond what that call asked for, if it asked for anything, once this one is made?"""
+    asked, call = before.calls[-1], p.calls[0]
+    if asked.outputs is not None or before.end > p.start + _JITTER_NS:
+        return False
+    same = (
+        before.root.span.service == p.root.span.service
+        and _one_agent(before, p)
+        and p.root.span.conversation is not None
+    )
+    return same and (call.inputs is None or _repeats(call, asked))
+
+
+def _one_agent(one: Fragment, two: Fragment) -> bool:
+    return one.root.agent is None or two.root.agent is None or one.root.agent == two.root.agent
+
+
+def _repeats(call: ModelCall, before: ModelCall) -> bool:
+    """Does the input of a call begin with that of one before, and say more?"""
+    known, told = before.inputs, call.inputs
+    if not known or told is None or len(told) <= len(known):
+        return False
+    return all(
+        x.role == y.role and (x.text or "") == (y.text or "") and print_of([x]) == print_of([y])
+        for x, y in zip(known, told, strict=False)
+    )
+
+
+def _ran_for(tool: Fragment, asker: Fragment) -> bool:
+    call = asker.calls[-1]
+    if asker.end > tool.start + _JITTER_NS:
+        return False
+    if call.outputs is None:
+        return True
+    name, own = span_name([tool.root]), span_call_id([tool.root])
+    ran, _ = arguments_of(span_fact([tool.root], "arguments"))
+    return any(
+        same_name(r.name, name)
+        and not (own and r.id and own != r.id)
+        and (ran is None or (given := arguments_of(r.arguments)[0]) is None or given == ran)
+        for r in call.requests
+    )
