@@ -47,6 +47,10 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
     limit = _value_limit(nodes)
     _reasons(nodes, limit, incomplete)
+    for found in outcomes:
+        told = found.result
+        if limit is not None and isinstance(told, str) and len(told) == limit and told[0] not in "[{":
+            found.result = None  # what is left of it
     run = Evidence(
         root,
         nodes,
@@ -156,13 +160,20 @@ def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall]
 
 def _value_limit(nodes: list[Node]) -> int | None:
     """The SDK's attribute length limit, where it has cut values: they end at one length, and none is longer."""
-    lengths = [n.span.longest for n in nodes]
+    told = {text for n in nodes for text in _texts_of_events(n)}
+    lengths = [*(n.span.longest for n in nodes), *map(len, told)]
     longest = max(lengths, default=0)
     if longest < 64:
         return None
     at_limit = lengths.count(longest)
-    cut = max([n.span.cut for n in nodes], default=0)
+    broken = [len(text) for text in told if text[:2] in ('{"', "[{") and text[-1:] not in ("]", "}", ")", "\n")]
+    cut = max([*(n.span.cut for n in nodes), *broken], default=0)
     return longest if cut == longest or (at_limit > 1 and longest in USUAL_LIMITS) else None
+
+
+def _texts_of_events(node: Node) -> list[str]:
+    events = node.side.events.get(node.span.row, ())
+    return [value for _, attributes in events for value in attributes.values() if isinstance(value, str)]
 
 
 def _reasons(nodes: list[Node], limit: int | None, incomplete: set[str]) -> None:

@@ -111,7 +111,7 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
     out: list[Message] = []
     history = _last_input(events)
     for at, (name, attributes) in enumerate(events):
-        if name == "gen_ai.choice" and at >= history:
+        if name == "gen_ai.choice" and at >= history and not _cut(attributes.get("message")):
             out.extend(messages_of([_event_value(name, attributes)], "assistant"))
         elif name == "gen_ai.content.completion":
             out.extend(answers(_as_text(attributes.get("gen_ai.completion")) or "[]"))
@@ -141,6 +141,11 @@ def _streamed(events: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
             call["arguments"] += told.get("arguments") or ""
     finish = next((c["finish_reason"] for c in reversed(choices) if c.get("finish_reason")), None)
     return [{"role": "assistant", "content": text, "tool_calls": list(calls.values()), "finish_reason": finish}]
+
+
+def _cut(value: Any) -> bool:
+    """Is this the beginning of a JSON object?"""
+    return isinstance(value, str) and value[:2] in ('{"', "[{") and parse_json(value) is None
 
 
 def _last_input(events: list[tuple[str, dict[str, Any]]]) -> int:

@@ -103,7 +103,11 @@ def _of_constructor(value: dict[str, Value], role: str, depth: int) -> list[Mess
 def _of_choice(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     """A choice, a generation, an event: the message is one level down, the reason why it ended may be beside it."""
     reasons = {key: value[key] for key in ("finish_reason", "finishReason") if key in value}
-    found = _walk(reasons | value["message"], "assistant" if "index" in value or reasons else role, depth + 1)
+    default = "assistant" if "index" in value or reasons or value.get("event.name") == "gen_ai.choice" else role
+    held = value["message"]
+    if "content" in held and not _is_message(held):
+        held = held | {"role": default}  # the conventions leave it out where it is the usual one
+    found = _walk(reasons | held, default, depth + 1)
     if found and found[-1].finish_reason is None:
         found[-1].finish_reason = _finish(value)
     return found
