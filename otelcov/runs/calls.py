@@ -159,11 +159,14 @@ class _Asked:
         above = {id(a) for a in nodes[0].ancestors()}
 
         def fits(c: ToolCall, start: int) -> bool:
-            before = c.asked_by is not None and (c.asked_by.end <= start or id(c.asked_by.node) in above)
+            asker = c.asked_by
+            before = asker is not None and (asker.end <= start or id(asker.node) in above)
+            if start == _STREAMED and asker is not None:
+                before = asker.start < nodes[0].start < asker.end and _alike(c, nodes)
             known = agent is None or c.agent is None or c.agent == agent
             return before and known and not (call_id and c.call_id and call_id != c.call_id)
 
-        for start in _ends(nodes[0].start):
+        for start in (*_ends(nodes[0].start), _STREAMED):
             at = next((i for i in range(len(some) - 1, -1, -1) if fits(some[i], start)), None)
             if at is not None:
                 break
@@ -192,6 +195,13 @@ class _Asked:
         return None
 
 
+def _alike(call: ToolCall, nodes: list[Node]) -> bool:
+    """Were these spans given what was asked for, as far as both can be seen?"""
+    asked, ran = arguments_of(call.arguments)[0], arguments_of(span_fact(nodes, "arguments"))[0]
+    return asked is None or ran is None or asked == ran
+
+
+_STREAMED = -1  # in place of a time: the tool began while its request was still being told
 _JITTER_NS = 1_000_000  # clocks of one process may differ that much between its threads
 
 
@@ -212,6 +222,10 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
 
     latest = next(before(), None)
     call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
+    streaming = [mc for mc in model_calls if mc.outputs is None and mc.start < call.start < mc.end]
+    if len(streaming) == 1 and call.agent is not None and streaming[0].agent == call.agent:
+        call.position = call.turn = streaming[0].turn  # the answer was still being told
+        return
     newest = next((mc for mc in before() if mc.agent == call.agent or mc.agent is None or call.agent is None), None)
     if newest is not None and newest.start == call.start and id(newest.node) not in above:
         return  # either may have been first
