@@ -255,6 +255,8 @@ def _links(parts: list[Fragment], where: Joints, unite: Unite) -> None:
         for p in parts:
             if p.trace_id == trace and p.root.parent is None and p.root.span.row in p.root.side.links:
                 p.root.parent = node  # for agents and delegations, what was linked lies below
+                if node.kind == TOOL:
+                    node.children.append(p.root)
 
 
 def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None:
@@ -281,8 +283,9 @@ def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None
         if len(fitting) > 1 and not _said_to(node, guest):
             continue  # several calls could have made it, and nothing tells which
         unite(host, guest)
-        guest.root.parent = node
-        node.children.append(guest.root)
+        if guest.root.parent is not node:  # else a link has told so
+            guest.root.parent = node
+            node.children.append(guest.root)
 
 
 def _said_to(node: Node, guest: Fragment) -> bool:
@@ -366,8 +369,11 @@ def _continued(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment]
             ending = tail(call)
             if ending is not None:
                 ids, history = ending
-                before = next((q for i in ids if (q := _asker(asked.get(i, []), history)) is not None), None)
-                if before is None:
+                askers = (q for i in ids if (q := _asker(asked.get(i, []), history)) is not None)
+                if call.unordered:  # of what came before somebody else went on
+                    askers = (q for q in askers if id(q) not in followers)
+                before = next(askers, None)
+                if before is None and history:
                     before = openings.get(print_of(history))
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p

@@ -65,6 +65,9 @@ def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     inputs = call.inputs
     if not inputs:
         return None
+    if call.unordered:
+        brought = [r.id for x in inputs for r in x.results if r.id]
+        return (brought, []) if brought else None
     last = next(
         (i for i in range(len(inputs) - 1, -1, -1) if inputs[i].role == "assistant" and inputs[i].requests), None
     )

@@ -94,6 +94,11 @@ class ModelCall:
         return self._outputs  # type: ignore[return-value]
 
     @property
+    def unordered(self) -> bool:
+        """Is the order of the input's messages not told?"""
+        return any(n.span.row in n.side.unordered for n in self.layers)
+
+    @property
     def inputs(self) -> list[Message] | None:
         if self._inputs is False:
             self._inputs = self._read_inputs()
@@ -241,6 +246,7 @@ class ModelCall:
             if events:
                 found = event_inputs(events)
                 if found:
+                    self.gappy = self.gappy or self.unordered
                     return found
             raw = node.input_messages
             if raw and raw not in _NOTHING:

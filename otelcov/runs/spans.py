@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,6 +21,7 @@ from otelcov.dialects.registry import dialects as all_dialects
 from otelcov.dialects.registry import facts, keys, source
 from otelcov.runs.attributes import any_value, columns, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
+from otelcov.runs.chat import ROLES
 
 
 class Span(NamedTuple):
@@ -80,6 +82,7 @@ class Side:
 
     exceptions: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # (type, message)
     events: dict[int, list[Event]] = field(default_factory=dict)  # GenAI events, from spans and from log records
+    unordered: set[int] = field(default_factory=set)  # whose records of messages have one time and no numbers
     links: dict[int, list[tuple[bytes, bytes]]] = field(default_factory=dict)
     families: dict[str, dict[int, list[tuple[str, Any]]]] = field(default_factory=dict)
     resource_case: dict[int, str] = field(default_factory=dict)
@@ -298,8 +301,33 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
                 merged,
             )
         )
-    for _, row, name, merged in sorted(records, key=lambda x: x[0]):
-        side.events.setdefault(row, []).append((name, merged))
+    records.sort(key=lambda x: x[0])
+    for (row, rank, *_), group in groupby(records, key=lambda x: x[0][:-1]):
+        told = [(name, merged) for _, _, name, merged in group]
+        if len(told) > 1 and rank == 0 and all(name in ROLES for name, _ in told):
+            told, known = in_turn(told)
+            if not known:
+                side.unordered.add(row)
+        side.events.setdefault(row, []).extend(told)
+
+
+def in_turn(told: list[Event]) -> tuple[list[Event], bool]:
+    """Messages of one time (JavaScript's clock counts milliseconds) in the order that they can only have: what a tool
+    brought after what asked for it. False where more than that is needed to know it: words of several turns."""
+    order = {"gen_ai.system.message": 0, "gen_ai.user.message": 1}
+    first = sorted((e for e in told if e[0] in order), key=lambda e: order[e[0]])
+    brought = [e for e in told if e[0] == "gen_ai.tool.message"]
+    out, asked = first, []
+    for event in told:
+        if event[0] in order or event[0] == "gen_ai.tool.message":
+            continue
+        calls = event[1].get("tool_calls")
+        ids = {c.get("id") for c in calls if isinstance(c, dict)} if isinstance(calls, list) else set()
+        out = [*out, event, *(e for e in brought if e[1].get("id") in ids)]
+        asked.append(bool(ids))
+    out = out + [e for e in brought if not any(e is x for x in out)]
+    users = sum(e[0] == "gen_ai.user.message" for e in first)
+    return out, users < 2 and all(asked) and len(out) == len(told)
 
 
 def traces(spans: list[Span]) -> Iterator[list[Span]]:

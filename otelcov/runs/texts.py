@@ -28,10 +28,11 @@ def is_answer(tool: str | None) -> bool:
 
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
     empty = False
+    began = min((c.start for c in own_calls(root, calls)), default=None)
     for node in _front(root):
         raw = node.span.input
-        if node.kind == LLM:
-            continue
+        if node.kind == LLM or (node.kind == AGENT and node is not root and began is not None and node.start > began):
+            continue  # who begins after a model was asked was not asked by the user
         empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
         if raw:
             quick = semconv_messages(raw)
@@ -59,7 +60,9 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
             if text is None:
                 for layer in first.layers:
                     text = text if text is not None else _user_text(layer.input_messages, limit)
-            if text is not None and (limit is None or len(text) < limit):
+            if first.unordered and sum(x.role == "user" for x in inputs) > 1:
+                incomplete.add("order of messages not reported")
+            elif text is not None and (limit is None or len(text) < limit):
                 return text
         if first.truncated_input:
             incomplete.add("truncated values")
