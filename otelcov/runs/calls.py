@@ -171,7 +171,7 @@ class _Asked:
             if at is not None:
                 break
         else:
-            return self._of_stream(some, nodes)
+            return None
         turn = some[at].turn
         first = at
         while first and some[first - 1].turn == turn:
@@ -181,18 +181,6 @@ class _Asked:
         if ran is not None and len(equals) > 1:
             equals = [i for i in equals if arguments_of(some[i].arguments)[0] == ran] or equals
         return some.pop(equals[0])
-
-    def _of_stream(self, some: list[ToolCall], nodes: list[Node]) -> ToolCall | None:
-        """An equal request in an answer that is still being read, as its span tells: a tool need not wait for the end
-        of a stream."""
-        ran, _ = arguments_of(span_fact(nodes, "arguments"))
-        for at, c in enumerate(some):
-            asker = c.asked_by
-            if asker is None or ran is None or arguments_of(c.arguments)[0] != ran:
-                continue
-            if asker.start < nodes[0].start < asker.end and nodes[0].agent in (None, c.agent):
-                return some.pop(at)
-        return None
 
 
 def _alike(call: ToolCall, nodes: list[Node]) -> bool:
