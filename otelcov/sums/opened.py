@@ -20,7 +20,16 @@ from otelcov.store import partitions, pieces
 from otelcov.store.tables import Table
 from otelcov.sums.kept import Batch, Kept
 
-_HOSTS = ["run_id", "trace_ids", "tool_calls", "delegations", "start_unix_nano", "end_unix_nano"]
+_HOSTS = [
+    "run_id",
+    "trace_ids",
+    "service",
+    "tool_calls",
+    "llm_calls",
+    "delegations",
+    "start_unix_nano",
+    "end_unix_nano",
+]
 _CALLED = ("trace_id", "span_id", "parent_span_id", "name", "start_time_unix_nano", "end_time_unix_nano")
 
 
@@ -127,7 +136,7 @@ def hosting(
     for batch in _near(batches, pl.Series([guest.start for guest in guests], dtype=pl.Int64), max_run_ns):
         runs = hosts(kept.runs(batch, _HOSTS), guests)
         found.append(kept.traces([batch], runs["trace_ids"].explode().str.decode("hex")))
-        names.update(runs["called"])
+        names.update(name for name in runs["called"] if name)
     return pl.concat(found), names
 
 
