@@ -7,6 +7,7 @@ Structure catches what no span reports: tools still asked for and no answer afte
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -76,6 +77,7 @@ _FINISH = {
 _STOPPED = {"limitturns": "max_steps", "limittotaltokens": "cost_limit", "limitoutputtokens": "cost_limit"}
 
 
+@lru_cache(maxsize=1024)
 def letters(reason: str | None) -> str:
     """A finish reason however a provider or a language writes it: `FinishReason.MAX_TOKENS`, `MaxTokens`."""
     return re.sub(r"[^a-z]", "", (reason or "").lower().rsplit(".", 1)[-1])
