@@ -59,15 +59,15 @@ def _text(value):
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def test_an_agent_that_a_tool_of_another_service_links_to_was_called_by_that_tool():
-    asked = chat(2, 1, [("c1", "ask_worker", {"task": "book"})], "go", at=1)
-    called = tool(3, 1, "ask_worker", "c1", "ok", at=3, took=5, kind=3)
+def test_an_agent_that_links_to_a_tool_was_called_by_that_tool():
+    asked = chat(2, 1, [("c1", "book_trip", {"task": "book"})], "go", at=1)
+    called = tool(3, 1, "book_trip", "c1", "ok", at=3, took=5, kind=3)
     worker = [
         agent(4, "worker", trace=2, at=4, took=3, links=[(1, 3)]),
         chat(5, 4, "booked", "book", trace=2, at=5),
     ]
     (run,) = runs(agent(1, "planner", took=20), asked, called, *worker, chat(6, 1, "done", at=9))
-    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "ask_worker")]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "book_trip")]
     assert run["tool_calls"] == []
 
 
