@@ -26,15 +26,20 @@ def transcript(text: str) -> list[Message] | None:
     return out
 
 
-_TASK = re.compile(r"^\s*Current Task:(.*?)\n\s*\n?This is the expected criteria for your final answer:", re.S)
+_EXPECTED = "This is the expected criteria for your final answer:"
+_TASK = re.compile(
+    rf"^(?:\s*Current Task:)?(.*?)\n\s*\n?{_EXPECTED}"
+    r"|^\n+Current Task:(.*?)(?:\s*\nBegin! This is VERY important.*)?\Z",
+    re.S,
+)
 
 
 def own_words(text: str | None) -> str | None:
     """What the user said, without the prompt that a framework (CrewAI) wraps around it."""
     if text == "Handle the requests as specified in the System Instruction.":
         return ""  # what Google's ADK sends to a model where the user said nothing
-    hit = _TASK.match(text) if text and "Current Task:" in text else None
-    return hit.group(1).strip() if hit else text
+    hit = _TASK.match(text) if text and ("\nCurrent Task:" in text or _EXPECTED in text) else None
+    return (hit.group(1) or hit.group(2) or "").strip() if hit else text
 
 
 _ACTION = re.compile(

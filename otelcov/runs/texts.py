@@ -28,11 +28,12 @@ def is_answer(tool: str | None) -> bool:
 
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
     empty = False
-    began = min((c.start for c in own_calls(root, calls)), default=None)
+    spoken = own_calls(root, calls)
+    first = min(spoken, key=lambda c: c.start) if spoken else None
     for node in _front(root):
         raw = node.span.input
-        if node.kind == LLM or (node.kind == AGENT and node is not root and began is not None and node.start > began):
-            continue  # who begins after a model was asked was not asked by the user
+        if node.kind == LLM or (node is not root and first is not None and _later(node, first)):
+            continue
         empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
         if raw:
             quick = semconv_messages(raw)
@@ -69,6 +70,12 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
         elif inputs is None and not empty:
             incomplete.add("input not reported")
     return "" if empty else None
+
+
+def _later(node: Node, first: ModelCall) -> bool:
+    """Did this begin too late to hold what the user said? An agent, after a model was asked; any other step, after that
+    had answered."""
+    return node.start > (first.start if node.kind == AGENT else first.end)
 
 
 def own_calls(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
@@ -130,7 +137,7 @@ def _user_text(raw: str | None, limit: int | None) -> str | None:
     if raw is None or raw in _NOTHING or (limit is not None and len(raw) >= limit):
         return None
     if raw[:1] not in '[{"':
-        return raw
+        return own_words(raw)
     value = parse_json(raw)
     if value is None:
         return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None

@@ -1,0 +1,49 @@
+"""What frameworks of agents for Python tell of themselves, and what instrumentations tell of them."""
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span
+
+
+def _chain(id, parent, name, **more):
+    return span(id, parent, name, **{"attributes": {"openinference.span.kind": "CHAIN"}} | more)
+
+
+def _kind(kind, **told):
+    return {"openinference.span.kind": kind} | told
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "\nCurrent Task: Where is order 7?",
+        "\nCurrent Task: Where is order 7?\n\nBegin! This is VERY important to you!\n\nThought:",
+        "\nCurrent Task: Where is order 7?\n\nThis is the expected criteria for your final answer: answer\nyou MUST",
+        "Where is order 7?\n\nThis is the expected criteria for your final answer: answer\nyou MUST",
+    ],
+)
+def test_what_crewai_wraps_around_a_task_is_not_the_users(prompt):
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "Shipped.", prompt, at=1))
+    assert run["input"] == "Where is order 7?"
+    (run,) = runs(
+        span(1, None, "planner.execute", took=9, attributes=_kind("AGENT", **{"input.value": prompt})),
+        chat(2, 1, "Shipped.", at=1),
+    )
+    assert run["input"] == "Where is order 7?"
+
+
+def test_a_user_who_speaks_of_the_current_task_is_left_to_it():
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "None.", "Current Task: which is it?", at=1))
+    assert run["input"] == "Current Task: which is it?"
+
+
+def test_a_step_after_an_answer_was_not_given_the_users_words():
+    asked = _kind("AGENT", **{"input.value": "Where is order 7?"})
+    (run,) = runs(
+        _chain(1, None, "Flow.kickoff", took=20),
+        _chain(2, 1, "Flow.begin", at=1, took=9),
+        span(3, 2, "planner.execute", at=2, took=7, attributes=asked),
+        chat(4, 3, "Shipped.", at=3),
+        _chain(5, 1, "Flow.then", at=12, attributes=_kind("CHAIN", **{"input.value": '{"_0": "Shipped."}'})),
+    )
+    assert run["input"] == "Where is order 7?"
