@@ -64,8 +64,10 @@ OPENINFERENCE = Dialect(
     conversation=pl.coalesce(
         [pl.col("session.id"), THREAD, json_text("metadata", "thread_id", "session_id", "conversation_id")]
     ),
-    # A team of AutoGen takes turns: this is who spoke last.
-    from_agent=pl.when(scope("autogen").fill_null(value=False)).then(None).otherwise(first("graph.node.parent_id")),
+    # A team of AutoGen takes turns, a crew's tasks come one after another: this is who worked before.
+    from_agent=pl.when(scope("autogen|crewai").fill_null(value=False))
+    .then(None)
+    .otherwise(first("graph.node.parent_id")),
 )
 
 # OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents. In JavaScript it

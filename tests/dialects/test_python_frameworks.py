@@ -13,6 +13,22 @@ def _kind(kind, **told):
     return {"openinference.span.kind": kind} | told
 
 
+def test_the_tasks_of_a_crew_hand_nothing_over():
+    def task(id, name, before, at):
+        told = _kind("AGENT", **{"graph.node.id": name} | ({"graph.node.parent_id": before} if before else {}))
+        scope = "openinference.instrumentation.crewai"
+        return span(id, 1, f"{name}._execute_core", at=at, took=5, scope=scope, attributes=told)
+
+    (run,) = runs(
+        _chain(1, None, "Crew.kickoff", took=20),
+        task(2, "researcher", None, 1),
+        chat(3, 2, "facts", "find", at=2),
+        task(4, "writer", "researcher", 8),
+        chat(5, 4, "an essay", "write", at=9),
+    )
+    assert (run["agents"], run["delegations"]) == (["researcher", "writer"], [])
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
