@@ -25,6 +25,7 @@ _BEGINS = re.compile(
     | Traceback\s+\(most\s+recent\s+call\s+last\)
     | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
     | (?:Tool|Function)\s+\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
+    | Tool\s+not\s+found\b
     | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
     | Failed\s+to\s+(?:execute|call|run|invoke)\b
     | Unknown\s+tool\b

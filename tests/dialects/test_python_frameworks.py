@@ -13,6 +13,15 @@ def _kind(kind, **told):
     return {"openinference.span.kind": kind} | told
 
 
+def _history(question, *answered):
+    said = [{"role": "user", "parts": [{"type": "text", "content": question}]}]
+    for call_id, name, arguments, result in answered:
+        asked = {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
+        came = {"type": "tool_call_response", "id": call_id, "response": result}
+        said += [{"role": "assistant", "parts": [asked]}, {"role": "tool", "parts": [came]}]
+    return said
+
+
 def test_the_tasks_of_a_crew_hand_nothing_over():
     def task(id, name, before, at):
         told = _kind("AGENT", **{"graph.node.id": name} | ({"graph.node.parent_id": before} if before else {}))
@@ -63,3 +72,12 @@ def test_a_step_after_an_answer_was_not_given_the_users_words():
         _chain(5, 1, "Flow.then", at=12, attributes=_kind("CHAIN", **{"input.value": '{"_0": "Shipped."}'})),
     )
     assert run["input"] == "Where is order 7?"
+
+
+def test_a_tool_that_was_not_found_is_an_error():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "ghost", {"x": "1"})], "go", at=1),
+        chat(3, 1, "No.", _history("go", ("c1", "ghost", {"x": "1"}, "Tool not found")), at=3),
+    )
+    assert [(c["name"], c["status"], c["error_kind"]) for c in run["tool_calls"]] == [("ghost", "error", "soft")]
