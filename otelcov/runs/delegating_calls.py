@@ -8,6 +8,7 @@ from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.call import ToolCall
 from otelcov.runs.delegation import (
     BY_ARGUMENT,
+    COWORKER,
     Delegation,
     argument_target,
     asks,
@@ -22,7 +23,6 @@ from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, placeholder, spelling
 
 _HANDS_OVER = ("transfertoagent", "handofftoagent", "handoff", "strandsstructuredoutput")
-_COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
 
 
 @dataclass(slots=True)
@@ -126,12 +126,12 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:
     said = argument_target(raw)
     form = "handoff" if name in _HANDS_OVER else "tool"
     if said is not None:
-        explicit = sub or name in _COWORKER or name in _HANDS_OVER[:2] or (name == "handoff" and not scene.known)
+        explicit = sub or name in COWORKER or name in _HANDS_OVER[:2] or (name == "handoff" and not scene.known)
         return _Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
     if name in _HANDS_OVER[:2]:
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
         return _Found(following.own_agent if following is not None else None, form, following)
-    return _Found(None, form) if name in _COWORKER else None
+    return _Found(None, form) if name in COWORKER else None
 
 
 def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:

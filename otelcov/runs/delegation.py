@@ -16,12 +16,13 @@ TO = re.compile(
     re.I,
 )
 ASK = re.compile(r"^(?:ask|call|consult|invoke|run|query|use|talk_to|contact|dispatch|task)_(?P<to>\w+)$", re.I)
+COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
+"""CrewAI's own tools of an agent that may delegate: ways to an agent, and no tools that a run could call."""
 BY_ARGUMENT = frozenset(
     {
         "transfertoagent",
         "handofftoagent",
-        "delegateworktocoworker",
-        "askquestiontocoworker",
+        *COWORKER,
         "delegatetoagent",
         "handoff",
         "transferagent",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from otelcov.runs.delegation import COWORKER
 from otelcov.runs.jsontext import parse_json
-from otelcov.runs.tree import Node
+from otelcov.runs.tree import Node, spelling
 
 _cache: dict[str, frozenset[str]] = {}
 
@@ -31,8 +32,8 @@ def offered(nodes: list[Node]) -> set[str] | None:
                         found |= names
                         told = True
                 elif re.fullmatch(r"\d+\.name", path) and isinstance(value, str):
-                    found.add(value)
-                    told = True
+                    found |= {value} if spelling(value) not in COWORKER else set()
+                    told = told or bool(found)
     return found if told else None
 
 
@@ -47,7 +48,7 @@ def _names(raw: str) -> frozenset[str] | None:
     if known is None:
         if len(_cache) > 4096:
             _cache.clear()
-        known = _cache[raw] = frozenset(_walk(parse_json(raw), 0))
+        known = _cache[raw] = frozenset(n for n in _walk(parse_json(raw), 0) if spelling(n) not in COWORKER)
     return known
 
 
