@@ -41,8 +41,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     executions = tool_spans(nodes)
     tools = merge(calls, executions)
     handed = delegations(nodes, tools, calls)
+    shown = any(t.nodes and t.delegates_to is None for t in tools)
     tools = [t for t in tools if t.delegates_to is None and not is_answer(t.name)]
-    outcomes = [outcome(t, bool(executions), calls, config.runs.soft_errors) for t in tools]
+    outcomes = [outcome(t, shown, calls, config.runs.soft_errors) for t in tools]
     incomplete: set[str] = set()
     whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
     limit = _value_limit(nodes)

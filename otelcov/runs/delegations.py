@@ -168,13 +168,18 @@ def _overlap(group: list[Node]) -> bool:
     return any(b.start < a.end for a, b in pairwise(ordered))
 
 
+def _where(call: ToolCall) -> Node | None:
+    """The span that ran a call, else the one that asked for it."""
+    return call.nodes[0] if call.nodes else call.asked_by.node if call.asked_by is not None else None
+
+
 def _unrecorded(found: list[Delegation], calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
     """What lies below a delegating tool is the work of the agent it names, also where that has no span of its own."""
     for d in found:
         if d.call is None or not d.call.nodes or d.node is not None or d.target is None:
             continue
         below = {id(n) for n in d.call.nodes[0].below()}
-        inside = [c for c in calls if c.agent == d.source and c.nodes and id(c.nodes[0]) in below]
+        inside = [c for c in calls if c.agent == d.source and id(_where(c)) in below]
         for call in inside:
             call.agent = d.target
         for model_call in model_calls:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def _chain(id, parent, name, **more):
@@ -95,3 +95,23 @@ def test_ways_to_a_coworker_are_no_tools_whoever_spells_them():
         agent(1, "planner", took=9, attributes={"gen_ai.tool.definitions": offered[1:]}), chat(2, 1, "x", "go", at=1)
     )
     assert run["known_tools"] is None
+
+
+def test_what_a_delegate_without_spans_asked_for_is_its_own_and_may_have_run():
+    names = {"gen_ai.response.finish_reasons": ["tool_calls"]}
+
+    def asking(call, name, arguments):
+        told = {"gen_ai.tool.name": name, "gen_ai.tool.call.id": call, "gen_ai.tool.args": arguments}
+        return {"attributes": names | told}
+
+    way = '{"task": "find", "coworker": "worker"}'
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        chat(2, 1, at=1, **asking("c1", "delegate_work_to_coworker", way)),
+        tool(3, 1, "Delegate work to coworker", at=3, took=9),
+        chat(4, 3, at=4, **asking("c2", "lookup", '{"order": "7"}')),
+        chat(5, 3, at=8, attributes={"gen_ai.response.finish_reasons": ["stop"]}),
+        chat(6, 1, at=14, attributes={"gen_ai.response.finish_reasons": ["stop"]}),
+    )
+    assert [(c["name"], c["agent"], c["status"]) for c in run["tool_calls"]] == [("lookup", "worker", "unknown")]
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "worker", "planner"]
