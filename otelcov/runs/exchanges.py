@@ -67,7 +67,7 @@ def _with_error_flags(flat: list[Message], raw: str | None) -> list[Message]:
 def answers(raw: str) -> list[Message]:
     quick = semconv_messages(raw)
     if quick is not None and all(x.role == "assistant" for x in quick):
-        return quick
+        return _pieced(quick)
     if raw[:1] in '[{"':
         value = parse_value(raw)
         if value is None:
@@ -81,6 +81,19 @@ def answers(raw: str) -> list[Message]:
         if isinstance(value, (dict, list)):
             return []
     return [with_reprs(Message("assistant", raw))]
+
+
+def _pieced(found: list[Message]) -> list[Message]:
+    """A streamed answer told piece by piece (Google's ADK): a text whose reason to end is empty goes on in the next."""
+    out: list[Message] = []
+    for message in found:
+        before = out[-1] if out else None
+        if before is not None and before.finish_reason == "" and before.text and message.text and not before.requests:
+            before.text += message.text
+            before.requests, before.finish_reason = message.requests, message.finish_reason
+        else:
+            out.append(message)
+    return out
 
 
 def choices(value: Any) -> list[Message]:

@@ -13,6 +13,11 @@ def _kind(kind, **told):
     return {"openinference.span.kind": kind} | told
 
 
+def _answer(*parts):
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": t}], "finish_reason": why} for t, why in parts]
+    return {"gen_ai.output.messages": said}
+
+
 def _history(question, *answered):
     said = [{"role": "user", "parts": [{"type": "text", "content": question}]}]
     for call_id, name, arguments, result in answered:
@@ -115,3 +120,15 @@ def test_what_a_delegate_without_spans_asked_for_is_its_own_and_may_have_run():
     )
     assert [(c["name"], c["agent"], c["status"]) for c in run["tool_calls"]] == [("lookup", "worker", "unknown")]
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "worker", "planner"]
+
+
+ADK = {"scope": "gcp.vertex.agent"}
+
+
+def test_a_streamed_answer_told_piece_by_piece_is_one_text():
+    pieces = _answer(("Order 7 shipp", ""), ("ed.", "stop"))
+    (run,) = runs(agent(1, "planner", took=9, **ADK), chat(2, 1, None, "go", at=1, attributes=pieces, **ADK))
+    assert run["output"] == "Order 7 shipped."
+    whole = _answer(("One.", "stop"), ("Two.", "stop"))
+    (run,) = runs(agent(1, "planner", took=9, **ADK), chat(2, 1, None, "go", at=1, attributes=whole, **ADK))
+    assert run["output"] == "Two."
