@@ -115,8 +115,8 @@ class ModelCall:
 
     @property
     def google(self) -> bool:
-        """Gemini says STOP for every answer, tool calls or not."""
-        return any(
+        """Gemini says STOP for every answer, tool calls or not; asked by ADK, its tools would have spans of ADK's."""
+        return not any(n.span.scope == "gcp.vertex.agent" for n in self.layers) and any(
             re.search("google|gemini|vertex", f"{n.span.scope} {n.span.request_model} {n.span.response_model}", re.I)
             for n in self.layers
         )

@@ -132,3 +132,12 @@ def test_a_streamed_answer_told_piece_by_piece_is_one_text():
     whole = _answer(("One.", "stop"), ("Two.", "stop"))
     (run,) = runs(agent(1, "planner", took=9, **ADK), chat(2, 1, None, "go", at=1, attributes=whole, **ADK))
     assert run["output"] == "Two."
+
+
+@pytest.mark.parametrize(
+    ("scope", "calls"), [("gcp.vertex.agent", []), ("opentelemetry.instrumentation.vertexai", None)]
+)
+def test_that_gemini_stopped_says_no_tool_was_called_where_tools_would_have_spans(scope, calls):
+    stopped = {"gen_ai.response.finish_reasons": ["stop"], "gen_ai.request.model": "gemini-2.5-flash"}
+    (run,) = runs(agent(1, "planner", took=9, scope=scope), chat(2, 1, at=1, attributes=stopped, scope=scope))
+    assert run["tool_calls"] == calls
