@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -265,10 +266,14 @@ def _left(run: Evidence, last: ModelCall) -> list[Outcome]:
     return [o for t, o in _done(run) if t.asked_by is last and t.result_of is not last and not is_answer(t.name)]
 
 
+_ENDS = re.compile(r"(?:exit|end|leave|stop|finish|terminate)(?:_(?:loop|run|task|chat|conversation|session))?$", re.I)
+"""Tools that end a run by their very name (exit_loop of Google's ADK)."""
+
+
 def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
     """Did the tools that were asked for last run, and did no answer come? Calls left to somebody else (an approval, a
     client's own tools), tools that end a run by their result, and a lost span of the last answer look alike."""
-    if not any(o.status == "ok" for o in _left(run, last)):
+    if not any(o.status == "ok" for o in _left(run, last)) or any(_ENDS.match(r.name or "") for r in last.requests):
         return False
     if run.output is None:
         return not told_as_object(run.root)

@@ -141,3 +141,13 @@ def test_that_gemini_stopped_says_no_tool_was_called_where_tools_would_have_span
     stopped = {"gen_ai.response.finish_reasons": ["stop"], "gen_ai.request.model": "gemini-2.5-flash"}
     (run,) = runs(agent(1, "planner", took=9, scope=scope), chat(2, 1, at=1, attributes=stopped, scope=scope))
     assert run["tool_calls"] == calls
+
+
+@pytest.mark.parametrize(("name", "limited"), [("exit_loop", False), ("lookup", True), ("end_date", True)])
+def test_a_run_that_a_tool_ended_by_its_name_did_not_run_out_of_steps(name, limited):
+    (run,) = runs(
+        agent(1, "looper", took=9),
+        chat(2, 1, [("c1", name, {})], "go", at=1),
+        tool(3, 1, name, "c1", '{"result": null}', at=3),
+    )
+    assert ("max_steps" in run["boundaries"]) is limited
