@@ -175,10 +175,11 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
             parsed = parse_json(value)
             value = value if parsed is None else parsed
         out[short] = value
-    held = out.get("content")
-    if isinstance(held, dict) and ("role" in held or "message" in held):  # the whole message (Semantic Kernel)
-        del out["content"]
-        out |= held
+    for key in ("content", "body"):  # the whole message (Semantic Kernel for .NET; for Python)
+        held = out.get(key)
+        if isinstance(held, dict) and ("role" in held or "message" in held):
+            del out[key]
+            out |= held
     if isinstance(out.get("message"), (str, list)):
         out["content"] = out.pop("message")
     out.pop("role", None) if name in ROLES else None
