@@ -266,8 +266,11 @@ def _left(run: Evidence, last: ModelCall) -> list[Outcome]:
     return [o for t, o in _done(run) if t.asked_by is last and t.result_of is not last and not is_answer(t.name)]
 
 
-_ENDS = re.compile(r"(?:exit|end|leave|stop|finish|terminate)(?:_(?:loop|run|task|chat|conversation|session))?$", re.I)
-"""Tools that end a run by their very name (exit_loop of Google's ADK)."""
+_ENDS = re.compile(
+    r"(?:\w+[-.])?(?:exit|end|leave|stop|finish|terminate|complete)(?:_(?:loop|run|task|chat|conversation|session))?$",
+    re.I,
+)
+"""Tools that end a run by their very name (exit_loop of Google's ADK, Handoff-complete_task of Semantic Kernel)."""
 
 
 def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:

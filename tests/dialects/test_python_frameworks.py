@@ -145,6 +145,18 @@ def test_that_gemini_stopped_says_no_tool_was_called_where_tools_would_have_span
     assert run["tool_calls"] == calls
 
 
+@pytest.mark.parametrize(
+    ("name", "limited"), [("exit_loop", False), ("lookup", True), ("end_date", True), ("Handoff-complete_task", False)]
+)
+def test_a_run_that_a_tool_ended_by_its_name_did_not_run_out_of_steps(name, limited):
+    (run,) = runs(
+        agent(1, "looper", took=9),
+        chat(2, 1, [("c1", name, {})], "go", at=1),
+        tool(3, 1, name, "c1", '{"result": null}', at=3),
+    )
+    assert ("max_steps" in run["boundaries"]) is limited
+
+
 def test_a_log_record_whose_body_is_json_holds_the_whole_message():
     asked = {"id": "c1", "type": "function", "function": {"name": "w", "arguments": '{"c": "Oslo"}'}}
     answer = {"message": {"role": "assistant", "tool_calls": [asked]}, "finish_reason": "tool_calls"}
