@@ -146,6 +146,8 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
             ),
             found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
                 *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID)).then(id).alias(id) for id in _IDS),
+                # The id of the answer before (Responses API): each turn of a conversation has another.
+                conversation=pl.when(~pl.col("conversation").str.starts_with("resp_")).then("conversation"),
                 input=pl.when(pl.col("kind") != base.LLM).then("input"),
                 output=pl.when(
                     (pl.col("kind") != base.LLM)
