@@ -12,9 +12,9 @@ from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome, outcome
 from otelcov.runs.calls import merge
-from otelcov.runs.delegation import Delegation, bare, coworker_agents, transfers
+from otelcov.runs.delegation import Delegation, coworker_agents, ways
 from otelcov.runs.delegations import delegations
-from otelcov.runs.endings import Evidence, answered_in_one_span, boundaries, status, tools_visible
+from otelcov.runs.endings import Evidence, answered_in_one_span, asks, boundaries, status, tools_visible
 from otelcov.runs.executions import tool_spans
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import to_json
@@ -40,6 +40,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         call.agent = call.layers[-1].agent or call.node.agent
     executions = tool_spans(nodes)
     tools = merge(calls, executions)
+    seen_to_ask = {t.turn for t in tools}
     handed = delegations(nodes, tools, calls)
     shown = any(t.nodes and t.delegates_to is None for t in tools)
     tools = [t for t in tools if t.delegates_to is None and not is_answer(t.name)]
@@ -86,7 +87,11 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         }
         - _containers(nodes, calls, tools, handed)
     )
-    known, source = _known(nodes, handed, config)
+    names = offered(nodes)
+    over = ways(names or (), agents)  # what hands over to an agent of this run, called or not
+    known, source = _known(names, over | {d.tool for d in handed if d.tool}, config)
+    # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.
+    unseen = over and any(asks(c.finish) and c.outputs is None and c.turn not in seen_to_ask for c in calls)
     trace_ids = sorted({f.trace_id.hex() for f in group})
     if not agents and (calls or tools):
         incomplete.add("no agent name")
@@ -120,7 +125,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "known_tools_source": source,
         "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
         "llm_calls": [_llm_row(c, c in run.unheard) for c in calls] if calls and not hidden else None,
-        "delegations": [_delegation_row(d) for d in handed] if handed or _shown(agents, nodes) else None,
+        "delegations": [_delegation_row(d) for d in handed]
+        if handed or (_shown(agents, nodes) and not unseen)
+        else None,
         "boundaries": seen,
         "boundaries_unknown": unknown,
         "path": path(tools, outcomes, handed) if visible else None,
@@ -195,16 +202,13 @@ def _conversation(root: Node, nodes: list[Node]) -> str | None:
     return next((n.span.conversation for n in nodes if n.span.conversation), None)
 
 
-def _known(nodes: list[Node], handed: list[Delegation], config: Config) -> tuple[list[str] | None, str | None]:
+def _known(names: set[str] | None, over: set[str], config: Config) -> tuple[list[str] | None, str | None]:
     declared = sorted({t for a in config.agents.values() for t in a.tools or ()} | set(config.tools))
     if declared:
         return declared, "declared"
-    found = offered(nodes)
-    if found is None:
+    if names is None:
         return None, None
-    agents = {bare(name) for d in handed for name in (d.source, d.target) if name}
-    back = {tool for tool in found if (to := transfers(tool)) is not None and bare(to.group("to")) in agents}
-    return sorted(found - back - {d.tool for d in handed if d.tool}), "offered"
+    return sorted(names - over), "offered"
 
 
 def _tool_row(t: ToolCall, o: Outcome) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -83,6 +84,13 @@ def delegates(tool: str) -> bool:
 @lru_cache(maxsize=4096)
 def transfers(tool: str | None) -> re.Match[str] | None:
     return TO.match((tool or "").replace("-", "_").replace(" ", "_"))
+
+
+def ways(tools: Collection[str], agents: Collection[str]) -> set[str]:
+    """Those of the tools that bear the name of a transfer to one of these agents."""
+    found = {tool: match.group("to") for tool in tools if (match := transfers(tool)) is not None}
+    names = {bare(a) for a in agents} if found else set()
+    return {tool for tool, to in found.items() if bare(to) in names}
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import DELEGATION, RUNS, TOOL_CALL, signed
 from otelcov.runs import columns
 from otelcov.runs.columns import Groups
+from otelcov.runs.delegation import ways
 from otelcov.runs.joining import Joints
 from otelcov.runs.offered import names_of
 from otelcov.runs.outcomes import Outcomes
@@ -119,7 +120,13 @@ def _runs(
         np.isin(good, sorted(outcomes.recovered)),
         _repeated(calls, outcomes, tool, len(sketch.bad))[good],
     ]
-    known, source = _known(sketch, good, of_handed, calls.name.gather(handed), config)
+    working = _working(
+        (of_models.of, llm["agent"]),
+        (of_tools.of, calls.agent.gather(outcomes.number[tool])),
+        (of_handed.of, calls.target.gather(handed)),
+        runs=len(good),
+    )
+    known, source = _known(sketch, good, of_handed, calls.name.gather(handed), working, config)
     ended = np.append(sketch.first[1:], frame.height)[good]
     no_tokens = of_models.every(llm["input_tokens"].is_null().to_numpy())
     some_tokens_missing = of_models.any(
@@ -144,12 +151,7 @@ def _runs(
         "end_unix_nano": pl.Series(np.maximum.reduceat(frame["end"].to_numpy(), sketch.first)[good]),
         "input": pl.Series(spoken, dtype=pl.String),
         "output": pl.Series([texts[1][t] for t in good.tolist()], dtype=pl.String),
-        "agents": _working(
-            (of_models.of, llm["agent"]),
-            (of_tools.of, calls.agent.gather(outcomes.number[tool])),
-            (of_handed.of, calls.target.gather(handed)),
-            runs=len(good),
-        ),
+        "agents": working,
         "known_tools": known,
         "known_tools_source": source,
         "tool_calls": _every_call(good, sketch, models, calls, outcomes, tool),
@@ -294,7 +296,9 @@ def _repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Boo
     return found
 
 
-def _known(sketch: Sketch, good: Ints, handed: Groups, by: pl.Series, config: Config) -> tuple[pl.Series, pl.Series]:
+def _known(
+    sketch: Sketch, good: Ints, handed: Groups, by: pl.Series, agents: pl.Series, config: Config
+) -> tuple[pl.Series, pl.Series]:
     """Known tools of each run and where they are known from: declared, else offered and no way to delegate."""
     declared = sorted({t for a in config.agents.values() for t in a.tools or ()} | set(config.tools))
     if declared:
@@ -305,14 +309,16 @@ def _known(sketch: Sketch, good: Ints, handed: Groups, by: pl.Series, config: Co
         offered = offered.filter(pl.Series(~sketch.bad[offered["trace"].to_numpy()])).unique().sort("trace", "place")
         texts = Groups(good, offered["trace"].to_numpy()).offsets.tolist()
         places, tools, numbers = offered["place"].to_list(), by.to_list(), handed.offsets.tolist()
-        found: dict[tuple[tuple[int, ...], frozenset[str]], int] = {}
+        working = agents.to_list()
+        found: dict[tuple[tuple[int, ...], frozenset[str], tuple[str, ...]], int] = {}
         lists, chosen = [], []
         for i in range(len(good)):
-            key = tuple(places[texts[i] : texts[i + 1]]), frozenset(tools[numbers[i] : numbers[i + 1]])
+            over = frozenset(tools[numbers[i] : numbers[i + 1]])
+            key = tuple(places[texts[i] : texts[i + 1]]), over, tuple(working[i])
             if key not in found:
                 found[key] = len(lists)
                 names = names_of([sketch.side.definitions[place] for place in key[0]])
-                lists.append(None if names is None else sorted(names - key[1]))
+                lists.append(None if names is None else sorted(names - over - ways(names, key[2])))
             chosen.append(found[key])
         at = np.array(chosen, dtype=np.int64)
     known = pl.Series(lists, dtype=pl.List(pl.String)).gather(at)

@@ -183,3 +183,31 @@ def test_the_id_of_the_answer_before_is_no_conversations():
 
     assert asked("resp_19")["conversation_id"] is None
     assert asked("conv_19")["conversation_id"] == "conv_19"
+
+
+def _team(*first):
+    offered = {"gen_ai.tool.definitions": [{"type": "function", "name": "handoff_to_worker"}]}
+    back = {"gen_ai.tool.definitions": [{"type": "function", "name": n} for n in ("lookup", "handoff_to_planner")]}
+    return runs(
+        span(1, None, "workflow.run", took=30, gen_ai__operation__name="invoke_workflow"),
+        agent(2, "planner", 1, at=1, took=5, attributes=offered),
+        chat(3, 2, *first, at=2, attributes={"gen_ai.response.finish_reasons": ["tool_calls"]}),
+        agent(4, "worker", 1, at=8, took=9, attributes=back),
+        chat(5, 4, "Shipped.", "go", at=9),
+    )[0]
+
+
+def test_ways_to_the_agents_of_a_run_are_no_tools_taken_or_not():
+    assert _team([("c1", "handoff_to_worker", {})], "go")["known_tools"] == ["lookup"]
+    (run,) = runs(
+        agent(1, "planner", took=9, attributes={"gen_ai.tool.definitions": [{"name": "transfer_to_human"}]}),
+        chat(2, 1, "Hi.", "Hi", at=1),
+    )
+    assert run["known_tools"] == ["transfer_to_human"]
+
+
+def test_whether_an_agent_handed_over_is_unknown_where_what_it_asked_for_cannot_be_seen():
+    assert _team()["delegations"] is None
+    assert [(d["from"], d["to"]) for d in _team([("c1", "handoff_to_worker", {})], "go")["delegations"]] == [
+        ("planner", "worker")
+    ]
