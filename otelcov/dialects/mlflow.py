@@ -17,32 +17,37 @@ _ASKED, _ANSWERED = _told("model"), pl.col("mlflow.llm.model").str.strip_chars('
 
 MLFLOW = Dialect(
     name="mlflow",
-    kind=_TYPE.replace_strict(
-        {
-            "agent": AGENT,
-            "tool": TOOL,
-            "llm": LLM,
-            "chat_model": LLM,
-            "chain": CHAIN,
-            "workflow": CHAIN,
-            "task": CHAIN,
-            "retriever": OTHER,
-            "embedding": OTHER,
-            "parser": OTHER,
-            "reranker": OTHER,
-            "memory": OTHER,
-            "guardrail": OTHER,
-            "evaluator": EVALUATION,
-        },
-        default=None,
-        return_dtype=pl.String,
+    # DSPy's ReAct calls a tool of its own to say that it is done.
+    kind=pl.when((_TYPE == "tool") & (_NAME == "Tool.finish"))
+    .then(pl.lit(OTHER))
+    .otherwise(
+        _TYPE.replace_strict(
+            {
+                "agent": AGENT,
+                "tool": TOOL,
+                "llm": LLM,
+                "chat_model": LLM,
+                "chain": CHAIN,
+                "workflow": CHAIN,
+                "task": CHAIN,
+                "retriever": OTHER,
+                "embedding": OTHER,
+                "parser": OTHER,
+                "reranker": OTHER,
+                "memory": OTHER,
+                "guardrail": OTHER,
+                "evaluator": EVALUATION,
+            },
+            default=None,
+            return_dtype=pl.String,
+        )
     ),
     agent=pl.when(_TYPE == "agent").then(
         pl.coalesce(
             [pl.col("mlflow.agent.name"), pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME), _told("name")]
         )
     ),
-    tool=pl.when(_TYPE == "tool").then(_NAME),
+    tool=pl.when(_TYPE == "tool").then(_NAME.str.replace(r"^Tool\.", "")),  # DSPy's class and the tool's name
     arguments=pl.when(_TYPE == "tool").then(first("mlflow.spanInputs")),
     result=pl.when(_TYPE == "tool").then(first("mlflow.spanOutputs")),
     request_model=pl.coalesce(

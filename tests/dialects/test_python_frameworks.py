@@ -211,3 +211,21 @@ def test_whether_an_agent_handed_over_is_unknown_where_what_it_asked_for_cannot_
     assert [(d["from"], d["to"]) for d in _team([("c1", "handoff_to_worker", {})], "go")["delegations"]] == [
         ("planner", "worker")
     ]
+
+
+def test_mlflow_names_a_tool_of_dspy_behind_its_class():
+    def step(id, parent, name, kind, at, took=1, **told):
+        told = {f"mlflow.{key}": json.dumps(value) for key, value in ({"spanType": kind} | told).items()}
+        return span(id, parent, name, at=at, took=took, attributes=told)
+
+    (run,) = runs(
+        step(1, None, "ReAct.forward", "AGENT", 0, 20, spanInputs={"question": "Where?"}),
+        step(2, 1, "LM.__call__", "CHAT_MODEL", 1, spanOutputs=["lookup"]),
+        step(3, 1, "Tool.lookup", "TOOL", 3, spanInputs={"order": "7"}, spanOutputs="shipped"),
+        step(4, 1, "LM.__call__", "CHAT_MODEL", 5, spanOutputs=["finish"]),
+        step(5, 1, "Tool.finish", "TOOL", 7, spanInputs={}, spanOutputs="Completed."),
+        step(6, 1, "LM.__call__", "CHAT_MODEL", 9, spanOutputs=["Shipped."]),
+    )
+    assert [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [
+        ("lookup", {"order": "7"}, "shipped")
+    ]
