@@ -26,7 +26,7 @@ _BEGINS = re.compile(
     | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
     | (?:Tool|Function)\s+\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
     | Tool\s+not\s+found\b
-    | The\s+tool\s+call\s+(?:with\s+name\s+\S+\s+is\s+not\s+part|arguments\s+are\s+malformed)\b
+    | The[ ]tool[ ]call\s+(?:with\s+name\s+\S+\s+is\s+not\s+part|arguments\s+are\s+malformed)\b
     | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
     | Failed\s+to\s+(?:execute|call|run|invoke)\b
     | Unknown\s+tool\b
