@@ -29,6 +29,7 @@ from otelcov.runs.slices import TRACES, Look, Mapper
 from otelcov.runs.unknowns import NO_ROOT
 from otelcov.store import pieces, remote
 from otelcov.store.groups import compact
+from otelcov.sums import joined
 from otelcov.sums import kept as files
 from otelcov.sums.kept import LINKS, ODD, Batch, Kept, touches
 from otelcov.sums.meaning import everything, folder
@@ -261,8 +262,15 @@ def _build(
     fresh |= {whole.id for whole, group in gathered.values() if all(batch.id in fresh for batch in group)}
     name = files.left_name()
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
-    files.write_left(there / name, pl.concat(left), spans, logs)
-    waiting = sum(int(frame["spans"].sum()) for frame in left)
+    waits = pl.concat(left).unique("trace_id", maintain_order=True)
+    if tell:
+        until_ns = min(now_ns, before_ns) - config.runs.max_run_ns - config.runs.settle_ns - joined.LATE_NS
+        closed, waits = joined.close(there, waits, (spans, logs), every, config, now_ns, until_ns)
+        if closed:
+            spans, logs = _of(waits, spans), _of(waits, logs)
+            batches, fresh = [*batches, *closed], fresh | {batch.id for batch in closed}
+    files.write_left(there / name, waits, spans, logs)
+    waiting = int(waits["spans"].sum())
     whole = not callers.height and held[0] <= HELD[0] and held[1] <= HELD[1]
     told = tell and whole and waiting <= max(TOLD, total // _SHARE)
     summed = None
@@ -336,7 +344,8 @@ def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> B
     )
     if not traces.height:
         return None
-    return files.batch_of(kept.folder, runs, traces, odd, links, partial(runs, config), batch.settled_by)
+    sums, by = partial(runs, config), batch.settled_by
+    return files.batch_of(kept.folder, runs, traces, odd, links, sums, by, batch.together)
 
 
 def _gathered(
@@ -349,7 +358,8 @@ def _gathered(
         runs = pl.concat(kept.runs(b) for b in group)
         odd = kept.odd(group).select(ODD.names())
         settled_by = max(batch.settled_by for batch in group)
-        whole = files.batch_of(kept.folder, runs, kept.traces(group), odd, kept.links(group), sums, settled_by)
+        traces, links, together = kept.traces(group), kept.links(group), group[0].together
+        whole = files.batch_of(kept.folder, runs, traces, odd, links, sums, settled_by, together)
         of[whole.id] = whole, group
     gone = {batch.id for _, group in of.values() for batch in group}
     return [*(b for b in batches if b.id not in gone), *(whole for whole, _ in of.values())], of
@@ -359,12 +369,12 @@ def _groups(batches: list[Batch], config: Config, now_ns: int) -> list[list[Batc
     """The batches that become one: small ones of an hour that is over; where an hour has many, also larger ones that
     lie a while back."""
     over = (now_ns - config.runs.settle_ns) // BUCKET_NS
-    hours: dict[int, list[Batch]] = {}
+    hours: dict[tuple[int, bool], list[Batch]] = {}
     for batch in sorted(batches, key=lambda batch: batch.first):
         if batch.spans < LARGE // 2 and batch.buckets and None not in batch.buckets:
-            hours.setdefault(batch.first // BUCKET_NS, []).append(batch)
+            hours.setdefault((batch.first // BUCKET_NS, batch.together), []).append(batch)
     groups: list[list[Batch]] = []
-    for hour, some in hours.items():
+    for (hour, _), some in hours.items():
         many = len(some) > MANY
         if many:
             some = [batch for batch in some if batch.last < now_ns - _BACK_NS]

@@ -21,7 +21,7 @@ from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.errors import StoreError
 from otelcov.ground.schemas import RUNS, signed
 
-FORMAT = 8
+FORMAT = 9
 LIST = "kept.json"
 _TRACES: dict[str, Any] = {
     "trace_id": pl.Binary,
@@ -63,7 +63,7 @@ class Unkept(StoreError):
 
 @dataclass(frozen=True)
 class Batch:
-    """Some settled runs that share no trace with any other run."""
+    """Some settled runs that share no trace with any run of another."""
 
     id: str
     runs: int
@@ -76,6 +76,7 @@ class Batch:
     odd: bool = False
     links: bool = False
     outside: bool = False  # spans of it lie out of range, where their times say nothing
+    together: bool = False  # its runs may hold several traces: what touches one touches all
 
 
 @dataclass(frozen=True)
@@ -274,6 +275,7 @@ def batch_of(
     links: pl.DataFrame,
     sums: Observations,
     settled_by: int,
+    together: bool = False,
 ) -> Batch:
     """Write a batch; it counts from the list that names it."""
     id = uuid.uuid4().hex
@@ -298,6 +300,7 @@ def batch_of(
         odd=bool(odd.height),
         links=bool(links.height),
         outside=bool(traces["outside"].any()),
+        together=together,
     )
 
 

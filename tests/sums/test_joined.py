@@ -1,0 +1,117 @@
+"""What several traces hold together is kept, too, once nothing can join it any more."""
+
+from __future__ import annotations
+
+import random
+
+import polars as pl
+import pytest
+
+from otelcov.sums import joined, kept
+from tests.runs.requests import T0, agent, chat, request, tool
+from tests.sums.test_equal import BEGIN, QUESTIONS, bodies, equal
+from tests.sums.test_equal import store as store
+
+DAY = 86_400
+LATER = "2026-01-03T00:00:00Z"
+_AT = BEGIN / 10**9 - T0 / 10**9
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Few spans are worth a step of their own, and a step is small."""
+    monkeypatch.setattr(joined, "_FEW", 1)
+    monkeypatch.setattr(joined, "_STEP", 4)
+
+
+def _exchange(number: int, at: float, apart: float = 2) -> list[bytes]:
+    """A request of three traces: a model call, the tool it asks for, and the call that brings its result."""
+    call, trace, at = f"call_{number}Xy7Kq2Vb9", 10_000 + 10 * number, _AT + at
+    user = {"role": "user", "parts": [{"type": "text", "content": f"question {number}"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": call, "name": "look", "arguments": {}}]}
+    came = {"role": "tool", "parts": [{"type": "tool_call_response", "id": call, "response": "12"}]}
+    return [
+        request([chat(trace, None, [(call, "look", {})], [user], trace=trace, at=at)]),
+        request([tool(trace + 1, None, "look", call, "12", trace=trace + 1, at=at + apart)]),
+        request([chat(trace + 2, None, "done", [user, asked, came], trace=trace + 2, at=at + 2 * apart)]),
+    ]
+
+
+def _together(listed: kept.Kept) -> list[kept.Batch]:
+    return [batch for batch in listed.batches if batch.together]
+
+
+def test_a_run_of_several_traces_is_kept_once_it_is_old(store):
+    sent = [body for number in range(6) for body in _exchange(number, number * 5_000)]
+    store.commit([*bodies(300), *sent])
+    assert store.count("2026-01-01T10:00:00Z").left_out().height
+    equal(store, "2026-01-01T10:00:00Z")
+    listed = store.count(LATER)
+    assert not listed.left_out().height
+    assert sum(batch.runs for batch in _together(listed)) == 6
+    assert sum(batch.spans for batch in _together(listed)) == 18
+    equal(store, LATER, QUESTIONS)
+
+
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_a_part_that_comes_late_joins_what_was_kept(store, late):
+    parts = _exchange(1, 5_000)
+    missing = parts.pop(late)
+    store.commit([*bodies(300), *parts, *_exchange(2, 9_000), *_exchange(3, 60_000)])
+    assert _together(store.count(LATER))
+    store.commit([missing])
+    for _ in range(2):
+        equal(store, LATER)
+        runs = store.ask(now=LATER, since="all").runs()[0]
+        assert runs.filter(pl.col("trace_ids").list.len() > 1)["trace_ids"].list.len().to_list() == [3, 3, 3]
+        store.count(LATER)
+    assert not store.count(LATER).left_out().height
+
+
+def test_a_span_that_comes_late_is_told_with_the_run_it_belongs_to(store):
+    store.commit([body for number in range(3) for body in _exchange(number, number * 30_000)])
+    store.count(LATER)
+    store.commit([request([tool(77, 10_010, "peek", result="1", trace=10_010, at=_AT + 30_000.5)])])
+    equal(store, LATER)
+    store.count(LATER)
+    equal(store, LATER)
+
+
+def test_many_spans_that_come_late_are_told_with_the_whole_run(store):
+    store.commit([body for number in range(2) for body in _exchange(number, number * 30_000)])
+    store.count(LATER)
+    more = [tool(100 + n, 10_010, f"peek{n}", result="1", trace=10_010, at=_AT + 34_000 + n) for n in range(20)]
+    store.commit([request(more)])
+    equal(store, LATER)
+    store.count(LATER)
+    equal(store, LATER)
+
+
+def test_a_framework_that_tells_late_of_a_kept_call_is_one_run_with_it(store):
+    asked = [("call_Ab3dE5fG7hI9jK1lM", "search", {})]
+    store.commit([*_exchange(1, 0), request([chat(3, None, asked, trace=2, at=_AT + 40, scope="client")])])
+    assert _together(store.count(LATER))
+    framework = [agent(1, "planner", at=_AT + 38, took=9), chat(2, 1, asked, at=_AT + 40)]
+    store.commit([request([span | {"scope": "framework"} for span in framework])])
+    equal(store, LATER)
+    store.count(LATER)
+    equal(store, LATER)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_comes_first_the_report_is_the_same(store, seed):
+    chance = random.Random(seed)
+    sent = bodies(200)
+    for number in range(12):
+        sent += _exchange(number, chance.uniform(0, 1.2 * DAY), chance.choice([2, 4_000, 9_000]))
+    chance.shuffle(sent)
+    while sent:
+        store.commit([sent.pop() for _ in range(min(len(sent), chance.randint(1, 25)))])
+        if chance.random() < 0.7:
+            hour = chance.randint(4, 60)
+            store.count(f"2026-01-0{1 + hour // 24}T{hour % 24:02}:30:00Z")
+    equal(store, "2026-01-04T00:00:00Z")
+    listed = store.count("2026-01-04T00:00:00Z")
+    assert not listed.left_out().height
+    assert sum(batch.runs for batch in _together(listed)) == 12
+    equal(store, "2026-01-04T00:00:00Z")
