@@ -9,6 +9,7 @@ time: history, replays and retries bring ids back. What a trace with more tells 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.executions import span_call_id, span_name
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.model_call import ModelCall
-from otelcov.runs.tree import Node, same_name
+from otelcov.runs.tree import Node, spelling
 
 JITTER_NS = 20_000_000  # by which one wrapper around a call may begin or end before another that is inside it
 
@@ -112,7 +113,8 @@ def unite_doubles(parts: list[Fragment], unite: Callable[[Fragment, Fragment], N
             if host is not None:
                 unite(host, p)
                 if twin is not None:
-                    _count_once(host, twin, p, call)
+                    told.by_both(twin, call)
+                    p.calls = [c for c in p.calls if c is not call]
         if p.root.kind == TOOL:
             host, node = told.of_tool(p)
             if host is not None:
@@ -120,6 +122,8 @@ def unite_doubles(parts: list[Fragment], unite: Callable[[Fragment, Fragment], N
                 if node is not None:
                     p.root.parent, p.root.agent = node, p.root.agent or node.agent
                     node.children.append(p.root)
+    for p in whole:
+        p.calls = [told.now(c) for c in p.calls]
 
 
 class _Told:
@@ -127,30 +131,36 @@ class _Told:
 
     def __init__(self, whole: list[Fragment]) -> None:
         self._by_id: dict[str, list[tuple[Fragment, ModelCall | None, Node | None]]] = {}
-        self._by_tokens: dict[tuple[str | None, int | None, int | None], list[tuple[Fragment, ModelCall]]] = {}
+        self._tools: dict[tuple[int, str], list[Node]] = {}  # that tell no id, of a fragment, by name
+        self._both: dict[int, ModelCall] = {}  # what stands for a call that was told twice
+        tokens: dict[tuple[str | None, int | None, int | None], list[tuple[Fragment, ModelCall]]] = {}
         for p in whole:
             for call in p.calls:
                 for i in _answers(call) | set(_asked(call)):
                     self._by_id.setdefault(i, []).append((p, call, call.node.parent))
-                tokens = p.root.span.service, call.input_tokens, call.output_tokens
-                if None not in tokens[1:]:
-                    self._by_tokens.setdefault(tokens, []).append((p, call))
+                tokens.setdefault((p.root.span.service, call.input_tokens, call.output_tokens), []).append((p, call))
             for n in p.nodes:
-                if n.kind == TOOL:
-                    for i in _of_tool(n):
-                        self._by_id.setdefault(i, []).append((p, None, n))
+                if n.kind != TOOL:
+                    continue
+                for i in _of_tool(n):
+                    self._by_id.setdefault(i, []).append((p, None, n))
+                if span_call_id([n]) is None:
+                    self._tools.setdefault((id(p), spelling(span_name([n]) or "")), []).append(n)
+        self._by_tokens = {key: _Times(some) for key, some in tokens.items() if None not in key[1:]}
+        self._of_host = {id(p): _Times([(p, call) for call in p.calls]) for p in whole}
 
     def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         """The fragment in which this call was made, and that one's telling of it."""
         own = _answers(call) | set(_asked(call))
         host = self._only(p, [*own, *_brought(call)])
         if host is not None:
-            sure = {id(c) for i in own for h, c, _ in self._by_id.get(i, ()) if h is host}
-            twins = [c for c in host.calls if _may_be_one(c, call)]
-            twins = [c for c in twins if id(c) in sure] or twins
+            sure = [c for i in own for h, c, _ in self._by_id.get(i, ()) if h is host and c is not None]
+            twins = [c for c in sure if _may_be_one(self.now(c), call)]
+            twins = twins or [c for _, c in self._of_host[id(host)].at(call) if _may_be_one(self.now(c), call)]
             return host, min(twins, key=lambda c: (abs(c.start - call.start), c.node.span.span_id), default=None)
-        counted = self._by_tokens.get((p.root.span.service, call.input_tokens, call.output_tokens), ())
-        nested = [(h, c) for h, c in counted if c in h.calls and _nested(c, call) and _may_be_one(c, call)]
+        counted = self._by_tokens.get((p.root.span.service, call.input_tokens, call.output_tokens))
+        beside = [(h, c) for h, c in counted.at(call) if id(c) not in self._both] if counted is not None else []
+        nested = [(h, c) for h, c in beside if _nested(c, call) and _may_be_one(c, call)]
         return nested[0] if len(nested) == 1 else (None, None)
 
     def of_tool(self, p: Fragment) -> tuple[Fragment | None, Node | None]:
@@ -160,13 +170,36 @@ class _Told:
         if host is None:
             return None, None
         told = [(c, n) for i in ids for h, c, n in self._by_id.get(i, ()) if h is host]
-        ran = [n for c, n in told if c is None] or [n for n in host.nodes if _may_have_run(n, p)]
+        named = self._tools.get((id(host), spelling(span_name([p.root]) or "")), ())
+        ran = [n for c, n in told if c is None] or [n for n in named if _around(n, p)]
         return host, ran[0] if ran else told[0][1]
+
+    def by_both(self, twin: ModelCall, call: ModelCall) -> None:
+        """Two tell of one call."""
+        before = self.now(twin)
+        self._both[id(twin)] = ModelCall(before.node, [*call.layers, *before.layers])
+
+    def now(self, call: ModelCall) -> ModelCall:
+        return self._both.get(id(call), call)
 
     def _only(self, p: Fragment, ids: Iterable[str]) -> Fragment | None:
         """The one fragment that tells of these ids at the same time."""
         met = {id(h): h for i in ids for h, _, _ in self._by_id.get(i, ()) if _overlap(h, p)}
         return next(iter(met.values())) if len(met) == 1 else None
+
+
+class _Times:
+    """Calls by when they were."""
+
+    def __init__(self, calls: list[tuple[Fragment, ModelCall]]) -> None:
+        self._calls = sorted(calls, key=lambda found: found[1].start)
+        self._starts = [call.start for _, call in self._calls]
+        self._longest = max((call.end - call.start for _, call in calls), default=0)
+
+    def at(self, call: ModelCall) -> list[tuple[Fragment, ModelCall]]:
+        """Those that may be at the time of this one."""
+        low = bisect_left(self._starts, call.start - JITTER_NS - self._longest)
+        return self._calls[low : bisect_right(self._starts, call.end + JITTER_NS)]
 
 
 def _may_be_one(one: ModelCall, two: ModelCall) -> bool:
@@ -183,10 +216,8 @@ def _may_be_one(one: ModelCall, two: ModelCall) -> bool:
     return len(asked) < 2 or asked[0] == asked[1]
 
 
-def _may_have_run(node: Node, tool: Fragment) -> bool:
-    """May this be what called the tool, for all that its span tells?"""
-    ran = node.kind == TOOL and span_call_id([node]) is None and same_name(span_name([node]), span_name([tool.root]))
-    return ran and node.start <= tool.start + JITTER_NS and tool.end <= node.end + JITTER_NS
+def _around(node: Node, tool: Fragment) -> bool:
+    return node.start <= tool.start + JITTER_NS and tool.end <= node.end + JITTER_NS
 
 
 def _overlap(one: Fragment | ModelCall, two: Fragment | ModelCall) -> bool:
@@ -196,12 +227,6 @@ def _overlap(one: Fragment | ModelCall, two: Fragment | ModelCall) -> bool:
 def _nested(one: ModelCall, two: ModelCall) -> bool:
     outer, inner = sorted((one, two), key=lambda c: c.start - c.end)
     return outer.start <= inner.start + JITTER_NS and inner.end <= outer.end + JITTER_NS
-
-
-def _count_once(host: Fragment, twin: ModelCall, p: Fragment, call: ModelCall) -> None:
-    both = ModelCall(twin.node, [*call.layers, *twin.layers])
-    host.calls = [both if c is twin else c for c in host.calls]
-    p.calls = [c for c in p.calls if c is not call]
 
 
 def _answers(call: ModelCall) -> set[str]:
