@@ -2,13 +2,16 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, value
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, value
 
 _IS_TOOL = pl.col("langsmith.span.kind").str.to_lowercase() == "tool"
+_IS_LLM = pl.col("langsmith.span.kind").str.to_lowercase() == "llm"
 # The processor for OpenAI's Agents SDK writes a list of one object as that object: such a result is not what it was.
 _AGENTS_SDK = (pl.col("langsmith.metadata.ls_integration") == "openai-agents-sdk").fill_null(False)
 _WHOLE = ~_AGENTS_SDK | pl.col("gen_ai.completion").str.starts_with('{"output":')
 _NOTHING = pl.col("gen_ai.completion") == "{}"  # a tool that failed: an empty object that one gave has a frame
+# What a function in JavaScript gave that is no object stands in a frame.
+_FRAMED = r'^\{"outputs":("(?:[^"\\]|\\.)*"|\[.*\]|[^\[{",]+)\}$'
 
 LANGSMITH = Dialect(
     name="langsmith",
@@ -23,12 +26,23 @@ LANGSMITH = Dialect(
         parser=OTHER,
     ),
     agent=first("langsmith.metadata.lc_agent_name", "langsmith.metadata.agent_name"),
-    arguments=pl.when(_IS_TOOL).then(first("gen_ai.prompt")),
-    result=pl.when(_IS_TOOL & _WHOLE & ~_NOTHING).then(first("gen_ai.completion")),
+    arguments=pl.when(_IS_TOOL & (pl.col("gen_ai.prompt") != "{}")).then(first("gen_ai.prompt")),  # hidden or none
+    result=pl.when(_IS_TOOL & _WHOLE & ~_NOTHING).then(
+        pl.coalesce([pl.col("gen_ai.completion").str.extract(_FRAMED), pl.col("gen_ai.completion")])
+    ),
+    input_tokens=pl.when(_IS_LLM).then(json_number("langsmith.usage_metadata", "input_tokens")),
+    output_tokens=pl.when(_IS_LLM).then(json_number("langsmith.usage_metadata", "output_tokens")),
     conversation=first(
         "langsmith.metadata.thread_id", "langsmith.metadata.session_id", "langsmith.metadata.conversation_id"
     ),
-    definitions=first("langsmith.metadata.tools"),
+    definitions=pl.coalesce(
+        [
+            pl.col("langsmith.metadata.tools"),
+            pl.when(_IS_LLM & pl.col("gen_ai.prompt").str.contains('"tools":[', literal=True)).then(
+                pl.col("gen_ai.prompt")  # a client's whole request
+            ),
+        ]
+    ),
 )
 
 # It writes agents as chains, too: they alone list the tools they have.

@@ -11,6 +11,7 @@ _ENTITY, _TYPE = pl.col("entity.type"), pl.col("span.type")
 _AGENTS = _ENTITY == "agent"
 _TOOL = _AGENTS & (_TYPE == "tool")
 _ROOT = _AGENTS & _TYPE.is_null()
+_OFFERED = pl.col("llm.tools").str.replace(r"\bdelegate_task\b", "")  # its way to other agents
 
 VOLTAGENT = Dialect(
     name="voltagent",
@@ -44,6 +45,7 @@ VOLTAGENT = Dialect(
     arguments=pl.when(_TOOL).then(first("input")),
     result=pl.when(_TOOL).then(first("output")),
     request_model=pl.when(_AGENTS).then(first("llm.model")),
+    definitions=pl.when(_AGENTS & (_TYPE == "llm")).then('["' + _OFFERED.str.replace_all(",", '","') + '"]'),
     input=pl.when(_ROOT).then(first("input")),
     output=pl.when(_ROOT).then(first("output")),
 )

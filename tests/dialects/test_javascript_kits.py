@@ -149,3 +149,60 @@ def test_a_model_call_of_which_nothing_is_told_may_have_failed():
 
     assert seen() == ("unknown", ["ok", "unknown"], True, [])
     assert seen(**{"gen_ai.request.model": "gemini"}) == ("ok", ["ok", "ok"], False, [])
+
+
+def test_a_model_span_of_voltagent_lists_tools_by_name_and_its_way_to_other_agents_is_none_of_them():
+    asked = {"span.type": "llm", "llm.operation": "generateText"}
+    (run,) = runs(
+        _volt(1, None, "helper", 0, took=9, input="?"),
+        _volt(2, 1, "llm:generateText", 1, **asked | {"llm.tools": "search,delegate_task,book"}),
+    )
+    assert run["known_tools"] == ["book", "search"]
+
+
+def _langsmith(id, parent, kind, at, took=1, **told):
+    given = {"langsmith.span.kind": kind, "gen_ai.operation.name": {"tool": "execute_tool", "llm": "chat"}.get(kind)}
+    return span(id, parent, kind, at=at, took=took, scope="langsmith", attributes=given | told)
+
+
+@pytest.mark.parametrize(
+    ("written", "result"),
+    [
+        ({"outputs": "3 degrees"}, "3 degrees"),
+        ({"outputs": [3, 4]}, [3, 4]),
+        ({"outputs": 3}, "3"),
+        ({"outputs": "3", "unit": "C"}, {"outputs": "3", "unit": "C"}),
+    ],
+)
+def test_langsmith_frames_what_a_function_in_javascript_gave_that_is_no_object(written, result):
+    told = {"gen_ai.tool.name": "weather", "gen_ai.prompt": '{"city":"Oslo"}'}
+    completion = json.dumps(written, separators=(",", ":"))
+    (run,) = runs(
+        _langsmith(1, None, "chain", 0, took=9),
+        _langsmith(2, 1, "tool", 1, **told | {"gen_ai.completion": completion}),
+    )
+    assert [c["result"] for c in run["tool_calls"]] == [result]
+
+
+def test_langsmith_hides_content_as_empty_objects_and_keeps_the_tokens_in_a_key_of_its_own():
+    hidden = {"gen_ai.prompt": "{}", "gen_ai.completion": "{}"}
+    usage = {"langsmith.usage_metadata": '{"input_tokens":10,"output_tokens":5,"input_token_details":{}}'}
+    (run,) = runs(
+        _langsmith(1, None, "chain", 0, took=9, **hidden),
+        _langsmith(2, 1, "llm", 1, **hidden | usage | {"gen_ai.request.model": "m"}),
+        _langsmith(3, 1, "tool", 3, **hidden | {"gen_ai.tool.name": "weather"}),
+    )
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [(None, None)]
+    assert "arguments not reported" in run["incomplete"]
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(10, 5)]
+
+
+def test_langsmith_keeps_a_clients_whole_request_with_the_tools_it_offers():
+    request = {"messages": [{"role": "user", "content": "?"}]}
+    offered = [{"type": "function", "function": {"name": "weather", "parameters": {}}}]
+    prompt = json.dumps(request | {"tools": offered}, separators=(",", ":"))
+    (run,) = runs(
+        _langsmith(1, None, "chain", 0, took=9),
+        _langsmith(2, 1, "llm", 1, **{"gen_ai.request.model": "m", "gen_ai.prompt": prompt}),
+    )
+    assert run["known_tools"] == ["weather"]
