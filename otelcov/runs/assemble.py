@@ -196,6 +196,8 @@ def _reasons(nodes: list[Node], limit: int | None, incomplete: set[str]) -> None
 def _conversation(root: Node, nodes: list[Node]) -> str | None:
     if root.span.conversation:
         return root.span.conversation
+    if root.own_agent is not None:  # a delegate talks in a conversation of its own
+        nodes = [n for n in nodes if n.agent in (None, root.own_agent)]
     top = next((n for n in nodes if n.kind in (AGENT, CHAIN, LLM) and n.span.conversation), None)
     if top is not None:
         return top.span.conversation

@@ -160,6 +160,16 @@ def test_a_model_span_of_voltagent_lists_tools_by_name_and_its_way_to_other_agen
     assert run["known_tools"] == ["book", "search"]
 
 
+def test_the_conversation_of_a_delegate_is_not_the_runs():
+    asked = {"span.type": "tool", "tool.name": "delegate_task", "input": "{}", "output": "done"}
+    (run,) = runs(
+        _volt(1, None, "helper", 0, took=9, input="?"),
+        _volt(2, 1, "tool.execution:delegate_task", 1, took=5, **asked),
+        _volt(3, 2, "subagent:worker", 2, **{"entity.name": "worker", "conversation.id": "its own"}),
+    )
+    assert (run["agents"], run["conversation_id"]) == (["helper", "worker"], None)
+
+
 def _langsmith(id, parent, kind, at, took=1, **told):
     given = {"langsmith.span.kind": kind, "gen_ai.operation.name": {"tool": "execute_tool", "llm": "chat"}.get(kind)}
     return span(id, parent, kind, at=at, took=took, scope="langsmith", attributes=given | told)
