@@ -25,6 +25,9 @@ _TOOL_INPUT = pl.when(
     pl.col("tool.name").is_not_null() | (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL")
 )
 
+# Claude's Agent SDK answers with text; a list in JSON is of the errors that ended the run.
+_ERRORS = (scope("claude-agent-sdk$") & (pl.col("output.mime_type") == "application/json")).fill_null(value=False)
+
 OPENINFERENCE = Dialect(
     name="openinference",
     kind=value(
@@ -59,7 +62,7 @@ OPENINFERENCE = Dialect(
     input_messages=first("input.value"),
     output_messages=first("output.value"),
     input=first("input.value"),
-    output=first("output.value"),
+    output=pl.when(~_ERRORS).then(first("output.value")),
     definitions=pl.coalesce([pl.col("llm.tools"), pl.col("agent.tools"), pl.col("llm.invocation_parameters")]),
     conversation=pl.coalesce(
         [pl.col("session.id"), THREAD, json_text("metadata", "thread_id", "session_id", "conversation_id")]

@@ -24,7 +24,7 @@ MAX_STEPS = _any(
     r"UsageLimitExceeded.*next request",
 )
 COST = _any(
-    r"(?:cost|budget|spend)[ _-]?(?:limit|exceeded)",
+    r"(?:cost|budget|spend)[ _-]?(?:limit|exceeded)|max[ _]budget",
     r"(?:total|input|output|request|response|prompt|completion)_tokens_limit",
     r"token (?:limit|budget) exceeded",
     r"UsageLimitExceeded(?!.*request_limit)",

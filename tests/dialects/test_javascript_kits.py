@@ -216,3 +216,14 @@ def test_langsmith_keeps_a_clients_whole_request_with_the_tools_it_offers():
         _langsmith(2, 1, "llm", 1, **{"gen_ai.request.model": "m", "gen_ai.prompt": prompt}),
     )
     assert run["known_tools"] == ["weather"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "boundary"), [("error_max_budget_usd", "cost_limit"), ("error_max_turns", "max_steps")]
+)
+def test_what_ended_a_run_of_claudes_agent_sdk_is_not_its_answer(reason, boundary):
+    told = {"openinference.span.kind": "AGENT", "input.value": "?", "output.mime_type": "application/json"}
+    told |= {"output.value": '["Reached a limit"]', "session.id": "s"}
+    scope = "@arizeai/openinference-instrumentation-claude-agent-sdk"
+    (run,) = runs(span(1, None, "ClaudeAgent.query", error=f"Result error: {reason}", scope=scope, attributes=told))
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, [boundary])
