@@ -88,6 +88,9 @@ def regular(
     spoil((is_llm | is_tool) & ((above < 0) | (kind[safe] != AGENT_)) & ~tops)
     spoil(is_agent & ~roots & ((above < 0) | (kind[safe] != TOOL_)))
     stamped = (is_llm | is_tool) & (agent_code >= 0)
+    told = frame.select(pl.col("conversation").fill_null("") != "").to_series().to_numpy()
+    theirs = (np.bincount(trace[told], minlength=count) > 0) & ~told[root_at]  # a delegate's, perhaps
+    bad |= theirs & ~headless & (np.bincount(trace[is_agent & ~roots], minlength=count) > 0)
     spoil(stamped & (agent_code != agent_code[safe]) & ~tops)
     spoil(tops & is_llm & (agent_code >= 0))
     spoil(is_llm & (frame["start"] == frame["end"]).to_numpy())  # it may tell of another's answer
