@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.dialects.a2a import A2A
+from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODING_AGENTS
@@ -53,6 +54,7 @@ from otelcov.ground.errors import USAGE, OtelcovError
 
 # The most telling first: a framework's own mark, then the conventions, then names alone.
 DIALECTS: tuple[Dialect, ...] = (
+    AG2,
     OPENAI_AGENTS,
     OPENAI_AGENTS_TOOLS,
     CREWAI,

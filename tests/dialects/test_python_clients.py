@@ -313,3 +313,14 @@ def test_a_line_break_that_an_agent_adds_is_none_of_its_answer():
     said = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Cold.\n"}]}])
     (run,) = runs(agent(1, "planner", took=9, gen_ai__output__messages=said), chat(2, 1, "Cold.", "Oslo?", at=1))
     assert run["output"] == "Cold."
+
+
+def test_ag2_tells_again_what_a_call_cost_and_that_is_no_other_call():
+    usage = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 5}
+    cost = {"ag2.span.type": "usage", "gen_ai.response.model": "model-a"} | usage
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, "Cold.", "Oslo?", at=1, attributes={"ag2.span.type": "llm"} | usage),
+        span(3, 1, "record_usage model_call", at=3, attributes=cost),
+    )
+    assert (len(run["llm_calls"]), run["output"], run["incomplete"]) == (1, "Cold.", [])
