@@ -7,6 +7,7 @@ from typing import Any
 
 from otelcov.runs.delegation import COWORKER
 from otelcov.runs.jsontext import parse_json
+from otelcov.runs.texts import is_answer
 from otelcov.runs.tree import Node, spelling
 
 _cache: dict[str, frozenset[str]] = {}
@@ -32,7 +33,7 @@ def offered(nodes: list[Node]) -> set[str] | None:
                         found |= names
                         told = True
                 elif re.fullmatch(r"\d+\.name", path) and isinstance(value, str):
-                    found |= {value} if spelling(value) not in COWORKER else set()
+                    found |= {value} if not _no_tool(value) else set()
                     told = told or bool(found)
     return found if told else None
 
@@ -48,8 +49,13 @@ def _names(raw: str) -> frozenset[str] | None:
     if known is None:
         if len(_cache) > 4096:
             _cache.clear()
-        known = _cache[raw] = frozenset(n for n in _walk(parse_json(raw), 0) if spelling(n) not in COWORKER)
+        known = _cache[raw] = frozenset(n for n in _walk(parse_json(raw), 0) if not _no_tool(n))
     return known
+
+
+def _no_tool(name: str) -> bool:
+    """A way to another agent, or to hand in the answer."""
+    return is_answer(name) or spelling(name) in COWORKER
 
 
 def _walk(value: Any, depth: int) -> set[str]:

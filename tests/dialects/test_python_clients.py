@@ -324,3 +324,9 @@ def test_ag2_tells_again_what_a_call_cost_and_that_is_no_other_call():
         span(3, 1, "record_usage model_call", at=3, attributes=cost),
     )
     assert (len(run["llm_calls"]), run["output"], run["incomplete"]) == (1, "Cold.", [])
+
+
+def test_the_way_to_hand_in_an_answer_is_no_known_tool():
+    offered = json.dumps([{"type": "function", "name": n} for n in ("look", "final_result")])
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "Cold.", at=1, gen_ai__tool__definitions=offered))
+    assert run["known_tools"] == ["look"]
