@@ -30,7 +30,7 @@ LOGFIRE = Dialect(
     agent=pl.when(_AGENT).then(first("name")),
     tool=pl.when(_TOOL).then(first("name")),
     arguments=pl.when(_TOOL).then(first("input")),
-    result=pl.when(_TOOL).then(first("output")),
+    result=pl.when(_TOOL & (pl.col("output") != "null")).then(first("output")),
     input_messages=pl.when(_AGENTS).then(first("raw_input", "events")),
     output_messages=pl.when(_AGENTS).then(first("response")),
     definitions=pl.when(_AGENT).then(first("tools")),

@@ -85,7 +85,18 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
             out.status, out.error_kind, out.error_type = "requested", None, None
         elif flagged is None and (value is None or (out.status == "ok" and _flag_lost(call))):
             out.status = "unknown"  # it came back; how it went is not on the wire
+    elif out.status == "ok" and value is None and out.arguments is not None and _may_wait(call):
+        out.status = "unknown"
     return out
+
+
+_BEFORE_LEAVE = re.compile(r"openai_agents")
+"""Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other:
+one that shows what was given and nothing that came back may wait for leave."""
+
+
+def _may_wait(call: ToolCall) -> bool:
+    return any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
 
 
 def _again(failed: Node, nodes: list[Node]) -> bool:

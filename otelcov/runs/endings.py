@@ -273,10 +273,19 @@ _ENDS = re.compile(
 """Tools that end a run by their very name (exit_loop of Google's ADK, Handoff-complete_task of Semantic Kernel)."""
 
 
+_RAISES = re.compile(r"openai_agents|^pydantic-ai$|instrumentation\.langchain$")
+"""Scopes of instrumentations of kits that raise an error at a limit: a clean end is none."""
+
+
 def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
     """Did the tools that were asked for last run, and did no answer come? Calls left to somebody else (an approval, a
     client's own tools), tools that end a run by their result, and a lost span of the last answer look alike."""
-    if not any(o.status == "ok" for o in _left(run, last)) or any(_ENDS.match(r.name or "") for r in last.requests):
+    left = _left(run, last)
+    if any(_RAISES.search(n.span.scope) for n in last.layers):
+        return False
+    if not any(o.status == "ok" for o in left) or any(o.status == "requested" for o in left):
+        return False
+    if any(is_answer(r.name) or _ENDS.match(r.name or "") for r in last.requests):
         return False
     if run.output is None:
         return not told_as_object(run.root)

@@ -330,3 +330,37 @@ def test_the_way_to_hand_in_an_answer_is_no_known_tool():
     offered = json.dumps([{"type": "function", "name": n} for n in ("look", "final_result")])
     (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "Cold.", at=1, gen_ai__tool__definitions=offered))
     assert run["known_tools"] == ["look"]
+
+
+@pytest.mark.parametrize("scope", ["logfire.openai_agents", "openinference.instrumentation.openai_agents"])
+@pytest.mark.parametrize(("came", "status"), [("12", "ok"), (None, "unknown")])
+def test_a_tool_of_openais_kit_that_shows_no_result_may_wait_for_leave_and_no_clean_end_is_a_limit(came, status, scope):
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("call_k3", "delete", {"id": 3})], "Delete 3", at=1) | {"scope": scope},
+        tool(3, 1, "delete", "call_k3", came, at=3) | {"scope": scope},
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]
+    assert run["boundaries"] == []
+    assert "max_steps" in run["boundaries_unknown"]
+
+
+def test_what_logfire_writes_of_a_tool_without_a_result_is_none():
+    told = {"logfire.msg_template": "Function: {name}", "name": "delete", "input": '{"id": 3}', "output": "null"}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("call_k3", "delete", {"id": 3})], "Delete 3", at=1),
+        span(3, 1, "Function: {name}", at=3, attributes=told) | {"scope": "logfire.openai_agents"},
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("unknown", None)]
+
+
+@pytest.mark.parametrize("left", ["delete", "final_result"])
+def test_a_run_that_left_a_call_to_others_or_handed_in_its_answer_did_not_run_out_of_steps(left):
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("call_k3", "look", {}), ("call_k4", left, {"id": 3})], "Oslo?", at=1),
+        tool(3, 1, "look", "call_k3", "12", at=3),
+    )
+    assert run["boundaries"] == []
+    assert "max_steps" in run["boundaries_unknown"]
