@@ -139,7 +139,8 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
     match = transfers(call.name)
     if match is None:
         return None
-    target = scene.known.get(bare(match.group("to")))
+    to = match.group("to")
+    target = scene.known.get(bare(to)) or scene.known.get(bare(to.rstrip("0123456789")))  # AG2 counts its ways
     if target is not None:
         return _Found(target, "handoff")
     if match.group("to").isdecimal():  # by its place among those that work may be handed to

@@ -364,3 +364,22 @@ def test_a_run_that_left_a_call_to_others_or_handed_in_its_answer_did_not_run_ou
     )
     assert run["boundaries"] == []
     assert "max_steps" in run["boundaries_unknown"]
+
+
+def test_who_leads_a_group_of_ag2_is_no_agent_and_a_way_that_it_counts_is_one_to_an_agent():
+    def told(id, parent, name, at, took):
+        return agent(id, name, parent=parent, at=at, took=took, attributes={"ag2.span.type": "agent"})
+
+    (run,) = runs(
+        told(1, None, "chat_manager", 0, 30),
+        told(2, 1, "triage", 1, 4),
+        chat(3, 2, [("call_k3", "transfer_to_billing_1", {})], "Refund", at=2),
+        told(4, 1, "_Group_Tool_Executor", 6, 3),
+        tool(5, 4, "transfer_to_billing_1", "call_k3", "Transfer to billing", at=7),
+        told(6, 1, "billing", 10, 4),
+        chat(7, 6, "Refunded.", "Refund", at=11),
+    )
+    assert (run["agents"], run["tool_calls"]) == (["billing", "triage"], [])
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
+        ("triage", "billing", "transfer_to_billing_1")
+    ]
