@@ -84,6 +84,19 @@ def test_generated_traffic_takes_the_shortcut():
     assert found > 0.9 * short.height
 
 
+def test_a_delegates_conversation_is_not_the_runs_either_way():
+    spans, logs = generated()
+    named = pl.element().struct.field("key") != "gen_ai.conversation.id"
+    roots = spans.filter(pl.col("parent_span_id").is_null())["span_id"].implode()
+    planners = pl.col("parent_span_id").is_null() | pl.col("parent_span_id").is_in(roots)
+    bare = pl.when(planners).then(pl.col("attributes").list.filter(named))
+    spans = spans.with_columns(attributes=bare.otherwise("attributes"))
+    short, found = with_shortcut(spans, logs)
+    assert short.equals(without(spans, logs))
+    assert found
+    assert short["conversation_id"].null_count()
+
+
 def under_way(rng, spans):
     """What has come of these traces at some moment of each: the spans that have ended."""
     ends = spans.group_by("trace_id", maintain_order=True).agg(
