@@ -44,7 +44,7 @@ def random(id: str | None) -> bool:
 
 def loner(part: Fragment) -> Loner | None:
     """What another trace may tell of this fragment by, if there is anything."""
-    if not part.loose:
+    if not _alone(part):
         return None
     span = part.root.span
     ids = tuple(sorted({id for call in part.calls for id in _asked(call)} | _of_tool(part.root)))
@@ -55,6 +55,11 @@ def loner(part: Fragment) -> Loner | None:
         if ids or tokens
         else None
     )
+
+
+def _alone(part: Fragment) -> bool:
+    """Does this stand under nothing? What has a parent that did not come, or not yet, is told in its own trace."""
+    return part.loose and not part.root.orphan
 
 
 def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
@@ -102,7 +107,7 @@ def _inside() -> pl.Expr:
 
 def unite_doubles(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
     """Join what stands alone with the trace that tells of it, too; what both tell counts once."""
-    alone = [p for p in parts if p.loose and (p.calls or p.root.kind == TOOL)]
+    alone = [p for p in parts if _alone(p) and (p.calls or p.root.kind == TOOL)]
     whole = [p for p in parts if not p.loose]
     if not alone or not whole:
         return

@@ -143,3 +143,13 @@ def test_traces_are_joined_alike_in_any_order_and_in_any_parts():
     runs_, waiting, _ = stage_one(with_agents, logs, Config(), LATER, replace(where, awaited=set(told)))
     assert (runs_.height, waiting) == (0, set(told))
     assert sorted(len(group) for group in groups(frame, logs)) == [3, 3]
+
+
+def test_a_call_whose_own_root_has_not_come_is_told_in_its_own_trace():
+    asked = [("call_Ab3dE5fG7hI9jK1lM", "search", {})]
+    told = runs(
+        agent(1, "planner", took=9, scope="framework"),
+        chat(2, 1, asked, at=1, scope="framework"),
+        chat(3, 99, asked, trace=2, at=1, scope="client"),
+    )
+    assert [len(run["llm_calls"]) for run in told] == [1, 1]
