@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from otelcov.engine.pool import MEMORY
+
 _FEW = 30_000  # spans that came while the last were counted; so few wait a while
 _ENOUGH = 100_000  # with fewer it waits while someone asks for a report: both at a time take each longer
 _MOST = 120_000  # spans of one count, so that it takes no memory from the collector and no report waits long for it
@@ -27,7 +29,8 @@ def main() -> None:
     parser.add_argument("store")
     parser.add_argument("--config", type=Path)
     asked = parser.parse_args()
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    for name, value in {"POLARS_MAX_THREADS": "1", **MEMORY}.items():
+        os.environ.setdefault(name, value)
     if hasattr(os, "nice") and not os.environ.get(_NICE):
         os.nice(6)
         os.environ[_NICE] = "1"

@@ -20,6 +20,9 @@ from otelcov.ground.errors import StoreError
 T = TypeVar("T")
 R = TypeVar("R")
 
+MEMORY = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0,narenas:1"}
+"""For a process that imports Polars and has one thread of it: what is freed is kept for a second."""
+
 # Read when a child imports Polars and Arrow: one thread each, and memory that was freed goes back soon. Else what
 # several allocators hold back for later, in every worker, comes to more than what is in use. Given back at once, as
 # jemalloc gives back what is large, it would be asked for again, page by page: a tenth of the work.
@@ -27,7 +30,7 @@ _SETTINGS = {
     "POLARS_MAX_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
-    "_RJEM_MALLOC_CONF": "dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0,narenas:1",
+    **MEMORY,
 }
 _HEAVY = ("otelcov.runs.slices", "pyarrow.parquet")  # what takes a worker longest to import
 _DEATHS = 5  # of workers, before it is no accident
