@@ -140,20 +140,35 @@ def _streamed(events: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     """The answer that the pieces of a stream make up (MLflow, whose own sum of them leaves out the calls), if none of
     them is missing: the oldest go first."""
     pieces = [parse_json(_as_text(a.get("mlflow.chunk.value"))) for n, a in events if n.startswith("mlflow.chunk.")]
-    choices = [p["choices"][0] for p in pieces if isinstance(p, dict) and p.get("choices")]
-    if not choices or events[0][0] != "mlflow.chunk.item.0" or len({c.get("index") for c in choices}) > 1:
+    choices = [_object(some[0]) for p in pieces if (some := _list(_object(p).get("choices")))]
+    if not choices or events[0][0] != "mlflow.chunk.item.0" or any(c.get("index") != 0 for c in choices):
         return []
     calls: dict[int, dict[str, Any]] = {}
     text = ""
-    for delta in (c.get("delta") or {} for c in choices):
-        text += delta.get("content") or ""
-        for piece in delta.get("tool_calls") or ():
-            call = calls.setdefault(piece.get("index") or 0, {"id": piece.get("id"), "name": "", "arguments": ""})
-            told = piece.get("function") or {}
-            call["name"] += told.get("name") or ""
-            call["arguments"] += told.get("arguments") or ""
+    for delta in (_object(c.get("delta")) for c in choices):
+        text += _text(delta.get("content"))
+        for piece in map(_object, _list(delta.get("tool_calls"))):
+            place = piece.get("index")
+            if not isinstance(place, int):
+                return []
+            call = calls.setdefault(place, {"id": piece.get("id"), "name": "", "arguments": ""})
+            told = _object(piece.get("function"))
+            call["name"] += _text(told.get("name"))
+            call["arguments"] += _text(told.get("arguments"))
     finish = next((c["finish_reason"] for c in reversed(choices) if c.get("finish_reason")), None)
     return [{"role": "assistant", "content": text, "tool_calls": list(calls.values()), "finish_reason": finish}]
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _cut(value: Any) -> bool:

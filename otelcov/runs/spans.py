@@ -22,6 +22,7 @@ from otelcov.dialects.registry import facts, keys, source
 from otelcov.runs.attributes import any_value, columns, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.chat import ROLES
+from otelcov.runs.jsontext import to_json
 
 
 class Span(NamedTuple):
@@ -318,18 +319,20 @@ def in_turn(told: list[Event]) -> tuple[list[Event], bool]:
     brought after what asked for it. False where more than that is needed to know it: words of several turns."""
     order = {"gen_ai.system.message": 0, "gen_ai.user.message": 1}
     first = sorted((e for e in told if e[0] in order), key=lambda e: order[e[0]])
-    brought = [e for e in told if e[0] == "gen_ai.tool.message"]
-    out, asked = first, []
+    brought: dict[str, list[Event]] = {}
+    for event in told:
+        if event[0] == "gen_ai.tool.message":
+            brought.setdefault(to_json(event[1].get("id")), []).append(event)
+    out, asked = list(first), []
     for event in told:
         if event[0] in order or event[0] == "gen_ai.tool.message":
             continue
         calls = event[1].get("tool_calls")
-        ids = {c.get("id") for c in calls if isinstance(c, dict)} if isinstance(calls, list) else set()
-        out = [*out, event, *(e for e in brought if e[1].get("id") in ids)]
+        ids = [to_json(c.get("id")) for c in calls if isinstance(c, dict)] if isinstance(calls, list) else []
+        out += [event, *(e for id in ids for e in brought.pop(id, ()))]
         asked.append(bool(ids))
-    out = out + [e for e in brought if not any(e is x for x in out)]
     users = sum(e[0] == "gen_ai.user.message" for e in first)
-    return out, users < 2 and all(asked) and len(out) == len(told)
+    return [*out, *(e for some in brought.values() for e in some)], users < 2 and all(asked)
 
 
 def traces(spans: list[Span]) -> Iterator[list[Span]]:

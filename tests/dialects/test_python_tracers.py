@@ -261,3 +261,12 @@ def test_a_model_sees_the_text_that_fastmcp_frames_for_clients(scope, seen):
         chat(4, 1, "Cold.", [{"role": "user", "parts": [{"type": "text", "content": "?"}]}, back], at=5),
     )
     assert run["tool_calls"][0]["result"] == seen
+
+
+@pytest.mark.parametrize(
+    "piece", ["x", 5, {"delta": "x"}, {"delta": {"content": 5, "tool_calls": ["x", {"index": []}]}}]
+)
+def test_a_piece_of_a_stream_that_is_no_piece_tells_nothing_and_breaks_nothing(piece):
+    told = {"mlflow.chunk.value": json.dumps({"choices": [piece]})}
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, events=[("mlflow.chunk.item.0", told)]))
+    assert run["tool_calls"] in (None, [])

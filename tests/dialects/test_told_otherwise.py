@@ -129,3 +129,9 @@ def test_a_choice_that_was_cut_is_no_answer():
     assert (run["input"], run["output"], run["tool_calls"]) == (None, None, None)
     assert "max_steps" in run["boundaries_unknown"]
     assert "truncated values" in run["incomplete"]
+
+
+def test_ids_of_messages_of_one_time_may_be_anything():
+    odd = ("gen_ai.assistant.message", {"tool_calls": [{"id": ["c1"]}, "x"]})
+    sent = _records(2, odd, ("gen_ai.tool.message", {"id": {"a": 1}, "content": "3"}), ("gen_ai.user.message", {}))
+    assert len(runs(agent(1, "a", took=9, trace=2), chat(2, 1, trace=2, at=1), logs=[sent])) == 1
