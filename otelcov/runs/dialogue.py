@@ -84,7 +84,7 @@ def dialogues(
     config = config or Config()
     frame = spans.lazy().collect()
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
-    found = (_dialogue(group, config) for group in groups(frame, records))
+    found = (_dialogue(group, config) for group in groups(frame, records, config))
     return {dialogue.run_id: dialogue for dialogue in found}
 
 

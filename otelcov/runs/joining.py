@@ -192,8 +192,9 @@ def _hosts(part: Fragment) -> list[tuple[str, Node]]:
     return out
 
 
-def join(parts: list[Fragment], where: Joints) -> list[list[Fragment]]:
-    """Groups of fragments, one a run, each group earliest first."""
+def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fragment]]:
+    """Groups of fragments, one a run, each group earliest first. What a conversation alone holds together is no more
+    than `max_run_ns` apart."""
     group = {id(p): [p] for p in parts}
 
     def unite(a: Fragment, b: Fragment) -> None:
@@ -203,6 +204,10 @@ def join(parts: list[Fragment], where: Joints) -> list[list[Fragment]]:
             for p in two:
                 group[id(p)] = one
 
+    def unite_near(a: Fragment, b: Fragment) -> None:
+        if max(a.start, b.start) <= min(a.end, b.end) + max_run_ns:
+            unite(a, b)
+
     parts.sort(key=lambda p: (p.start, p.trace_id, p.root.span.span_id))
     _links(parts, where, unite)
     _agents_as_tools(parts, where, unite)
@@ -211,9 +216,9 @@ def join(parts: list[Fragment], where: Joints) -> list[list[Fragment]]:
     _echoes(loose, unite)
     unite_doubles(parts, unite)
     loose = [p for p in loose if p.calls or p.root.kind == TOOL]
-    followers, joined = _continued(loose, unite)
-    unite_leaves(loose, followers, joined, unite)
-    _children(loose, followers, unite)
+    followers, joined = _continued(loose, unite_near)
+    unite_leaves(loose, followers, joined, unite_near)
+    _children(loose, followers, unite_near)
     seen: set[int] = set()
     out = []
     for p in parts:

@@ -76,7 +76,7 @@ def _runs(
         known = set(here)
         waiting = [*(part for part in waiting if part.trace_id not in known), *others]
     rows = Columns()
-    for group in join(waiting, where):
+    for group in join(waiting, where, config.runs.max_run_ns):
         rows.add(assemble(group, config, now_ns))
     return [*frames, *([told(rows.frame())] if rows.height else [])], found
 
@@ -131,11 +131,11 @@ def _stage_one(
     return frames, waiting
 
 
-def groups(frame: pl.DataFrame, records: pl.DataFrame) -> Iterator[list[Fragment]]:
+def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterator[list[Fragment]]:
     """The fragments of each run of these spans and log records, for who wants more of a run than its row."""
     where = joints(frame)
     where = replace(where, guests=where.hosted)
-    done, waiting = _stage_one(frame, records, Config(), 0, where)
+    done, waiting = _stage_one(frame, records, config, 0, where)
     told = hosts(pl.concat([RUNS.to_frame(), *done]), guests(waiting, where))["trace_ids"].list.first()
     where, waiting = replace(where, awaited=set(told.str.decode("hex"))), []
     for part in _batches(frame):
@@ -146,7 +146,7 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame) -> Iterator[list[Fragment
                     waiting.append(fragment)
                 else:
                     yield [fragment]
-    yield from join(waiting, where)
+    yield from join(waiting, where, config.runs.max_run_ns)
 
 
 def _trees(columns: pl.DataFrame, side: Side) -> Iterator[tuple[Trace, list[Fragment]]]:

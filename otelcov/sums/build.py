@@ -263,7 +263,7 @@ def _build(
     name = files.left_name()
     spans, logs = (pl.concat(some) for some in zip(*rows, strict=True))
     waits = pl.concat(left).unique("trace_id", maintain_order=True)
-    if tell:
+    if tell:  # not while a backlog is counted: this can wait
         until_ns = min(now_ns, before_ns) - config.runs.max_run_ns - config.runs.settle_ns - joined.LATE_NS
         closed, waits = joined.close(there, waits, (spans, logs), every, config, now_ns, until_ns)
         if closed:

@@ -14,11 +14,10 @@ import polars as pl
 
 from otelcov.coverage.observations import partial
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import signed
 from otelcov.runs import slices
 from otelcov.runs.joining import continued, joints
 from otelcov.runs.reconstruct import reconstruct
-from otelcov.runs.slices import TRACES, Look
+from otelcov.runs.slices import Look
 from otelcov.runs.unknowns import NO_ROOT
 from otelcov.sums import kept as files
 from otelcov.sums.kept import LINKS, ODD, Batch
@@ -65,7 +64,9 @@ def _step(
     names = runs.select("settled", trace="trace_ids").with_row_index("run").explode("trace")
     open_ = set(some.filter(pl.col("end") > by_ns)["trace_id"].bin.encode("hex"))
     open_ |= set(names.filter(~pl.col("settled"))["trace"])
-    open_ |= {trace.hex() for trace in where.linked} - set(names["trace"])  # it holds no step, and joins those that do
+    linked = [(runs.height + at, x.hex()) for at, (_, *both, _) in enumerate(where.edges) for x in both]
+    held = pl.DataFrame(linked, schema={"run": pl.UInt32, "trace": pl.String}, orient="row")  # some hold no step
+    names = pl.concat([names.select(held.columns), held])
     while True:
         going = names.filter(pl.col("trace").is_in(list(open_)))["run"].unique()
         more = set(names.filter(pl.col("run").is_in(going.implode()))["trace"])
@@ -97,19 +98,3 @@ def _rows(some: pl.DataFrame, held: Rows, every: Look) -> Rows:
         pl.concat([held[0].filter(of_known), *spans], rechunk=True),
         pl.concat([held[1].filter(of_known), *logs], rechunk=True),
     )
-
-
-def disturbed(batches: list[Batch], fresh: pl.DataFrame, max_run_ns: int) -> list[Batch]:
-    """Those of these batches of which fresh traces (TRACES) may hold a part: small ones that lie within `max_run`, and
-    others that lie beside them."""
-    some = [batch for batch in batches if batch.together]
-    if not some or not fresh.height:
-        return []
-    near = pl.when(pl.col("spans") <= _SMALL).then(max_run_ns).otherwise(0)
-    reach = fresh.select(low=signed("first") - near, high=signed("last") + near)
-    return [b for b in some if reach.select(((pl.col("low") <= b.last) & (pl.col("high") >= b.first)).any()).item()]
-
-
-_SMALL = 16  # spans: what stands alone is a call, and what an instrumentation puts around it
-
-__all__ = ["LATE_NS", "TRACES", "close", "disturbed"]

@@ -20,7 +20,7 @@ _LOOKED_AT: Any = {
     "tools": True,
     "models": {"__all__": {"aliases", "context"}},
     "coverage": {"state_attributes"},
-    "runs": {"settle_ns", "soft_errors"},
+    "runs": {"settle_ns", "max_run_ns", "soft_errors"},
 }
 
 

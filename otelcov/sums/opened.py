@@ -18,7 +18,6 @@ from otelcov.runs.joining import Guest
 from otelcov.runs.slices import TRACES, Look
 from otelcov.store import partitions, pieces
 from otelcov.store.tables import Table
-from otelcov.sums.joined import disturbed
 from otelcov.sums.kept import Batch, Kept
 
 _HOSTS = [
@@ -31,6 +30,7 @@ _HOSTS = [
     "start_unix_nano",
     "end_unix_nano",
 ]
+_SMALL = 16  # spans: what stands alone is a call, and what an instrumentation puts around it
 _CALLED = ("trace_id", "span_id", "parent_span_id", "name", "start_time_unix_nano", "end_time_unix_nano")
 
 
@@ -75,8 +75,8 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     links = kept.links(near)
     linking = links.filter(pl.col("target").is_in(found.traces["trace_id"].implode()))["trace_id"]
     touching = pl.concat([found.traces["trace_id"], found.linked, linking, logs["trace_id"]]).unique()
-    again = {batch.id: batch for batch in disturbed(list(kept.batches), found.traces, max_run_ns)}
-    touched = whole(kept, kept.traces([b for b in near if b.id not in again], touching))
+    again = {batch.id: batch for batch in _disturbed(kept.batches, found.traces, max_run_ns)}
+    touched = _whole(kept, kept.traces([b for b in near if b.id not in again], touching))
     touched = pl.concat([touched, kept.traces(again.values())])
     early = kept.traces(batch for batch in kept.batches if batch.settled_by > now_ns)
     left = kept.left_out()
@@ -84,13 +84,24 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, left, same, touched, early, seen)
 
 
-def whole(kept: Kept, touched: pl.DataFrame) -> pl.DataFrame:
+def _whole(kept: Kept, touched: pl.DataFrame) -> pl.DataFrame:
     """The same traces (TRACES and batch), with all of a batch whose runs may hold several."""
     ids = set(touched["batch"]) & {batch.id for batch in kept.batches if batch.together}
     if not ids:
         return touched
     others = touched.filter(~pl.col("batch").is_in(sorted(ids)))
     return pl.concat([others, kept.traces(batch for batch in kept.batches if batch.id in ids)])
+
+
+def _disturbed(batches: Iterable[Batch], fresh: pl.DataFrame, max_run_ns: int) -> list[Batch]:
+    """Those of these batches of which fresh traces (TRACES) may hold a part: small ones that lie within `max_run`, and
+    others that lie beside them."""
+    some = [batch for batch in batches if batch.together]
+    if not some or not fresh.height:
+        return []
+    near = pl.when(pl.col("spans") <= _SMALL).then(max_run_ns).otherwise(0)
+    reach = fresh.select(low=signed("first") - near, high=signed("last") + near)
+    return [b for b in some if reach.select(((pl.col("low") <= b.last) & (pl.col("high") >= b.first)).any()).item()]
 
 
 def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
@@ -122,7 +133,7 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
         if hits.height:
             ids = hits["trace_ids"].explode().str.decode("hex").unique()
             found.append(open_.kept.traces([batch]).filter(pl.col("trace_id").is_in(ids.implode())))
-    return whole(open_.kept, pl.concat(found))
+    return _whole(open_.kept, pl.concat(found))
 
 
 def named(kept: Kept, names: set[str], times: pl.Series, max_run_ns: int) -> pl.DataFrame:
@@ -135,7 +146,7 @@ def named(kept: Kept, names: set[str], times: pl.Series, max_run_ns: int) -> pl.
         agents = [agent for agent in runs["agents"].explode().drop_nulls().unique() if bare(agent) in names]
         ids = runs.filter(pl.col("agents").list.eval(pl.element().is_in(agents)).list.any())["trace_ids"]
         found.append(kept.traces([batch], ids.explode().str.decode("hex")))
-    return whole(kept, pl.concat(found))
+    return _whole(kept, pl.concat(found))
 
 
 def hosting(
@@ -149,7 +160,7 @@ def hosting(
         runs = hosts(kept.runs(batch, _HOSTS), guests)
         found.append(kept.traces([batch], runs["trace_ids"].explode().str.decode("hex")))
         names.update(name for name in runs["called"] if name)
-    return whole(kept, pl.concat(found)), names
+    return _whole(kept, pl.concat(found)), names
 
 
 def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:

@@ -142,7 +142,7 @@ def test_traces_are_joined_alike_in_any_order_and_in_any_parts():
     assert stage_one(alone, logs, Config(), LATER, where)[2]  # who may tell of them is asked for
     runs_, waiting, _ = stage_one(with_agents, logs, Config(), LATER, replace(where, awaited=set(told)))
     assert (runs_.height, waiting) == (0, set(told))
-    assert sorted(len(group) for group in groups(frame, logs)) == [3, 3]
+    assert sorted(len(group) for group in groups(frame, logs, Config())) == [3, 3]
 
 
 def test_a_call_whose_own_root_has_not_come_is_told_in_its_own_trace():

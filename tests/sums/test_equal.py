@@ -545,11 +545,14 @@ def test_kept_run_rows_hold_no_content(store):
 def test_another_meaning_is_another_folder(store, tmp_path):
     aliases = tmp_path / "otelcov.toml"
     aliases.write_text('[models.big]\naliases = ["gpt-4o"]\n')
+    longest = tmp_path / "longest.toml"
+    longest.write_text("[runs]\nmax_run = \"2h\"\n")
     thresholds = tmp_path / "other.toml"
     thresholds.write_text("[thresholds]\ntool = 80\n")
     folder = bound(build.folder, store.path)
     plain = folder(Question.of(store.path).config)
-    assert folder(Question.of(store.path, config=aliases).config) != plain
+    for changed in (aliases, longest):
+        assert folder(Question.of(store.path, config=changed).config) != plain
     assert folder(Question.of(store.path, config=thresholds).config) == plain
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from otelcov.sums import joined, kept
-from tests.runs.requests import T0, agent, chat, request, tool
+from tests.runs.requests import T0, agent, chat, request, span, tool
 from tests.sums.test_equal import BEGIN, QUESTIONS, bodies, equal
 from tests.sums.test_equal import store as store
 
@@ -92,7 +92,7 @@ def test_a_framework_that_tells_late_of_a_kept_call_is_one_run_with_it(store):
     store.commit([*_exchange(1, 0), request([chat(3, None, asked, trace=2, at=_AT + 40, scope="client")])])
     assert _together(store.count(LATER))
     framework = [agent(1, "planner", at=_AT + 38, took=9), chat(2, 1, asked, at=_AT + 40)]
-    store.commit([request([span | {"scope": "framework"} for span in framework])])
+    store.commit([request([one | {"scope": "framework"} for one in framework])])
     equal(store, LATER)
     store.count(LATER)
     equal(store, LATER)
@@ -115,3 +115,36 @@ def test_whatever_comes_first_the_report_is_the_same(store, seed):
     assert not listed.left_out().height
     assert sum(batch.runs for batch in _together(listed)) == 12
     equal(store, "2026-01-04T00:00:00Z")
+
+
+def test_traces_that_links_join_through_one_without_a_step_are_kept_with_it(store):
+    planner = [agent(1, "planner", trace=31, at=_AT, took=9), chat(2, 1, "sent", trace=31, at=_AT + 1)]
+    bus = span(3, None, "publish", trace=32, at=_AT + 3, links=[(31, 2)])
+    worker = [
+        agent(4, "worker", trace=33, at=_AT + 5, took=4, links=[(32, 3)]),
+        chat(5, 4, "done", trace=33, at=_AT + 6),
+    ]
+    store.commit([request([*planner, bus, *worker]), *_exchange(1, 20_000)])
+    listed = store.count(LATER)
+    assert not listed.left_out().height
+    assert sum(batch.runs for batch in _together(listed)) == 2
+    equal(store, LATER)
+    more = [
+        agent(6, "clerk", trace=34, at=_AT + 30_000, took=4, links=[(32, 3)]),
+        chat(7, 6, "too", trace=34, at=_AT + 30_001),
+    ]
+    store.commit([request(more)])
+    equal(store, LATER)
+    store.count(LATER)
+    equal(store, LATER)
+
+
+def test_parts_beyond_the_longest_run_are_no_part_of_it(store):
+    late = _exchange(1, 8 * 3_600, 20)[2]
+    store.commit([*_exchange(1, 0, 20)[:2], *_exchange(2, 100)])
+    assert _together(store.count(LATER))
+    store.commit([late])
+    equal(store, LATER)
+    assert sorted(store.ask(now=LATER, since="all").runs()[0]["trace_ids"].list.len()) == [1, 2, 3]
+    store.count(LATER)
+    equal(store, LATER)
