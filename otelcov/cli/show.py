@@ -63,8 +63,10 @@ def _named(prefix: str, question: Question) -> pl.DataFrame:
 
     from otelcov import runs
     from otelcov.ground.errors import UsageError
+    from otelcov.store import tables
 
     if not re.fullmatch(rf"[0-9a-f]{{{_SHORTEST},32}}", prefix):
+        tables.open_(question.store)  # where there is no store, that comes first
         raise UsageError(
             f'"{prefix}" is no id. Give at least {_SHORTEST} of the hex digits that `otelcov runs` prints.'
         )

@@ -220,14 +220,16 @@ def _value(rule: Alert, config: Config, store: str, load: Load, window: Window) 
     if metric in _MEANS:
         mean = figures(chosen, config)[metric].mean()
         return (None if mean is None else float(mean)), chosen.height  # type: ignore[arg-type]
+    if metric == "run_error_rate":  # of the runs whose end is known, each for as many as it stands for
+        ends = chosen.filter(pl.col("status") != "unknown").select("status", pl.col("weight").fill_null(1.0))
+        failed, every = (some["weight"].to_numpy().sum() for some in (ends.filter(pl.col("status") == "error"), ends))
+        return (100 * float(failed / every) if ends.height else None), ends.height
     shot = snapshot(partial(runs, config), config, window, selection)
     if metric in _LATENCY:
         return shot["metrics"]["latency_ms"][_LATENCY[metric]], chosen.height
     if metric in _RATES:
         share = shot["metrics"][_RATES[metric]]
         return (None if share is None else 100 * share), chosen.height
-    if metric == "run_error_rate":
-        return 100 * shot["metrics"]["run_errors"] / chosen.height, chosen.height
     name = metric.partition(".")[2] or "overall"
     scores = {d["dimension"]: d["score"] for d in shot["coverage"]["dimensions"]} | {
         "overall": shot["coverage"]["overall"]

@@ -257,6 +257,8 @@ class _Judged:
                 return "no_data", f"{blind} of {runs} runs cannot show their tool calls"
             if unowned:
                 return "no_data", f"{unowned} calls of a restricted tool name no agent"
+            if self.agents and not set(self.agents) & set(self.mine["agents"].explode()):
+                return "no_data", f"no run shows a step of {' or '.join(self.agents)}"
         return ("pass", None) if why is None else ("fail", why)
 
     def _value(self, target: str, numbers: Targets) -> Any:

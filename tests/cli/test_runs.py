@@ -145,6 +145,7 @@ def test_show_looks_at_the_whole_store_unless_told_otherwise(store):
 
 def test_show_says_what_an_id_could_mean(store):
     assert run("show", "zz", "--store", str(store)).exit_code == 2
+    assert run("show", "zz", "--store", str(store / "none")).exit_code == 4
     unknown = run("show", "0123456789", "--store", str(store))
     assert (unknown.exit_code, unknown.stdout) == (2, "")
     assert "begins with" in unknown.stderr

@@ -189,6 +189,14 @@ def test_each_kind_of_rule_fires_on_what_it_is_about(tmp_path: Path, cases: str)
     assert found["fallen"]["result"] == "no_data"  # the day before had no run
 
 
+def test_a_sampled_run_that_failed_stands_for_those_that_were_not_kept(tmp_path: Path) -> None:
+    failed = request(failed=True, attributes={"SampleRate": 4})
+    where = store(tmp_path, [failed, *(request(str(i)) for i in range(6))])
+    rule = '[[alerts.rules]]\nname = "failing"\nmetric = "run_error_rate"\nabove = 30\n'
+    code, found, _ = check(where, config(tmp_path, rule))
+    assert (code, found["failing"]["value"], found["failing"]["state"]) == (1, 40.0, "firing")
+
+
 def test_an_edge_is_also_used_by_a_tool_that_delegates(tmp_path: Path) -> None:
     where = store(tmp_path, [request("hand it over", "transfer_to_worker")])
     rule = '[[alerts.rules]]\nname = "unused"\nedge = "planner/transfer_to_worker"\nunused_for = "36h"\n'

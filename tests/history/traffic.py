@@ -31,6 +31,7 @@ def request(
     answer: str = "done",
     attributes: dict[str, Any] | None = None,
     conversation: str | None = None,
+    failed: bool = False,
 ) -> list[ReadableSpan]:
     """The spans of one run that calls these tools; `name!` fails."""
     exporter = InMemorySpanExporter()
@@ -60,6 +61,8 @@ def request(
             tool.set_status(StatusCode.ERROR, "it broke")
             tool.set_attribute("error.type", "Broken")
         tool.end(at + 10 * (number + 1) + 5)
+    if failed:
+        root.set_status(StatusCode.ERROR, "it broke")
     root.end(at + took_ms * 1_000_000)
     return list(exporter.get_finished_spans())
 

@@ -546,7 +546,7 @@ def test_another_meaning_is_another_folder(store, tmp_path):
     aliases = tmp_path / "otelcov.toml"
     aliases.write_text('[models.big]\naliases = ["gpt-4o"]\n')
     longest = tmp_path / "longest.toml"
-    longest.write_text("[runs]\nmax_run = \"2h\"\n")
+    longest.write_text('[runs]\nmax_run = "2h"\n')
     thresholds = tmp_path / "other.toml"
     thresholds.write_text("[thresholds]\ntool = 80\n")
     folder = bound(build.folder, store.path)

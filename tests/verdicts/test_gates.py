@@ -108,6 +108,16 @@ def test_a_gate_that_cannot_see_says_so(tmp_path: Path) -> None:
     assert entry(tolerant, run("a/b"), blind, folder=tmp_path)["result"] == "pass"
 
 
+def test_who_did_nothing_is_not_proved_innocent(tmp_path: Path) -> None:
+    text = "agents: [{{select: {{agent: {}}}, tool_edges: {{restricted: [delete]}}}}]"
+    runs = [run("a/b", agents=["a"]), run("c/b", agents=["c"])]
+    assert entry(text.format("a"), *runs, folder=tmp_path)["result"] == "pass"
+    assert entry(text.format("[a, typo]"), *runs, folder=tmp_path)["result"] == "pass"
+    found = entry(text.format("typo"), *runs, folder=tmp_path)
+    assert (found["runs"], found["result"]) == (2, "no_data")
+    assert found["expect"][0]["reason"] == "no run shows a step of typo"
+
+
 def test_what_no_run_could_show_has_no_number(tmp_path: Path) -> None:
     text = "agents: [{tool_edges: {allowed: [a], restricted: [b], delegation: [{from: x, to: y}]}}]"
     for runs in ([], [run(tool_calls=None, delegations=None)]):
@@ -139,7 +149,7 @@ def test_select_narrows_an_entry_and_names_do_not(tmp_path: Path) -> None:
         ("{side: [test, staging]}", 1, "fail"),
         ("{release: ['2', '3']}", 1, "pass"),
         ("{conversation: x}", 1, "fail"),
-        ("{agent: b}", 2, "pass"),
+        ("{agent: a}", 2, "fail"),
         ("{service: other}", 0, "no_data"),
     ):
         found = entry(gate.format(select), *runs, folder=tmp_path)
