@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from otelcov.runs.chat import ROLES, Message, Request, Result, role_of
+from otelcov.runs.chat import ROLES, Message, Result, role_of
 from otelcov.runs.jsontext import Value, hidden, parse_json
 from otelcov.runs.parts import CALL_KEYS, CALLS, RESULT_KEYS, RESULTS, is_part, joined, kind_of, requests_in, result_in
 from otelcov.runs.reprs import chat_message, with_reprs
@@ -134,9 +134,8 @@ def _of_wrapper(value: dict[str, Value], role: str, depth: int) -> list[Message]
 def _is_message(value: dict[str, Value]) -> bool:
     if "role" in value or "tool_calls" in value or "toolCalls" in value:
         return True
-    if value.get("type") in ROLES and ("content" in value or "data" in value):
-        return True
-    if value.get("event.name") in ROLES:
+    kind, event = (name if isinstance(name := value.get(key), str) else None for key in ("type", "event.name"))
+    if (kind in ROLES and ("content" in value or "data" in value)) or event in ROLES:
         return True
     return "parts" in value and isinstance(value["parts"], list)
 
@@ -199,8 +198,8 @@ def _add_calls(value: dict[str, Value], m: Message) -> None:
     m.requests += [request for request in requests_in(calls) if request.id not in known]
     m.requests += requests_in(value.get("invalid_tool_calls"))
     legacy = value.get("function_call")
-    if isinstance(legacy, dict) and legacy.get("name") and not m.requests:
-        m.requests.append(Request(None, legacy.get("name"), legacy.get("arguments")))
+    if isinstance(legacy, dict) and not m.requests:
+        m.requests += requests_in({"name": legacy.get("name"), "arguments": legacy.get("arguments")})
 
 
 def pair(answer: Message) -> None:

@@ -55,11 +55,13 @@ _RESULTS = ("result", "response", "output", "content", "server_tool_call_respons
 AI_SDK = ("text", "json", "error-text", "error-json", "content")
 
 
-def kind_of(part: dict[str, Value]) -> Value:
+def kind_of(part: dict[str, Value]) -> str | None:
     """What a part says it is; a word of another casing (`toolCallResponse`, `tool-call-response`, `TEXT`) as the
-    conventions write it."""
+    conventions write it. None where it says nothing, empty where what it says is no word."""
     told = part.get("type") or part.get("part_kind") or part.get("kind")
-    return told if not isinstance(told, str) or told in CALLS or told in RESULTS else _snake(told)
+    if not isinstance(told, str):
+        return "" if told else None
+    return told if told in CALLS or told in RESULTS else _snake(told)
 
 
 @lru_cache(maxsize=256)
@@ -87,7 +89,7 @@ def requests_in(calls: Value) -> list[Request]:
 def _request(call: Value) -> Request | None:
     if not isinstance(call, dict):
         return None
-    kind = call.get("type")
+    kind = call.get("type") if isinstance(call.get("type"), str) else None
     if kind in _HOSTED and "name" not in call:
         call = {"name": kind.removesuffix("_call"), "arguments": call.get("action", call.get("queries"))} | call
     function = call.get("function") if isinstance(call.get("function"), dict) else call.get("tool_call")
