@@ -121,8 +121,8 @@ class Sides(Section):
         written = {side: _lower(told[side]) for side in cls.model_fields if side in told}
         sides: dict[str, str] = {}
         for side, names in written.items():
-            for name in names if isinstance(names, list) else ():
-                if sides.setdefault(str(name), side) != side:
+            for name in map(str, names) if isinstance(names, list) else ():
+                if sides.setdefault(name, side) != side:
                     raise ValueError(f'"{name}" is under {sides[name]} and under {side}: an environment has one side')
         free = {s: [n for n in f.default if n not in sides] for s, f in cls.model_fields.items() if s not in told}
         return {**told, **free}
