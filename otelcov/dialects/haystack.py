@@ -1,11 +1,22 @@
-"""Haystack's own tracing: components by type; an agent's tools show in its messages, not as spans."""
+"""Haystack's own tracing: components by type. Since 3.0 an agent tells its steps by spans; before, its tools show in
+its messages alone."""
+
+from collections.abc import Callable
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, Dialect, first, json_number, json_text, scope
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, json_text, scope
 
 _TYPE = pl.col("haystack.component.type")
-_MODEL = _TYPE.str.contains("Generator$")
+_STEP = pl.col("span.name") == "haystack.agent.step.llm"
+_MODEL = _TYPE.str.contains("Generator$") | _STEP
+_ANSWERS = ("haystack.component.output", "haystack.agent.step.llm.output")
+
+
+def _told(read: Callable[..., pl.Expr], *names: str) -> pl.Expr:
+    """What a model's answer tells of itself, whichever span holds it."""
+    return pl.when(_MODEL).then(pl.coalesce([read(key, *names) for key in _ANSWERS]))
+
 
 HAYSTACK = Dialect(
     name="haystack",
@@ -13,21 +24,27 @@ HAYSTACK = Dialect(
     .then(pl.lit(AGENT))
     .when(_MODEL)
     .then(pl.lit(LLM))
+    .when(pl.col("span.name") == "haystack.agent.step.tool")
+    .then(pl.lit(TOOL))
     .when(_TYPE.str.contains("Retriever|Embedder|Ranker"))
     .then(pl.lit(OTHER))
-    .when(_TYPE.is_not_null() | (pl.col("span.name") == "haystack.pipeline.run"))
+    .when(_TYPE.is_not_null() | pl.col("span.name").is_in(["haystack.pipeline.run", "haystack.agent.step"]))
     .then(pl.lit(CHAIN))
     .when(pl.col("span.name") == "haystack.tracing.auto_enable")
     .then(pl.lit(OTHER)),
-    response_model=pl.when(_MODEL).then(json_text("haystack.component.output", "model")),
-    input_tokens=pl.when(_MODEL).then(json_number("haystack.component.output", "prompt_tokens", "input_tokens")),
-    output_tokens=pl.when(_MODEL).then(json_number("haystack.component.output", "completion_tokens", "output_tokens")),
-    finish=pl.when(_MODEL).then(json_text("haystack.component.output", "finish_reason")),
-    input_messages=pl.when(_MODEL).then(first("haystack.component.input")),
-    output_messages=pl.when(_MODEL).then(first("haystack.component.output")),
+    tool=first("haystack.tool.name"),
+    arguments=first("haystack.agent.step.tool.input"),
+    result=first("haystack.agent.step.tool.output"),
+    response_model=_told(json_text, "model"),
+    input_tokens=_told(json_number, "prompt_tokens", "input_tokens"),
+    output_tokens=_told(json_number, "completion_tokens", "output_tokens"),
+    finish=_told(json_text, "finish_reason"),
+    input_messages=pl.when(_MODEL).then(first("haystack.component.input", "haystack.agent.step.llm.input")),
+    output_messages=pl.when(_MODEL).then(first(*_ANSWERS)),
     input=first("haystack.agent.input"),
     output=first("haystack.agent.output"),
     definitions=first("haystack.agent.tools"),
+    tool_error=pl.when(pl.col("haystack.tool.error").str.to_lowercase() == "true").then(pl.lit("true")),
 )
 
 # OpenInference writes what fills in a prompt like a model call, and an agent like any other component.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from otelcov.runs.chat import ROLES, Message
-from otelcov.runs.jsontext import parse_json, parse_value, to_json
+from otelcov.runs.jsontext import hidden, parse_json, parse_value, to_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.prose import transcript
 from otelcov.runs.reprs import with_reprs
@@ -80,7 +80,7 @@ def answers(raw: str) -> list[Message]:
             return found
         if isinstance(value, (dict, list)):
             return []
-    return [with_reprs(Message("assistant", raw))]
+    return [with_reprs(Message("assistant", None if hidden(raw) else raw))]
 
 
 def _pieced(found: list[Message]) -> list[Message]:

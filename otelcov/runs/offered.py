@@ -80,7 +80,7 @@ def _walk(value: Any, depth: int) -> set[str]:
     name = value.get("name") or value.get("toolName")
     if isinstance(name, str):
         return {name}
-    for key in ("config", "params", "result", "request", "kwargs", "lc_kwargs"):
+    for key in ("config", "params", "result", "request", "kwargs", "lc_kwargs", "data"):
         if isinstance(value.get(key), dict):
             inner = _walk(value[key], depth + 1)
             if inner:

@@ -383,3 +383,71 @@ def test_who_leads_a_group_of_ag2_is_no_agent_and_a_way_that_it_counts_is_one_to
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
         ("triage", "billing", "transfer_to_billing_1")
     ]
+
+
+def _parts(role, *parts, **meta):
+    return {"role": role, "meta": meta, "name": None, "content": list(parts)}
+
+
+def test_haystacks_agent_tells_its_steps_by_spans():
+    call = {"tool_name": "weather", "arguments": {"city": "Oslo"}, "id": "c1", "extra": None}
+    question = _parts("user", {"text": "Oslo?"})
+    asked = _parts("assistant", {"tool_call": call}, model="gpt-4o", usage={"prompt_tokens": 9, "completion_tokens": 2})
+    came = _parts("tool", {"tool_call_result": {"result": "3 degrees", "origin": call, "error": True}})
+    done = _parts("assistant", {"text": "Cold."}, model="gpt-4o", usage={"prompt_tokens": 20, "completion_tokens": 3})
+    tools = [{"type": "haystack.tools.tool.Tool", "data": {"name": "weather", "parameters": {}}}]
+    step = "haystack.agent.step"
+
+    def of(id, parent, name, at, took=1.0, **told):
+        written = {k: v if isinstance(v, str) else json.dumps(v) for k, v in told.items()}
+        return span(id, parent, name, at=at, took=took, scope="haystack", attributes=written)
+
+    def model(id, parent, at, given, came):
+        return of(
+            id, parent, f"{step}.llm", at, **{f"{step}.llm.input": {"messages": given}, f"{step}.llm.output": came}
+        )
+
+    (run,) = runs(
+        of(
+            1,
+            None,
+            "haystack.agent.run",
+            0,
+            20,
+            **{
+                "haystack.agent.max_steps": "4",
+                "haystack.agent.tools": tools,
+                "haystack.agent.input": {"messages": [question]},
+                "haystack.agent.output": {"messages": [question, asked, came, done]},
+            },
+        ),
+        of(2, 1, step, 1, 5, **{f"{step}": "0"}),
+        model(3, 2, 1, [question], {"replies": [asked]}),
+        of(
+            4,
+            2,
+            f"{step}.tool",
+            3,
+            **{
+                "haystack.tool.name": "weather",
+                "haystack.tool.error": "True",
+                f"{step}.tool.input": {"city": "Oslo"},
+                f"{step}.tool.output": "3 degrees",
+            },
+        ),
+        of(5, 1, step, 7, 5),
+        model(6, 5, 8, [question, asked, came], {"replies": [done]}),
+    )
+    assert _called(run) == [("weather", {"city": "Oslo"}, "error", "3 degrees")]
+    assert [(c["response_model"], c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [
+        ("gpt-4o", 9, 2),
+        ("gpt-4o", 20, 3),
+    ]
+    assert (run["input"], run["output"], run["known_tools"]) == ("Oslo?", "Cold.", ["weather"])
+
+
+def test_a_stream_that_nobody_read_yet_is_no_text():
+    (run,) = runs(
+        _step(1, None, "Completions", "LLM", 0, **{"output.value": "<groq.Stream object at 0x7f809c5de4d0>"}),
+    )
+    assert (run["output"], run["tool_calls"]) == (None, None)
