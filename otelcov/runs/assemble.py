@@ -64,7 +64,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         output_text(root, whole, limit),
     )
     seen, unknown = boundaries(run)
-    hidden = any(f.hidden for f in group) or any(c.several for c in calls)
+    hidden = any(f.hidden for f in group) or any(c.several or c.loops for c in calls)
     if answered_in_one_span(run, executions):
         hidden = True
         seen = [x for x in seen if x != "max_steps"]

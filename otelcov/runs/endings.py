@@ -237,6 +237,7 @@ def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomple
         incomplete.add("no model call visible")
         return False
     doubtful = [c for c in blind if not final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
+    doubtful += [c for c in calls if c.loops]
     if not doubtful:
         return True
     incomplete.add("tool calls not visible")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request, Result
+from otelcov.runs.jsontext import Value
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import same_name
 from otelcov.runs.wrapped import arguments_of
@@ -64,6 +65,8 @@ def _read_history(
             _unseen_requests(inputs, thread, i, calls, by_id)
         else:
             _unseen_siblings(inputs, calls, by_id)
+            _unnamed_siblings(mc, calls, by_id)
+        _given_later(inputs, by_id)
     before = [c for c in calls if c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
     _match_results(mc, inputs, before, by_id)
 
@@ -102,6 +105,45 @@ def _unseen_siblings(inputs: list[Message], calls: list[ToolCall], by_id: dict[s
                     c.position = position if c.asked_by is known.asked_by else c.position
             elif request.id:
                 _add_request(request, known.asked_by, position, calls, by_id)
+
+
+def _unnamed_siblings(mc: ModelCall, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """The same where nobody gives ids (Gemini): what comes first after an input is the answer to it."""
+    askers = {c.turn: c.asked_by for c in calls if c.asked_by is not None and c.agent == mc.agent and awaits_result(c)}
+    for asker in askers.values():
+        if asker is None or asker.turn >= mc.turn or not asker.inputs:
+            continue
+        requests = next(iter(_answers_of((mc.inputs or [])[len(asker.inputs) :])), [])
+        told = [c for c in calls if c.asked_by is asker]
+        if len(told) >= len(requests) or any(r.id for r in requests) or any(c.call_id for c in told):
+            continue
+        places = []
+        for c in told:
+            same = (k for k, r in enumerate(requests) if k not in places and _is(c, r))
+            places.append(next(same, -1))
+        if -1 in places:
+            continue
+        for c, position in zip(told, places, strict=True):
+            c.position = position
+        for position, request in enumerate(requests):
+            if position not in places:
+                _add_request(request, asker, position, calls, by_id)
+
+
+def _is(call: ToolCall, request: Request) -> bool:
+    return call.name == request.name and arguments_of(call.arguments) == arguments_of(request.arguments)
+
+
+def _given_later(inputs: list[Message], by_id: dict[str, list[ToolCall]]) -> None:
+    """Arguments that a streamed answer left out: it told a request as it began, empty."""
+    for message in inputs:
+        for request in message.requests:
+            for c in by_id.get(request.id or "", ()):
+                if c.arguments in _EMPTY and request.arguments not in _EMPTY:
+                    c.arguments = request.arguments
+
+
+_EMPTY: tuple[Value, ...] = (None, "", "{}", {})
 
 
 def _answers_of(inputs: list[Message]) -> list[list[Request]]:

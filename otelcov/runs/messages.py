@@ -124,11 +124,42 @@ def _of_wrapper(value: dict[str, Value], role: str, depth: int) -> list[Message]
     for key in ("prompt", "text", "input_text"):
         if isinstance(value.get(key), str) and "messages" not in value:
             return [*system, _text_message(value[key], role)]
-    before = [m for key in _LOOPS if value.get(key) is not None for m in _walk(value[key], "user", depth + 1)]
+    before = [m for key in _LOOPS if value.get(key) for m in _walk(_once(value[key]), "user", depth + 1)]
     for key in _WRAPPERS:
         if value.get(key) is not None:
-            return [*system, *before, *_walk(value[key], "assistant" if key in _ANSWERS else role, depth + 1)]
+            found = _walk(value[key], "assistant" if key in _ANSWERS else role, depth + 1)
+            if before and _goes_on(value[key]):
+                _without_asked(found, before)
+            return [*system, *before, *found]
     return system
+
+
+def _once(history: Value) -> Value:
+    """A history that every piece of a stream told again, whole: the last of them."""
+    if not isinstance(history, list) or history.count(history[0]) < 2:
+        return history
+    starts = [at for at, message in enumerate(history) if message == history[0]]
+    told = [history[at:end] for at, end in zip(starts, [*starts[1:], len(history)], strict=True)]
+    return told[-1] if all(one == told[-1][: len(one)] for one in told) else history
+
+
+def _goes_on(candidates: Value) -> bool:
+    """Does an answer say something after what it asks for? Then pieces of several answers were put together."""
+    first = candidates[0] if isinstance(candidates, list) and candidates else None
+    content = first.get("content") if isinstance(first, dict) else None
+    parts = content.get("parts") if isinstance(content, dict) else None
+    told = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    kinds = [any(key in part for key in CALL_KEYS) for part in told]
+    return True in kinds and not kinds[-1]
+
+
+def _without_asked(answer: list[Message], before: list[Message]) -> None:
+    """Takes from an answer that was put together what its history shows to have been asked for."""
+    known = [(r.name, r.arguments) for m in before for r in m.requests]
+    for message in answer:
+        asked = [(r.name, r.arguments) for r in message.requests]
+        if asked and asked == known[-len(asked) :]:
+            message.requests.clear()
 
 
 def _is_message(value: dict[str, Value]) -> bool:

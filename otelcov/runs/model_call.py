@@ -28,6 +28,8 @@ _LAST_ONLY = re.compile(r"^openlit\.instrumentation\.openai$")
 
 _NOTED_LATE = re.compile(r"^gcp\.vertex\.agent$")
 """Instrumentations that tell what a call was once it was answered, and no error (Google's ADK for JavaScript)."""
+_CALLS_FUNCTIONS = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
+"""Instrumentations of Google's client that open no spans for the functions that it calls."""
 
 
 class ModelCall:
@@ -122,6 +124,20 @@ class ModelCall:
         )
 
     @property
+    def loops(self) -> bool:
+        """May it stand for several calls and the tools between them, and show none? Google's client calls functions
+        of Python itself: they are offered by name alone, or with a schema of what they return."""
+        for n in self.layers:
+            if not _CALLS_FUNCTIONS.search(n.span.scope):
+                continue
+            if self.error is not None and '"response_json_schema"' in (n.input_messages or ""):
+                return True
+            offered = parse_json(n.definitions)
+            if isinstance(offered, list) and offered and all(_name_alone(tool) for tool in offered):
+                return True
+        return False
+
+    @property
     def text(self) -> str | None:
         """The answer's text, None where it is not known; '' for an answer of tool calls alone is None too."""
         for o in reversed(self.outputs or []):
@@ -160,9 +176,9 @@ class ModelCall:
                 candidates.append(choices(parse_json(both)))
             for found in candidates:
                 said = [o for o in found if o.role == "assistant"]
-                if said and (best is None or _weight(said) > _weight(best)):
-                    best = said
-                    self.several = len(said) < len(found) and self._ran(found)
+                ran = len(said) < len(found) and self._ran(found)
+                if said and (best is None or (_weight(said), ran) > (_weight(best), self.several)):
+                    best, self.several = said, ran
         if best is None or not any(o.requests for o in best):
             told = _requests_on_span(self.layers)
             if told:
@@ -210,8 +226,9 @@ class ModelCall:
         return any(request.id not in before for request in asked) or self._ran_in_order(answer)
 
     def _ran_in_order(self, answer: list[Message]) -> bool:
-        """The same where nobody gives ids (Gemini): results follow requests, and what the input shows is history."""
-        asked = [(x, r) for x in answer for r in x.requests if not r.id]
+        """The same where results have no ids (Gemini): they follow requests, and what the input shows is history."""
+        bare = not any(r.id for x in answer for r in x.results)
+        asked = [(x, r) for x in answer for r in x.requests if bare or not r.id]
         came = [r for x in answer for r in x.results if not r.id]
         if not came or [r.name for _, r in asked[: len(came)]] != [r.name for r in came]:
             return False
@@ -311,6 +328,10 @@ def _first(spans: list[Span], fact: str) -> Any:
         if value is not None and value != "":
             return value
     return None
+
+
+def _name_alone(tool: Any) -> bool:
+    return isinstance(tool, dict) and tool.keys() == {"name"}
 
 
 def _weight(found: list[Message]) -> tuple[int, int, int]:

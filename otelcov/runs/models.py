@@ -109,8 +109,17 @@ def _overwritten(node: Node) -> bool:
         asked, answered = min(x.start for x in ran) - node.start, node.end - max(x.end for x in ran)
         after = node.parent.children if node.parent is not None else ()
         followed = any(x.kind == LLM and x.start >= node.end for x in after)  # then less likely by this very span
-        return call.error is None and answered * (1 if followed else 4) > asked
-    return len(call.asked) < len(ran) or (bool(call.requests) and call.error is not None)
+        if call.error is not None:
+            return any(failure(x) is None for x in ran)
+        return answered * (1 if followed else 4) > asked
+    return len(call.asked) < len(ran) or (bool(call.requests) and (call.error is not None or _answered(call)))
+
+
+def _answered(call: ModelCall) -> bool:
+    """Does its answer both ask for tools and say what came after them, in the time that models take?"""
+    ran = [x for x in call.node.children if x.kind == TOOL]
+    asked, answered = min(x.start for x in ran) - call.node.start, call.node.end - max(x.end for x in ran)
+    return bool(call.text) and answered * 4 > asked
 
 
 def _failed_later(outer: Node, inner: Node) -> bool:

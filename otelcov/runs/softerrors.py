@@ -14,6 +14,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from otelcov.runs.jsontext import parse_json
+
 _BEGINS = re.compile(
     r"""\s*(?:
       [\w.]*(?:Error|Exception|Failure|Timeout)(?:\([^)]*\))?\s*(?::|$|-)     # Error: …, ValueError: …, HTTPError - …
@@ -116,9 +118,13 @@ def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ())
 
 
 def _alone(value: Any) -> Any:
-    """The text that is all an object holds: Gemini's protocol wants an object, so its clients make one of a text."""
+    """The text that is all an object holds: Gemini's protocol wants an object, so its clients make one of a text. The
+    text may be JSON."""
     text = value.get("result", value.get("output")) if isinstance(value, dict) and len(value) == 1 else None
-    return text if isinstance(text, str) else value
+    if not isinstance(text, str):
+        return value
+    inner = parse_json(text) if text.startswith("{") else None
+    return inner if isinstance(inner, dict) else text
 
 
 def _object(value: dict[str, Any]) -> bool:

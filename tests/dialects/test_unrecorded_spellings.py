@@ -74,6 +74,8 @@ def _result(data):
         ("Error: no such city", False, ("error", "soft")),
         ("Error: no such city", True, ("ok", "soft")),  # the tool's own words, and its span says that it went well
         ("ValueError: no such city", True, ("error", "soft")),
+        ('{"error": "no such city"}', False, ("error", "soft")),
+        ('{"error": null, "city": "Oslo"}', False, ("ok", None)),
         ("3 degrees", False, ("ok", None)),
         ("Errors are rare in Oslo", True, ("ok", None)),
     ],
