@@ -46,6 +46,8 @@ _ACTION = re.compile(
     r"^\s*\**Action\**\s*:\**\s*(?P<name>[^\n`]+?)\s*$\s*^\s*\**Action Input\**\s*:\**\s*(?P<input>.*)", re.M | re.S
 )
 _FINAL = re.compile(r"Final Answer\s*:\s*(.*)", re.S)
+_THOUGHT = re.compile(r"\s*Thought\s*:.*?^Answer\s*:\s*(.*)", re.M | re.S)
+"""How LlamaIndex has an answer told."""
 _OBSERVATION = re.compile(r"^\s*Observation\s*:\s*", re.M)
 
 
@@ -63,4 +65,6 @@ def react_request(text: str | None) -> Request | None:
 def final_answer(text: str | None) -> str | None:
     """The answer proper of a ReAct text, else the text."""
     hit = _FINAL.search(text) if text and "Final Answer" in text else None
+    if hit is None and text and text.startswith("Thought"):
+        hit = _THOUGHT.match(text)
     return hit.group(1).strip() if hit else text

@@ -18,6 +18,8 @@ from otelcov.runs.tree import Node, failure
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
 # By these the model hands in its answer; they call nothing (smolagents, BeeAI; pydantic-ai; Claude; Strands).
+_SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
+"""What smolagents writes before the user's words."""
 _ANSWERS = ("final_answer", "final_result", "StructuredOutput", "strands_structured_output")
 
 
@@ -64,7 +66,7 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
                 incomplete.add("order of messages not reported")
             elif text is not None and (limit is None or len(text) < limit):
-                return text
+                return text.removeprefix(_TASK) if any(_SMOL.search(n.span.scope) for n in first.layers) else text
         if first.truncated_input:
             incomplete.add("truncated values")
         elif inputs is None and not empty:

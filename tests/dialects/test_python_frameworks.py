@@ -229,3 +229,28 @@ def test_mlflow_names_a_tool_of_dspy_behind_its_class():
     assert [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [
         ("lookup", {"order": "7"}, "shipped")
     ]
+
+
+def test_what_smolagents_writes_before_a_task_is_not_the_users():
+    told = {"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user"}
+    told["llm.input_messages.0.message.content"] = "New task:\nOslo?"
+
+    def asked(scope):
+        (run,) = runs(span(2, 1, "OpenAIModel.generate", attributes=told, scope=scope, error="500"))
+        return run["input"]
+
+    assert asked("openinference.instrumentation.smolagents") == "Oslo?"
+    assert asked("openinference.instrumentation.openai") == "New task:\nOslo?"
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Thought: I know it.\nAnswer: Cold.", "Cold."),
+        ("Thought: of it.\nNo Answer: none", "Thought: of it.\nNo Answer: none"),
+        ("Answer: Cold.", "Answer: Cold."),
+    ],
+)
+def test_the_answer_of_llama_indexs_react_is_what_follows_its_thought(said, answer):
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, said, "Oslo?", at=1))
+    assert run["output"] == answer
