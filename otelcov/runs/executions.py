@@ -32,7 +32,39 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
         group = [node]
         found.append(group)
         of[id(node)] = group
-    return found
+    return _with_servers(found)
+
+
+def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
+    """The executions, each with its server's span: one that knows nothing of the caller's (a server in the caller's own
+    process) stands beside it, within its time, and has the end of its name. Each is of one call."""
+    alone = [g for g in found if len(g) == 1 and g[0].span.span_kind == _SERVER and g[0].span.call_id is None]
+    if not alone or len(alone) == len(found):
+        return found
+    served = {id(g) for g in alone}
+    for group in alone:
+        node = group[0]
+        name = node.span.tool
+        for other in (g for g in found if g and id(g) not in served):
+            caller = other[0]
+            if (
+                name is not None
+                and caller.span.tool is not None
+                and caller.parent is node.parent
+                and caller.start <= node.start
+                and node.end <= caller.end
+                and spelling(caller.span.tool) != spelling(name)
+                and _served_as(name, caller.span.tool, node)
+            ):
+                served.add(id(other))
+                served.remove(id(group))
+                other.append(node)
+                group.clear()
+                break
+    return [group for group in found if group]
+
+
+_SERVER = 2  # OTLP's kind of a span
 
 
 def _open_holders(nodes: list[Node]) -> None:

@@ -554,3 +554,29 @@ def test_arguments_that_a_stream_told_as_none_stand_in_the_next_input():
         chat(3, 1, "Done.", history, at=5),
     )
     assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3 degrees")]
+
+
+def test_a_server_of_tools_in_the_callers_own_process_tells_of_the_same_calls():
+    def served(id, name, at, took=0.5):
+        told = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        return span(
+            id, 1, f"tools/call {name}", at=at, took=took, kind=2, attributes=told, scope="mcp-python-sdk", status=0
+        )
+
+    def ran(id, name, at, took=2):
+        told = {"tool.name": name, "input.value": '{"city": "Oslo"}', "output.value": "3 degrees"}
+        return _step(id, 1, name, "TOOL", at, took, **told)
+
+    def called(*spans):
+        (run,) = runs(
+            _step(1, None, "query", "AGENT", 0, 20, **{"input.value": "Oslo?", "output.value": "Cold."}), *spans
+        )
+        return [c["name"] for c in run["tool_calls"]]
+
+    long = "mcp__t__weather"
+    assert called(ran(2, long, 1), served(3, "weather", 1.5)) == [long]
+    assert (
+        called(ran(2, long, 1), ran(3, long, 1.1), served(4, "weather", 1.5), served(5, "weather", 1.6)) == [long] * 2
+    )
+    assert called(ran(2, long, 1), served(3, "pay", 1.5)) == [long, "pay"]
+    assert called(ran(2, long, 1), served(3, "weather", 5)) == [long, "weather"]
