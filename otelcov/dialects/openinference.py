@@ -26,7 +26,7 @@ _TOOL_INPUT = pl.when(
 )
 
 # Claude's Agent SDK answers with text; a list in JSON is of the errors that ended the run.
-_ERRORS = (scope("claude-agent-sdk$") & (pl.col("output.mime_type") == "application/json")).fill_null(value=False)
+_ERRORS = (scope("claude[-_]agent[-_]sdk$") & (pl.col("output.mime_type") == "application/json")).fill_null(value=False)
 
 OPENINFERENCE = Dialect(
     name="openinference",

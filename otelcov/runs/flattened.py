@@ -47,6 +47,8 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
                 out.extend(messages_of(whole, default_role))
                 continue
         body = dict(body)
+        if isinstance(content, str) and body.get("role", default_role) == "assistant":
+            body["content"] = _parts(content) or content
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
         calls = body.get("tool_calls")
@@ -54,6 +56,16 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
             body["tool_calls"] = [c.get("tool_call", c) for c in calls if isinstance(c, dict)]
         out.append(message_of(body, default_role))
     return out
+
+
+def _parts(text: str) -> Value:
+    """The parts of text that an answer was written as (Traceloop, of Cohere's client); None for any other text."""
+    parts = parse_json(text) if text.startswith("[{") and '"type"' in text else None
+    told = isinstance(parts, list) and all(
+        isinstance(part, dict) and part.get("type") in ("text", "thinking") and isinstance(part.get(part["type"]), str)
+        for part in parts
+    )
+    return parts if told else None
 
 
 def first_index(pairs: list[tuple[str, Value]]) -> set[int]:

@@ -119,8 +119,8 @@ def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ())
 
 def _alone(value: Any) -> Any:
     """The text that is all an object holds: Gemini's protocol wants an object, so its clients make one of a text. The
-    text may be JSON."""
-    text = value.get("result", value.get("output")) if isinstance(value, dict) and len(value) == 1 else None
+    text may be JSON, by itself, too: in the parts that MCP has results told in."""
+    text = value.get("result", value.get("output")) if isinstance(value, dict) and len(value) == 1 else value
     if not isinstance(text, str):
         return value
     inner = parse_json(text) if text.startswith("{") else None

@@ -580,3 +580,39 @@ def test_a_server_of_tools_in_the_callers_own_process_tells_of_the_same_calls():
     )
     assert called(ran(2, long, 1), served(3, "pay", 1.5)) == [long, "pay"]
     assert called(ran(2, long, 1), served(3, "weather", 5)) == [long, "weather"]
+
+
+def test_an_error_in_json_in_a_part_of_a_result_is_one():
+    def ended(text):
+        told = {"tool.name": "look", "output.value": json.dumps([{"type": "text", "text": text}])}
+        (run,) = runs(_step(1, None, "query", "AGENT", 0, 20), _step(2, 1, "look", "TOOL", 1, **told))
+        return run["tool_calls"][0]["error_kind"]
+
+    assert ended('{"error": "no such record"}') == "soft"
+    assert ended('{"error": null, "record": 1}') is None
+    assert ended('{"error"') is None
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('[{"type": "text", "text": "Cold."}]', "Cold."),
+        ('[{"type": "thinking", "thinking": "Hm."}, {"thinking": null, "text": "Cold.", "type": "text"}]', "Cold."),
+        ('[{"type": ["text"], "text": 3}]', '[{"type": ["text"], "text": 3}]'),
+        ('[{"type": "city", "city": "Oslo"}]', '[{"type": "city", "city": "Oslo"}]'),
+        ('[{"type": 3}, 4]', '[{"type": 3}, 4]'),
+    ],
+)
+def test_parts_of_text_that_a_flattened_answer_was_written_as_are_its_text(written, read):
+    told = {"llm.request.type": "chat", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Oslo?"}
+    told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": written}
+    (run,) = runs(span(1, None, "handle", took=9), span(2, 1, "cohere.chat", at=1, attributes=told))
+    assert run["output"] == read
+
+
+@pytest.mark.parametrize("spelling", ["claude_agent_sdk", "claude-agent-sdk"])
+def test_what_ended_a_run_of_claudes_agent_sdk_is_not_its_answer_in_any_spelling(spelling):
+    told = {"input.value": "?", "output.value": '["Reached maximum number of turns (3)"]'}
+    root = _step(1, None, "ClaudeAgentSDK.query", "AGENT", 0, 20, **told, **{"output.mime_type": "application/json"})
+    (run,) = runs(root | {"scope": f"openinference.instrumentation.{spelling}"})
+    assert run["output"] is None
