@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
@@ -38,32 +39,39 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
 def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
     """The executions, each with its server's span: one that knows nothing of the caller's (a server in the caller's own
     process) stands beside it, within its time, and has the end of its name. Each is of one call."""
-    alone = [g for g in found if len(g) == 1 and g[0].span.span_kind == _SERVER and g[0].span.call_id is None]
-    if not alone or len(alone) == len(found):
+    servers = [g for g in found if len(g) == 1 and g[0].span.span_kind == _SERVER and g[0].span.call_id is None]
+    if not servers or len(servers) == len(found):
         return found
-    served = {id(g) for g in alone}
-    for group in alone:
-        node = group[0]
-        name = node.span.tool
-        for other in (g for g in found if g and id(g) not in served):
-            caller = other[0]
-            if (
-                name is not None
-                and caller.span.tool is not None
-                and caller.parent is node.parent
-                and caller.start <= node.start
-                and node.end <= caller.end
-                and spelling(caller.span.tool) != spelling(name)
-                and _served_as(name, caller.span.tool, node)
-            ):
-                served.add(id(other))
-                served.remove(id(group))
+    theirs = {id(group) for group in servers}
+    callers: dict[int, list[list[Node]]] = {}  # by what holds them
+    for group in found:
+        if id(group) not in theirs:
+            callers.setdefault(id(group[0].parent), []).append(group)
+    for some in callers.values():
+        some.sort(key=_begins)
+    taken = set[int]()
+    for group in servers:
+        node, near = group[0], callers.get(id(group[0].parent), [])
+        began = bisect_right(near, node.start, key=_begins)
+        for other in reversed(near[max(0, began - _NEAR) : began]):
+            if id(other) not in taken and node.end <= other[0].end and _serves(node, other[0]):
+                taken.add(id(other))
                 other.append(node)
                 group.clear()
                 break
     return [group for group in found if group]
 
 
+def _begins(group: list[Node]) -> int:
+    return group[0].start
+
+
+def _serves(node: Node, caller: Node) -> bool:
+    name, outer = node.span.tool, caller.span.tool
+    return bool(name and outer) and spelling(outer) != spelling(name) and _served_as(str(name), str(outer), node)
+
+
+_NEAR = 64  # calls that began last before it
 _SERVER = 2  # OTLP's kind of a span
 
 

@@ -17,9 +17,9 @@ from otelcov.runs.tree import Node, failure
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
-# By these the model hands in its answer; they call nothing (smolagents, BeeAI; pydantic-ai; Claude; Strands).
 _SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
 """What smolagents writes before the user's words."""
+# By these the model hands in its answer; they call nothing (smolagents, BeeAI; pydantic-ai; Claude; Strands).
 _ANSWERS = ("final_answer", "final_result", "StructuredOutput", "strands_structured_output")
 
 

@@ -184,7 +184,7 @@ def test_a_name_written_under_one_side_is_not_anothers_by_default(tmp_path):
 
 
 def test_a_name_under_two_sides_is_an_error(tmp_path):
-    told = '[sides]\ntest = [{a = 1}]\nproduction = [{a = 1}]\n'
+    told = "[sides]\ntest = [{a = 1}]\nproduction = [{a = 1}]\n"
     with pytest.raises(ConfigError, match="is under test and under production"):
         load(environ={}, folder=write(tmp_path, told))
     told = '[sides]\ntest = ["ci", "Shared"]\nproduction = ["shared"]\n'
