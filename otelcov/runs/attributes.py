@@ -120,7 +120,8 @@ def _deal_families(
             texts.gather(place[at]).to_list(),
             strict=True,
         ):
-            family.setdefault(row, []).append((key, value))
+            if key[:1].isdecimal():  # `gen_ai.prompt.name` is none of the messages
+                family.setdefault(row, []).append((key, value))
 
 
 def any_value(value: AnyValue) -> Any:
