@@ -1,8 +1,12 @@
-"""Claude Code: a tool span, and in it the wait for leave and the work. Qwen Code waits in the same way."""
+"""Claude Code: a tool span, and in it the wait for leave and the work. Qwen Code waits in the same way.
+
+Gemini CLI writes what a tool was given, and its whole record of the call, as messages; each of its spans bears its own
+name, that of an agent which it called, too.
+"""
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, first, span_name
+from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, first, scope, span_name
 
 _STEP = span_name(r"^claude_code\.(.+)$")
 _MODEL, _TOOL = _STEP == "llm_request", _STEP == "tool"
@@ -36,4 +40,17 @@ CODING_AGENTS = Dialect(
     tool_error=pl.when(
         span_name(r"\.(tool\.blocked_on_user)$").is_not_null() & pl.col("decision").str.to_lowercase().is_in(_REFUSED)
     ).then(pl.lit("denied")),
+)
+
+_OPERATION = pl.col("gen_ai.operation.name")
+
+GEMINI_AGENTS = Dialect(
+    name="gemini-cli-agents",
+    agent=pl.when((_OPERATION == "agent_call") & scope(r"^gemini-cli$")).then(pl.lit("unknown")),
+)
+
+GEMINI_CLI = Dialect(
+    name="gemini-cli",
+    arguments=pl.when(_OPERATION == "tool_call").then(first("gen_ai.input.messages")),
+    result=pl.when(_OPERATION == "tool_call").then(first("gen_ai.output.messages")),
 )

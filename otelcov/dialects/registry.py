@@ -19,7 +19,7 @@ from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI
-from otelcov.dialects.coding_agents import CODING_AGENTS
+from otelcov.dialects.coding_agents import CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.genai import EINO_NODES, GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT, OPENLIT_NODES
@@ -63,6 +63,7 @@ DIALECTS: tuple[Dialect, ...] = (
     HAYSTACK_PROMPTS,
     LITELLM,
     CODING_AGENTS,
+    GEMINI_AGENTS,
     LOGFIRE,
     PYDANTIC_AI_OUTPUTS,
     MASTRA,
@@ -104,6 +105,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GENAI_KINDS,
     GENAI_NAMES,
     OPENLLMETRY_NAMES,
+    GEMINI_CLI,
     COMMON,
 )
 

@@ -61,3 +61,10 @@ def framed(call: ToolCall) -> str | None:
     """What a protocol's span tells of a result in a frame: FastMCP makes one of each text, for clients alone."""
     told = span_fact(call.nodes, "result") if any("mcp" in n.span.scope for n in call.nodes) else None
     return told if isinstance(told, str) and told.startswith('{"result":') else None
+
+
+def short_id(id: str | None, tool: str | None) -> str | None:
+    """The id by which a model knows a call: without the tool's name, where Gemini CLI puts that before one that begins
+    with it already."""
+    named = id is not None and tool and "__" in id and id.startswith(f"{tool}__{tool}")
+    return id[len(tool) + 2 :] if named and id and tool else id

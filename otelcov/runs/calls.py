@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from otelcov.runs.call import ToolCall, awaits_result
+from otelcov.runs.call import ToolCall, awaits_result, short_id
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs
 from otelcov.runs.model_call import ModelCall
@@ -26,7 +26,8 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     by_id: dict[str, list[ToolCall]] = {}
     for c in calls:
         if c.call_id:
-            by_id.setdefault(c.call_id, []).append(c)
+            for known in dict.fromkeys((c.call_id, short_id(c.call_id, c.name) or "")):
+                by_id.setdefault(known, []).append(c)
     blind = any(mc.outputs is None and mc.error is None for mc in model_calls)
     if blind:  # requests themselves must be found in later inputs
         read_inputs(model_calls, calls, by_id)

@@ -107,6 +107,7 @@ def choices(value: Any) -> list[Message]:
 def event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
     out: list[Message] = []
     history = _last_input(events)
+    before: Any = None
     for at, (name, attributes) in enumerate(events):
         if name in _INPUT_ROLES or (name == "gen_ai.choice" and at < history):
             out.extend(messages_of([_event_value(name, attributes)]))
@@ -114,6 +115,9 @@ def event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
             out.extend(parsed(_as_text(attributes.get("gen_ai.prompt"))) or [])
         elif name == _DETAILS or "gen_ai.input.messages" in attributes:
             raw = attributes.get("gen_ai.input.messages")
+            if raw == before:  # told with the request, and again with the answer
+                continue
+            before = raw
             out.extend((parsed(raw) or []) if isinstance(raw, str) else messages_of(raw))
         elif "input" in attributes:
             out.extend(messages_of(_of_body(attributes["input"])))

@@ -16,9 +16,9 @@ _STEPS = (AGENT, LLM, TOOL, HANDOFF)
 
 
 class Fragment:
-    """What one trace holds of one run. `loose` fragments are model calls without anything above them."""
+    """What one trace holds of one run. `loose` fragments are model calls, or tools, without anything above them."""
 
-    __slots__ = ("calls", "end", "hidden", "loose", "nodes", "root", "start", "trace_id")
+    __slots__ = ("calls", "end", "hidden", "loose", "nodes", "root", "start", "tools", "trace_id")
 
     def __init__(self, trace: Trace, root: Node, nodes: list[Node]) -> None:
         self.trace_id, self.root, self.nodes = trace.trace_id, root, nodes
@@ -27,6 +27,7 @@ class Fragment:
         self.start = min((n.start for n in nodes if n.start), default=0)
         self.end = max((n.end for n in nodes), default=0)
         self.loose = False
+        self.tools: list[Node] = []  # of a loose one that is no model call: what it ran
 
 
 def fragments(trace: Trace) -> list[Fragment]:
@@ -48,9 +49,20 @@ def fragments(trace: Trace) -> list[Fragment]:
         fragment = Fragment(trace, root, nodes)
         fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
         if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
-            fragment.loose = True
+            fragment.loose, fragment.tools = True, [root]
+        elif not fragment.loose and (held := _held(root)):
+            fragment.loose, fragment.tools = True, held
         out.append(fragment)
     return out
+
+
+def _held(root: Node) -> list[Node]:
+    """The tools of one answer of a model, where a conversation's trace holds nothing else (Gemini CLI): by their ids
+    the call that asked for them is known, whatever they called in their turn."""
+    if root.span.conversation is None or root.kind not in (None, CHAIN, TOOL) or root.orphan:
+        return []
+    held = [root] if root.kind == TOOL else root.children
+    return held if all(n.kind == TOOL and n.span.call_id for n in held) else []
 
 
 def _twins(siblings: list[Node]) -> None:

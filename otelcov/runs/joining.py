@@ -19,6 +19,7 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
+from otelcov.runs.call import short_id
 from otelcov.runs.chat import Message, Request
 from otelcov.runs.delegation import ASK, TO, bare
 from otelcov.runs.doubles import Loner, loner, told_elsewhere, unite_doubles
@@ -32,6 +33,7 @@ from otelcov.runs.wrapped import arguments_of
 
 SLACK_NS = 5_000_000_000  # how long after a run's last span a link may still carry it on
 _JITTER_NS = 1_000_000
+_PATIENCE_NS = 60_000_000_000  # how long a client waits, at the most, before it tries again
 _AT_ONCE = 64  # conversations that are held against each other, where nothing else tells them apart
 
 Unite = Callable[[Fragment, Fragment], None]
@@ -211,12 +213,13 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     parts.sort(key=lambda p: (p.start, p.trace_id, p.root.span.span_id))
     _links(parts, where, unite)
     _agents_as_tools(parts, where, unite)
-    loose = [p for p in parts if p.loose]
+    every = [p for p in parts if p.loose]
+    loose = [p for p in every if p.root.kind == LLM or (p.tools == [p.root] and not p.calls)]
     _twins(loose, unite)
     _echoes(loose, unite)
     unite_doubles(parts, unite)
-    loose = [p for p in loose if p.calls or p.root.kind == TOOL]
-    followers, joined = _continued(loose, unite_near)
+    followers, joined = _continued([p for p in every if p.calls or p.tools], unite_near)
+    loose = [p for p in loose if p.calls or p.tools]
     unite_leaves(loose, followers, joined, unite_near)
     _children(loose, followers, unite_near)
     seen: set[int] = set()
@@ -368,7 +371,16 @@ def _continued(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment]
     followers: dict[int, Fragment] = {}
     joined: set[int] = set()
     texts: dict[str | None, list[Fragment]] = {}
+    failed: dict[tuple[str | None, str, str], Fragment] = {}
     for p in loose:
+        if p.tools:
+            ids = [told for n in p.tools if (told := span_call_id([n])) is not None]
+            asker = next((asked[told][-1][0] for told in ids if told in asked), None)
+            if asker is not None:
+                unite(asker, p)
+                joined.add(id(p))
+            continue
+        _tried_again(p, failed, followers, unite)
         _continued_text(p, texts, followers, unite)
         for call in p.calls:
             ending = tail(call)
@@ -385,16 +397,11 @@ def _continued(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment]
                     unite(before, p)
         for call in p.calls:
             for r in call.requests:
-                if r.id:
-                    asked.setdefault(r.id, []).append((p, call))
-                    del asked[r.id][:-_AT_ONCE]
+                for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
+                    asked.setdefault(known or "", []).append((p, call))
+                    del asked[known or ""][:-_AT_ONCE]
             if call.requests and not any(r.id for r in call.requests):
                 openings[print_of([*(call.inputs or []), *(call.outputs or [])])] = p
-        if p.root.kind == TOOL:
-            call_id = span_call_id([p.root])
-            if call_id and call_id in asked:
-                unite(asked[call_id][-1][0], p)
-                joined.add(id(p))
     return followers, joined
 
 
@@ -408,6 +415,22 @@ def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> F
         if before is not None and print_of(before) == print_of(history[: len(before)]):
             return fragment
     return asked[-1][0] if len({id(f) for f, _ in asked}) == 1 else None
+
+
+def _tried_again(
+    p: Fragment, failed: dict[tuple[str | None, str, str], Fragment], followers: dict[int, Fragment], unite: Unite
+) -> None:
+    """What a conversation asked a model again, word for word, soon after that had failed."""
+    call = p.calls[0]
+    if p.root.span.conversation is None or not call.inputs:
+        return
+    key = (p.root.span.service, p.root.span.conversation, print_of(call.inputs))
+    before = failed.pop(key, None)
+    if before is not None and before.end - _JITTER_NS <= p.start <= before.end + _PATIENCE_NS:
+        followers[id(before)] = p
+        unite(before, p)
+    if call.error is not None:
+        failed[key] = p
 
 
 def _continued_text(

@@ -207,6 +207,8 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     if isinstance(value.get("parts"), list) and content is not value["parts"]:
         _add(value["parts"], m, 0)
     _add_calls(value, m)
+    if role == "system" and m.requests:
+        m.role = role = "assistant"  # whoever asks for tools
     if role == "tool" and not m.results and isinstance(content, str) and _NAMED.fullmatch(content):
         m.results += [Result(None, name) for name in re.findall(r": ([^\]]+)\]", content)]
     elif role == "tool" and not m.results:

@@ -34,8 +34,18 @@ _TASK = re.compile(
 )
 
 
+# What coding agents tell a model beside the user's words: Gemini CLI, Codex, Claude Code and its kin.
+_ASIDE = re.compile(
+    r"\s*<(session_context|environment_context|user_instructions|system-reminder|environment_details)>"
+    r"(?:(?!</\1>).)*</\1>\s*",
+    re.S,
+)
+
+
 def own_words(text: str | None) -> str | None:
     """What the user said, without the prompt that a framework (CrewAI) wraps around it."""
+    while text and text.lstrip()[:1] == "<" and (aside := _ASIDE.match(text)) is not None and aside.end() < len(text):
+        text = text[aside.end() :]
     if text == "Handle the requests as specified in the System Instruction.":
         return ""  # what Google's ADK sends to a model where the user said nothing
     hit = _TASK.match(text) if text and ("\nCurrent Task:" in text or _EXPECTED in text) else None

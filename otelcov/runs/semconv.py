@@ -53,6 +53,8 @@ def semconv_messages(text: str) -> list[Message] | None:
             elif kind == "tool_call":
                 if not part.name:
                     return None
+                if role == "system":
+                    message.role = role = "assistant"  # as Gemini CLI calls a model in its log records
                 message.requests.append(Request(part.id or None, part.name, part.arguments))
             elif kind == "tool_call_response":
                 content = part.result if part.result is not None else part.response

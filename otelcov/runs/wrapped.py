@@ -60,7 +60,7 @@ def _by_place(value: dict[str, Value]) -> bool:
 
 
 def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
-    """LangChain wraps in `inputs`/`input_str`, Traceloop in `args`/`kwargs`, MCP in `arguments`."""
+    """LangChain wraps in `inputs`/`input_str`, Traceloop in `args`/`kwargs`, MCP in `arguments`, Gemini in `args`."""
     keys = set(value)
     if keys > _SWITCHES and keys - _SWITCHES == {"args", "kwargs"}:
         keys -= _SWITCHES
@@ -84,7 +84,8 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
         and isinstance(value["arguments"], dict)
     ):
         return value["arguments"]
-    if keys >= {"name", "args", "type"} and value.get("type") == "tool_call" and isinstance(value["args"], dict):
+    called = value.get("type") == "tool_call" or "callId" in keys  # LangChain, Gemini CLI
+    if keys >= {"name", "args"} and called and isinstance(value["args"], dict):
         return value["args"]
     return value
 
@@ -110,13 +111,19 @@ def result_of(raw: Value) -> tuple[Value, bool | None]:
 
 def _flag(value: dict[str, Value]) -> bool | None:
     """Does it say that the tool failed?"""
-    told = value.get("type") in ("tool", "ToolMessage") or "tool_call_id" in value
+    told = value.get("type") in ("tool", "ToolMessage") or "tool_call_id" in value or _recorded(value) is not None
     if told and value.get("status") in ("error", "success"):
         return bool(value["status"] == "error")
     for key in ("is_error", "isError"):
         if isinstance(value.get(key), bool):
             return bool(value[key])
     return True if set(value) == {"type", "value"} and value["type"] in ("error-text", "error-json") else None
+
+
+def _recorded(value: dict[str, Value]) -> dict[str, Value] | None:
+    """What came back, in a record of a whole call (Gemini CLI)."""
+    back = value.get("response")
+    return back if isinstance(back, dict) and "status" in value and "responseParts" in back else None
 
 
 def _inside(value: Value) -> Value:
@@ -140,6 +147,10 @@ def _inside(value: Value) -> Value:
         return value["tool_output"]
     if keys == {"id", "name", "response"}:
         return value["response"]
+    if (record := _recorded(value)) is not None:
+        parts = record["responseParts"]
+        only = parts[0] if isinstance(parts, list) and len(parts) == 1 else None
+        return only.get("functionResponse") if isinstance(only, dict) else parts
     if keys == {"type", "value"} and value["type"] in AI_SDK:
         return value["value"]
     if isinstance(value.get("blocks"), list):

@@ -1,0 +1,128 @@
+"""Agents that code, by spans as their own exporters write them."""
+
+import json
+
+import pytest
+
+from otelcov.runs.exchanges import event_inputs
+from tests.runs.requests import chat, records, runs, span
+
+_json = json.dumps
+_LONG, _SHORT = "look__look_17_0", "look_17_0"  # the id of a call by Gemini CLI, and as it tells its model
+_ASKED = {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"at": "x"}, "id": _LONG}}]}
+
+
+def _gemini(id, operation, parent=None, trace=1, at=0, took=1, **told):
+    told = {"gen_ai.operation.name": operation, "gen_ai.agent.name": "gemini-cli", "gen_ai.conversation.id": "c"} | told
+    told = {key: value if isinstance(value, str) else _json(value) for key, value in told.items()}
+    return span(id, parent, operation, trace=trace, at=at, took=took, status=1, scope="gemini-cli", attributes=told)
+
+
+def _model(id, trace, at, given, answer=None, **more):
+    told = {"gen_ai.request.model": "gemini", "gen_ai.prompt.name": "p", "gen_ai.input.messages": given}
+    told |= {"gen_ai.output.messages": [answer]} if answer else {}
+    return _gemini(id, "llm_call", trace=trace, at=at, **told) | more
+
+
+def _ran(id, parent, trace, at, tool, call, args, back, took=1, status="success"):
+    asked = {"callId": call, "name": tool, "args": args}
+    parts = [{"functionResponse": {"id": call, "name": tool, "response": back}}]
+    told = {"gen_ai.tool.name": tool, "gen_ai.tool.call_id": call, "gen_ai.input.messages": asked}
+    told["gen_ai.output.messages"] = {"status": status, "request": asked, "response": {"responseParts": parts}}
+    return _gemini(id, "tool_call", parent, trace, at, took, **told)
+
+
+def _said(text, role="user"):
+    return {"role": role, "parts": [{"text": text}]}
+
+
+def _back(id, name, back):
+    return [
+        {"role": "model", "parts": [{"functionCall": {"name": name, "args": {"at": "x"}, "id": id}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": name, "response": back, "id": id}}]},
+    ]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_gemini_cli_opens_a_trace_for_each_step_of_a_request(failed):
+    context = "<session_context>\nToday is Monday.\n</session_context>\n"
+    question = _said(f"{context}look at x")
+    back = {"error": "no x"} if failed else {"output": "an x"}
+    (run,) = runs(
+        _model(1, 1, 0, [question], _ASKED),
+        _gemini(2, "schedule_tool_calls", trace=2, at=2, took=3),
+        _ran(3, 2, 2, 3, "look", _LONG, {"at": "x"}, back, status="error" if failed else "success"),
+        _model(4, 3, 6, [question, *_back(_SHORT, "look", back)], _said("seen", "model")),
+    )
+    assert (run["input"], run["output"], len(run["trace_ids"])) == ("look at x", "seen", 3)
+    ((call),) = run["tool_calls"]
+    assert (call["status"], call["arguments"], call["turn"]) == ("error" if failed else "ok", {"at": "x"}, 0)
+    assert call["result"] == (back if failed else "an x")
+    assert len(run["llm_calls"]) == 2
+
+
+def test_an_agent_that_gemini_cli_calls_bears_its_own_name_on_the_tools_arguments_alone():
+    question, given = _said("go"), {"agent_name": "scout", "prompt": "find"}
+    asked = {"role": "model", "parts": [{"functionCall": {"name": "invoke_agent", "args": given, "id": "i1"}}]}
+    (run,) = runs(
+        _model(1, 1, 0, [question], asked),
+        _gemini(2, "schedule_tool_calls", trace=2, at=2, took=7),
+        _ran(3, 2, 2, 3, "invoke_agent", "i1", given, {"output": "found"}, took=5),
+        _gemini(4, "agent_call", 3, trace=2, at=3, took=5, **{"gen_ai.input.messages": given}),
+        _model(5, 2, 4, [_said("find")], _said("found", "model"), parent=4),
+        _model(6, 3, 10, [question, asked, _back("i1", "invoke_agent", {"output": "found"})[1]], _said("ok", "model")),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["gemini-cli", "scout", "gemini-cli"]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("gemini-cli", "scout", "tool")]
+    assert (run["tool_calls"], run["agents"], run["output"]) == ([], ["gemini-cli", "scout"], "ok")
+
+
+def test_what_failed_and_is_asked_again_word_for_word_is_one_request():
+    def asked(words, conversation, wait):
+        told = {"gen_ai.conversation.id": conversation} if conversation else {}
+        first = chat(1, None, None, words[0], error="503", attributes=told)
+        return runs(first, chat(2, None, "hi", words[1], trace=2, at=wait, attributes=told))
+
+    (run,) = asked(("hello", "hello"), "c", 9)
+    assert [c["status"] for c in run["llm_calls"]] == ["error", "ok"]
+    assert run["output"] == "hi"
+    assert len(asked(("hello", "bye"), "c", 9)) == 2
+    assert len(asked(("hello", "hello"), None, 9)) == 2
+    assert len(asked(("hello", "hello"), "c", 300)) == 2
+
+
+def test_the_name_of_a_prompt_is_no_message():
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.prompt.name": "greeting"}
+    told["gen_ai.completion.0.content"] = "hello"
+    beside = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "hi"}
+    messages = {"gen_ai.input.messages": _json([{"role": "user", "parts": [{"type": "text", "content": "hi"}]}])}
+    for given in (beside, messages):
+        (run,) = runs(span(1, None, "chat m", attributes=told | given))
+        assert (run["input"], run["output"]) == ("hi", "hello")
+
+
+def test_what_a_record_of_a_request_and_one_of_its_answer_both_tell_was_said_once():
+    asked = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}
+    given = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "system", "parts": [asked]},  # what the model said, by Gemini CLI's word
+        {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "response": "seen"}]},
+    ]
+    name = "gen_ai.client.inference.operation.details"
+    told = {"gen_ai.input.messages": _json(given)}
+    found = event_inputs([(name, told), (name, told | {"gen_ai.output.messages": "[]"})])
+    assert [(x.role, len(x.requests), len(x.results)) for x in found] == [
+        ("user", 0, 0),
+        ("assistant", 1, 0),
+        ("user", 0, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "odd", [7, [], {}, "x", None, [7], {"callId": 7}, {"status": [], "response": {"responseParts": 7}}]
+)
+def test_odd_records_of_calls_break_nothing(odd):
+    told = {"gen_ai.tool.call_id": "x", "gen_ai.input.messages": odd, "gen_ai.output.messages": odd}
+    (run,) = runs(_gemini(1, "tool_call", **told | {"gen_ai.tool.name": "look"}))
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+    runs(_gemini(1, "schedule_tool_calls"), _gemini(2, "tool_call", 1, **told), logs=[records([(2, odd)])])
