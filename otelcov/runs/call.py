@@ -58,9 +58,13 @@ def awaits_result(call: ToolCall) -> bool:
 
 
 def framed(call: ToolCall) -> str | None:
-    """What a protocol's span tells of a result in a frame: FastMCP makes one of each text, for clients alone."""
-    told = span_fact(call.nodes, "result") if any("mcp" in n.span.scope for n in call.nodes) else None
-    return told if isinstance(told, str) and told.startswith('{"result":') else None
+    """What a span tells of a result in a frame, of which the model saw no more than a part: FastMCP makes one of each
+    text, for clients alone; opencode's tools give a title and numbers beside what they put out."""
+    told = span_fact(call.nodes, "result") if call.nodes else None
+    if not isinstance(told, str) or told[:1] != "{":
+        return None
+    served = told.startswith('{"result":') and any("mcp" in n.span.scope for n in call.nodes)
+    return told if served or ('"output":' in told and '"title":' in told) else None
 
 
 def short_id(id: str | None, tool: str | None) -> str | None:

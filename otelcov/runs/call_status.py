@@ -58,7 +58,8 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
     flagged_by = flagged
     if call.answer is not None:
         seen, seen_flag = result_of(call.answer.content)
-        frame = framed(call) is not None and value == {"result": call.answer.content}
+        frame = framed(call) is not None and isinstance(value, dict)
+        frame = frame and (value == {"result": call.answer.content} or value.get("output") == seen)
         cut = isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
         if value is None or frame or cut:
             value = seen
@@ -74,8 +75,10 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
         out.error_type = _text_type(value)
         out.message = value if isinstance(value, str) else ""
     out.result = value
-    if any(x.span.tool_error == "denied" for n in call.nodes for x in n.children) or (
-        value is None and any(waiting(n) for n in call.nodes)
+    if (
+        any(x.span.tool_error == "denied" for n in call.nodes for x in n.children)
+        or (value is None and any(waiting(n) for n in call.nodes))
+        or (out.error_kind == "hard" and out.error_type in _NO_LEAVE)
     ):
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
@@ -90,6 +93,8 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
     return out
 
 
+_NO_LEAVE = ("denied", "rejected", "declined")
+"""Types of the error of a tool that was given no leave (GitHub's Copilot)."""
 _BEFORE_LEAVE = re.compile(r"openai_agents")
 """Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other:
 one that shows what was given and nothing that came back may wait for leave."""

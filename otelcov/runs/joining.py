@@ -466,7 +466,7 @@ def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unit
         after = followers.get(id(p))
         if after is None or not p.calls:
             continue
-        requests = p.calls[-1].requests
+        requests = p.calls[-1].requests or _asked_before(after)
         lo, hi = bisect_left(starts, p.end - _JITTER_NS), bisect_right(starts, after.start)
         for child in loose[lo:hi]:
             if (
@@ -479,6 +479,12 @@ def _children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unit
                 continue
             if child.root.span.service == p.root.span.service and any(_calls_for(r, child) for r in requests):
                 unite(p, child)
+
+
+def _asked_before(after: Fragment) -> list[Request]:
+    """What the answer before asked for, by the input that brings the results."""
+    said = [x.requests for x in after.calls[0].inputs or [] if x.role == "assistant"]
+    return said[-1] if said else []
 
 
 def _calls_for(request: Request, child: Fragment) -> bool:

@@ -34,9 +34,9 @@ _TASK = re.compile(
 )
 
 
-# What coding agents tell a model beside the user's words: Gemini CLI, Codex, Claude Code and its kin.
+# What coding agents tell a model beside the user's words: Gemini CLI, Copilot, Codex, Claude Code and its kin.
 _ASIDE = re.compile(
-    r"\s*<(session_context|environment_context|user_instructions|system-reminder|environment_details)>"
+    r"\s*<(session_context|current_datetime|environment_context|user_instructions|system-reminder|environment_details)>"
     r"(?:(?!</\1>).)*</\1>\s*",
     re.S,
 )

@@ -25,6 +25,7 @@ PLACEHOLDERS = frozenset(
         "anonymous",
         "anonymous agent",
         "default agent",
+        "session.llm",  # the function by which opencode asks for every agent
         "strands agent",
         "strands agents",
         "undefined",

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from otelcov.runs.exchanges import event_inputs
-from tests.runs.requests import chat, records, runs, span
+from tests.runs.requests import agent, chat, records, runs, span, tool
 
 _json = json.dumps
 _LONG, _SHORT = "look__look_17_0", "look_17_0"  # the id of a call by Gemini CLI, and as it tells its model
@@ -126,3 +126,58 @@ def test_odd_records_of_calls_break_nothing(odd):
     (run,) = runs(_gemini(1, "tool_call", **told | {"gen_ai.tool.name": "look"}))
     assert [c["name"] for c in run["tool_calls"]] == ["look"]
     runs(_gemini(1, "schedule_tool_calls"), _gemini(2, "tool_call", 1, **told), logs=[records([(2, odd)])])
+
+
+def test_a_tool_that_was_denied_did_not_run():
+    given = {"gen_ai.tool.call.result": "No leave without somebody to ask."}
+    for reason, status in (("denied", "requested"), ("ToolError", "error")):
+        told = given | {"error.type": reason}
+        (run,) = runs(
+            agent(1, "a", took=9),
+            chat(2, 1, [("c1", "rm", {})], "<current_datetime>now</current_datetime>\n\nclean up", at=1),
+            tool(3, 1, "rm", "c1", error="no", at=3, attributes=told),
+            chat(4, 1, "done", at=5),
+        )
+        assert [c["status"] for c in run["tool_calls"]] == [status]
+        assert run["input"] == "clean up"
+
+
+def test_qwen_code_tells_its_model_alone_that_leave_was_declined():
+    words = 'Qwen Code requires permission to use "rm", but that permission was declined. Matching rule: none.'
+    said = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "rm", "arguments": {}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": words}]},
+    ]
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c1", "rm", {})], "go", at=1), chat(3, 1, "no", said, at=3))
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("rm", "requested")]
+
+
+def test_a_tool_of_opencode_puts_out_a_part_of_what_its_span_tells():
+    def sdk(id, parent, operation, at, took=1, **told):
+        told = {"ai.operationId": f"ai.{operation}", "ai.telemetry.functionId": "session.llm"} | told
+        return span(id, parent, f"ai.{operation}", at=at, took=took, scope="opencode", attributes=told)
+
+    asked = [{"type": "tool-call", "toolCallId": "c1", "toolName": "read", "input": {"at": "x"}}]
+    given = {"title": "x", "output": "1: alpha", "metadata": {"lines": 1}}
+    ran = {"ai.toolCall.name": "read", "ai.toolCall.id": "c1", "ai.toolCall.result": _json(given)}
+    back = [
+        {"type": "tool-result", "toolCallId": "c1", "toolName": "read", "output": {"type": "text", "value": "1: alpha"}}
+    ]
+    before = [{"role": "user", "content": "look"}]
+    after = [*before, {"role": "assistant", "content": asked}, {"role": "tool", "content": back}]
+    (run,) = runs(
+        sdk(1, None, "streamText", 0, 5),
+        sdk(
+            2,
+            1,
+            "streamText.doStream",
+            1,
+            **{"ai.prompt.messages": _json(before), "ai.response.toolCalls": _json(asked)},
+        ),
+        sdk(3, 1, "toolCall", 3, **ran),
+        sdk(4, None, "streamText", 6, 5),
+        sdk(5, 4, "streamText.doStream", 7, **{"ai.prompt.messages": _json(after), "ai.response.text": "alpha"}),
+    )
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("read", "1: alpha")]
+    assert run["agents"] == []

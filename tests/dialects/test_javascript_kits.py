@@ -227,3 +227,33 @@ def test_what_ended_a_run_of_claudes_agent_sdk_is_not_its_answer(reason, boundar
     scope = "@arizeai/openinference-instrumentation-claude-agent-sdk"
     (run,) = runs(span(1, None, "ClaudeAgent.query", error=f"Result error: {reason}", scope=scope, attributes=told))
     assert (run["status"], run["output"], run["boundaries"]) == ("error", None, [boundary])
+
+
+def test_an_agent_called_as_a_tool_is_found_by_the_input_that_brings_its_answer():
+    def call(id, at, given, answer=""):
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.output_tokens": 2}
+        said = [{"role": "assistant", "finish_reason": "stop", "parts": [{"type": "text", "content": answer}]}]
+        told |= {"gen_ai.input.messages": _json(given), "gen_ai.output.messages": _json(said)}
+        return span(id, None, "chat m", trace=id, at=at, scope="@traceloop/instrumentation-openai", attributes=told)
+
+    def user(text):
+        return {"role": "user", "parts": [{"type": "text", "content": text}]}
+
+    def used(id, name, arguments, result):
+        asked = {"type": "tool_call", "id": id, "name": name, "arguments": arguments}
+        back = {"type": "tool_call_response", "id": id, "response": result}
+        return [{"role": "assistant", "parts": [asked]}, {"role": "tool", "parts": [back]}]
+
+    look = used("c2", "weather", {"city": "Rome"}, "sunny")
+    (run,) = runs(
+        call(1, 0, [user("How is Rome?")]),
+        call(2, 2, [user("look at Rome")]),
+        call(3, 4, [user("look at Rome"), *look], "Rome is sunny."),
+        call(
+            4,
+            6,
+            [user("How is Rome?"), *used("c1", "ask_worker", {"input": "look at Rome"}, "Rome is sunny.")],
+            "Sunny.",
+        ),
+    )
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("How is Rome?", "Sunny.", 4)
