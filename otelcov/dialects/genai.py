@@ -99,11 +99,15 @@ GENAI = Dialect(
         "gen_ai.response.messages",
         "gen_ai.output",
         "gen_ai.completion_json",
+        "gen_ai.response.tool_calls",  # Sentry, beside a text that may be empty
+        "gen_ai.response.text",
     ),
     system=first("gen_ai.system_instructions"),
     input=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input"),
     output=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output"),
-    definitions=first("gen_ai.tool.definitions", "gen_ai.request.tools", "gen_ai.agent.tools"),
+    definitions=first(
+        "gen_ai.tool.definitions", "gen_ai.request.tools", "gen_ai.agent.tools", "gen_ai.request.available_tools"
+    ),
     conversation=first("gen_ai.conversation.id", "gen_ai.session.id", "gen_ai.thread.id"),
     error_type=first("error.type"),
     from_agent=pl.coalesce(

@@ -45,10 +45,11 @@ def with_results(flat: list[Message], raw: str | None) -> list[Message]:
     """Flattened messages hold one result each, or only that there was one; the raw request beside them has all."""
     asked = {r.id for x in flat for r in x.requests if r.id}
     brought = {r.id for x in flat for r in x.results}
-    bare = any(r.id is None and r.content is None for x in flat for r in x.results)
+    bare = any(r.content is None for x in flat for r in x.results)
     if raw and (bare or (brought and not asked <= brought)):
         whole = parsed(raw) or []
-        if brought - {None} < {r.id for x in whole for r in x.results}:
+        told = {r.id for x in whole for r in x.results}
+        if brought - {None} < told or (bare and brought == told):
             return whole
     return _with_error_flags(flat, raw)
 

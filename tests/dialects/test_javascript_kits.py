@@ -257,3 +257,63 @@ def test_an_agent_called_as_a_tool_is_found_by_the_input_that_brings_its_answer(
         ),
     )
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("How is Rome?", "Sunny.", 4)
+
+
+def test_a_single_result_that_openinference_for_bedrock_leaves_out_stands_in_the_raw_request():
+    def call(id, at, request, **flat):
+        told = {"openinference.span.kind": "LLM", "input.value": _json({"messages": request})} | flat
+        return span(id, None, "bedrock.converse", trace=id, at=at, attributes=told)
+
+    def said(role, *parts):
+        return {"role": role, "content": list(parts)}
+
+    question = said("user", {"text": "Oslo?"})
+    asked = said("assistant", {"toolUse": {"toolUseId": "c1", "name": "weather", "input": {"city": "Oslo"}}})
+    back = said("user", {"toolResult": {"toolUseId": "c1", "content": [{"text": "sunny"}], "status": "success"}})
+    of, to, name = "llm.input_messages", "llm.output_messages.0.message", "tool_calls.0.tool_call"
+    first = {f"{of}.0.message.role": "user", f"{of}.0.message.content": "Oslo?"}
+    answer = {f"{to}.role": "assistant", f"{to}.{name}.id": "c1", f"{to}.{name}.function.name": "weather"}
+    then = first | {f"{of}.1.message.role": "assistant", f"{of}.1.message.{name}.id": "c1"}
+    then |= {f"{of}.1.message.{name}.function.name": "weather", f"{of}.2.message.role": "user"}
+    then |= {f"{of}.2.message.tool_call_id": "c1", f"{to}.role": "assistant", f"{to}.content": "Sunny."}
+    (run,) = runs(call(1, 0, [question], **first | answer), call(2, 3, [question, asked, back], **then))
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("weather", "ok", "sunny")]
+
+
+def test_sentry_tells_an_answers_text_and_its_calls_apart():
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.output_tokens": 2}
+    asked = [{"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}}]
+    offered = [{"type": "function", "function": {"name": "weather", "parameters": {}}}]
+    given = [{"role": "user", "content": "Oslo?"}]
+    after = [
+        *given,
+        {"role": "assistant", "content": "", "tool_calls": asked},
+        {"role": "tool", "tool_call_id": "c1", "content": "sunny"},
+    ]
+    first = {"gen_ai.response.text": '[""]', "gen_ai.response.tool_calls": _json(asked)}
+    first |= {"gen_ai.input.messages": _json(given), "gen_ai.request.available_tools": _json(offered)}
+    second = {"gen_ai.response.text": _json(["Sunny."]), "gen_ai.input.messages": _json(after)}
+    (run,) = runs(
+        span(1, None, "GET /", took=9),
+        span(2, 1, "chat m", at=1, attributes=told | first),
+        span(3, 1, "chat m", at=3, attributes=told | second),
+    )
+    assert [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [
+        ("weather", {"city": "Oslo"}, "sunny")
+    ]
+    assert (run["output"], run["known_tools"]) == ("Sunny.", ["weather"])
+
+
+@pytest.mark.parametrize(("scope", "status"), [("@traceloop/instrumentation-anthropic", "unknown"), ("another", "ok")])
+def test_where_the_flag_of_a_failed_tool_is_lost_its_status_is_unknown(scope, status):
+    said = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]},
+        {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "response": "it exploded"}]},
+    ]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {})], "go", at=1, scope=scope),
+        chat(3, 1, "sorry", said, at=3, scope=scope),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]
