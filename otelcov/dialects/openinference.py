@@ -53,7 +53,9 @@ OPENINFERENCE = Dialect(
         first("tool_call.function.arguments", "input.value", "tool.arguments", "tool.parameters")
     ),
     result=_TOOL_INPUT.then(first("output.value", "tool.output", "tool.result")),
-    request_model=first("llm.request.model_name", "llm.model_name", "embedding.model_name"),
+    request_model=first(  # its one name is that of the answer where there is one; what it was made of may tell more
+        "llm.request.model_name", "gen_ai.request.model", "ai.model.id", "llm.model_name", "embedding.model_name"
+    ),
     response_model=first("llm.response.model_name"),
     input_tokens=first("llm.token_count.prompt"),
     output_tokens=first("llm.token_count.completion"),

@@ -25,6 +25,7 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
         return ({} if raw == "" else None), None
     value = parse_json(text)
     if isinstance(value, str):
+        raw = value if value[:1] == "{" else raw
         value = parse_json(value)
     if value is None and _BYTES.match(text):
         value = _of_bytes(text)

@@ -317,3 +317,15 @@ def test_where_the_flag_of_a_failed_tool_is_lost_its_status_is_unknown(scope, st
         chat(3, 1, "sorry", said, at=3, scope=scope),
     )
     assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+def test_openinference_for_the_ai_sdk_keeps_the_model_that_was_asked_beside_the_one_that_answered():
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m-2026", "ai.response.model": "m-2026"}
+    asked = {"openinference.span.kind": "TOOL", "tool.name": "look", "ai.toolCall.args": _json('{"city": ')}
+    (run,) = runs(
+        span(1, None, "ai.generateText", took=9, attributes={"openinference.span.kind": "CHAIN"}),
+        span(2, 1, "doGenerate", at=1, attributes=told | {"ai.model.id": "m"}),
+        span(3, 1, "toolCall", at=3, attributes=asked),
+    )
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m", "m-2026")]
+    assert [(c["arguments"], c["arguments_text"]) for c in run["tool_calls"]] == [(None, '{"city": ')]
