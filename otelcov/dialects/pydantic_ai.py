@@ -32,4 +32,5 @@ PYDANTIC_AI_OUTPUTS = Dialect(
         & pl.col("logfire.msg").str.starts_with("running output function")
         & pl.col("gen_ai.tool.call.id").is_null()
     ).then(pl.lit(CHAIN)),
+    definitions=first("model_request_parameters"),  # tells the ways to hand in an answer apart from the tools
 )

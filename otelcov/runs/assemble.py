@@ -12,17 +12,19 @@ from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome, outcome
 from otelcov.runs.calls import merge
-from otelcov.runs.delegation import Delegation, coworker_agents, ways
+from otelcov.runs.delegation import Delegation, coworker_agents
+from otelcov.runs.delegation import ways as ways_over
 from otelcov.runs.delegations import delegations
 from otelcov.runs.endings import Evidence, answered_in_one_span, asks, boundaries, status, tools_visible
 from otelcov.runs.executions import tool_spans
 from otelcov.runs.fragments import Fragment
+from otelcov.runs.handed_in import ways_to_answer
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, in_order
 from otelcov.runs.models import OVERWRITTEN
-from otelcov.runs.offered import offered
+from otelcov.runs.offered import offered, told_to_answer
 from otelcov.runs.paths import path, states
-from otelcov.runs.texts import input_text, is_answer, output_text
+from otelcov.runs.texts import input_text, output_text
 from otelcov.runs.tree import USUAL_LIMITS, Node
 from otelcov.runs.unknowns import NO_ROOT
 
@@ -43,7 +45,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     seen_to_ask = {t.turn for t in tools}
     handed = delegations(nodes, tools, calls)
     shown = any(t.nodes and t.delegates_to is None for t in tools)
-    tools = [t for t in tools if t.delegates_to is None and not is_answer(t.name)]
+    tools = [t for t in tools if t.delegates_to is None]
+    ways = ways_to_answer(tools, told_to_answer(nodes))
+    tools = [t for t in tools if t.name not in ways]
     outcomes = [outcome(t, shown, calls, config.runs.soft_errors) for t in tools]
     incomplete: set[str] = set()
     whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
@@ -61,7 +65,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         outcomes,
         tools_visible(calls, executions, incomplete),
         input_text(root, whole, limit, incomplete),
-        output_text(root, whole, limit),
+        output_text(root, whole, limit, ways),
+        ways,
     )
     seen, unknown = boundaries(run)
     hidden = any(f.hidden for f in group) or any(c.several or c.loops for c in calls)
@@ -72,7 +77,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add("model calls share a span")
         unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
     ended = status(run)
-    if ended == "unknown" and calls and any(not is_answer(r.name) for r in calls[-1].requests):
+    if ended == "unknown" and calls and any(r.name not in ways for r in calls[-1].requests):
         incomplete.add("what came last is not visible")
     agents = sorted(
         {
@@ -88,8 +93,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         - _containers(nodes, calls, tools, handed)
     )
     names = offered(nodes)
-    over = ways(names or (), agents)  # what hands over to an agent of this run, called or not
-    known, source = _known(names, over | {d.tool for d in handed if d.tool}, config)
+    over = ways_over(names or (), agents)  # what hands over to an agent of this run, called or not
+    known, source = _known(names, {*over, *ways, *(d.tool for d in handed if d.tool)}, config)
     # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.
     unseen = over and any(asks(c.finish) and c.outputs is None and c.turn not in seen_to_ask for c in calls)
     trace_ids = sorted({f.trace_id.hex() for f in group})

@@ -14,7 +14,7 @@ from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, unheard
-from otelcov.runs.texts import agent_said, is_answer, own_calls, told_as_object
+from otelcov.runs.texts import agent_said, own_calls, told_as_object
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 
 
@@ -30,6 +30,7 @@ class Evidence:
     visible: bool  # a tool call would have shown itself
     input: str | None
     output: str | None
+    ways: frozenset[str] = frozenset()  # tools by their look, by which answers are handed in
 
     @cached_property
     def unheard(self) -> list[ModelCall]:
@@ -58,7 +59,7 @@ def status(run: Evidence) -> str:
     if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
         return "unknown"
     if last is not None and root.kind == LLM:
-        if any(not is_answer(r.name) for r in last.requests):
+        if any(r.name not in run.ways for r in last.requests):
             return "unknown"
         if last.outputs is None and not final(last.finish):
             return "unknown"
@@ -177,10 +178,15 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
     if not framed or last is None or (last.outputs is None and last.error is None) or last.inputs is None:
         unknown |= {"max_steps", "cost_limit"}
-    if last is not None and last.requests and last.error is None:
+    if last is not None and last.requests and last.error is None and not _answered(run, last):
         unknown |= {"max_steps", "cost_limit"}
     if not framed:
         unknown.add("error")
+
+
+def _answered(run: Evidence, last: ModelCall) -> bool:
+    """Did the last answer hand in the run's?"""
+    return run.output is not None and any(r.name in run.ways for r in last.requests)
 
 
 def died_in_a_tool(run: Evidence) -> bool:
@@ -258,13 +264,15 @@ def _pending(run: Evidence, seen: set[str]) -> bool:
     last, root = run.last, run.root
     if last is None or last.error is not None or seen & {"error", "cost_limit"} or root.orphan or root.kind == LLM:
         return False
+    if _answered(run, last):
+        return False
     asked = _left(run, last)
     return bool(asked) and all(o.status != "error" for o in asked)
 
 
 def _left(run: Evidence, last: ModelCall) -> list[Outcome]:
     """The calls that the last answer left to the agent."""
-    return [o for t, o in _done(run) if t.asked_by is last and t.result_of is not last and not is_answer(t.name)]
+    return [o for t, o in _done(run) if t.asked_by is last and t.result_of is not last and t.name not in run.ways]
 
 
 _ENDS = re.compile(
@@ -286,7 +294,7 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
         return False
     if not any(o.status == "ok" for o in left) or any(o.status == "requested" for o in left):
         return False
-    if any(is_answer(r.name) or _ENDS.match(r.name or "") for r in last.requests):
+    if any(r.name in run.ways or _ENDS.match(r.name or "") for r in last.requests):
         return False
     if run.output is None:
         return not told_as_object(run.root)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
+from otelcov.dialects.base import LLM
 from otelcov.runs.delegation import COWORKER
+from otelcov.runs.handed_in import is_answer
 from otelcov.runs.jsontext import parse_json
-from otelcov.runs.texts import is_answer
 from otelcov.runs.tree import Node, spelling
 
 _cache: dict[str, frozenset[str]] = {}
@@ -36,6 +38,18 @@ def offered(nodes: list[Node]) -> set[str] | None:
                     found |= {value} if not _no_tool(value) else set()
                     told = told or bool(found)
     return found if told else None
+
+
+def told_to_answer(nodes: list[Node]) -> set[str]:
+    """Names of the ways to hand in an answer, where definitions tell them apart from tools (pydantic-ai)."""
+    return {name for raw in {n.definitions for n in nodes if n.kind == LLM} if raw for name in _to_answer(raw)}
+
+
+@lru_cache(maxsize=4096)
+def _to_answer(raw: str) -> frozenset[str]:
+    value = parse_json(raw) if '"output_tools"' in raw else None
+    told = value.get("output_tools") if isinstance(value, dict) else None
+    return frozenset(_walk(told, 0)) if isinstance(told, list) else frozenset()
 
 
 def names_of(texts: list[str]) -> set[str] | None:

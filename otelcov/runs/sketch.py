@@ -16,12 +16,12 @@ import polars as pl
 from otelcov.runs import answers, columns
 from otelcov.runs.boundaries import GAVE_UP
 from otelcov.runs.delegation import SUBAGENT, delegates
+from otelcov.runs.handed_in import is_answer
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.jsontext import UNREADABLE, hidden
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.semconv import semconv, semconv_messages
 from otelcov.runs.spans import Side
-from otelcov.runs.texts import is_answer
 from otelcov.runs.tree import placeholder, spelling
 
 NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3

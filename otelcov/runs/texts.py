@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.chat import Message
 from otelcov.runs.exchanges import event_outputs
+from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.model_call import ModelCall
@@ -19,13 +21,6 @@ from otelcov.runs.tree import Node, failure
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
 _SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
 """What smolagents writes before the user's words."""
-# By these the model hands in its answer; they call nothing (smolagents, BeeAI; pydantic-ai; Claude; Strands).
-_ANSWERS = ("final_answer", "final_result", "StructuredOutput", "strands_structured_output")
-
-
-def is_answer(tool: str | None) -> bool:
-    """`final_result_X` where an agent may answer in several forms."""
-    return tool is not None and (tool in _ANSWERS or tool.startswith("final_result_"))
 
 
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
@@ -88,12 +83,16 @@ def own_calls(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
     return [c for c in calls if not any(n.kind == TOOL for n in c.node.ancestors())] if root.orphan else calls
 
 
-def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | None:
+def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
+    """What the run answered. Some models hand it in by tools that are none (`ways`)."""
     own = own_calls(root, calls)
     last = own[-1] if own else None
     if last is not None and last.error is not None:
         return None
-    pending = last is not None and any(not is_answer(r.name) for r in last.requests)
+    handed = last is not None and any(r.name in ways for r in last.requests)
+    if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
+        return told
+    pending = last is not None and bool(last.requests) and not handed
     said = last.text if last is not None and not pending else None  # without the line break that Strands adds
     front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.definitions != n.span.output]
     for node in front:
@@ -101,7 +100,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | 
             text = _assistant_text(node.span.output, limit)
             if text is not None and not _object_repr(text):
                 return said if said is not None and said.strip() == text.strip() else text
-    if last is not None and not pending and last.text is not None:
+    if last is not None and not pending and not handed and last.text is not None:
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
@@ -116,7 +115,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None) -> str | 
         text = _assistant_text(node.span.output, limit)
         if text is not None and not _object_repr(text):
             return text
-    return None
+    return answer_put_in(root, last, ways) if handed and last is not None else None
 
 
 def agent_said(node: Node) -> list[tuple[str | None, str | None]]:
