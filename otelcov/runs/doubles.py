@@ -3,7 +3,8 @@
 One sees the agent and keeps its trace by itself (a framework's trace processor); the other sees the provider's client,
 finds no span to stand under, and opens a trace for every call. What they share are the ids that the provider gave: of
 an answer, of the tool calls in it. An id counts where nobody makes it up by counting, and only for calls at the same
-time: history, replays and retries bring ids back. What a trace with more tells is then one run with these calls.
+time: history, replays and retries bring ids back. What a trace with more tells is then one run with these calls. A call
+that failed has neither ids nor tokens: it is told elsewhere if one call failed there at its time over the same words.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from otelcov.dialects.base import TOOL
@@ -35,6 +38,7 @@ class Loner(NamedTuple):
     service: str | None
     tokens: tuple[int, int] | None
     ids: tuple[str, ...]
+    failed: bool = False
 
 
 def random(id: str | None) -> bool:
@@ -50,9 +54,10 @@ def loner(part: Fragment) -> Loner | None:
     ids = tuple(sorted({id for call in part.calls for id in _asked(call)} | _of_tool(part.root)))
     known = None not in (span.input_tokens, span.output_tokens)
     tokens = (span.input_tokens or 0, span.output_tokens or 0) if known and part.calls else None
+    failed = any(call.error is not None for call in part.calls)
     return (
-        Loner(min(part.start, LATEST_NS), min(part.end, LATEST_NS), span.service, tokens, ids)
-        if ids or tokens
+        Loner(min(part.start, LATEST_NS), min(part.end, LATEST_NS), span.service, tokens, ids, failed)
+        if ids or tokens or failed
         else None
     )
 
@@ -64,10 +69,11 @@ def _alone(part: Fragment) -> bool:
 
 def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
     """Whether a run (some columns of RUNS) may tell of one of these: a tool call has its id, or a model call at its
-    time counts its tokens."""
+    time counts its tokens or failed, too."""
     rows = list(found)
     by_id = [(id, x.start, x.end) for x in rows for id in x.ids]
     by_tokens = [(x.service, *x.tokens, x.start, x.end) for x in rows if x.tokens is not None]
+    failed = [(x.service, x.start, x.end) for x in rows if x.failed]
     hits = [pl.Series("run", [], pl.UInt32)]
     numbered = runs.with_row_index("run")
     times, tokens = dict.fromkeys(("low", "high"), pl.Int64), dict.fromkeys(("input_tokens", "output_tokens"), pl.Int64)
@@ -82,20 +88,35 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
         same = calls.explode("call_id").join(ids, on="call_id")
         meet = (pl.col("low") <= pl.col("end_unix_nano") + JITTER_NS) & (pl.col("high") >= pl.col("start_unix_nano"))
         hits.append(same.filter(meet)["run"])
-    if by_tokens and "llm_calls" in runs.columns and "service" in runs.columns:
+    if (by_tokens or failed) and "llm_calls" in runs.columns and "service" in runs.columns:
         counted = pl.DataFrame(by_tokens, schema={"service": pl.String, **tokens, **times}, orient="row")
         models = numbered.select("run", "service", "llm_calls").explode("llm_calls").drop_nulls("llm_calls")
         models = models.unnest("llm_calls").select(
             "run",
             "service",
+            "status",
             pl.col(*tokens).cast(pl.Int64),
             signed("start_unix_nano"),
             signed("end_unix_nano"),
         )
         same = models.join(counted, on=["service", *tokens])
         hits.append(same.filter(_inside())["run"])
+        hits.append(_failed_beside(models.filter(pl.col("status") == "error"), failed))
     which = pl.concat(hits).unique()
     return numbered["run"].is_in(which.implode())
+
+
+def _failed_beside(models: pl.DataFrame, failed: list[tuple[str | None, int, int]]) -> pl.Series:
+    """The runs of those of these model calls that overlap with one of these, by service, start and end."""
+    hits = [models["run"].clear()]
+    for service in {service for service, _, _ in failed}:
+        some = models.filter(pl.col("service").eq_missing(service))
+        begun = np.sort([low for of, low, _ in failed if of == service])
+        ended = np.sort([high for of, _, high in failed if of == service])
+        before = np.searchsorted(begun, some["end_unix_nano"].fill_null(0).to_numpy() + JITTER_NS, "right")
+        over = np.searchsorted(ended, some["start_unix_nano"].fill_null(0).to_numpy() - JITTER_NS, "left")
+        hits.append(some["run"].filter(pl.Series(before > over, dtype=pl.Boolean)))
+    return pl.concat(hits)
 
 
 def _inside() -> pl.Expr:
@@ -153,6 +174,10 @@ class _Told:
                     self._tools.setdefault((id(p), spelling(span_name([n]) or "")), []).append(n)
         self._by_tokens = {key: _Times(some) for key, some in tokens.items() if None not in key[1:]}
         self._of_host = {id(p): _Times([(p, call) for call in p.calls]) for p in whole}
+        failed = [(p, call) for p in whole for call in p.calls if call.error is not None]
+        self._failed = {
+            service: _Times(list(some)) for service, some in groupby(sorted(failed, key=_service), key=_service)
+        }
 
     def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         """The fragment in which this call was made, and that one's telling of it."""
@@ -163,9 +188,22 @@ class _Told:
             twins = [c for c in sure if _may_be_one(self.now(c), call)]
             twins = twins or [c for _, c in self._of_host[id(host)].at(call) if _may_be_one(self.now(c), call)]
             return host, min(twins, key=lambda c: (abs(c.start - call.start), c.node.span.span_id), default=None)
+        if call.error is not None:
+            return self._of_failure(p, call)
         counted = self._by_tokens.get((p.root.span.service, call.input_tokens, call.output_tokens))
         beside = [(h, c) for h, c in counted.at(call) if id(c) not in self._both] if counted is not None else []
         nested = [(h, c) for h, c in beside if _nested(c, call) and _may_be_one(c, call)]
+        return nested[0] if len(nested) == 1 else (None, None)
+
+    def _of_failure(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
+        some = self._failed.get(p.root.span.service or "")
+        beside = [(h, c) for h, c in some.at(call) if id(c) not in self._both] if some is not None else []
+        words = _words(call)
+        nested = [
+            (h, c)
+            for h, c in beside
+            if _nested(c, call) and _may_be_one(c, call) and (None in (words, _words(c)) or words == _words(c))
+        ]
         return nested[0] if len(nested) == 1 else (None, None)
 
     def of_tool(self, p: Fragment) -> tuple[Fragment | None, Node | None]:
@@ -205,6 +243,15 @@ class _Times:
         """Those that may be at the time of this one."""
         low = bisect_left(self._starts, call.start - JITTER_NS - self._longest)
         return self._calls[low : bisect_right(self._starts, call.end + JITTER_NS)]
+
+
+def _service(found: tuple[Fragment, ModelCall]) -> str:
+    return found[0].root.span.service or ""
+
+
+def _words(call: ModelCall) -> str | None:
+    """What a model was told last that was no result."""
+    return next((x.text for x in reversed(call.inputs or ()) if x.role == "user" and x.text), None)
 
 
 def _may_be_one(one: ModelCall, two: ModelCall) -> bool:

@@ -74,6 +74,42 @@ def test_runs_beside_each_other_keep_their_own_calls():
     assert len(runs(*both)) == 2
 
 
+def _failing(trace, id, asked, parent=None, at=1.0, scope="client"):
+    words = "Error code: 500" if parent is None else "Call failed: Error code: 500"
+    return chat(id, parent, asked=asked, at=at, trace=trace, scope=scope, error=words, attributes=UNCOUNTED, took=0.98)
+
+
+@pytest.mark.parametrize("asked", ["go", None])
+def test_a_failed_call_that_framework_and_client_tell_in_traces_of_their_own_is_one_run(asked):
+    host = [agent(1, "helper", took=9, trace=1, scope="framework"), _failing(1, 2, asked, 1, scope="framework")]
+    (run,) = runs(*host, _failing(2, 3, asked, at=1.01))
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "error")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "at"),
+    [
+        ("stay", 1.01),  # other words
+        ("go", 2.5),  # another time
+    ],
+)
+def test_another_failed_call_is_another_run(asked, at):
+    host = [agent(1, "helper", took=9, trace=1, scope="framework"), _failing(1, 2, "go", 1, scope="framework")]
+    assert len(runs(*host, _failing(2, 3, asked, at=at))) == 2
+
+
+def test_of_two_that_failed_at_once_nobody_says_whose_call_it_was():
+    hosts = [
+        span
+        for trace in (1, 2)
+        for span in (
+            agent(1, "helper", took=9, trace=trace, scope="framework"),
+            _failing(trace, 2, "go", 1, scope="framework"),
+        )
+    ]
+    assert len(runs(*hosts, _failing(3, 3, "go", at=1.01))) == 3
+
+
 def test_a_replay_with_the_same_ids_is_another_run():
     replayed = runs(*_framework(1), *_client(5), *_framework(21, at=100), *_client(25, at=100))
     assert [r["trace_ids"][0][-2:] for r in replayed] == ["01", "15"]
