@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from otelcov.runs.tree import Node
+from otelcov.dialects.base import LLM, TOOL
+from otelcov.runs.tree import Node, failure
 
 _AT_ONCE = 64  # calls of one span whose streams may be open
 
 
 def beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
     """Spans that tell of a call another span beside them tells of: the answer has the same id, or one lies inside the
-    other's time under the same parent and comes from another instrumentation. {id(span): (span, the one that stays)}"""
+    other's time and comes from another instrumentation, under the same parent or in a branch of its own.
+    {id(span): (span, the one that stays)}"""
     out: dict[int, tuple[Node, Node]] = {}
     answers: dict[str, Node] = {}
     for n in leaves:
@@ -43,7 +45,45 @@ def beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
                     out[id(n)] = (n, other)
                     taken.add(id(other))
                     break
+    if len(families) > 1 and len({n.span.scope for n in leaves}) > 1:
+        _apart([n for n in leaves if id(n) not in out], out)
     return out
+
+
+def _apart(leaves: list[Node], out: dict[int, tuple[Node, Node]]) -> None:
+    """The same in different branches, each of which one instrumentation keeps (callbacks, an event bus): one call at a
+    time with equal tokens, or that failed, under the same agent."""
+    met: dict[int, list[Node]] = {}
+    pairs: list[tuple[Node, Node]] = []
+    open_: list[Node] = []
+    for n in sorted(leaves, key=lambda n: (n.start, -n.end)):
+        open_ = [m for m in open_ if m.end > n.start][-_AT_ONCE:]
+        for m in open_:
+            if n.end <= m.end and n.end > n.start and _may_be_one(n, m):
+                met.setdefault(id(n), []).append(m)
+                met.setdefault(id(m), []).append(n)
+                pairs.append((n, m))
+        open_.append(n)
+    for n, m in pairs:
+        if len(met[id(n)]) == len(met[id(m)]) == 1:
+            out[id(n)] = (n, m)
+
+
+def _may_be_one(one: Node, two: Node) -> bool:
+    a, b = one.span, two.span
+    counted = (a.input_tokens, a.output_tokens)
+    if one.parent is two.parent or a.scope == b.scope or one.agent != two.agent:
+        return False
+    if counted != (b.input_tokens, b.output_tokens) or (a.response_id and b.response_id):
+        return False
+    if None in counted and (failure(one) is None or failure(two) is None):
+        return False
+    branches = [(n, *n.ancestors()) for n in (one, two)]
+    shared = {id(n) for n in branches[0]} & {id(n) for n in branches[1]}
+    own = [[n for n in branch if id(n) not in shared] for branch in branches]
+    if any(n.kind in (TOOL, LLM) for branch in own for n in branch[1:]):
+        return False
+    return bool(shared) and {n.span.scope for n in own[0]}.isdisjoint(n.span.scope for n in own[1])
 
 
 def echoes(spans: list[Node]) -> dict[int, tuple[Node, Node]]:

@@ -110,6 +110,35 @@ def test_of_two_that_failed_at_once_nobody_says_whose_call_it_was():
     assert len(runs(*hosts, _failing(3, 3, "go", at=1.01))) == 3
 
 
+def _branch(scope, id, at=0.0, name="helper", error=None, tokens=10, long=1.0):
+    told = UNCOUNTED if error else {"gen_ai.usage.input_tokens": tokens}
+    return [
+        agent(id, name, 1, at=0.1 + at, took=9, scope=scope),
+        chat(id + 1, id, None if error else "done", at=1 + at, took=long, scope=scope, error=error, attributes=told),
+    ]
+
+
+@pytest.mark.parametrize("error", [None, "boom"])
+def test_a_call_that_two_instrumentations_tell_in_branches_of_their_own_is_one(error):
+    top = chat(20, 1, "first", at=0.01, took=0.01, scope="third")
+    (run,) = runs(
+        agent(1, "lead", took=10),
+        top,
+        *_branch("events", 2, error=error),
+        *_branch("client", 5, at=0.2, error=error, long=0.7),
+    )
+    assert len(run["llm_calls"]) == 2
+
+
+@pytest.mark.parametrize(
+    "other", [{"name": "other"}, {"tokens": 11}, {"at": 0.7}, {"scope": "events"}, {"at": -0.2}, {"long": 2}]
+)
+def test_calls_of_branches_that_may_be_different_work_are_different_calls(other):
+    more = {"scope": "client", "at": 0.2, "long": 0.7} | other
+    (run,) = runs(agent(1, "lead", took=10), *_branch("events", 2), *_branch(id=5, **more))
+    assert len(run["llm_calls"]) == 2
+
+
 def test_a_replay_with_the_same_ids_is_another_run():
     replayed = runs(*_framework(1), *_client(5), *_framework(21, at=100), *_client(25, at=100))
     assert [r["trace_ids"][0][-2:] for r in replayed] == ["01", "15"]
