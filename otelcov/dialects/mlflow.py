@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Dialect, first, json_number
+from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Dialect, first, json_number, scope
 
 _TYPE = pl.col("mlflow.spanType").str.strip_chars('"').str.to_lowercase()
 _NAME = pl.col("span.name").str.replace(r"_\d+$", "")
@@ -71,4 +71,18 @@ MLFLOW = Dialect(
         ]
     ),
     conversation=first("mlflow.trace.session"),
+)
+
+# Told by the conventions' names, at will, an agent without a name of its own bears that of the method that ran it, and
+# a tool of DSPy that of its class before its own.
+_OURS = scope(r"^mlflow\.")
+_AGENT_NAME, _TOOL_NAME = (pl.col(f"gen_ai.{of}.name").str.replace(r"_\d+$", "") for of in ("agent", "tool"))
+
+MLFLOW_METHODS = Dialect(
+    name="mlflow-methods",
+    kind=pl.when(_OURS & (_TOOL_NAME == "Tool.finish")).then(pl.lit(OTHER)),
+    agent=pl.when(_OURS & _AGENT_NAME.str.contains(r"^\w+\.\w+$")).then(
+        pl.coalesce([pl.col("name").str.extract(r'^"(.+)"$'), pl.lit("unknown")])
+    ),
+    tool=pl.when(_OURS & _TOOL_NAME.str.contains(r"^Tool\.")).then(_TOOL_NAME.str.replace(r"^Tool\.", "")),
 )

@@ -33,7 +33,7 @@ from otelcov.dialects.llama_index import LLAMA_INDEX
 from otelcov.dialects.logfire import LOGFIRE
 from otelcov.dialects.mastra import MASTRA
 from otelcov.dialects.mcp import MCP
-from otelcov.dialects.mlflow import MLFLOW
+from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
 from otelcov.dialects.openllmetry import (
@@ -78,6 +78,7 @@ DIALECTS: tuple[Dialect, ...] = (
     VOLTAGENT,
     VERCEL_LOOPS,
     OPENLIT_NODES,
+    MLFLOW_METHODS,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH_AGENTS,

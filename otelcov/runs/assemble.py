@@ -50,6 +50,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     tools = [t for t in tools if t.name not in ways]
     outcomes = [outcome(t, shown, calls, config.runs.soft_errors) for t in tools]
     incomplete: set[str] = set()
+    names = offered(nodes)
     whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
     limit = _value_limit(nodes)
     _reasons(nodes, limit, incomplete)
@@ -67,6 +68,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         input_text(root, whole, limit, incomplete),
         output_text(root, whole, limit, ways),
         ways,
+        names,
     )
     seen, unknown = boundaries(run)
     hidden = any(f.hidden for f in group) or any(c.several or c.loops for c in calls)
@@ -92,7 +94,6 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         }
         - _containers(nodes, calls, tools, handed)
     )
-    names = offered(nodes)
     over = ways_over(names or (), agents)  # what hands over to an agent of this run, called or not
     known, source = _known(names, {*over, *ways, *(d.tool for d in handed if d.tool)}, config)
     # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +16,7 @@ from otelcov.runs.call_status import Outcome
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, unheard
 from otelcov.runs.texts import agent_said, own_calls, told_as_object
-from otelcov.runs.tree import Node, control_flow, exceptions, failure
+from otelcov.runs.tree import Node, control_flow, exceptions, failure, spelling
 
 
 @dataclass
@@ -31,6 +32,7 @@ class Evidence:
     input: str | None
     output: str | None
     ways: frozenset[str] = frozenset()  # tools by their look, by which answers are handed in
+    offered: Collection[str] | None = None
 
     @cached_property
     def unheard(self) -> list[ModelCall]:
@@ -53,7 +55,7 @@ def status(run: Evidence) -> str:
         return "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run) or _died_in_a_step(run):
         return "error"
-    if _swallowed(root) or (last in run.unheard and run.output is None):
+    if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
@@ -167,6 +169,8 @@ def _done(run: Evidence) -> list[tuple[ToolCall, Outcome]]:
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
+    if _asked_for_nobodys(run):
+        unknown.add("error")
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
     elif all(c.finish is None for c in run.calls):
@@ -204,6 +208,16 @@ def _died_in_a_step(run: Evidence) -> bool:
         return False
     step = last.node.parent
     return bool(last.requests) and step is not None and step.kind in (AGENT, CHAIN) and failure(step) is not None
+
+
+def _asked_for_nobodys(run: Evidence) -> bool:
+    """Did a run that put nothing out end on a request for a tool that nobody had? Some frameworks raise an error then,
+    and not every instrumentation sees it."""
+    last, offered = run.last, {spelling(name) for name in run.offered or ()}
+    if last is None or last.error is not None or not offered or run.output is not None:
+        return False
+    asked = [t for t in run.tools if t.asked_by is last and not t.nodes and t.answer is None and t.name not in run.ways]
+    return any(spelling(t.name) not in offered for t in asked if t.name is not None)
 
 
 def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:

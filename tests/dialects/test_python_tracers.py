@@ -270,3 +270,43 @@ def test_a_piece_of_a_stream_that_is_no_piece_tells_nothing_and_breaks_nothing(p
     told = {"mlflow.chunk.value": json.dumps({"choices": [piece]})}
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, events=[("mlflow.chunk.item.0", told)]))
     assert run["tool_calls"] in (None, [])
+
+
+def test_the_method_that_ran_an_agent_is_none_whatever_mlflow_calls_it():
+    more = {"scope": "mlflow.tracing.provider"}
+    (run,) = runs(
+        agent(1, "AgentRunner.run", took=9, **more),
+        agent(2, "planner", 1, took=9, **more),
+        chat(3, 2, [("c1", "look", {})], "Oslo?", at=1, **more),
+        tool(4, 2, "Tool.look", "c1", "12", at=2, **more),
+        tool(5, 2, "Tool.finish", None, "Completed.", at=3, **more),
+        chat(6, 2, "Cold.", "Oslo?", at=4, **more),
+    )
+    assert (run["agents"], run["delegations"]) == (["planner"], [])
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+
+
+def test_of_a_method_mlflow_may_tell_the_agent():
+    more = {"scope": "mlflow.tracing.provider", "attributes": {"name": '"planner"'}}
+    (run,) = runs(agent(1, "Agent.run_sync", took=9, **more), chat(3, 1, "Cold.", "Oslo?", at=1))
+    assert run["agents"] == ["planner"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered", "put_out", "status"),
+    [
+        ("nope", ["look"], None, "unknown"),
+        ("look", ["look"], None, "ok"),
+        ("nope", ["look"], "It is cold.", "ok"),
+        ("nope", [], None, "ok"),
+    ],
+)
+def test_a_run_that_ended_on_a_request_for_a_tool_that_nobody_has_may_have_failed(asked, offered, put_out, status):
+    told = {"gen_ai.tool.definitions": [{"type": "function", "function": {"name": n}} for n in offered]}
+    said = {} if put_out is None else {"gen_ai.output.messages": put_out}
+    (run,) = runs(
+        agent(1, "planner", took=9, status=1, attributes=said),
+        chat(2, 1, [("c1", asked, {})], "Oslo?", at=1, attributes=told, status=1),
+    )
+    assert run["status"] == status
+    assert ("error" in run["boundaries_unknown"]) == (status == "unknown")
