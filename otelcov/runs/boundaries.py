@@ -18,7 +18,8 @@ MAX_STEPS = _any(
     r"max(?:imum)?[ _-]?(?:number of )?(?:turns|steps|iterations|iters?|rounds|loops)\b",
     r"(?:max(?:imum)?|exceed\w*|reached)[ _-](?:the )?(?:max(?:imum)? )?(?:number of )?"
     r"(?:tool[ _-]?calls?|llm[ _-]?calls?|agent|model)[ _-]?(?:turns|steps|iterations?|rounds|limit)\b",
-    r"MaxTurns|MaxSteps|MaxIterations|LlmCallsLimitExceeded",
+    r"MaxTurns|MaxSteps|MaxIterations|LlmCallsLimitExceeded|(?:Model|Tool)CallLimitExceeded",
+    r"(?:model|tool) call limits? (?:reached|exceeded)",
     r"GraphRecursionError|recursion limit",
     r"(?:iteration|step|turn|recursion)s?[ _]limit|tool_calls_limit|request_limit|would exceed the request",
     r"UsageLimitExceeded.*next request",
@@ -57,6 +58,7 @@ GAVE_UP = _any(
     r"^Reached max steps",
     r"^Max iterations reached",
     r"^Stopping agent prematurely due to triggering stop condition",
+    r"^(?:Model|(?:'[^']*' )?Tool) call limits? (?:exceeded|reached)\b.*(?:run|thread)",
 )
 
 _FINISH = {

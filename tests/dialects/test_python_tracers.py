@@ -310,3 +310,53 @@ def test_a_run_that_ended_on_a_request_for_a_tool_that_nobody_has_may_have_faile
     )
     assert run["status"] == status
     assert ("error" in run["boundaries_unknown"]) == (status == "unknown")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Model call limits exceeded: run limit (2/2)",
+        "Model call limits exceeded: thread limit (4/4), run limit (2/2)",
+        "Tool call limit reached: run limit exceeded (3/2 calls).",
+        "'look' tool call limit reached: thread limit exceeded (3/2 calls).",
+    ],
+)
+def test_langchain_says_in_place_of_an_answer_that_a_limit_ended_the_run(said):
+    asked = [("c1", "look", {})]
+    (run,) = runs(
+        agent(1, "planner", took=9, gen_ai__output__messages=said),
+        chat(2, 1, asked, "Oslo?", at=1),
+        tool(3, 1, "look", "c1", "12", at=2),
+        chat(4, 1, [("c2", "look", {})], "Oslo?", at=3),
+    )
+    assert run["boundaries"] == ["max_steps"]
+
+
+def test_langchain_raises_an_error_at_a_limit():
+    told = [("exception", {"exception.type": "ModelCallLimitExceededError", "exception.message": "run limit (2/2)"})]
+    (run,) = runs(
+        agent(1, "planner", took=9, error="ModelCallLimitExceededError('run limit (2/2)')", events=told),
+        chat(2, 1, [("c1", "look", {})], "Oslo?", at=1),
+        tool(3, 1, "look", "c1", "12", at=2),
+    )
+    assert (run["status"], run["boundaries"]) == ("error", ["max_steps"])
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        "Tool call limit exceeded. Do not make additional tool calls.",
+        "Tool call limit exceeded. Do not call 'look' again.",
+        "Tool not executed - a final result was already processed.",
+    ],
+)
+def test_a_call_that_a_framework_kept_back_was_not_run(came):
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": came}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {})], "Oslo?", at=1),
+        chat(3, 1, "Cold.", [{"role": "user", "parts": [{"type": "text", "content": "Oslo?"}]}, asked, back], at=3),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("requested", came)]
+    assert run["boundaries"] == []
