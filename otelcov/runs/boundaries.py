@@ -58,6 +58,7 @@ GAVE_UP = _any(
     r"^Reached max steps",
     r"^Max iterations reached",
     r"^Stopping agent prematurely due to triggering stop condition",
+    r"^Function invocation limit reached before a final answer",
     r"^(?:Model|(?:'[^']*' )?Tool) call limits? (?:exceeded|reached)\b.*(?:run|thread)",
 )
 

@@ -137,7 +137,11 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     reason = next((why for _, why in agent_said(run.root) if why), None)
     if (limit := b.stopped(reason)) is not None:
         seen.add(limit)
-    elif _forced(last) or any(t is not None and b.GAVE_UP.search(t) for t in texts):
+    elif (
+        any(_not_finished(n) for n in run.nodes)
+        or _forced(last)
+        or any(t is not None and b.GAVE_UP.search(t) for t in texts)
+    ):
         seen.add("max_steps")
     elif _pending(run, seen):
         ended_it = asks(reason)  # a tool did, as the agent says: a limit would be its reason
@@ -179,6 +183,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit", "error", "timeout"}
     if seen & {"max_steps", "cost_limit"}:
         return
+    if last is not None and any(_ASKS_ONCE_MORE.search(n.span.scope) for n in last.layers) and run.tools:
+        unknown.add("max_steps")
     framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
     if not framed or last is None or (last.outputs is None and last.error is None) or last.inputs is None:
         unknown |= {"max_steps", "cost_limit"}
@@ -298,6 +304,25 @@ _ENDS = re.compile(
 
 _RAISES = re.compile(r"openai_agents|^pydantic-ai$|instrumentation\.langchain$")
 """Scopes of instrumentations of kits that raise an error at a limit: a clean end is none."""
+
+
+_ASKS_ONCE_MORE = re.compile(r"^agent_framework$")
+"""Scopes of kits that at a limit ask the model once more, without tools: that answer looks like any other."""
+
+
+_LOOP, _STEP, _DONE = (re.compile(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))
+
+
+def _not_finished(node: Node) -> bool:
+    """Did a loop of DSPy's ReAct end otherwise than by the model's word? What asks for a tool is followed by one, the
+    last time by the one that ends it; a request that could not be read by none."""
+    if not _LOOP.match(node.span.name) or any(n.kind == TOOL for n in node.ancestors()):
+        return False
+    done = (
+        n for n in reversed(node.children) if n.kind == TOOL or _STEP.match(n.span.name) or _DONE.match(n.span.name)
+    )
+    last = next(done, None)
+    return last is not None and last.kind == TOOL and not _DONE.match(last.span.name)
 
 
 def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:

@@ -360,3 +360,38 @@ def test_a_call_that_a_framework_kept_back_was_not_run(came):
     )
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("requested", came)]
     assert run["boundaries"] == []
+
+
+@pytest.mark.parametrize(
+    ("scope", "form"), [("openinference.instrumentation.dspy", "{}.__call__"), ("mlflow", "Tool.{}")]
+)
+@pytest.mark.parametrize(
+    ("steps", "seen"), [(["look", "look"], ["max_steps"]), (["look", "finish"], []), (["look", None], [])]
+)
+def test_a_loop_of_dspys_that_did_not_finish_ran_out_of_steps(steps, seen, scope, form):
+    def told(id, parent, name, kind, at, **more):
+        kinds = {"openinference.span.kind": kind, "mlflow.spanType": f'"{kind}"'}
+        return span(id, parent, name, at=at, scope=scope, attributes=kinds | more)
+
+    spans = [told(1, None, "ReAct.forward", "CHAIN", 0) | {"took": 9}]
+    for at, step in enumerate(steps, 1):
+        spans.append(told(10 * at, 1, "Predict.forward", "CHAIN", at))
+        spans.append(chat(10 * at + 1, 10 * at, "think", "Oslo?", at=at, took=0.1))
+        if step:
+            spans.append(told(10 * at + 2, 1, form.format(step), "TOOL", at + 0.5))
+    spans += [told(90, 1, "ChainOfThought.forward", "CHAIN", 7), chat(91, 90, "Cold.", "Oslo?", at=7)]
+    (run,) = runs(*spans)
+    assert (run["boundaries"], run["output"]) == (seen, "Cold.")
+
+
+def test_a_kit_that_asks_once_more_at_a_limit_tells_of_no_limit():
+    def ran(scope):
+        (run,) = runs(
+            agent(1, "planner", took=9, scope=scope),
+            chat(2, 1, [("c1", "look", {})], "Oslo?", at=1, scope=scope),
+            tool(3, 1, "look", "c1", "12", at=2, scope=scope),
+            chat(4, 1, "Cold.", "Oslo?", at=3, scope=scope),
+        )
+        return run["boundaries"], run["boundaries_unknown"]
+
+    assert (ran("agent_framework"), ran("other")) == (([], ["max_steps"]), ([], []))
