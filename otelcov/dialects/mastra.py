@@ -2,31 +2,41 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, value
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, scope, span_name, value
 
 _TYPE = pl.col("mastra.span.type")
 _STEP = _TYPE == "model_step"
 _TOOL = _TYPE.is_in(["tool_call", "mcp_tool_call"])
+_EXPORTED = scope(r"^@mastra/")  # for Arize: no types, and each piece of a stream is called a model's
 _RUN = _TYPE.is_in(["agent_run", "workflow_run"])
 
 MASTRA = Dialect(
     name="mastra",
-    kind=value(
-        "mastra.span.type",
-        agent_run=AGENT,
-        model_generation=CHAIN,
-        model_step=LLM,
-        model_chunk=OTHER,
-        tool_call=TOOL,
-        mcp_tool_call=TOOL,
-        workflow_run=CHAIN,
-        workflow_step=CHAIN,
-        workflow_conditional=CHAIN,
-        workflow_parallel=CHAIN,
-        workflow_loop=CHAIN,
-        processor_run=OTHER,
+    kind=pl.when(_EXPORTED & pl.col("span.name").str.starts_with("chunk: "))
+    .then(pl.lit(OTHER))
+    .otherwise(
+        value(
+            "mastra.span.type",
+            agent_run=AGENT,
+            model_generation=CHAIN,
+            model_step=LLM,
+            model_chunk=OTHER,
+            tool_call=TOOL,
+            mcp_tool_call=TOOL,
+            workflow_run=CHAIN,
+            workflow_step=CHAIN,
+            workflow_conditional=CHAIN,
+            workflow_parallel=CHAIN,
+            workflow_loop=CHAIN,
+            processor_run=OTHER,
+        )
     ),
-    agent=pl.when(_TYPE == "agent_run").then(first("agent.id", "gen_ai.agent.id")),
+    agent=pl.coalesce(
+        [
+            pl.when(_TYPE == "agent_run").then(first("agent.id", "gen_ai.agent.id")),
+            pl.when(_EXPORTED & (pl.col("openinference.span.kind") == "AGENT")).then(span_name(r"^agent\.(.+)$")),
+        ]
+    ),
     arguments=pl.when(_TOOL).then(first("gen_ai.tool.input", "input")),
     result=pl.when(_TOOL).then(first("gen_ai.tool.output", "output")),
     response_model=pl.when(_STEP).then(first("modelId")),

@@ -76,6 +76,7 @@ class ModelCall:
         for span in spans:
             self.finish = self.finish if self.finish is not None else finish_reason(span.finish)
             self.cut = self.cut or bool(span.dropped) or _last_only(span)
+        self.error = self.error or next((told for n in layers if (told := _told_in_stream(n)) is not None), None)
         if self.error is None and broke(self.finish):
             self.error = ("", "")
         self.turn = -1
@@ -320,6 +321,17 @@ def finish_reason(raw: str | None) -> str | None:
     if isinstance(value, list):
         value = next((v for v in value if isinstance(v, str) and v), None)
     return value if isinstance(value, str) and value != "N/A" else None
+
+
+def _told_in_stream(node: Node) -> tuple[str, str] | None:
+    """The error that came as a piece of a stream (Mastra), on a span of its own below one that ended well."""
+    piece = next((n.span for n in node.children if n.span.name == "chunk: 'error'"), None)
+    if piece is None:
+        return None
+    value = parse_json(piece.output)
+    told = value.get("error") if isinstance(value, dict) else None
+    name, message = (told.get("name"), told.get("message")) if isinstance(told, dict) else (None, told)
+    return (name if isinstance(name, str) else "", message if isinstance(message, str) else "")
 
 
 def _first(spans: list[Span], fact: str) -> Any:

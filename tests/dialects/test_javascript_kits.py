@@ -329,3 +329,31 @@ def test_openinference_for_the_ai_sdk_keeps_the_model_that_was_asked_beside_the_
     )
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m", "m-2026")]
     assert [(c["arguments"], c["arguments_text"]) for c in run["tool_calls"]] == [(None, '{"city": ')]
+
+
+@pytest.mark.parametrize(
+    ("told", "timeout"),
+    [
+        ({"error": {"name": "AI_APICallError", "message": "Request timed out"}}, True),
+        ({"error": 5}, False),
+        ([], False),
+    ],
+)
+def test_mastra_for_arize_calls_each_piece_of_a_stream_a_models_call_and_one_may_be_an_error(told, timeout):
+    def piece(id, parent, name, kind="LLM", at=0.0, took=1.0, **more):
+        attributes = {"openinference.span.kind": kind} | more
+        return span(id, parent, name, at=at, took=took, status=1, scope="@mastra/otel", attributes=attributes)
+
+    asked = {"text": "", "toolCalls": [{"toolCallId": "call_1", "toolName": "look", "args": {"city": "Oslo"}}]}
+    (run,) = runs(
+        piece(1, None, "agent.planner", "AGENT", took=9, **{"input.value": "Oslo?"}),
+        piece(2, 1, "chat model-a", at=1, took=7),
+        piece(3, 2, "step: 0", at=1, **{"output.value": asked}),
+        piece(4, 3, "chunk: 'tool-call'", at=1.1, took=0, **{"output.value": {"toolName": "look"}}),
+        piece(5, 3, "tool.execute look", "TOOL", at=1.2, took=0.1, **{"tool.name": "look", "output.value": "12"}),
+        piece(6, 2, "step: 1", at=3, **{"output.value": {"text": "", "toolCalls": []}}),
+        piece(7, 6, "chunk: 'error'", at=3.1, took=0, **{"output.value": told}),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["ok", "error"]
+    assert [(c["name"], c["status"], c["agent"]) for c in run["tool_calls"]] == [("look", "ok", "planner")]
+    assert (run["status"], "error" in run["boundaries"], "timeout" in run["boundaries"]) == ("error", True, timeout)
