@@ -10,7 +10,7 @@ from typing import Any
 from otelcov.dialects.base import AGENT, CHAIN, LLM
 from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.call import ToolCall
-from otelcov.runs.call_status import Outcome, outcome
+from otelcov.runs.call_status import Later, Outcome, outcome
 from otelcov.runs.calls import merge
 from otelcov.runs.delegation import Delegation, coworker_agents
 from otelcov.runs.delegation import ways as ways_over
@@ -48,7 +48,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     tools = [t for t in tools if t.delegates_to is None]
     ways = ways_to_answer(tools, told_to_answer(nodes))
     tools = [t for t in tools if t.name not in ways]
-    outcomes = [outcome(t, shown, calls, config.runs.soft_errors) for t in tools]
+    later = Later(calls)
+    outcomes = [outcome(t, shown, later, config.runs.soft_errors) for t in tools]
     incomplete: set[str] = set()
     names = offered(nodes)
     whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls

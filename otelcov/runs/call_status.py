@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from otelcov.runs.call import ToolCall, framed
+from otelcov.runs.chat import Message
 from otelcov.runs.executions import span_fact
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.softerrors import plain, refused, soft_error
-from otelcov.runs.tree import Node, failure, same_name, waiting
+from otelcov.runs.tree import Node, failure, spelling, waiting
 from otelcov.runs.wrapped import arguments_of, result_of
 
 
@@ -28,7 +30,54 @@ class Outcome:
         self.result: Any = None
 
 
-def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], soft: tuple[str, ...]) -> Outcome:
+class Later:
+    """Which model calls go on with the conversation in which a call was asked for; another one (a nameless agent's)
+    says nothing of it."""
+
+    def __init__(self, model_calls: list[ModelCall]) -> None:
+        self._calls = model_calls
+        self._shown: dict[tuple[str | None, str | None, str], int] = {}  # the last turn whose input shows a request
+        self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
+        self._read = False
+
+    def goes_on(self, call: ToolCall) -> bool:
+        if call.turn is None:
+            return False
+        if not self._read:
+            self._read_all()
+        name = spelling(call.name) if call.name else ""
+        key = (call.agent, call.call_id, "") if call.call_id else (call.agent, None, name)
+        if self._shown.get(key, -1) > call.turn:
+            return True
+        before = call.asked_by.inputs if call.asked_by is not None else None
+        if before is None:
+            return False
+        *_, whole = _beginnings(before)
+        return self._begun.get((call.agent, *whole), -1) > call.turn
+
+    def _read_all(self) -> None:
+        self._read = True
+        for mc in self._calls:  # by turn
+            if mc.inputs is None or mc.truncated_input or mc.cut:
+                continue
+            for request in (r for x in mc.inputs for r in x.requests):
+                self._shown[mc.agent, None, spelling(request.name) if request.name else ""] = mc.turn
+                if request.id:
+                    self._shown[mc.agent, request.id, ""] = mc.turn
+            for begun in _beginnings(mc.inputs):
+                self._begun[(mc.agent, *begun)] = mc.turn
+
+
+def _beginnings(inputs: list[Message]) -> Iterator[tuple[int, int]]:
+    """How many messages, and a number that stands for them, of each beginning of an input."""
+    told = 0
+    yield 0, told
+    for count, x in enumerate(inputs, 1):
+        told = hash((told, x.role, x.text))
+        yield count, told
+
+
+def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ...]) -> Outcome:
     """Status by the contract: executed calls are ok or error; asked for and not run is `requested`; and where nothing
     could have shown whether it ran, `unknown`."""
     out = Outcome()
@@ -83,7 +132,7 @@ def outcome(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall], sof
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
         if call.answer is None:
-            out.status = _not_seen(call, spans_shown, model_calls)
+            out.status = _not_seen(call, spans_shown, later)
         elif call.from_memory or refused(value):
             out.status, out.error_kind, out.error_type = "requested", None, None
         elif flagged is None and (value is None or (out.status == "ok" and _flag_lost(call))):
@@ -122,26 +171,8 @@ def _flag_lost(call: ToolCall) -> bool:
     return (flat and told.truncated_input) or any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers)
 
 
-def _not_seen(call: ToolCall, spans_shown: bool, model_calls: list[ModelCall]) -> str:
-    if spans_shown:
-        return "requested"
-    later = [mc for mc in model_calls if call.turn is not None and mc.turn > call.turn and mc.agent == call.agent]
-    if any(not mc.truncated_input and not mc.cut and _goes_on(call, mc) for mc in later):
-        return "requested"
-    return "unknown"
-
-
-def _goes_on(call: ToolCall, later: ModelCall) -> bool:
-    """Is this the conversation in which the call was asked for? Another one (a nameless agent's) says nothing of it."""
-    inputs = later.inputs
-    if inputs is None:
-        return False
-    if any(r.id == call.call_id if call.call_id else same_name(r.name, call.name) for x in inputs for r in x.requests):
-        return True
-    before = call.asked_by.inputs if call.asked_by is not None else None
-    return before is not None and [(x.role, x.text) for x in inputs[: len(before)]] == [
-        (x.role, x.text) for x in before
-    ]
+def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
+    return "requested" if spans_shown or later.goes_on(call) else "unknown"
 
 
 _WRAPPING = re.compile(r"^langsmith$|\.beeai$")

@@ -60,8 +60,9 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     if not blind and any(awaits_result(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
     _order(calls)
+    ran = [c for c in calls if c.nodes]
     for c in calls:
-        c.from_memory = _from_memory(c, calls, model_calls)
+        c.from_memory = bool(ran) and _from_memory(c, ran, model_calls)
     return calls
 
 
@@ -96,17 +97,17 @@ def _differ(some: list[Node], others: list[Node]) -> bool:
     return None not in given and given[0] != given[1]
 
 
-def _from_memory(call: ToolCall, calls: list[ToolCall], model_calls: list[ModelCall]) -> bool:
+def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[ModelCall]) -> bool:
     """An equal call ran with a span; this one has none, and between request and result was no time to run it."""
     asker = call.asked_by
     if call.nodes or asker is None or call.result_of is None:
         return False
-    ran = [c.end - c.start for c in calls if c.nodes and same_name(c.name, call.name)]
+    ran = [c.end - c.start for c in executed if same_name(c.name, call.name)]
     after = next((mc for mc in model_calls if mc.turn > asker.turn and mc.agent == asker.agent), None)
     if not ran or after is None or after.start - asker.end >= min(ran):
         return False
     wanted = arguments_of(call.arguments)[0]
-    return any(c.nodes and same_name(c.name, call.name) and arguments_of(c.arguments)[0] == wanted for c in calls)
+    return any(same_name(c.name, call.name) and arguments_of(c.arguments)[0] == wanted for c in executed)
 
 
 def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:

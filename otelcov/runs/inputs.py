@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from itertools import islice, takewhile
 
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request, Result
@@ -19,13 +21,16 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
     threads: dict[str | None, list[ModelCall]] = {}
     for mc in model_calls:
         threads.setdefault(mc.agent, []).append(mc)
+    asked: dict[str | None, list[ToolCall]] = {}
+    for c in calls:
+        asked.setdefault(c.agent, []).append(c)
     for agent, thread in threads.items():
         blind = [mc for mc in thread if mc.outputs is None and mc.error is None]
-        own = [c for c in calls if c.agent == agent]
-        still = [c for c in own if awaits_result(c)]
+        own = asked.get(agent, [])
+        still = _Open(own)
         for i in range(len(thread) - 1, -1, -1):
             mc = thread[i]
-            waiting = any(c.turn is not None and c.turn < mc.turn for c in still)
+            waiting = still.before(mc.turn)
             if not waiting and not blind and i != len(thread) - 1:
                 break
             if not waiting and not blind and not own:
@@ -33,8 +38,9 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
             inputs = mc.inputs
             if inputs is None:
                 continue
+            known = len(calls)
             _read_history(mc, inputs, thread, i, calls, by_id, bool(blind))
-            still = [c for c in calls if c.agent == agent and awaits_result(c)]
+            still.add(calls[known:])
             if blind and i > 0 and not mc.truncated_input:
                 blind = []
     # A worker that took over sees what its predecessor asked for.
@@ -42,12 +48,28 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
         for thread in threads.values():
             inputs = thread[0].inputs
             if inputs:
-                _match_results(
-                    thread[0],
-                    inputs,
-                    [c for c in calls if c.turn is not None and c.turn < thread[0].turn],
-                    by_id,
-                )
+                _match_results(thread[0], inputs, calls, by_id, anyones=True)
+
+
+class _Open:
+    """The calls of an agent that wait for a result, the oldest first."""
+
+    def __init__(self, calls: Iterable[ToolCall]) -> None:
+        self._heap: list[tuple[int, int, ToolCall]] = []
+        self._count = 0
+        self.add(calls)
+
+    def add(self, calls: Iterable[ToolCall]) -> None:
+        for c in calls:
+            if c.turn is not None and awaits_result(c):
+                self._count += 1
+                heappush(self._heap, (c.turn, self._count, c))
+
+    def before(self, turn: int) -> bool:
+        """Is there one that was asked for before this turn?"""
+        while self._heap and not awaits_result(self._heap[0][2]):
+            heappop(self._heap)
+        return bool(self._heap) and self._heap[0][0] < turn
 
 
 def _read_history(
@@ -67,8 +89,7 @@ def _read_history(
             _unseen_siblings(inputs, calls, by_id)
             _unnamed_siblings(mc, calls, by_id)
         _given_later(inputs, by_id)
-    before = [c for c in calls if c.agent == mc.agent and c.turn is not None and c.turn < mc.turn]
-    _match_results(mc, inputs, before, by_id)
+    _match_results(mc, inputs, calls, by_id)
 
 
 def _unseen_requests(
@@ -76,12 +97,15 @@ def _unseen_requests(
 ) -> None:
     """The n-th answer that history shows beyond the thread's first input is the n-th call's."""
     before = len(thread[0].inputs or []) if i > 0 else len(inputs)
+    places: dict[tuple[int, int], ToolCall] = {}
+    for c in reversed(calls):
+        places[id(c.asked_by), c.position] = c
     for answered, requests in enumerate(_answers_of(inputs[before:])):
         asker = thread[min(answered, i)]
         for position, request in enumerate(requests):
             if request.id and request.id in by_id:
                 continue
-            told = next((c for c in calls if c.asked_by is asker and c.position == position), None)
+            told = places.get((id(asker), position))
             if told is not None and not request.id:
                 continue
             if told is not None and told.call_id is None and same_name(told.name, request.name):
@@ -89,6 +113,7 @@ def _unseen_requests(
                 by_id.setdefault(request.id or "", []).append(told)
                 continue
             _add_request(request, asker, position, calls, by_id)
+            places.setdefault((id(asker), position), calls[-1])
 
 
 def _unseen_siblings(inputs: list[Message], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
@@ -109,12 +134,17 @@ def _unseen_siblings(inputs: list[Message], calls: list[ToolCall], by_id: dict[s
 
 def _unnamed_siblings(mc: ModelCall, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
     """The same where nobody gives ids (Gemini): what comes first after an input is the answer to it."""
-    askers = {c.turn: c.asked_by for c in calls if c.asked_by is not None and c.agent == mc.agent and awaits_result(c)}
-    for asker in askers.values():
-        if asker is None or asker.turn >= mc.turn or not asker.inputs:
+    inputs = mc.inputs or []
+    if all(r.id for x in inputs for r in x.requests):
+        return
+    told_of: dict[int, tuple[ModelCall, list[ToolCall]]] = {}
+    for c in calls:
+        if c.asked_by is not None and c.agent == mc.agent and c.asked_by.turn < mc.turn:
+            told_of.setdefault(c.asked_by.turn, (c.asked_by, []))[1].append(c)
+    for asker, told in told_of.values():
+        if not asker.inputs or not any(awaits_result(c) for c in told):
             continue
-        requests = next(iter(_answers_of((mc.inputs or [])[len(asker.inputs) :])), [])
-        told = [c for c in calls if c.asked_by is asker]
+        requests = _first_answer(inputs, len(asker.inputs))
         if len(told) >= len(requests) or any(r.id for r in requests) or any(c.call_id for c in told):
             continue
         places = []
@@ -128,6 +158,12 @@ def _unnamed_siblings(mc: ModelCall, calls: list[ToolCall], by_id: dict[str, lis
         for position, request in enumerate(requests):
             if position not in places:
                 _add_request(request, asker, position, calls, by_id)
+
+
+def _first_answer(inputs: list[Message], start: int) -> list[Request]:
+    """The requests of the first answer that history shows from here on."""
+    at = next((k for k in range(start, len(inputs)) if inputs[k].role == "assistant"), len(inputs))
+    return [r for x in takewhile(lambda x: x.role == "assistant", islice(inputs, at, None)) for r in x.requests]
 
 
 def _is(call: ToolCall, request: Request) -> bool:
@@ -174,18 +210,20 @@ def _add_request(
 
 
 def _match_results(
-    mc: ModelCall, inputs: list[Message], before: list[ToolCall], by_id: dict[str, list[ToolCall]]
+    mc: ModelCall,
+    inputs: list[Message],
+    calls: list[ToolCall],
+    by_id: dict[str, list[ToolCall]],
+    anyones: bool = False,
 ) -> None:
-    """Results to the calls that wait for them: by id; else in the order of the requests that this input shows; else,
-    where it shows none, the newest to the newest, those left out whose results a span told."""
-    waiting = [c for c in before if awaits_result(c)]
-    if not waiting:
-        return
-    waits = {id(c): c for c in waiting}
+    """Results to the calls that wait for them, of the agent or of anyone: by id; else in the order of the requests that
+    this input shows; else, where it shows none, the newest to the newest, those left out whose results a span told."""
     witness = "event" if mc.node.side.events.get(mc.node.span.row) else "message"
 
+    def earlier(call: ToolCall) -> bool:
+        return call.turn is not None and call.turn < mc.turn and (anyones or call.agent == mc.agent)
+
     def settle(call: ToolCall, result: Result) -> None:
-        del waits[id(call)]
         call.answer, call.result_of = result, mc
         call.evidence.add(witness)
 
@@ -201,7 +239,7 @@ def _match_results(
         for result in message.results:
             call_id = meant.get(id(result), result.id)
             if call_id and call_id in by_id:
-                _by_call_id(call_id, result, mc, waits, by_id, settle)
+                _by_call_id(call_id, result, mc, by_id, earlier, settle)
                 continue
             if call_id:  # the answer that asked for it told no id
                 pairs.extend((request, result) for request in shown_as.get(call_id, ()))
@@ -211,19 +249,38 @@ def _match_results(
                 single.append(result)
             else:
                 pairs.append((shown.pop(at), result))
+    if pairs or single or any(x.text and _OBSERVED in x.text for x in inputs):
+        _match_others(inputs, [c for c in calls if earlier(c)], pairs, single, settle)
+
+
+_OBSERVED = "Observation"
+"""What stands before a result in a prompt of text (ReAct)."""
+
+
+def _match_others(
+    inputs: list[Message],
+    before: list[ToolCall],
+    pairs: list[tuple[Request, Result]],
+    single: list[Result],
+    settle: Callable[[ToolCall, Result], None],
+) -> None:
+    """Results that no id leads to a call."""
+    waiting = [c for c in before if awaits_result(c)]
+    waits = {id(c): c for c in waiting}
     for request, result in pairs:
-        same = [c for c in waits.values() if same_name(c.name, request.name) and (not request.id or not c.call_id)]
-        wanted = arguments_of(request.arguments)[0] if same else None
-        hit = next((c for c in same if arguments_of(c.arguments)[0] == wanted), None)
+        open_ = (c for c in waits.values() if same_name(c.name, request.name) and (not request.id or not c.call_id))
+        wanted = arguments_of(request.arguments)[0]
+        hit = next((c for c in open_ if arguments_of(c.arguments)[0] == wanted), None)
         if hit is not None:
             hit.call_id = hit.call_id or request.id
+            del waits[id(hit)]
             settle(hit, result)
     if not pairs:
         for call in [c for c in reversed(before) if single and (id(c) in waits or c.nodes)]:
             k = next((k for k in range(len(single) - 1, -1, -1) if single[k].name in (None, call.name)), None)
             if k is not None:
                 result = single.pop(k)
-                if id(call) in waits:
+                if waits.pop(id(call), None) is not None:
                     settle(call, result)
     for call in list(waits.values()):  # text ReAct: the observation follows the action in the prompt
         if call.asked_by is not None and call.asked_by.text_react:
@@ -255,12 +312,12 @@ def _by_call_id(
     call_id: str,
     result: Result,
     mc: ModelCall,
-    waits: dict[int, ToolCall],
     by_id: dict[str, list[ToolCall]],
+    earlier: Callable[[ToolCall], bool],
     settle: Callable[[ToolCall, Result], None],
 ) -> None:
     asked = by_id.get(call_id, ())
-    hit = next((c for c in asked if id(c) in waits), None)
+    hit = next((c for c in asked if earlier(c) and awaits_result(c)), None)
     if hit is not None:
         settle(hit, result)
     elif result.error is not None:  # the same answer told again, with its flag
