@@ -15,7 +15,7 @@ from otelcov.runs.endings import asks, final
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json
-from otelcov.runs.model_call import ModelCall
+from otelcov.runs.model_call import ModelCall, items_left_out
 from otelcov.runs.tree import same_name
 from otelcov.runs.wrapped import arguments_of
 
@@ -94,6 +94,8 @@ def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
     asked, call = before.calls[-1], p.calls[0]
     if before.root.span.service != p.root.span.service or before.end > p.start + _JITTER_NS:
         return False
+    if items_left_out(asked) and items_left_out(call):
+        return bool(asked.requests and call.inputs) and print_of(asked.inputs or []) == print_of(call.inputs or [])
     if call.inputs is None:
         told = any(r.id for r in asked.requests)
         return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told

@@ -385,5 +385,11 @@ def _last_only(span: Span) -> bool:
     return _LAST_ONLY.match(span.scope) is not None and (span.response_id or "").startswith("resp_")
 
 
+def items_left_out(call: ModelCall) -> bool:
+    """Does it tell of its input nothing but what the user said, each time alike, whatever was asked for and came back
+    (OpenLIT, of OpenAI's Responses)?"""
+    return _last_only(call.node.span) and not any(x.requests or x.results for x in call.inputs or ())
+
+
 def _may_be_response(span: Span) -> bool:
     return span.response_id is None or span.response_id.startswith("resp_")

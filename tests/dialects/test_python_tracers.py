@@ -395,3 +395,33 @@ def test_a_kit_that_asks_once_more_at_a_limit_tells_of_no_limit():
         return run["boundaries"], run["boundaries_unknown"]
 
     assert (ran("agent_framework"), ran("other")) == (([], ["max_steps"]), ([], []))
+
+
+def _openlit(trace, answer, at, asked="Oslo?"):
+    told = {"gen_ai.response.id": f"resp_{trace}"}
+    return chat(1, None, answer, asked, trace=trace, at=at, attributes=told) | {
+        "scope": "openlit.instrumentation.openai"
+    }
+
+
+def test_openlit_tells_each_call_of_a_conversation_the_same_words():
+    (first, second) = runs(
+        _openlit(1, [("fc_1", "look", {"a": 1})], 0),
+        _openlit(2, [("fc_2", "look", {"a": 2})], 2),
+        _openlit(3, "Cold.", 4),
+        _openlit(4, "Warm.", 6),
+    )
+    assert [(c["name"], c["arguments"], c["status"]) for c in first["tool_calls"]] == [
+        ("look", {"a": 1}, "unknown"),
+        ("look", {"a": 2}, "unknown"),
+    ]
+    assert [(len(run["llm_calls"]), run["output"], run["status"]) for run in (first, second)] == [
+        (3, "Cold.", "ok"),
+        (1, "Warm.", "ok"),
+    ]
+
+
+def test_what_openlit_tells_alike_of_two_conversations_at_once_joins_nothing():
+    asked = [_openlit(n, [(f"fc_{n}", "look", {"a": n})], n / 10) for n in (1, 2)]
+    assert len(runs(*asked, _openlit(3, "Cold.", 4))) == 3
+    assert len(runs(asked[0], _openlit(3, "Cold.", 4, "Rome?"))) == 2
