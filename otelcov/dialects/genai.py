@@ -15,6 +15,7 @@ from otelcov.dialects.base import (
     OTHER,
     SETUP,
     TOOL,
+    UNTOLD,
     Dialect,
     first,
     scope,
@@ -192,6 +193,15 @@ _NODE = (
 OPENLIT_NODES = Dialect(
     name="openlit-nodes", kind=pl.when(_NODE).then(pl.lit(CHAIN)), agent=pl.when(_NODE).then(pl.lit("unknown"))
 )
+
+# Where a provider told no usage with a stream it guesses one from the texts' lengths, and leaves out what was cached.
+_GUESSED = pl.when(
+    scope(r"^openlit\.instrumentation\.openai$")
+    & (pl.col("gen_ai.request.stream").str.to_lowercase() == "true")
+    & first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens").is_null()
+).then(pl.lit(UNTOLD))
+
+OPENLIT_GUESSES = Dialect(name="openlit-guesses", input_tokens=_GUESSED, output_tokens=_GUESSED)
 
 # Operations that use a model and are no call of an agent.
 _ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"

@@ -22,7 +22,7 @@ from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
-from otelcov.dialects.genai import EINO_NODES, GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT, OPENLIT_NODES
+from otelcov.dialects.genai import EINO_NODES, GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT, OPENLIT_GUESSES, OPENLIT_NODES
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
@@ -78,6 +78,7 @@ DIALECTS: tuple[Dialect, ...] = (
     VOLTAGENT,
     VERCEL_LOOPS,
     OPENLIT_NODES,
+    OPENLIT_GUESSES,
     MLFLOW_METHODS,
     OPENINFERENCE,
     VERCEL,

@@ -425,3 +425,17 @@ def test_what_openlit_tells_alike_of_two_conversations_at_once_joins_nothing():
     asked = [_openlit(n, [(f"fc_{n}", "look", {"a": n})], n / 10) for n in (1, 2)]
     assert len(runs(*asked, _openlit(3, "Cold.", 4))) == 3
     assert len(runs(asked[0], _openlit(3, "Cold.", 4, "Rome?"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("told", "tokens"),
+    [
+        ({"gen_ai.request.stream": True}, None),
+        ({"gen_ai.request.stream": True, "gen_ai.usage.cache_read.input_tokens": 0}, 10),
+        ({"gen_ai.request.stream": False}, 10),
+        ({"gen_ai.request.stream": 5}, 10),
+    ],
+)
+def test_what_openlit_guesses_of_a_stream_are_no_tokens(told, tokens):
+    (run,) = runs(chat(1, None, "Cold.", "Oslo?", attributes=told) | {"scope": "openlit.instrumentation.openai"})
+    assert run["llm_calls"][0]["input_tokens"] == tokens
