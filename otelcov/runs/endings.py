@@ -145,7 +145,8 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         seen.add("max_steps")
     elif _pending(run, seen):
         ended_it = asks(reason)  # a tool did, as the agent says: a limit would be its reason
-        (seen if _ran_and_stopped(run, last) and not ended_it else unknown).add("max_steps")
+        if not _ended_well(last):
+            (seen if _ran_and_stopped(run, last) and not ended_it else unknown).add("max_steps")
 
 
 def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
@@ -188,7 +189,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
     if not framed or last is None or (last.outputs is None and last.error is None) or last.inputs is None:
         unknown |= {"max_steps", "cost_limit"}
-    if last is not None and last.requests and last.error is None and not _answered(run, last):
+    handed_on = last is not None and (_answered(run, last) or _ended_well(last))
+    if last is not None and last.requests and last.error is None and not handed_on:
         unknown |= {"max_steps", "cost_limit"}
     if not framed:
         unknown.add("error")
@@ -304,6 +306,15 @@ _ENDS = re.compile(
 
 _RAISES = re.compile(r"openai_agents|^pydantic-ai$|instrumentation\.langchain$")
 """Scopes of instrumentations of kits that raise an error at a limit: a clean end is none."""
+
+
+def _ended_well(last: ModelCall) -> bool:
+    """Did the agent that asked at last end without an error, where each limit is told as one (pydantic-ai)? What it
+    asked for was left to others: to who gives leave, or to a client's own tools."""
+    agent = next((n for n in last.node.ancestors() if n.kind == AGENT), None)
+    if agent is None or agent.span.scope != "pydantic-ai" or not agent.span.end:
+        return False
+    return all(failure(n) is None for n in (agent, *agent.ancestors()))
 
 
 _ASKS_ONCE_MORE = re.compile(r"^agent_framework$")

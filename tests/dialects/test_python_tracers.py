@@ -439,3 +439,15 @@ def test_what_openlit_tells_alike_of_two_conversations_at_once_joins_nothing():
 def test_what_openlit_guesses_of_a_stream_are_no_tokens(told, tokens):
     (run,) = runs(chat(1, None, "Cold.", "Oslo?", attributes=told) | {"scope": "openlit.instrumentation.openai"})
     assert run["llm_calls"][0]["input_tokens"] == tokens
+
+
+@pytest.mark.parametrize(("scope", "error", "unknown"), [("pydantic-ai", None, False), ("other", None, True)])
+def test_calls_left_to_a_client_are_no_limit_where_each_limit_is_an_error(scope, error, unknown):
+    (run,) = runs(
+        agent(1, "planner", took=9, error=error, scope=scope),
+        chat(2, 1, [("c1", "look", {}), ("c2", "ask_user", {})], "Oslo?", at=1, scope=scope),
+        tool(3, 1, "look", "c1", "12", at=3, scope=scope),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", "requested"]
+    assert run["boundaries"] == []
+    assert ("max_steps" in run["boundaries_unknown"]) == unknown
