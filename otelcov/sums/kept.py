@@ -124,12 +124,14 @@ class Kept:
 
     def traces(self, batches: Iterable[Batch], among: pl.Series | None = None) -> pl.DataFrame:
         """TRACES and batch; `among`: of these traces alone, without holding the others in memory."""
-        kept = pl.lit(True) if among is None else pl.col("trace_id").is_in(among.implode())
-        frames = [
-            _read(self.folder / f"batch-{b.id}.traces.parquet").filter(kept).with_columns(batch=pl.lit(b.id))
-            for b in batches
-        ]
-        return pl.concat([pl.Schema({**_TRACES, "batch": pl.String}).to_frame(), *frames])
+        files = {str(self.folder / f"batch-{b.id}.traces.parquet"): b.id for b in batches}
+        none = pl.Schema({**_TRACES, "batch": pl.String}).to_frame()
+        if among is None or not files:
+            return pl.concat([none, *(_read(Path(f)).with_columns(batch=pl.lit(id)) for f, id in files.items())])
+        with _reading(self.folder):  # all at once: to open one by itself costs more than what is in it
+            every = pl.scan_parquet(list(files), include_file_paths="batch", glob=False)
+            found = every.filter(pl.col("trace_id").is_in(among.implode())).collect()
+        return found.with_columns(pl.col("batch").replace_strict(files, return_dtype=pl.String)).select(none.columns)
 
     def odd(self, batches: Iterable[Batch]) -> pl.DataFrame:
         frames = [
