@@ -67,8 +67,7 @@ def framed(call: ToolCall) -> str | None:
     return told if served or ('"output":' in told and '"title":' in told) else None
 
 
-def short_id(id: str | None, tool: str | None) -> str | None:
+def short_id(id: str, tool: str | None) -> str:
     """The id by which a model knows a call: without the tool's name, where Gemini CLI puts that before one that begins
     with it already."""
-    named = id is not None and tool and "__" in id and id.startswith(f"{tool}__{tool}")
-    return id[len(tool) + 2 :] if named and id and tool else id
+    return id[len(tool) + 2 :] if tool and id.startswith(f"{tool}__{tool}") else id

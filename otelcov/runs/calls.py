@@ -26,7 +26,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     by_id: dict[str, list[ToolCall]] = {}
     for c in calls:
         if c.call_id:
-            for known in dict.fromkeys((c.call_id, short_id(c.call_id, c.name) or "")):
+            for known in dict.fromkeys((c.call_id, short_id(c.call_id, c.name))):
                 by_id.setdefault(known, []).append(c)
     blind = any(mc.outputs is None and mc.error is None for mc in model_calls)
     if blind:  # requests themselves must be found in later inputs

@@ -1,0 +1,215 @@
+"""Model calls and tools that each stand in a trace of their own: which of them tell of one call, and which goes on with
+which, by the ids and the words that they share."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+
+from otelcov.runs.call import short_id
+from otelcov.runs.chat import Message, Request
+from otelcov.runs.delegation import ASK, TO
+from otelcov.runs.executions import span_call_id
+from otelcov.runs.fragments import Fragment
+from otelcov.runs.leaves import print_of, tail
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.twins import echo
+from otelcov.runs.wrapped import arguments_of
+
+_JITTER_NS = 1_000_000
+_PATIENCE_NS = 60_000_000_000  # how long a client waits, at the most, before it tries again
+_AT_ONCE = 64  # conversations that are held against each other, where nothing else tells them apart
+
+Unite = Callable[[Fragment, Fragment], None]
+
+
+def unite_twins(loose: list[Fragment], unite: Unite) -> None:
+    """Two instrumentations of one client, each with a trace of its own: the answer's id is the same, or - where not
+    both tell one - one lies within the other's time."""
+    answers: dict[str, Fragment] = {}
+    last: dict[str | None, list[Fragment]] = {}
+    for p in loose:
+        if not p.calls:
+            continue
+        answer = p.root.span.response_id
+        twin = answers.setdefault(answer, p) if answer else p
+        if twin is p:
+            recent = last.setdefault(p.root.span.service, [])
+            fitting = [q for q in recent if q.end >= p.end and q.calls and _one_call(q, p)]
+            twin = fitting[0] if len(fitting) == 1 else p
+            last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
+        if twin is p or twin.root.span.scope == p.root.span.scope:
+            continue
+        keep, drop = (p, twin) if twin.calls and p.calls[0].outputs and not twin.calls[0].outputs else (twin, p)
+        if keep.calls and drop.calls:
+            keep.calls = [ModelCall(keep.calls[0].node, [*keep.calls[0].layers, *drop.calls[0].layers])]
+            drop.calls = []
+            if answer:
+                answers[answer] = keep
+            unite(keep, drop)
+
+
+def unite_echoes(loose: list[Fragment], unite: Unite) -> None:
+    """What came of a stream, told in a trace of its own when it was read."""
+    waiting: dict[str | None, list[Fragment]] = {}
+    for p in loose:
+        if len(p.calls) != 1:
+            continue
+        recent = waiting.setdefault(p.root.span.service, [])
+        first = next((q for q in reversed(recent) if echo(p.root, q.root)), None)
+        if first is not None:
+            first.calls = [ModelCall(first.calls[0].node, [*first.calls[0].layers, p.root])]
+            p.calls = []
+            unite(first, p)
+            recent.remove(first)
+        elif p.root.span.output_messages is None:
+            recent.append(p)
+            del recent[:-_AT_ONCE]
+
+
+def _one_call(outer: Fragment, inner: Fragment) -> bool:
+    """May these two, one within the other's time, tell of one call? Where one knows the answer's id, both count the
+    same tokens."""
+    a, b = outer.root.span, inner.root.span
+    if a.scope == b.scope:
+        return False
+    if not a.response_id and not b.response_id:
+        return True
+    counted = None not in (a.input_tokens, a.output_tokens)
+    alike = (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
+    return counted and alike and not (a.response_id and b.response_id)
+
+
+def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment], set[int]]:
+    """Join by results brought for tools asked. Returns the follower of each fragment, and the tools that are joined."""
+    asked: dict[str, list[tuple[Fragment, ModelCall]]] = {}
+    openings: dict[str, Fragment] = {}
+    followers: dict[int, Fragment] = {}
+    joined: set[int] = set()
+    texts: dict[str | None, list[Fragment]] = {}
+    failed: dict[tuple[str | None, str, str], Fragment] = {}
+    for p in loose:
+        if p.tools:
+            ids = [told for n in p.tools if (told := span_call_id([n])) is not None]
+            asker = next((asked[told][-1][0] for told in ids if told in asked), None)
+            if asker is not None:
+                unite(asker, p)
+                joined.add(id(p))
+            continue
+        _tried_again(p, failed, followers, unite)
+        _continued_text(p, texts, followers, unite)
+        for call in p.calls:
+            ending = tail(call)
+            if ending is not None:
+                ids, history = ending
+                askers = (q for i in ids if (q := _asker(asked.get(i, []), history)) is not None)
+                if call.unordered:  # of what came before somebody else went on
+                    askers = (q for q in askers if id(q) not in followers)
+                before = next(askers, None)
+                if before is None and history:
+                    before = openings.get(print_of(history))
+                if before is not None and before is not p and before.root.span.service == p.root.span.service:
+                    followers[id(before)] = p
+                    unite(before, p)
+        for call in p.calls:
+            for r in call.requests:
+                for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
+                    asked.setdefault(known, []).append((p, call))
+                    del asked[known][:-_AT_ONCE]
+            if call.requests and not any(r.id for r in call.requests):
+                openings[print_of([*(call.inputs or []), *(call.outputs or [])])] = p
+    return followers, joined
+
+
+def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
+    """The newest that asked for a tool by this id. Ids that count in each answer alone (Gemini has none: its clients
+    make them up) come back in other conversations: then the newest whose question this history begins with."""
+    if len(asked) < 2:
+        return asked[0][0] if asked else None
+    for fragment, call in reversed(asked):
+        before = call.inputs
+        if before is not None and print_of(before) == print_of(history[: len(before)]):
+            return fragment
+    return asked[-1][0] if len({id(f) for f, _ in asked}) == 1 else None
+
+
+def _tried_again(
+    p: Fragment, failed: dict[tuple[str | None, str, str], Fragment], followers: dict[int, Fragment], unite: Unite
+) -> None:
+    """What a conversation asked a model again, word for word, soon after that had failed."""
+    call = p.calls[0]
+    if p.root.span.conversation is None or not call.inputs:
+        return
+    key = (p.root.span.service, p.root.span.conversation, print_of(call.inputs))
+    before = failed.pop(key, None)
+    if before is not None and before.end - _JITTER_NS <= p.start <= before.end + _PATIENCE_NS:
+        followers[id(before)] = p
+        unite(before, p)
+    if call.error is not None:
+        failed[key] = p
+
+
+def _continued_text(
+    p: Fragment, texts: dict[str | None, list[Fragment]], followers: dict[int, Fragment], unite: Unite
+) -> None:
+    """Prompts kept as plain text: one continues another if it begins with it and goes on with an id asked for there."""
+    raw = p.calls[0].node.input_messages if p.calls else None
+    if raw is None or raw[:1] in "[{":
+        return
+    open_ = texts.setdefault(p.root.span.service, [])
+    for q in reversed(open_):
+        before = q.calls[0].node.input_messages or ""
+        if (
+            len(raw) > len(before)
+            and raw.startswith(before)
+            and any(r.id and r.id in raw[len(before) :] for r in q.calls[-1].requests)
+        ):
+            followers[id(q)] = p
+            unite(q, p)
+            open_.remove(q)
+            break
+    if p.calls[-1].requests:
+        open_.append(p)
+        del open_[:-_AT_ONCE]
+
+
+def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:
+    """Model calls made by a delegation: they fall between a request and the call that brings its result, and their
+    user's words are the request's arguments - or cannot be seen, and the tool's name says that it delegates."""
+    starts = [p.start for p in loose]
+    continued = {id(p) for p in followers.values()}
+    for p in loose:
+        after = followers.get(id(p))
+        if after is None or not p.calls:
+            continue
+        requests = p.calls[-1].requests or _asked_before(after)
+        lo, hi = bisect_left(starts, p.end - _JITTER_NS), bisect_right(starts, after.start)
+        for child in loose[lo:hi]:
+            if (
+                child is after
+                or child is p
+                or id(child) in continued
+                or not child.calls
+                or child.end > after.start + _JITTER_NS
+            ):
+                continue
+            if child.root.span.service == p.root.span.service and any(_calls_for(r, child) for r in requests):
+                unite(p, child)
+
+
+def _asked_before(after: Fragment) -> list[Request]:
+    """What the answer before asked for, by the input that brings the results."""
+    said = [x.requests for x in after.calls[0].inputs or [] if x.role == "assistant"]
+    return said[-1] if said else []
+
+
+def _calls_for(request: Request, child: Fragment) -> bool:
+    name = (request.name or "").replace("-", "_").replace(" ", "_")
+    inputs = child.calls[0].inputs
+    words = next((x.text for x in inputs or [] if x.role == "user" and x.text), None)
+    if words is not None:
+        arguments, text = arguments_of(request.arguments)
+        said = " ".join(v for v in (arguments or {}).values() if isinstance(v, str)) or (text or "")
+        if said.strip():
+            return said.strip() in words or words.strip() in said
+    return (TO.match(name) or ASK.match(name)) is not None
