@@ -184,7 +184,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit", "error", "timeout"}
     if seen & {"max_steps", "cost_limit"}:
         return
-    if last is not None and any(_ASKS_ONCE_MORE.search(n.span.scope) for n in last.layers) and run.tools:
+    if last is not None and any(asks_once_more(n.span.scope) for n in last.layers) and run.tools:
         unknown.add("max_steps")
     framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
     if not framed or last is None or (last.outputs is None and last.error is None) or last.inputs is None:
@@ -317,8 +317,9 @@ def _ended_well(last: ModelCall) -> bool:
     return all(failure(n) is None for n in (agent, *agent.ancestors()))
 
 
-_ASKS_ONCE_MORE = re.compile(r"^agent_framework$")
-"""Scopes of kits that at a limit ask the model once more, without tools: that answer looks like any other."""
+def asks_once_more(scope: str) -> bool:
+    """Is this a kit that at a limit asks the model once more, without tools? That answer looks like any other."""
+    return scope == "agent_framework"
 
 
 _LOOP, _STEP, _DONE = (re.compile(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))

@@ -64,8 +64,8 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if len(inner.get(id(n), ())) > 1:
             n.kind = "chain"
     _aggregates(calls, nodes)
-    if any("springframework" in c.node.span.scope for c in calls):
-        _running_sums(calls)
+    if any(running_sums(c.node.span.scope) for c in calls):
+        _without_sums(calls)
     return calls
 
 
@@ -139,7 +139,12 @@ def _never_sent(node: Node) -> bool:
     return True
 
 
-def _running_sums(calls: list[ModelCall]) -> None:
+def running_sums(scope: str) -> bool:
+    """May this instrumentation add up the tokens of several calls?"""
+    return "springframework" in scope
+
+
+def _without_sums(calls: list[ModelCall]) -> None:
     """Spring AI may add what was used before a tool to what is used after it; only where less is told, it did not."""
     before: dict[int, tuple[int, int]] = {}
     for c in sorted(calls, key=lambda c: c.start):

@@ -19,7 +19,9 @@ import polars as pl
 from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
+from otelcov.runs.endings import asks_once_more
 from otelcov.runs.joining import Joints, called
+from otelcov.runs.models import running_sums
 from otelcov.runs.shortcut import rows
 from otelcov.runs.sketch import AGENT_, LLM_, NONE_, TOOL_, Sketch
 from otelcov.runs.spans import Side
@@ -55,7 +57,8 @@ def regular(
     thrown = _rows_in(side.exceptions, place)
     failed = (frame["status_code"].to_numpy() == 2) | thrown
     spoil(thrown & (frame["status_code"].to_numpy() == 1))
-    spoil(failed & (kind != TOOL_) & ((kind != NONE_) | frame["parent_span_id"].is_null().to_numpy()))
+    spoil(failed & (kind == NONE_) & frame["parent_span_id"].is_null().to_numpy())
+    broken = failed & ((kind == AGENT_) | (kind == LLM_))
     tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, *side.families.values()]
     for table in tables:
         spoil(_rows_in(table, place))
@@ -64,6 +67,7 @@ def regular(
     tops = headless[trace] & (parent == -2)  # what stands below the agent that is missing
     parent[tops] = -1
     spoil(parent == -2)
+    spoil(broken & headless[trace])
     roots = parent == -1
     bad |= (np.bincount(trace[roots], minlength=count) != 1) & ~headless
     if apart := where.linked | where.awaited:
@@ -112,13 +116,14 @@ def regular(
     bad |= (at_peak > 1) & np.isin(peak, USUAL_LIMITS)
     if bad.all():
         return RUNS.to_frame(), bad[trace]
-    sketch = Sketch(frame, side, trace.astype(np.int64), kind, above, failed, root_at, first, headless, bad)
+    sketch = Sketch(frame, side, trace.astype(np.int64), kind, above, failed, broken, root_at, first, headless, bad)
     found = rows(sketch, config, now_ns, where)
     return found, sketch.bad[trace]
 
 
 def _odd(frame: pl.DataFrame) -> pl.Series:
     """Spans that carry anything the shortcut does not weigh."""
+    own_rules = [scope for scope in frame["scope"].unique() if asks_once_more(scope) or running_sums(scope)]
     null = ("trace_state", "sampling", "tool_error", "from_agent", "to_agent", "error_text", "case")
     return frame.select(
         pl.any_horizontal(
@@ -132,6 +137,8 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("start") == 0,
             pl.col("end") < pl.col("start"),
             pl.col("kind").eq_missing(LLM) & (pl.col("tool").is_not_null() | pl.col("call_id").is_not_null()),
+            pl.col("kind").eq_missing(LLM) & pl.col("output").str.contains(r"^[\[{]").fill_null(False),
+            pl.col("scope").is_in(own_rules),
         )
     ).to_series()
 

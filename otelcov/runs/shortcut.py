@@ -7,9 +7,10 @@ import hashlib
 import numpy as np
 import polars as pl
 
-from otelcov.ground.config import Config
+from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.ground.schemas import DELEGATION, RUNS, TOOL_CALL, signed
 from otelcov.runs import columns
+from otelcov.runs.broken import check_broken
 from otelcov.runs.columns import Groups
 from otelcov.runs.delegation import ways
 from otelcov.runs.joining import Joints
@@ -37,10 +38,11 @@ def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataF
     """RUNS rows of the traces that are not bad; `sketch.bad` marks more of them on the way."""
     check_agents(sketch, where)
     models = models_of(sketch)
+    failures = check_broken(sketch, models)
     texts = texts_of(sketch, models)
     calls = calls_of(sketch, models)
     outcomes = Outcomes(sketch, models, calls, config.runs.soft_errors)
-    found = _runs(sketch, models, calls, outcomes, texts, config)
+    found = _runs(sketch, models, calls, outcomes, texts, failures, config)
     cut = sketch.headless[~sketch.bad]
     if not cut.any():
         return found
@@ -98,6 +100,7 @@ def _runs(
     calls: Calls,
     outcomes: Outcomes,
     texts: tuple[list[str], list[str | None]],
+    failures: dict[str, Bools],
     config: Config,
 ) -> pl.DataFrame:
     frame = sketch.frame
@@ -114,12 +117,14 @@ def _runs(
     failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
     identities = [trace.hex() for trace in frame["trace_id"].gather(root).to_list()]
     spoken = [texts[0][t] for t in good.tolist()]
-    seen = [
-        np.array([not text.strip() for text in spoken], dtype=bool),
-        failed[good],
-        np.isin(good, sorted(outcomes.recovered)),
-        _repeated(calls, outcomes, tool, len(sketch.bad))[good],
-    ]
+    seen = {
+        "empty_input": np.array([not text.strip() for text in spoken], dtype=bool),
+        "tool_failure": failed[good],
+        "tool_recovery": np.isin(good, sorted(outcomes.recovered)),
+        "repeated_call": _repeated(calls, outcomes, tool, len(sketch.bad))[good],
+        **{name: traces[good] for name, traces in failures.items()},
+    }
+    names = [name for name in BOUNDARIES if name in seen]
     working = _working(
         (of_models.of, llm["agent"]),
         (of_tools.of, calls.agent.gather(outcomes.number[tool])),
@@ -128,10 +133,11 @@ def _runs(
     )
     known, source = _known(sketch, good, of_handed, calls.name.gather(handed), working, config)
     ended = np.append(sketch.first[1:], frame.height)[good]
-    no_tokens = of_models.every(llm["input_tokens"].is_null().to_numpy())
-    some_tokens_missing = of_models.any(
-        llm.select(pl.any_horizontal(pl.col("input_tokens", "output_tokens").is_null())).to_series().to_numpy()
+    well = (llm["status"] == "ok").to_numpy()
+    silent = (
+        well & llm.select(pl.any_horizontal(pl.col("input_tokens", "output_tokens").is_null())).to_series().to_numpy()
     )
+    no_tokens = of_models.any(silent)
     no_model = of_models.any(
         llm.select(pl.all_horizontal(pl.col("request_model", "response_model").is_null())).to_series().to_numpy()
     )
@@ -157,17 +163,18 @@ def _runs(
         "tool_calls": _every_call(good, sketch, models, calls, outcomes, tool),
         "llm_calls": of_models.lists(llm.to_struct()),
         "delegations": of_handed.lists(_delegations(calls, handed)),
-        "boundaries": columns.subsets(("empty_input", "tool_failure", "tool_recovery", "repeated_call"), seen),
-        "boundaries_unknown": columns.subsets(("length", "content_filter"), [no_finish, no_finish]),
+        "boundaries": columns.subsets(names, [seen[name] for name in names]),
+        "boundaries_unknown": columns.subsets(
+            ("length", "content_filter"), [no_finish, no_finish & ~seen["content_filter"]]
+        ),
         "path": _paths(sketch, models, calls, good),
         "states": of_tools.lists(outcomes.states.gather(tool)),
-        "incomplete": columns.subsets(
-            ("model not reported", "tokens not reported"), [no_model, no_tokens | some_tokens_missing]
-        ),
+        "incomplete": columns.subsets(("model not reported", "tokens not reported"), [no_model, no_tokens]),
+        "status": pl.Series(["ok", "error"]).gather(sketch.broken[root].astype(np.int64)),
         "spans": pl.Series(ended - sketch.first[good]),
         "unexplained": _unexplained(sketch, good),
     }
-    constant = {"settled": True, "status": "ok", "orphans": 0, "dropped_attributes": 0, "masked": 0, "weight": 1.0}
+    constant = {"settled": True, "orphans": 0, "dropped_attributes": 0, "masked": 0, "weight": 1.0}
     return (
         pl.DataFrame(out)
         .with_columns(**{name: pl.lit(value) for name, value in constant.items()})
@@ -187,7 +194,7 @@ def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
             "response_model": sketch.taken("response_model", at),
             "input_tokens": sketch.taken("input_tokens", at),
             "output_tokens": sketch.taken("output_tokens", at),
-            "status": pl.repeat("ok", len(at), dtype=pl.String, eager=True),
+            "status": pl.Series(["ok", "error"]).gather(sketch.broken[at].astype(np.int64)),
             "finish_reason": pl.Series([models.said.finish[i] for i in which.tolist()], dtype=pl.String),
             "start_unix_nano": sketch.taken("start", at),
             "end_unix_nano": sketch.taken("end", at),

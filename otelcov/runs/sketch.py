@@ -39,6 +39,7 @@ class Sketch:
     kind: npt.NDArray[Any]
     above: Ints  # the nearest ancestor that is a step, -1 for none
     failed: Bools
+    broken: Bools  # model calls that failed, and agents
     root: Ints  # of each trace
     first: Ints  # of each trace, its first span
     headless: Bools  # of each trace: its root has not come, and `root` is the first span below it
@@ -121,13 +122,23 @@ def models_of(sketch: Sketch) -> Models:
     )
     trace = sketch.trace[at]
     asked = sketch.side.texts["input_messages"].gather(sketch.frame["row"].gather(at))
-    sketch.spoil(~np.array(said.plain, dtype=bool), trace)
-    sketch.spoil(~asked.str.starts_with('[{"').fill_null(False).to_numpy(), trace)
+    failed = unanswered(sketch, at)
+    sketch.spoil(~np.where(sketch.broken[at], failed, np.array(said.plain, dtype=bool)), trace)
+    plain = asked.str.starts_with('[{"') & asked.str.contains('"role"', literal=True)
+    sketch.spoil(~plain.fill_null(False).to_numpy(), trace)
     start = sketch.taken("start", at).to_numpy()
     again = np.zeros(len(at), dtype=bool)
     again[1:] = (start[1:] == start[:-1]) & (trace[1:] == trace[:-1])  # their order is not in the times alone
     sketch.spoil(again, trace)
     return Models(at, trace, columns.places(trace), said)
+
+
+def unanswered(sketch: Sketch, at: Ints) -> Bools:
+    """Which of these model calls failed and tell of nothing but the request."""
+    told = pl.col("output_messages", "output", "finish").is_not_null()
+    told = pl.any_horizontal(told) | pl.col("request_model").is_null()
+    failed: Bools = sketch.broken[at] & ~sketch.frame[at].select(told).to_series().to_numpy()
+    return failed
 
 
 def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None]]:
@@ -140,6 +151,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
     inputs = sketch.taken("input", sketch.root[good]).to_list()
     outputs = sketch.taken("output", sketch.root[good]).to_list()
     ends = [models.said.text[number] for number in last[good].tolist()]
+    unsaid = sketch.broken[sketch.root[good]].tolist()
     headless = sketch.headless[good].tolist()
     below = sketch.above[models.at[last[good]]] != sketch.root[good]  # an agent that was called spoke last
     if any(headless):
@@ -148,17 +160,17 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
         raws = sketch.side.texts["input_messages"].gather(sketch.taken("row", sketch.root[good]))
         inputs = [raw if cut else asked for cut, raw, asked in zip(headless, raws, inputs, strict=True)]
         asking = set(models.said.asked_by)
-    for t, cut, asked, answer, number, end, other in zip(
-        good.tolist(), headless, inputs, outputs, last[good].tolist(), ends, below.tolist(), strict=True
+    for t, cut, asked, answer, number, end, other, failed in zip(
+        good.tolist(), headless, inputs, outputs, last[good].tolist(), ends, below.tolist(), unsaid, strict=True
     ):
         text = models.said.text[number]
         question, reply = _spoken(asked), final_answer(text) if cut else _said(answer, text)
-        if cut and number in asking:
+        if failed or (cut and number in asking):
             reply = None
         if (
             question is None
             or hidden(question, reply, end)
-            or (not cut and (reply is None or other))
+            or (not cut and not failed and (reply is None or other))
             or _gave_up(reply)
             or _gave_up(end)
         ):

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
@@ -152,6 +153,92 @@ def test_an_agent_in_a_trace_of_its_own_joins_the_call_either_way():
     (run,) = short.filter(pl.col("trace_ids").list.contains(host)).iter_rows(named=True)
     assert len(run["trace_ids"]) == 2
     assert ("query_ledger", "ledger") in {(handed["tool"], handed["to"]) for handed in run["delegations"]}
+
+
+ERRORS = (
+    *("InternalServerError", "openai.RateLimitError", "APITimeoutError", "429 Too many requests", "CancelledError"),
+    *("UsageLimitExceeded", "MaxTurnsExceeded", "ContentFilterFinishReasonError", "<class 'ValueError'>", "safety", ""),
+)
+
+
+def said(row, key):
+    return next((pair["string_value"] for pair in row["attributes"] if pair["key"] == key), None)
+
+
+def broken_off(rng, spans, share):
+    """The same traces, in a share of which a model call failed and mostly the agents above it; often that was all."""
+    traces = {}
+    for row in spans.iter_rows(named=True):
+        traces.setdefault(row["trace_id"], []).append(row)
+    out = []
+    for rows in traces.values():
+        out += rows
+        models = [row for row in rows if said(row, "gen_ai.operation.name") == "chat"]
+        if not models or rng.random() > share:
+            continue
+        models.sort(key=lambda row: row["start_time_unix_nano"])
+        row = model = rng.choice([models[-1], models[-1], rng.choice(models)])
+        error = rng.choice(ERRORS)
+        words = rng.choice([f"{error}: no answer", "", "Rate limit reached", "request timed out", "blocked by safety"])
+        above = {row["span_id"]: row for row in rows}
+        while row is not None and rng.random() < 0.9:
+            if row is model or said(row, "gen_ai.operation.name") == "invoke_agent" or rng.random() < 0.3:
+                fail(rng, row, error, words)
+            row = above.get(row["parent_span_id"])
+        if rng.random() < 0.5:
+            later = [row for row in rows if row["start_time_unix_nano"] > model["start_time_unix_nano"]]
+            out = [row for row in out if row not in later]
+    return pl.DataFrame(out, schema=spans.schema)
+
+
+def fail(rng, row, error, words):
+    row["status_code"], row["status_message"] = 2, words or None
+    told = ("gen_ai.output", "gen_ai.response", "gen_ai.usage")
+    blank = dict.fromkeys(row["attributes"][0])
+    for column in ("attributes", "content"):
+        row[column] = [pair for pair in row[column] if not pair["key"].startswith(told) or rng.random() < 0.03]
+    if rng.random() < 0.9:
+        row["attributes"].append({**blank, "key": "error.type", "string_value": error})
+    if rng.random() < 0.2:
+        thrown = {"exception.type": error, "exception.message": words}
+        pairs = [{**blank, "key": key, "string_value": value} for key, value in thrown.items()]
+        event = {"time_unix_nano": row["end_time_unix_nano"], "name": "exception", "attributes": pairs}
+        row["events"] = [{**event, "dropped_attributes_count": 0}]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_in_which_models_failed_are_the_same_either_way(seed):
+    rng = random.Random(seed)
+    spans, logs = generated()
+    some = broken_off(rng, spans, share=0.6)
+    some = damaged(rng, some) if seed == 2 else under_way(rng, some) if seed == 3 else some
+    short, found = with_shortcut(some, logs)
+    assert short.equals(without(some, logs))
+    assert found > 0.5 * short.height
+    assert (short["status"] == "error").sum() > 0.1 * short.height
+
+
+@pytest.mark.parametrize("scope", ["agent_framework", "org.springframework.boot"])
+def test_kits_with_rules_of_their_own_are_the_same_runs_either_way(scope):
+    spans, logs = generated()
+    spans = spans.with_columns(scope=pl.lit(InstrumentationScope(name=scope).SerializeToString()))
+    assert with_shortcut(spans, logs)[0].equals(without(spans, logs))
+
+
+@pytest.mark.parametrize("key", ["ai.result.text", "ai.prompt"])
+def test_what_is_told_twice_and_differently_is_the_same_either_way(key):
+    rng = random.Random(0)
+    spans, logs = generated()
+    rows = spans.to_dicts()
+    lists = ("gen_ai.output.messages", "gen_ai.tool.definitions")
+    told = [a for row in rows for a in (*row["attributes"], *row["content"]) if a["key"] in lists]
+    for row in rows:
+        if rng.random() < 0.2:
+            row["attributes"].append({**rng.choice(told), "key": key})
+    spans = pl.DataFrame(rows, schema=spans.schema)
+    short, found = with_shortcut(spans, logs)
+    assert short.equals(without(spans, logs))
+    assert found
 
 
 def test_declared_tools_are_the_same_either_way():
