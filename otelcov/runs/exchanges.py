@@ -12,7 +12,7 @@ from otelcov.runs.reprs import with_reprs
 from otelcov.runs.semconv import semconv_messages
 
 _INPUT_ROLES = {"gen_ai.user.message", "gen_ai.system.message", "gen_ai.assistant.message", "gen_ai.tool.message"}
-_DETAILS = "gen_ai.client.inference.operation.details"
+DETAILS = "gen_ai.client.inference.operation.details"
 
 
 def parsed(raw: str | None) -> list[Message] | None:
@@ -114,7 +114,7 @@ def event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
             out.extend(messages_of([_event_value(name, attributes)]))
         elif name == "gen_ai.content.prompt":
             out.extend(parsed(_as_text(attributes.get("gen_ai.prompt"))) or [])
-        elif name == _DETAILS or "gen_ai.input.messages" in attributes:
+        elif name == DETAILS or "gen_ai.input.messages" in attributes:
             raw = attributes.get("gen_ai.input.messages")
             if raw == before:  # told with the request, and again with the answer
                 continue
@@ -133,7 +133,7 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
             out.extend(messages_of([_event_value(name, attributes)], "assistant"))
         elif name == "gen_ai.content.completion":
             out.extend(answers(_as_text(attributes.get("gen_ai.completion")) or "[]"))
-        elif name == _DETAILS or "gen_ai.output.messages" in attributes:
+        elif name == DETAILS or "gen_ai.output.messages" in attributes:
             raw = attributes.get("gen_ai.output.messages")
             out.extend(answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))
         elif "output" in attributes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.chat import Message
-from otelcov.runs.exchanges import event_outputs
+from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
 from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
@@ -49,6 +49,9 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
                 said = messages_of([{"role": "user", "content": _opened(attributes.get("content"))}])
                 if said and said[0].text is not None:
                     return said[0].text
+            text = _last_user(event_inputs([(name, attributes)])) if name == DETAILS else None
+            if text is not None:
+                return text
     if own := own_calls(root, calls):
         asked = (c for c in own if c.agent is not None and c.agent == root.own_agent)
         first = next(asked, own[0])  # an agent that it calls first was not asked by the user

@@ -781,3 +781,15 @@ def test_llama_indexs_abbreviated_event_is_no_answer():
         _llm(2, 1, [("user", "add")], "It is 5.", 1),
     )
     assert run["output"] == "It is 5."
+
+
+def test_a_swarm_of_strands_tells_the_users_words_in_an_event_of_its_own():
+    def told(words):
+        return [("gen_ai.client.inference.operation.details", {"gen_ai.input.messages": _json([_text("user", words)])})]
+
+    (run,) = runs(
+        span(1, None, "invoke_swarm", took=9, events=told("Refund"), gen_ai__operation__name="invoke_swarm"),
+        agent(2, "billing", 1, at=1, took=7, events=told("Context:\nUser Request: Refund\n\nOther agents: triage.")),
+        chat(3, 2, "Refunded.", "Context:\nUser Request: Refund\n\nOther agents: triage.", at=2),
+    )
+    assert run["input"] == "Refund"
