@@ -65,7 +65,10 @@ OPENINFERENCE = Dialect(
     output_messages=first("output.value"),
     input=first("input.value"),
     output=pl.when(~_ERRORS).then(first("output.value")),
-    definitions=pl.coalesce([pl.col("llm.tools"), pl.col("agent.tools"), pl.col("llm.invocation_parameters")]),
+    # Of the AI SDK its parameters are a model's name; the tools stay in the keys that it was made of.
+    definitions=first(
+        "llm.tools", "agent.tools", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.invocation_parameters"
+    ),
     conversation=pl.coalesce(
         [pl.col("session.id"), THREAD, json_text("metadata", "thread_id", "session_id", "conversation_id")]
     ),

@@ -357,3 +357,11 @@ def test_mastra_for_arize_calls_each_piece_of_a_stream_a_models_call_and_one_may
     assert [c["status"] for c in run["llm_calls"]] == ["ok", "error"]
     assert [(c["name"], c["status"], c["agent"]) for c in run["tool_calls"]] == [("look", "ok", "planner")]
     assert (run["status"], "error" in run["boundaries"], "timeout" in run["boundaries"]) == ("error", True, timeout)
+
+
+def test_the_ai_sdks_tools_stand_in_its_own_keys_where_openinference_tells_the_model_alone():
+    offered = {"type": "function", "name": "look", "inputSchema": {"type": "object"}}
+    for key, value in (("gen_ai.tool.definitions", [offered]), ("ai.prompt.tools", [_json(offered)])):
+        told = {"openinference.span.kind": "LLM", "llm.invocation_parameters": _json({"model": "m"}), key: _json(value)}
+        (run,) = runs(span(1, None, "chat m", attributes=told))
+        assert (run["known_tools"], run["known_tools_source"]) == (["look"], "offered")
