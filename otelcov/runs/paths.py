@@ -21,9 +21,7 @@ def path(tools: list[ToolCall], outcomes: list[Outcome], handed: list[Delegation
             items.append(
                 (
                     (
-                        t.start
-                        if t.turn is None and t.nodes
-                        else (t.asked_by.end if t.asked_by is not None else t.start),
+                        t.start if t.turn is None and t.nodes else _asked(t),
                         rank,
                     ),
                     t.turn if t.turn is not None else t,
@@ -35,7 +33,7 @@ def path(tools: list[ToolCall], outcomes: list[Outcome], handed: list[Delegation
         start = d.start
         if d.call is not None and d.call.turn is not None:
             group = d.call.turn
-            start = d.call.asked_by.end if d.call.asked_by is not None else d.start
+            start = _asked(d.call) if d.call.asked_by is not None else d.start
         items.append(((start, -1), group, f"{d.source or '?'}->{d.target or '?'}"))
     items.sort(key=lambda x: (x[0], x[2]))
     steps: list[tuple[object, set[str]]] = []
@@ -84,6 +82,14 @@ def shape(value: Any) -> str:
         return f"list-{len(value) if len(value) < 2 else 'many'}"
     keys = sorted(map(str, value))[:8]
     return "object-" + hashlib.sha256("\x00".join(keys).encode()).hexdigest()[:12]
+
+
+def _asked(t: ToolCall) -> int:
+    """When the model had asked for a call: at its end, but before that where its span holds the call's own (AI SDK)."""
+    if t.asked_by is None:
+        return t.start
+    end = t.asked_by.end
+    return t.start if t.nodes and t.start < end and t.asked_by.node in t.nodes[0].ancestors() else end
 
 
 def _label(t: ToolCall, o: Outcome) -> str:

@@ -365,3 +365,26 @@ def test_the_ai_sdks_tools_stand_in_its_own_keys_where_openinference_tells_the_m
         told = {"openinference.span.kind": "LLM", "llm.invocation_parameters": _json({"model": "m"}), key: _json(value)}
         (run,) = runs(span(1, None, "chat m", attributes=told))
         assert (run["known_tools"], run["known_tools_source"]) == (["look"], "offered")
+
+
+def test_what_a_delegate_did_inside_the_call_that_asked_for_it_comes_after_the_delegation():
+    def sdk(id, parent, operation, of, at, took=1, **told):
+        told = {"ai.operationId": f"ai.{operation}", "ai.telemetry.functionId": of} | told
+        return span(id, parent, f"ai.{operation}", at=at, took=took, scope="ai", attributes=told)
+
+    def asks(id, name):
+        return {"ai.response.toolCalls": _json([{"toolCallId": id, "toolName": name, "input": {}}])}
+
+    def call(id, name):
+        return {"ai.toolCall.name": name, "ai.toolCall.id": id, "ai.toolCall.result": "y"}
+
+    (run,) = runs(
+        sdk(1, None, "generateText", "boss", 0, 30),
+        sdk(2, 1, "generateText.doGenerate", "boss", 1, 20, **asks("c1", "ask_worker")),
+        sdk(3, 2, "toolCall", "boss", 3, 15, **call("c1", "ask_worker")),
+        sdk(4, 3, "generateText", "worker", 4, 12),
+        sdk(5, 4, "generateText.doGenerate", "worker", 5, 5, **asks("c2", "look")),
+        sdk(6, 5, "toolCall", "worker", 7, 2, **call("c2", "look")),
+        sdk(7, 1, "generateText.doGenerate", "boss", 25),
+    )
+    assert run["path"] == [["boss->worker"], ["worker/look"]]
