@@ -241,7 +241,8 @@ LIVEKIT = Dialect(
     .then(pl.lit(CHAIN)),
     tool=first("lk.function_tool.name"),
     call_id=first("lk.function_tool.id"),
-    arguments=first("lk.function_tool.arguments"),
-    result=first("lk.function_tool.output"),
+    arguments=first("lk.function_tool.arguments", "lk.pii.function_tool.arguments"),
+    result=first("lk.function_tool.output", "lk.pii.function_tool.output"),
     tool_error=first("lk.function_tool.is_error"),
+    input=first("lk.pii.user_input", "lk.user_input"),
 )

@@ -7,6 +7,8 @@ span link. `joining` puts such parts together.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.models import OVERWRITTEN, model_calls
@@ -157,6 +159,8 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
+    if turns := _turns(root):
+        return turns
     entries = _entries(root)
     if (
         entries == [root]
@@ -174,6 +178,21 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     shared = {id(n) for n in nodes} - {id(n) for e in entries for n in (e, *e.below())}
     parts = [(e, [e, *e.below()]) for e in entries]
     parts[0][1].extend(n for n in nodes if id(n) in shared)
+    return parts
+
+
+def _turns(root: Node) -> list[tuple[Node, list[Node]]]:
+    """The requests of a session that is one trace (LiveKit): each begins with words of the user, and holds the turns
+    of who was handed the work, which bring none. The session lasts longer than any of them, and is none's."""
+    if root.span.name != "agent_session" or "livekit" not in root.span.scope:
+        return []
+    asked = [n for n in root.children if n.kind in (AGENT, CHAIN) and n.span.input is not None]
+    if len(asked) < 2:
+        return []
+    begins = [n.start for n in asked]
+    parts: list[tuple[Node, list[Node]]] = [(n, []) for n in asked]
+    for child in root.children:
+        parts[max(bisect_right(begins, child.start) - 1, 0)][1].extend((child, *child.below()))
     return parts
 
 

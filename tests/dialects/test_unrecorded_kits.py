@@ -793,3 +793,30 @@ def test_a_swarm_of_strands_tells_the_users_words_in_an_event_of_its_own():
         chat(3, 2, "Refunded.", "Context:\nUser Request: Refund\n\nOther agents: triage.", at=2),
     )
     assert run["input"] == "Refund"
+
+
+def test_a_session_of_livekit_holds_a_request_for_each_turn_with_words_of_the_user():
+    scope, asked = "livekit-agents", {"lk.pii.user_input": "Refund"}
+
+    def turn(id, name, at, told=None):
+        return agent(id, name, 1, at=at, took=3, scope=scope, attributes={"gen_ai.agent.name": name} | (told or {}))
+
+    def operation(one):
+        return one | {"name": "agent_turn", "attributes": {"gen_ai.operation.name": "invoke_agent"} | one["attributes"]}
+
+    found = runs(
+        span(1, None, "agent_session", took=60, scope=scope, gen_ai__operation__name="invoke_workflow"),
+        operation(turn(2, "triage", 2, asked)),
+        chat(3, 2, [("c1", "transfer_to_billing", {})], "Refund", at=2.1, took=0.5, scope=scope),
+        tool(4, 2, "transfer_to_billing", "c1", "Transferring", at=3, scope=scope),
+        operation(turn(5, "billing", 6)),
+        chat(6, 5, "Refunded.", "Refund", at=6.5, scope=scope),
+        operation(turn(7, "billing", 20, {"lk.pii.user_input": "Thanks"})),
+        chat(8, 7, "Welcome.", "Thanks", at=21, scope=scope),
+    )
+    assert [(r["input"], r["output"], r["agents"]) for r in found] == [
+        ("Refund", "Refunded.", ["billing", "triage"]),
+        ("Thanks", "Welcome.", ["billing"]),
+    ]
+    assert [(d["from"], d["to"]) for d in found[0]["delegations"]] == [("triage", "billing")]
+    assert found[0]["end_unix_nano"] < found[1]["start_unix_nano"]
