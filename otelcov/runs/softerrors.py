@@ -31,7 +31,7 @@ _BEGINS = re.compile(
     | The[ ]tool[ ]call\s+(?:with\s+name\s+\S+\s+is\s+not\s+part|arguments\s+are\s+malformed)\b
     | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
     | Failed\s+to\s+(?:execute|call|run|invoke)\b
-    | Unknown\s+tool\b
+    | Unknown\s+(?:tool|function)\b
     | \[?(?:ERROR|FAILED|FAILURE)\]?\s*[:\-]
     )""",
     re.X,

@@ -820,3 +820,15 @@ def test_a_session_of_livekit_holds_a_request_for_each_turn_with_words_of_the_us
     ]
     assert [(d["from"], d["to"]) for d in found[0]["delegations"]] == [("triage", "billing")]
     assert found[0]["end_unix_nano"] < found[1]["start_unix_nano"]
+
+
+def test_a_function_that_livekit_does_not_know_did_not_go_well():
+    asked = {"type": "tool_call", "id": "c1", "name": "pay", "arguments": {}}
+    said = {"type": "tool_call_response", "id": "c1", "response": "Unknown function: pay - available tools: look"}
+    history = [_text("user", "pay"), {"role": "assistant", "parts": [asked]}, {"role": "tool", "parts": [said]}]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "pay", {})], "pay", at=1),
+        chat(3, 1, "There is no such tool.", history, at=4),
+    )
+    assert [(c["name"], c["status"], c["error_kind"]) for c in run["tool_calls"]] == [("pay", "error", "soft")]
