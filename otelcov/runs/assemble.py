@@ -107,6 +107,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     orphans = sum(n.orphan for n in nodes)
     if orphans and root.orphan:
         incomplete.add(NO_ROOT)
+    if any(f.astray for f in group):
+        incomplete.add("whose work this was is not visible")
     sampled, weight = _sampling(nodes)
     visible = run.visible or bool(tools)
     start = min((n.start for n in nodes if n.start), default=0)

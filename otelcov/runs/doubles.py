@@ -55,11 +55,7 @@ def loner(part: Fragment) -> Loner | None:
     known = None not in (span.input_tokens, span.output_tokens)
     tokens = (span.input_tokens or 0, span.output_tokens or 0) if known and part.calls else None
     failed = any(call.error is not None for call in part.calls)
-    return (
-        Loner(min(part.start, LATEST_NS), min(part.end, LATEST_NS), span.service, tokens, ids, failed)
-        if ids or tokens or failed
-        else None
-    )
+    return Loner(min(part.start, LATEST_NS), min(part.end, LATEST_NS), span.service, tokens, ids, failed)
 
 
 def _alone(part: Fragment) -> bool:
@@ -69,7 +65,7 @@ def _alone(part: Fragment) -> bool:
 
 def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
     """Whether a run (some columns of RUNS) may tell of one of these: a tool call has its id, or a model call at its
-    time counts its tokens or failed, too."""
+    time counts its tokens or failed, too. One that shows no work at that time may have done it."""
     rows = list(found)
     by_id = [(id, x.start, x.end) for x in rows for id in x.ids]
     by_tokens = [(x.service, *x.tokens, x.start, x.end) for x in rows if x.tokens is not None]
@@ -88,7 +84,7 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
         same = calls.explode("call_id").join(ids, on="call_id")
         meet = (pl.col("low") <= pl.col("end_unix_nano") + JITTER_NS) & (pl.col("high") >= pl.col("start_unix_nano"))
         hits.append(same.filter(meet)["run"])
-    if (by_tokens or failed) and "llm_calls" in runs.columns and "service" in runs.columns:
+    if rows and "llm_calls" in runs.columns and "service" in runs.columns:
         counted = pl.DataFrame(by_tokens, schema={"service": pl.String, **tokens, **times}, orient="row")
         models = numbered.select("run", "service", "llm_calls").explode("llm_calls").drop_nulls("llm_calls")
         models = models.unnest("llm_calls").select(
@@ -101,18 +97,22 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
         )
         same = models.join(counted, on=["service", *tokens])
         hits.append(same.filter(_inside())["run"])
-        hits.append(_failed_beside(models.filter(pl.col("status") == "error"), failed))
+        hits.append(_beside(models.filter(pl.col("status") == "error"), failed))
+        idle = numbered.filter(pl.col("tool_calls").is_null() & pl.col("llm_calls").is_null())
+        hits.append(_beside(idle, [(x.service, x.start, x.end) for x in rows]))
     which = pl.concat(hits).unique()
     return numbered["run"].is_in(which.implode())
 
 
-def _failed_beside(models: pl.DataFrame, failed: list[tuple[str | None, int, int]]) -> pl.Series:
-    """The runs of those of these model calls that overlap with one of these, by service, start and end."""
-    hits = [models["run"].clear()]
-    for service in {service for service, _, _ in failed}:
-        some = models.filter(pl.col("service").eq_missing(service))
-        begun = np.sort([low for of, low, _ in failed if of == service])
-        ended = np.sort([high for of, _, high in failed if of == service])
+def _beside(rows: pl.DataFrame, found: list[tuple[str | None, int, int]]) -> pl.Series:
+    """The runs of those of these rows that overlap with one of these, by service, start and end."""
+    hits = [rows["run"].clear()]
+    times: dict[str | None, list[tuple[int, int]]] = {}
+    for service, low, high in found:
+        times.setdefault(service, []).append((low, high))
+    for service, spent in times.items():
+        some = rows.filter(pl.col("service").eq_missing(pl.lit(service, pl.String)))
+        begun, ended = (np.sort(np.array(side, dtype=np.int64)) for side in zip(*spent, strict=True))
         before = np.searchsorted(begun, some["end_unix_nano"].fill_null(0).to_numpy() + JITTER_NS, "right")
         over = np.searchsorted(ended, some["start_unix_nano"].fill_null(0).to_numpy() - JITTER_NS, "left")
         hits.append(some["run"].filter(pl.Series(before > over, dtype=pl.Boolean)))

@@ -20,7 +20,7 @@ _STEPS = (AGENT, LLM, TOOL, HANDOFF)
 class Fragment:
     """What one trace holds of one run. `loose` fragments are model calls, or tools, without anything above them."""
 
-    __slots__ = ("calls", "end", "hidden", "loose", "nodes", "root", "start", "tools", "trace_id")
+    __slots__ = ("astray", "calls", "end", "hidden", "loose", "nodes", "root", "start", "tools", "trace_id")
 
     def __init__(self, trace: Trace, root: Node, nodes: list[Node]) -> None:
         self.trace_id, self.root, self.nodes = trace.trace_id, root, nodes
@@ -29,6 +29,7 @@ class Fragment:
         self.start = min((n.start for n in nodes if n.start), default=0)
         self.end = max((n.end for n in nodes), default=0)
         self.loose = False
+        self.astray = False  # several runs may have done this
         self.tools: list[Node] = []  # of a loose one that is no model call: what it ran
 
 

@@ -22,6 +22,7 @@ from otelcov.runs.delegation import bare
 from otelcov.runs.doubles import Loner, loner, told_elsewhere, unite_doubles
 from otelcov.runs.followers import Unite, unite_children, unite_echoes, unite_followers, unite_twins
 from otelcov.runs.fragments import Fragment
+from otelcov.runs.hollow import unite_hollow
 from otelcov.runs.leaves import unite_leaves
 from otelcov.runs.tree import Node
 
@@ -212,6 +213,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     loose = [p for p in loose if p.calls or p.tools]
     unite_leaves(loose, followers, joined, unite_near)
     unite_children(loose, followers, unite_near)
+    unite_hollow(parts, unite)
     seen: set[int] = set()
     out = []
     for p in parts:

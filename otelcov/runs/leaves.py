@@ -37,7 +37,7 @@ def unite_leaves(
         conversation = p.root.span.conversation
         open_ = waiting.setdefault(conversation, [])
         if p.root.kind == TOOL and not p.calls:
-            fitting = [] if id(p) in joined or conversation is None else [q for q in open_ if _ran_for(p, q)]
+            fitting = [] if id(p) in joined or conversation is None else [q for q in open_ if ran_for(p, q)]
             if len(fitting) == 1:
                 unite(fitting[0], p)
                 ran.add(id(fitting[0]))
@@ -130,7 +130,8 @@ def _repeats(call: ModelCall, before: ModelCall) -> bool:
     )
 
 
-def _ran_for(tool: Fragment, asker: Fragment) -> bool:
+def ran_for(tool: Fragment, asker: Fragment) -> bool:
+    """May this tool have run for what that model call asked?"""
     call = asker.calls[-1]
     if asker.end > tool.start + _JITTER_NS:
         return False
