@@ -20,7 +20,7 @@ import polars as pl
 
 from otelcov.dialects.base import TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
-from otelcov.runs.executions import span_call_id, span_name
+from otelcov.runs.executions import server_alone, span_call_id, span_name
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, spelling
@@ -39,6 +39,7 @@ class Loner(NamedTuple):
     tokens: tuple[int, int] | None
     ids: tuple[str, ...]
     failed: bool = False
+    serves: str | None = None  # the name of the tool, of a server's span
 
 
 def random(id: str | None) -> bool:
@@ -55,7 +56,9 @@ def loner(part: Fragment) -> Loner | None:
     known = None not in (span.input_tokens, span.output_tokens)
     tokens = (span.input_tokens or 0, span.output_tokens or 0) if known and part.calls else None
     failed = any(call.error is not None for call in part.calls)
-    return Loner(min(part.start, LATEST_NS), min(part.end, LATEST_NS), span.service, tokens, ids, failed)
+    times = min(part.start, LATEST_NS), min(part.end, LATEST_NS)
+    serves = span_name(part.tools) if part.tools == [part.root] and server_alone(part.root) else None
+    return Loner(*times, span.service, tokens, ids, failed, serves)
 
 
 def _alone(part: Fragment) -> bool:
@@ -100,8 +103,23 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
         hits.append(_beside(models.filter(pl.col("status") == "error"), failed))
         idle = numbered.filter(pl.col("tool_calls").is_null() & pl.col("llm_calls").is_null())
         hits.append(_beside(idle, [(x.service, x.start, x.end) for x in rows]))
+        hits.append(_served(numbered, [x for x in rows if x.serves]))
     which = pl.concat(hits).unique()
     return numbered["run"].is_in(which.implode())
+
+
+def _served(runs: pl.DataFrame, found: list[Loner]) -> pl.Series:
+    """The runs that called a tool by such a name while one of these servers ran it."""
+    if not found:
+        return runs["run"].clear()
+    ends = {spelling(x.serves or "") for x in found}
+    calls = runs.select("run", "service", "tool_calls").explode("tool_calls").drop_nulls("tool_calls")
+    calls = calls.unnest("tool_calls").select(
+        "run", "service", "name", signed("start_unix_nano"), signed("end_unix_nano")
+    )
+    names = [n for n in calls["name"].drop_nulls().unique() if any(spelling(n).endswith(end) for end in ends)]
+    some = calls.filter(pl.col("name").is_in(names))
+    return _beside(some, [(x.service, x.start, x.end) for x in found])
 
 
 def _beside(rows: pl.DataFrame, found: list[tuple[str | None, int, int]]) -> pl.Series:

@@ -26,7 +26,7 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
             group = of[id(outer)]
             names = {n.span.tool for n in group if n.span.tool}
             told = node.span.tool
-            if not names or told is None or any(same_name(told, n) or _served_as(told, n, node) for n in names):
+            if not names or told is None or any(same_name(told, n) or served_as(told, n, node) for n in names):
                 group.append(node)
                 of[id(node)] = group
                 continue
@@ -39,7 +39,7 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
 def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
     """The executions, each with its server's span: one that knows nothing of the caller's (a server in the caller's own
     process) stands beside it, within its time, and has the end of its name. Each is of one call."""
-    servers = [g for g in found if len(g) == 1 and g[0].span.span_kind == _SERVER and g[0].span.call_id is None]
+    servers = [g for g in found if len(g) == 1 and server_alone(g[0])]
     if not servers or len(servers) == len(found):
         return found
     theirs = {id(group) for group in servers}
@@ -68,7 +68,7 @@ def _begins(group: list[Node]) -> int:
 
 def _serves(node: Node, caller: Node) -> bool:
     name, outer = node.span.tool, caller.span.tool
-    return bool(name and outer) and spelling(outer) != spelling(name) and _served_as(str(name), str(outer), node)
+    return bool(name and outer) and spelling(outer) != spelling(name) and served_as(str(name), str(outer), node)
 
 
 _NEAR = 64  # calls that began last before it
@@ -109,7 +109,12 @@ def _open_programs(nodes: list[Node]) -> None:
 _PROGRAMS = 8  # in each other, at the most
 
 
-def _served_as(name: str, outer: str, node: Node) -> bool:
+def server_alone(node: Node) -> bool:
+    """Is this a server's span of a tool, without the id of the call?"""
+    return node.span.span_kind == _SERVER and node.span.call_id is None
+
+
+def served_as(name: str, outer: str, node: Node) -> bool:
     """Is this a protocol's span of a tool that the agent knows by a longer name: its server's, then its own?"""
     short, long = spelling(name), spelling(outer)
     return bool(short) and long.endswith(short) and _PROTOCOL.search(f"{node.span.name} {node.span.scope}") is not None

@@ -24,6 +24,7 @@ from otelcov.runs.followers import Unite, unite_children, unite_echoes, unite_fo
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.hollow import unite_hollow
 from otelcov.runs.leaves import unite_leaves
+from otelcov.runs.served import unite_served
 from otelcov.runs.tree import Node
 
 SLACK_NS = 5_000_000_000  # how long after a run's last span a link may still carry it on
@@ -213,7 +214,8 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     loose = [p for p in loose if p.calls or p.tools]
     unite_leaves(loose, followers, joined, unite_near)
     unite_children(loose, followers, unite_near)
-    unite_hollow(parts, unite)
+    unite_served(parts, unite)
+    unite_hollow([p for p in parts if len(group[id(p)]) == 1 or not p.tools], unite)
     seen: set[int] = set()
     out = []
     for p in parts:

@@ -1,0 +1,71 @@
+"""A server of tools in the caller's own process whose spans begin traces of their own (claude-agent-sdk's client)."""
+
+import polars as pl
+import pytest
+
+from otelcov.ground.config import Config
+from otelcov.runs.joining import joints
+from otelcov.runs.reconstruct import hosts, stage_one
+from otelcov.store.layout import from_requests
+from tests.runs.requests import agent, request, runs, span, tool
+
+
+def _server(trace, at, name="lookup", **more):
+    told = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    told |= more.pop("attributes", {})
+    more = {"took": 0.5, "kind": 2, "scope": "mcp-python-sdk"} | more
+    return span(1, None, f"tools/call {name}", trace=trace, at=at, attributes=told, **more)
+
+
+def _agent(trace, *calls, at=0):
+    given = [
+        tool(n, 1, "mcp__shop__lookup", f"toolu_{trace}{n}", "sent", trace=trace, at=at + when, took=3)
+        for n, when in calls
+    ]
+    return [agent(1, "helper", trace=trace, at=at, took=20), *given]
+
+
+def _told(found):
+    return [([(c["name"], c["call_id"]) for c in r["tool_calls"] or []], len(r["trace_ids"])) for r in found]
+
+
+def test_what_a_server_in_the_callers_process_ran_is_told_once():
+    found = runs(*_agent(1, (2, 1), (3, 5)), _server(2, 2), _server(3, 6))
+    assert _told(found) == [([("mcp__shop__lookup", "toolu_12"), ("mcp__shop__lookup", "toolu_13")], 3)]
+
+
+def test_calls_at_one_time_have_one_server_each():
+    found = runs(*_agent(1, (2, 1), (3, 1.1)), _server(2, 2), _server(3, 2.1, error="no"))
+    assert _told(found) == [([("mcp__shop__lookup", "toolu_12"), ("mcp__shop__lookup", "toolu_13")], 3)]
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        _server(2, 2, name="weather"),
+        _server(2, 3.8),
+        _server(2, 2, kind=3),
+        _server(2, 2, name="shop", scope="other") | {"name": "run shop"},
+    ],
+)
+def test_another_call_is_another_run(server):
+    assert len(runs(*_agent(1, (2, 1)), server)) == 2
+
+
+def test_what_several_runs_may_have_called_stays_by_itself_and_says_so():
+    *both, alone = runs(*_agent(1, (2, 1)), *_agent(2, (2, 1.2), at=0.1), _server(3, 2))
+    assert _told(both) == [([("mcp__shop__lookup", "toolu_12")], 1), ([("mcp__shop__lookup", "toolu_22")], 1)]
+    assert "whose work this was is not visible" in alone["incomplete"]
+    failed = tool(2, 1, "mcp__shop__lookup", "toolu_22", trace=2, at=1.2, took=3, error="no")
+    both = runs(*_agent(1, (2, 1)), agent(1, "helper", trace=2, at=0.1, took=20), failed, _server(3, 2, error="no"))
+    assert [len(r["trace_ids"]) for r in both] == [1, 2]
+
+
+def test_a_server_that_was_read_apart_finds_who_may_have_called_it():
+    frame, logs = from_requests([request([*_agent(1, (2, 1)), *_agent(2, at=9), _server(3, 2)])], [], 1)
+    where = joints(frame)
+    of = {n: frame.filter(pl.col("trace_id") == n.to_bytes(16, "big")) for n in (1, 2, 3)}
+    done = pl.concat([stage_one(of[n], logs, Config(), 0, where)[0] for n in (1, 2)])
+    _, _, alone = stage_one(of[3], logs, Config(), 0, where)
+    (host,) = hosts(done, alone)["trace_ids"].to_list()
+    assert host == [(1).to_bytes(16, "big").hex()]
