@@ -7,6 +7,7 @@ span link. `joining` puts such parts together.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
@@ -157,6 +158,9 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
             and len({e[0].own_agent for e in openings}) == 1
         ):
             return tops
+        raised = {n.span.parent_span_id for n, _ in tops if n.orphan and _step_of_a_run(n)}
+        if raised and any(_next_run(n, raised) for n, _ in tops):
+            return _after_raising(tops, raised)
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
@@ -195,6 +199,32 @@ def _turns(root: Node) -> list[tuple[Node, list[Node]]]:
     for child in root.children:
         parts[max(bisect_right(begins, child.start) - 1, 0)][1].extend((child, *child.below()))
     return parts
+
+
+def _after_raising(tops: list[tuple[Node, list[Node]]], raised: set[bytes | None]) -> list[tuple[Node, list[Node]]]:
+    """The runs in a trace with parents that never came because they raised: their spans were left open, and what came
+    later was laid under them (OpenInference for smolagents). Steps call other agents, a run calls none: the agents that
+    stand beside steps are runs of their own, of which nothing is missing."""
+    later = [(root, nodes) for root, nodes in tops if _next_run(root, raised)]
+    rest = [(root, nodes) for root, nodes in tops if not _next_run(root, raised)]
+    for root, _ in later:
+        root.orphan = False
+    parts: dict[bytes | None, list[tuple[Node, list[Node]]]] = {}
+    for root, nodes in rest:
+        parent = root.span.parent_span_id
+        parts.setdefault(parent if parent in raised else None, []).append((root, nodes))
+    return [*(part for some in parts.values() for part in _split(some)), *later]
+
+
+def _step_of_a_run(node: Node) -> bool:
+    return _STEP.fullmatch(node.span.name) is not None and _SMOLAGENTS.search(node.span.scope) is not None
+
+
+def _next_run(node: Node, raised: set[bytes | None]) -> bool:
+    return node.orphan and node.kind == AGENT and node.span.parent_span_id in raised
+
+
+_STEP, _SMOLAGENTS = re.compile(r"Step \d+"), re.compile(r"smolagents$")
 
 
 def _entries(root: Node) -> list[Node]:

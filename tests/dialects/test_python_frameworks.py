@@ -254,3 +254,32 @@ def test_what_smolagents_writes_before_a_task_is_not_the_users():
 def test_the_answer_of_llama_indexs_react_is_what_follows_its_thought(said, answer):
     (run,) = runs(agent(1, "planner", took=9), chat(2, 1, said, "Oslo?", at=1))
     assert run["output"] == answer
+
+
+def test_runs_after_one_of_smolagents_that_raised_are_runs_of_their_own():
+    scope = "openinference.instrumentation.smolagents"
+
+    def run(id, parent, at, asked):
+        told = _kind("AGENT", **{"input.value": asked, "output.value": "Done."})
+        return [
+            span(id, parent, "helper.run", at=at, took=5, scope=scope, status=1, attributes=told),
+            _chain(id + 1, id, "Step 1", at=at, took=4, scope=scope),
+            chat(id + 2, id + 1, "Done.", asked, at=at + 1, scope=scope),
+        ]
+
+    def raised(id, parent, at):
+        failed = chat(id + 1, id, asked="go", at=at, scope=scope) | {"error": "boom"}
+        return [_chain(id, parent, "Step 1", at=at, scope=scope, error="AgentGenerationError: boom"), failed]
+
+    found = runs(
+        *raised(10, 9, 0), *run(20, 9, 2, "one"), *run(30, 9, 10, "two"), *raised(40, 39, 20), *run(50, 39, 30, "three")
+    )
+    assert [(r["input"], r["status"], len(r["llm_calls"])) for r in found] == [
+        ("go", "error", 1),
+        ("one", "ok", 1),
+        ("two", "ok", 1),
+        ("go", "error", 1),
+        ("three", "ok", 1),
+    ]
+    assert ["missing parent" in r["incomplete"] for r in found] == [True, False, False, True, False]
+    assert len(runs(*run(20, 9, 2, "one"), *run(30, 9, 10, "two"))) == 1  # perhaps of one step that has not ended
