@@ -11,6 +11,8 @@ from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, first, scope
 _STEP = span_name(r"^claude_code\.(.+)$")
 _MODEL, _TOOL = _STEP == "llm_request", _STEP == "tool"
 _FAILED = _STEP.is_in(["llm_request", "tool.execution"]) & (pl.col("success").str.to_lowercase() == "false")
+_NOTICE = pl.col("user_prompt").str.starts_with("<task-notification>")
+"""What an agent in the background brings when it is done: nobody asked that."""
 _REFUSED = ["reject", "rejected", "deny", "denied", "cancel", "abort", "aborted"]
 
 CODING_AGENTS = Dialect(
@@ -34,7 +36,7 @@ CODING_AGENTS = Dialect(
     input_tokens=pl.when(_MODEL).then(first("input_tokens")),
     output_tokens=pl.when(_MODEL).then(first("output_tokens")),
     finish=pl.when(_MODEL).then(first("stop_reason")),
-    input=pl.when(_STEP == "interaction").then(first("user_prompt")),
+    input=pl.when((_STEP == "interaction") & ~_NOTICE).then(first("user_prompt")),
     error_type=pl.when(_FAILED).then(pl.coalesce([pl.col("status_code"), pl.lit("_OTHER")])),
     error_text=pl.when(_FAILED).then(first("error")),
     tool_error=pl.when(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from otelcov.dialects.base import AGENT
 from otelcov.runs.call import ToolCall, awaits_result, short_id
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs
@@ -213,7 +214,11 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
     latest = next(before(), None)
     call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
     streaming = [mc for mc in model_calls if mc.outputs is None and mc.start < call.start < mc.end]
-    if len(streaming) == 1 and call.agent is not None and streaming[0].agent == call.agent:
+    if (
+        len(streaming) == 1
+        and streaming[0].agent == call.agent
+        and (call.agent is not None or _beside(call, streaming[0]))
+    ):
         call.position = call.turn = streaming[0].turn  # the answer was still being told
         return
     newest = next((mc for mc in before() if mc.agent == call.agent or mc.agent is None or call.agent is None), None)
@@ -221,6 +226,12 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
         return  # either may have been first
     if newest is not None and (newest.outputs is None or newest.cut or newest.truncated_output):
         call.turn = newest.turn
+
+
+def _beside(call: ToolCall, model: ModelCall) -> bool:
+    """Are both of one agent that has no name?"""
+    above = call.nodes[0].parent
+    return above is not None and above.kind == AGENT and model.layers[-1].parent is above
 
 
 def _order(calls: list[ToolCall]) -> None:

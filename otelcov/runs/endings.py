@@ -57,6 +57,8 @@ def status(run: Evidence) -> str:
         return "error"
     if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
         return "unknown"
+    if _stopped_unheard(run):
+        return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
         return "unknown"
@@ -68,6 +70,15 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if not root.span.end and not run.calls else "ok"
+
+
+def _stopped_unheard(run: Evidence) -> bool:
+    """Did a run that neither put anything out nor says that it went well end on an answer of which only this is told,
+    that it asked for tools? A limit, a user or a hook stopped it then, or the way to answer was a tool."""
+    last, root = run.last, run.root
+    if last is None or last.outputs is not None or not asks(last.finish) or run.output is not None:
+        return False
+    return root.kind == AGENT and not root.span.status_code and last.node.parent is root
 
 
 def _swallowed(root: Node) -> bool:

@@ -181,3 +181,41 @@ def test_a_tool_of_opencode_puts_out_a_part_of_what_its_span_tells():
     )
     assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("read", "1: alpha")]
     assert run["agents"] == []
+
+
+def _claude(id, parent, step, at=0, took=1, **told):
+    told = {"session.id": "s"} | told
+    scope = "com.anthropic.claude_code.tracing"
+    return span(id, parent, f"claude_code.{step}", at=at, took=took, scope=scope, attributes=told)
+
+
+def _claudes_turn(*reasons):
+    """Each tool begins while the answer that asks for it is still being told."""
+    spans = [_claude(1, None, "interaction", took=40, user_prompt="count")]
+    for n, reason in enumerate(reasons):
+        spans.append(_claude(10 + n, 1, "llm_request", at=10 * n + 1, took=3, stop_reason=reason, model="m"))
+        if reason == "tool_use":
+            more = {"tool_name": "Bash", "tool_use_id": f"toolu_{n}"}
+            spans.append(_claude(20 + n, 1, "tool", at=10 * n + 3, took=4, **more))
+            spans.append(_claude(30 + n, 20 + n, "tool.execution", at=10 * n + 3, took=4, success=True))
+    return spans
+
+
+def test_a_tool_that_claude_code_began_while_it_was_asked_for_is_of_that_answer():
+    (run,) = runs(*_claudes_turn("tool_use", "tool_use", "end_turn"))
+    assert [(c["call_id"], c["turn"]) for c in run["tool_calls"]] == [("toolu_0", 0), ("toolu_1", 1)]
+    assert run["status"] == "ok"
+
+
+def test_claude_code_that_stopped_with_tools_asked_for_may_have_reached_its_limit():
+    (run,) = runs(*_claudes_turn("tool_use", "tool_use"))
+    assert run["status"] == "unknown"
+    assert "outcome not visible" in run["incomplete"]
+    assert "max_steps" in run["boundaries_unknown"]
+
+
+def test_what_an_agent_in_the_background_brings_is_no_users_question():
+    notice = "<task-notification>\n<task-id>a5</task-id>\n<status>completed</status>\n</task-notification>"
+    (run,) = runs(_claude(1, None, "interaction", took=9, user_prompt=notice), _claude(2, 1, "llm_request", at=1))
+    assert run["input"] is None
+    assert "input not reported" in run["incomplete"]
