@@ -81,7 +81,15 @@ def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
 
 
 def print_of(history: list[Message]) -> str:
-    return to_json([(x.role, x.text or "", [(r.name, _given(r)) for r in x.requests]) for x in history])
+    """What was said, as a text to compare by. An answer may be told as a message for each tool it asks for."""
+    said: list[tuple[str | None, str, list[Value]]] = []
+    for x in history:
+        asked: list[Value] = [[r.name, _given(r)] for r in x.requests]
+        if asked and said and said[-1][0] == x.role and said[-1][2] and not x.text:
+            said[-1][2].extend(asked)
+        else:
+            said.append((x.role, x.text or "", asked))
+    return to_json(said)
 
 
 def _given(request: Request) -> Value:

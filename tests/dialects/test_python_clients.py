@@ -702,3 +702,29 @@ def test_what_ended_a_run_of_claudes_agent_sdk_is_not_its_answer_in_any_spelling
     root = _step(1, None, "ClaudeAgentSDK.query", "AGENT", 0, 20, **told, **{"output.mime_type": "application/json"})
     (run,) = runs(root | {"scope": f"openinference.instrumentation.{spelling}"})
     assert run["output"] is None
+
+
+def test_an_answer_that_litellm_tells_as_a_message_for_each_tool_is_gone_on_with():
+    def asked(number, order):
+        return {"id": f"call_{number}", "type": "function", "function": {"name": "look", "arguments": order}}
+
+    question = {"role": "user", "parts": [{"type": "text", "content": "where?"}]}
+    orders = ['{"order": 7}', '{"order": 8}']
+    flat = {
+        f"gen_ai.completion.{n}.function_call.{k}": v
+        for n in (0, 1)
+        for k, v in (("name", "look"), ("arguments", orders[n]))
+    }
+    flat["gen_ai.output.messages"] = [{"role": "assistant", "parts": [], "finish_reason": "tool_calls"}]
+    both = {"role": "assistant", "parts": [], "tool_calls": [asked(n, orders[n]) for n in (0, 1)]}
+    came = [
+        {"role": "tool", "tool_call_id": f"call_{n}", "parts": [{"type": "text", "content": f"in {n}"}]} for n in (0, 1)
+    ]
+    (run,) = runs(
+        chat(1, None, None, [question], took=2, scope="litellm", attributes=flat),
+        chat(2, None, "There.", [question, both, *came], trace=2, at=1.9, scope="litellm"),
+    )
+    assert [(c["call_id"], c["arguments"], c["result"], c["turn"]) for c in run["tool_calls"]] == [
+        ("call_0", {"order": 7}, "in 0", 0),
+        ("call_1", {"order": 8}, "in 1", 0),
+    ]
