@@ -33,6 +33,7 @@ _WORDS = re.compile(
     r"|(?:Error: )?Model incorrectly returned multiple structured responses \("
     r"|Final result processed\.$"  # pydantic-ai
     r"|Output tool not used - "
+    r"|Validation Error found:\n"  # instructor
 )
 _STATE = ("structured_response", "structuredResponse")
 """Where a graph of LangChain's keeps what was handed in."""

@@ -41,15 +41,27 @@ def offered(nodes: list[Node]) -> set[str] | None:
 
 
 def told_to_answer(nodes: list[Node]) -> set[str]:
-    """Names of the ways to hand in an answer, where definitions tell them apart from tools (pydantic-ai)."""
-    return {name for raw in {n.definitions for n in nodes if n.kind == LLM} if raw for name in _to_answer(raw)}
+    """Names of the ways to hand in an answer, where definitions tell them apart from tools."""
+    models = [n for n in nodes if n.kind == LLM]
+    texts = {n.definitions for n in models}
+    for n in models:
+        pairs = n.side.families["flat_tools"].get(n.span.row) or ()
+        texts.update(value for _, value in pairs if isinstance(value, str) and _EXTRACTED in value)
+    return {name for raw in texts if raw for name in _to_answer(raw)}
 
 
 @lru_cache(maxsize=4096)
 def _to_answer(raw: str) -> frozenset[str]:
-    value = parse_json(raw) if '"output_tools"' in raw else None
+    extracted = re.findall(rf"{_EXTRACTED} `([^`]+)` with all the required parameters with correct types", raw)
+    if extracted:
+        return frozenset(extracted)
+    value = parse_json(raw) if '"output_tools"' in raw else None  # pydantic-ai
     told = value.get("output_tools") if isinstance(value, dict) else None
     return frozenset(_walk(told, 0)) if isinstance(told, list) else frozenset()
+
+
+_EXTRACTED = "Correctly extracted"
+"""How instructor describes the object that it wants, where its class does not say it."""
 
 
 def names_of(texts: list[str]) -> set[str] | None:

@@ -728,3 +728,24 @@ def test_an_answer_that_litellm_tells_as_a_message_for_each_tool_is_gone_on_with
         ("call_0", {"order": 7}, "in 0", 0),
         ("call_1", {"order": 8}, "in 1", 0),
     ]
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_the_object_that_instructor_wants_is_an_answer_and_no_tool(flat):
+    wanted = "Correctly extracted `Status` with all the required parameters with correct types"
+    schema = {"type": "function", "function": {"name": "Status", "description": wanted, "parameters": {}}}
+    told = {"llm.tools.0.tool.json_schema": schema} if flat else {"gen_ai.tool.definitions": [schema]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "Status", "arguments": {}}]}
+    came = {"type": "tool_call_response", "id": "c1", "response": "Validation Error found:\n1 validation error"}
+    again = [_text("user", "which?"), asked, {"role": "tool", "parts": [came]}]
+    (run,) = runs(
+        chat(1, None, [("c1", "Status", {})], "which?", attributes=told),
+        chat(2, None, [("c2", "Status", {"order": 7})], again, trace=2, at=3, attributes=told),
+    )
+    assert (run["status"], run["tool_calls"], run["known_tools"]) == ("ok", [], [])
+    asked["parts"][0]["name"] = "Plain"  # a class that describes itself is known by the retry
+    (run,) = runs(
+        chat(1, None, [("c1", "Plain", {})], "which?"),
+        chat(2, None, [("c2", "Plain", {"order": 7})], again, trace=2, at=3),
+    )
+    assert (run["status"], run["tool_calls"]) == ("ok", [])
