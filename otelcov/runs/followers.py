@@ -12,7 +12,7 @@ from otelcov.runs.delegation import ASK, TO
 from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.leaves import print_of, tail
-from otelcov.runs.model_call import ModelCall
+from otelcov.runs.model_call import ModelCall, pieces
 from otelcov.runs.twins import echo
 from otelcov.runs.wrapped import arguments_of
 
@@ -84,6 +84,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     """Join by results brought for tools asked. Returns the follower of each fragment, and the tools that are joined."""
     asked: dict[str, list[tuple[Fragment, ModelCall]]] = {}
     openings: dict[str, Fragment] = {}
+    streams: dict[str, tuple[Fragment, ModelCall]] = {}  # of which the last piece is told, by what came before
     followers: dict[int, Fragment] = {}
     joined: set[int] = set()
     texts: dict[str | None, list[Fragment]] = {}
@@ -107,7 +108,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                     askers = (q for q in askers if id(q) not in followers)
                 before = next(askers, None)
                 if before is None and history:
-                    before = openings.get(print_of(history))
+                    before = openings.get(print_of(history)) or _begun(streams.get(print_of(history[:-1])), history[-1])
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
                     unite(before, p)
@@ -118,7 +119,21 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                     del asked[known][:-_AT_ONCE]
             if call.requests and not any(r.id for r in call.requests):
                 openings[print_of([*(call.inputs or []), *(call.outputs or [])])] = p
+                if pieces(call) and call.inputs:
+                    streams[print_of(call.inputs)] = (p, call)
     return followers, joined
+
+
+def _begun(stream: tuple[Fragment, ModelCall] | None, answer: Message) -> Fragment | None:
+    """The fragment whose stream ended with the last of these requests: it had asked for all of them."""
+    if stream is None or not answer.requests:
+        return None
+    p, call = stream
+    told = [Message("assistant", requests=some) for some in (call.requests[-1:], answer.requests[-1:])]
+    if print_of(told[:1]) != print_of(told[1:]):
+        return None
+    call.was(answer)
+    return p
 
 
 def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:

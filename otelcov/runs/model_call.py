@@ -23,6 +23,7 @@ _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SA
 """Reasons why a model may have said nothing."""
 _AS_TEXT = re.compile(r"^@traceloop/instrumentation-openai$")
 """Instrumentations that tell the input of OpenAI's Responses, a list of items, as the text of one user message."""
+_LAST_PIECE = re.compile(r"^opentelemetry\.instrumentation\.google_generativeai$")
 _LAST_ONLY = re.compile(r"^openlit\.instrumentation\.openai$")
 
 
@@ -184,6 +185,8 @@ class ModelCall:
             told = _requests_on_span(self.layers)
             if told:
                 best = [Message("assistant", best[0].text if best else None, requests=told)]
+        if best and self._piece(best):
+            return None
         if best and self._unsaid(best):
             if any(_AS_TEXT.match(n.span.scope) for n in self.layers):
                 self.finish = None  # it says `stop` of whatever a Response was
@@ -199,6 +202,16 @@ class ModelCall:
                         o.requests.append(request)
                         self.text_react = True
         return best
+
+    def was(self, answer: Message) -> None:
+        """The whole answer, by a later input."""
+        self._outputs, self._asked = [Message("assistant", answer.text, list(answer.requests))], None
+
+    def _piece(self, answer: list[Message]) -> bool:
+        """A text of fewer letters than the answer has tokens: what a stream ended with."""
+        if not pieces(self) or any(o.requests for o in answer):
+            return False
+        return sum(len(o.text or "") for o in answer) < (self.output_tokens or 0)
 
     def _unsaid(self, answer: list[Message]) -> bool:
         """An empty text, where the model did answer: calls, which this instrumentation does not tell."""
@@ -383,6 +396,11 @@ def _run_together(arguments: Any) -> bool:
 def _last_only(span: Span) -> bool:
     """Does this instrumentation tell only the last of the calls that an answer, one of OpenAI's Responses, asks for?"""
     return _LAST_ONLY.match(span.scope) is not None and (span.response_id or "").startswith("resp_")
+
+
+def pieces(call: ModelCall) -> bool:
+    """Does this instrumentation tell of a stream its last piece, and not that it was one?"""
+    return any(_LAST_PIECE.search(n.span.scope) for n in call.layers)
 
 
 def items_left_out(call: ModelCall) -> bool:

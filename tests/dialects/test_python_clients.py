@@ -749,3 +749,36 @@ def test_the_object_that_instructor_wants_is_an_answer_and_no_tool(flat):
         chat(2, None, [("c2", "Plain", {"order": 7})], again, trace=2, at=3),
     )
     assert (run["status"], run["tool_calls"]) == ("ok", [])
+
+
+def _streamed_by_google(id, answer, asked, at=0.0, tokens=40, **more):
+    scope = "opentelemetry.instrumentation.google_generativeai"
+    counted = {"gen_ai.usage.output_tokens": tokens, "gen_ai.response.finish_reasons": ["stop"]}
+    return chat(1, None, answer, asked, trace=id, at=at, scope=scope, attributes=counted, **more)
+
+
+def test_the_last_piece_of_a_stream_is_no_answer():
+    (run,) = runs(_streamed_by_google(1, "there.", "hi"))
+    assert (run["output"], run["tool_calls"]) == (None, None)  # the pieces before may have asked for tools
+    (run,) = runs(_streamed_by_google(1, "Hello you there.", "hi", tokens=4))
+    assert (run["output"], run["tool_calls"]) == ("Hello you there.", [])
+
+
+def test_what_a_stream_asked_for_before_its_last_piece_stands_in_history():
+    asked = [{"type": "tool_call", "id": "", "name": n, "arguments": {"order": n}} for n in ("look", "send")]
+    came = [{"type": "tool_call_response", "id": "", "response": f"done {n}"} for n in ("look", "send")]
+    history = [_text("user", "go"), {"role": "assistant", "parts": asked}, {"role": "user", "parts": came}]
+    (run,) = runs(
+        _streamed_by_google(1, [("", "send", {"order": "send"})], [_text("user", "go")]),
+        _streamed_by_google(2, "All is done now.", history, at=2, tokens=4),
+    )
+    assert [(c["name"], c["arguments"], c["result"], c["turn"]) for c in run["tool_calls"]] == [
+        ("look", {"order": "look"}, "done look", 0),
+        ("send", {"order": "send"}, "done send", 0),
+    ]
+    other = [_text("user", "go"), {"role": "assistant", "parts": asked[::-1]}, {"role": "user", "parts": came}]
+    found = runs(
+        _streamed_by_google(1, [("", "send", {"order": "send"})], [_text("user", "go")]),
+        _streamed_by_google(2, "All is done now.", other, at=2, tokens=4),
+    )
+    assert len(found) == 2
