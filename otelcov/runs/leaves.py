@@ -7,6 +7,7 @@ call that asked for it, and until another call was made. Where texts can be seen
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 
 from otelcov.dialects.base import TOOL
@@ -17,7 +18,7 @@ from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.model_call import ModelCall, items_left_out
 from otelcov.runs.tree import same_name
-from otelcov.runs.wrapped import arguments_of
+from otelcov.runs.wrapped import arguments_of, result_of
 
 _JITTER_NS = 1_000_000
 _AT_ONCE = 64  # calls of a service that may wait for tools
@@ -57,6 +58,61 @@ def unite_leaves(
         last = p.calls[-1]
         if last.error is None and (last.requests or asks(last.finish) or not (last.outputs or final(last.finish))):
             open_.append(p)
+    _unite_by_results([p for p in loose if p.root.kind == TOOL and id(p) not in joined], loose, followers, unite)
+
+
+def _unite_by_results(
+    tools: list[Fragment],
+    loose: list[Fragment],
+    followers: dict[int, Fragment],
+    unite: Callable[[Fragment, Fragment], None],
+) -> None:
+    """A tool without a conversation, where answers do not show what they asked for (Traceloop for LangChain.js): it ran
+    between the one call that asked for tools and the call that was told just its result. Some of the tools of a run
+    would look like all of them, so it is all or none."""
+    told: dict[tuple[str | None, str], list[tuple[Fragment, Fragment]]] = {}
+    heads: dict[int, int] = {}  # of each call, with which its run began
+    missing: dict[int, int] = {}  # results of a run, for which no tool is found
+    for q in loose if tools else ():
+        after = followers.get(id(q))
+        if after is None or not q.calls or not after.calls:
+            continue
+        head = heads[id(after)] = heads.setdefault(id(q), id(q))
+        if q.calls[-1].requests or not asks(q.calls[-1].finish):
+            continue
+        for text in _brought(after.calls[0]):
+            missing[head] = missing.get(head, 0) + 1
+            told.setdefault((q.root.span.service, text), []).append((q, after))
+    found: list[tuple[Fragment, Fragment]] = []
+    for p in tools if told else ():
+        result = _text(result_of(span_fact([p.root], "result"))[0])
+        some = told.get((p.root.span.service, result), []) if result and p.root.span.conversation is None else []
+        begun = bisect_right(some, p.start, key=lambda pair: pair[0].start)
+        some = some[max(0, begun - _AT_ONCE) : begun]
+        fitting = {id(q): q for q, x in some if q.end <= p.start + _JITTER_NS and p.end <= x.start + _JITTER_NS}
+        if len(fitting) == 1:
+            q = next(iter(fitting.values()))
+            missing[heads[id(q)]] -= 1
+            found.append((q, p))
+    for q, p in found:
+        if missing[heads[id(q)]] == 0:
+            unite(q, p)
+        else:
+            p.astray = True
+
+
+def _brought(call: ModelCall) -> list[str]:
+    """The results that a call's input ends with."""
+    out: list[str] = []
+    for message in reversed(call.inputs or ()):
+        if not message.results:
+            break
+        out += [_text(r.content) or "" for r in message.results]
+    return out
+
+
+def _text(content: Value) -> str | None:
+    return content if isinstance(content, str) else None if content is None else to_json(content)
 
 
 def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:

@@ -110,3 +110,41 @@ def test_an_agent_waits_while_another_works_for_it():
         ["planner", "worker", "worker", "planner"],
         ["planner"],
     ]
+
+
+def _of_langchain_js(trace, at, *results, asked="go"):
+    """A model that asks for tools without a word of which, the tools, and the call that is told their results."""
+    finish = {"gen_ai.response.finish_reasons": ["tool_call"]}
+    empty = {"gen_ai.output.messages": [_said("assistant", type="text", content="") | {"finish_reason": "tool_call"}]}
+    came = [_said("tool", type="text", content=text) for text in results]
+    history = [_user(asked), _said("assistant", type="text", content=""), *came]
+    return [
+        chat(1, None, None, [_user(asked)], trace=trace, at=at, attributes=finish | empty),
+        *(
+            tool(1, None, "look", f"c{trace}{n}", text, trace=trace + 2 + n, at=at + 2)
+            for n, text in enumerate(results)
+        ),
+        chat(1, None, "done", history, trace=trace + 1, at=at + 4),
+    ]
+
+
+def _results(found):
+    return [None if r["tool_calls"] is None else [(c["result"], c["turn"]) for c in r["tool_calls"]] for r in found]
+
+
+def test_a_tool_ran_for_the_call_after_which_a_model_was_told_its_result():
+    both = [*_of_langchain_js(1, 0, "red", "blue"), *_of_langchain_js(11, 0.1, "green", asked="stay")]
+    assert _results(runs(*both)) == [[("red", 0), ("blue", 0)], [("green", 0)]]
+
+
+def test_what_two_models_were_told_may_have_come_from_either_tool():
+    found = runs(*_of_langchain_js(1, 0, "red"), *_of_langchain_js(11, 0.1, "red", asked="stay"))
+    assert _results(found) == [None, None, [("red", None)], [("red", None)]]
+
+
+def test_some_of_the_tools_of_a_run_are_not_told_as_all():
+    spans = _of_langchain_js(1, 0, "red", "blue")
+    del spans[2]
+    found = runs(*spans)
+    assert _results(found) == [None, [("red", None)]]
+    assert "whose work this was is not visible" in found[1]["incomplete"]
