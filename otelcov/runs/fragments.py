@@ -46,7 +46,8 @@ def fragments(trace: Trace) -> list[Fragment]:
     tops = [(root, nodes) for root, nodes in tops if any(n.kind in _STEPS for n in nodes)]
     if not tops:
         return []
-    parts = _split(tops)
+    raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
+    parts = _after_raising(tops, raised) if any(_next_run(n, raised) for n, _ in tops) else _split(tops)
     out = []
     for root, nodes in parts:
         nodes.sort(key=lambda n: (n.start, n.span.span_id))
@@ -158,9 +159,6 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
             and len({e[0].own_agent for e in openings}) == 1
         ):
             return tops
-        raised = {n.span.parent_span_id for n, _ in tops if n.orphan and _step_of_a_run(n)}
-        if raised and any(_next_run(n, raised) for n, _ in tops):
-            return _after_raising(tops, raised)
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
