@@ -50,6 +50,11 @@ def told_to_answer(nodes: list[Node]) -> set[str]:
     return {name for raw in texts if raw for name in _to_answer(raw)}
 
 
+def tells_of_answers(raw: str) -> bool:
+    """Do these definitions tell ways to hand in an answer apart from tools?"""
+    return bool(_to_answer(raw))
+
+
 @lru_cache(maxsize=4096)
 def _to_answer(raw: str) -> frozenset[str]:
     extracted = re.findall(rf"{_EXTRACTED} `([^`]+)` with all the required parameters with correct types", raw)

@@ -22,6 +22,7 @@ from otelcov.ground.schemas import RUNS
 from otelcov.runs.endings import asks_once_more
 from otelcov.runs.joining import Joints, called
 from otelcov.runs.models import running_sums
+from otelcov.runs.offered import tells_of_answers
 from otelcov.runs.shortcut import rows
 from otelcov.runs.sketch import AGENT_, LLM_, NONE_, TOOL_, Sketch
 from otelcov.runs.spans import Side
@@ -53,6 +54,8 @@ def regular(
     )
     kind = np.where(frame["kind"].is_null().to_numpy(), NONE_, kind)
     spoil(_odd(frame).to_numpy())
+    if ways := [place for place, raw in enumerate(side.definitions) if tells_of_answers(raw)]:
+        spoil(frame["definitions"].is_in(ways).fill_null(False).to_numpy())
     spoil(kind < 0)
     thrown = _rows_in(side.exceptions, place)
     failed = (frame["status_code"].to_numpy() == 2) | thrown

@@ -241,6 +241,25 @@ def test_what_is_told_twice_and_differently_is_the_same_either_way(key):
     assert found
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        '{"output_tools": [{"name": "search_hotel"}, {"name": "read_mailbox"}], "function_tools": []}',
+        '[{"name": "search_hotel", "description": "Correctly extracted `search_hotel` with all the required parameters '
+        'with correct types"}]',
+    ],
+)
+def test_tools_that_definitions_call_answers_are_the_same_either_way(told):
+    spans, logs = generated()
+    rows = spans.to_dicts()
+    for row in rows:
+        if said(row, "gen_ai.operation.name") == "chat":
+            row["attributes"].append({**row["attributes"][0], "key": "gen_ai.tool.definitions", "string_value": told})
+    spans = pl.DataFrame(rows, schema=spans.schema)
+    for some in (spans, under_way(random.Random(1), spans)):
+        assert with_shortcut(some, logs)[0].equals(without(some, logs))
+
+
 def test_declared_tools_are_the_same_either_way():
     config = Config.model_validate({"tools": {"declared_one": {}, "search_hotel": {}}})
     short, found = with_shortcut(*generated(), config)
