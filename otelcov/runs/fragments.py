@@ -150,6 +150,8 @@ def _told(top: Node) -> int:
 
 
 def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]:
+    if turns := _turns([root for root, _ in tops]):
+        return turns
     if len(tops) > 1:
         openings = [_entries(root) for root, _ in tops]
         whole = [root for root, _ in tops if not root.orphan]
@@ -162,8 +164,6 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
-    if turns := _turns(root):
-        return turns
     entries = _entries(root)
     if (
         entries == [root]
@@ -184,18 +184,26 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     return parts
 
 
-def _turns(root: Node) -> list[tuple[Node, list[Node]]]:
+def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
     """The requests of a session that is one trace (LiveKit): each begins with words of the user, and holds the turns
-    of who was handed the work, which bring none. The session lasts longer than any of them, and is none's."""
-    if root.span.name != "agent_session" or "livekit" not in root.span.scope:
+    of who was handed the work, which bring none. The session lasts longer than any of them, and is none's; while it
+    lasts its span has not come."""
+    first = roots[0]
+    if "livekit" not in first.span.scope:
         return []
-    asked = [n for n in root.children if n.kind in (AGENT, CHAIN) and n.span.input is not None]
+    if len(roots) == 1 and first.span.name == "agent_session":
+        turns = first.children
+    elif all(n.orphan and n.span.parent_span_id == first.span.parent_span_id for n in roots):
+        turns = roots
+    else:
+        return []
+    asked = [n for n in turns if n.kind in (AGENT, CHAIN) and n.span.input is not None]
     if len(asked) < 2:
         return []
     begins = [n.start for n in asked]
     parts: list[tuple[Node, list[Node]]] = [(n, []) for n in asked]
-    for child in root.children:
-        parts[max(bisect_right(begins, child.start) - 1, 0)][1].extend((child, *child.below()))
+    for turn in turns:
+        parts[max(bisect_right(begins, turn.start) - 1, 0)][1].extend((turn, *turn.below()))
     return parts
 
 

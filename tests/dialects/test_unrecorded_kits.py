@@ -804,8 +804,8 @@ def test_a_session_of_livekit_holds_a_request_for_each_turn_with_words_of_the_us
     def operation(one):
         return one | {"name": "agent_turn", "attributes": {"gen_ai.operation.name": "invoke_agent"} | one["attributes"]}
 
-    found = runs(
-        span(1, None, "agent_session", took=60, scope=scope, gen_ai__operation__name="invoke_workflow"),
+    session = span(1, None, "agent_session", took=60, scope=scope, gen_ai__operation__name="invoke_workflow")
+    sent = [
         operation(turn(2, "triage", 2, asked)),
         chat(3, 2, [("c1", "transfer_to_billing", {})], "Refund", at=2.1, took=0.5, scope=scope),
         tool(4, 2, "transfer_to_billing", "c1", "Transferring", at=3, scope=scope),
@@ -813,13 +813,17 @@ def test_a_session_of_livekit_holds_a_request_for_each_turn_with_words_of_the_us
         chat(6, 5, "Refunded.", "Refund", at=6.5, scope=scope),
         operation(turn(7, "billing", 20, {"lk.pii.user_input": "Thanks"})),
         chat(8, 7, "Welcome.", "Thanks", at=21, scope=scope),
-    )
-    assert [(r["input"], r["output"], r["agents"]) for r in found] == [
-        ("Refund", "Refunded.", ["billing", "triage"]),
-        ("Thanks", "Welcome.", ["billing"]),
     ]
-    assert [(d["from"], d["to"]) for d in found[0]["delegations"]] == [("triage", "billing")]
-    assert found[0]["end_unix_nano"] < found[1]["start_unix_nano"]
+    ended, lasting = runs(session, *sent), runs(*sent)
+    for found in (ended, lasting):
+        assert [(r["input"], r["output"], r["agents"]) for r in found] == [
+            ("Refund", "Refunded.", ["billing", "triage"]),
+            ("Thanks", "Welcome.", ["billing"]),
+        ]
+        assert [(d["from"], d["to"]) for d in found[0]["delegations"]] == [("triage", "billing")]
+        assert found[0]["end_unix_nano"] < found[1]["start_unix_nano"]
+    assert [r["run_id"] for r in lasting] == [r["run_id"] for r in ended]
+    assert ["missing parent" in r["incomplete"] for r in (*ended, *lasting)] == [False, False, True, True]
 
 
 def test_a_function_that_livekit_does_not_know_did_not_go_well():
