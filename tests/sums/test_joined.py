@@ -148,3 +148,53 @@ def test_parts_beyond_the_longest_run_are_no_part_of_it(store):
     assert sorted(store.ask(now=LATER, since="all").runs()[0]["trace_ids"].list.len()) == [1, 2, 3]
     store.count(LATER)
     equal(store, LATER)
+
+
+def _handed_on(number: int, at: float) -> list[bytes]:
+    """An agent whose stream was handed on, the model call that it made, and the tool that it ran."""
+    scope, trace = "opentelemetry.instrumentation.agno", 20_000 + 10 * number
+    idle = {"traceloop.span.kind": "agent", "gen_ai.agent.name": "helper", "traceloop.entity.input": f"go {number}"}
+    ran = {"traceloop.span.kind": "tool", "gen_ai.tool.name": "look", "traceloop.entity.output": "12"}
+    own = {"trace": trace, "at": _AT + at, "took": 9, "scope": scope, "status": 1, "attributes": idle}
+    at += _AT
+    return [
+        request([span(trace, None, "helper.agent", **own)]),
+        request([chat(trace + 1, None, [("c1", "look", {})], f"go {number}", trace=trace + 1, at=at + 2)]),
+        request([span(trace + 2, None, "look.tool", trace=trace + 2, at=at + 5, scope=scope, attributes=ran)]),
+    ]
+
+
+def _served(number: int, at: float) -> list[bytes]:
+    """A run that calls a tool of a server in its own process, which tells of it in a trace of its own."""
+    trace, at = 30_000 + 10 * number, _AT + at
+    served = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    return [
+        request(
+            [
+                agent(trace, "clerk", trace=trace, at=at, took=20),
+                tool(trace + 1, trace, "mcp__shop__look", "toolu_1", "12", trace=trace, at=at + 1, took=3),
+            ]
+        ),
+        request(
+            [span(trace + 2, None, "tools/call look", trace=trace + 2, at=at + 2, kind=2, attributes=served)],
+        ),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_stands_in_traces_of_its_own_is_told_the_same_whatever_comes_first(store, seed):
+    chance = random.Random(seed)
+    sent = bodies(100)
+    for number in range(5):
+        sent += _handed_on(number, chance.uniform(0, 0.8 * DAY)) + _served(number, chance.uniform(0, 0.8 * DAY))
+    chance.shuffle(sent)
+    while sent:
+        store.commit([sent.pop() for _ in range(min(len(sent), chance.randint(1, 12)))])
+        if chance.random() < 0.7:
+            hour = chance.randint(4, 60)
+            store.count(f"2026-01-0{1 + hour // 24}T{hour % 24:02}:30:00Z")
+    for _ in range(2):
+        equal(store, "2026-01-04T00:00:00Z")
+        store.count("2026-01-04T00:00:00Z")
+    runs = store.ask(now="2026-01-04T00:00:00Z", since="all").runs()[0]
+    assert sorted(runs["trace_ids"].list.len().to_list())[-10:] == [2] * 5 + [3] * 5
