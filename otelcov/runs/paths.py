@@ -20,10 +20,7 @@ def path(tools: list[ToolCall], outcomes: list[Outcome], handed: list[Delegation
         if o.status != "requested":
             items.append(
                 (
-                    (
-                        t.start if t.turn is None and t.nodes else _asked(t),
-                        rank,
-                    ),
+                    (t.start if t.turn is None and t.nodes else _asked(t), rank),
                     t.turn if t.turn is not None else t,
                     _label(t, o),
                 )

@@ -37,6 +37,16 @@ def _exchange(number: int, at: float, apart: float = 2) -> list[bytes]:
     ]
 
 
+def _anyhow(store, chance: random.Random, sent: list[bytes], most: int) -> None:
+    """Commit these in any order, at most so many at a time, and count now and then by any clock."""
+    chance.shuffle(sent)
+    while sent:
+        store.commit([sent.pop() for _ in range(min(len(sent), chance.randint(1, most)))])
+        if chance.random() < 0.7:
+            hour = chance.randint(4, 60)
+            store.count(f"2026-01-0{1 + hour // 24}T{hour % 24:02}:30:00Z")
+
+
 def _together(listed: kept.Kept) -> list[kept.Batch]:
     return [batch for batch in listed.batches if batch.together]
 
@@ -104,12 +114,7 @@ def test_whatever_comes_first_the_report_is_the_same(store, seed):
     sent = bodies(200)
     for number in range(12):
         sent += _exchange(number, chance.uniform(0, 1.2 * DAY), chance.choice([2, 4_000, 9_000]))
-    chance.shuffle(sent)
-    while sent:
-        store.commit([sent.pop() for _ in range(min(len(sent), chance.randint(1, 25)))])
-        if chance.random() < 0.7:
-            hour = chance.randint(4, 60)
-            store.count(f"2026-01-0{1 + hour // 24}T{hour % 24:02}:30:00Z")
+    _anyhow(store, chance, sent, 25)
     equal(store, "2026-01-04T00:00:00Z")
     listed = store.count("2026-01-04T00:00:00Z")
     assert not listed.left_out().height
@@ -187,12 +192,7 @@ def test_what_stands_in_traces_of_its_own_is_told_the_same_whatever_comes_first(
     sent = bodies(100)
     for number in range(5):
         sent += _handed_on(number, chance.uniform(0, 0.8 * DAY)) + _served(number, chance.uniform(0, 0.8 * DAY))
-    chance.shuffle(sent)
-    while sent:
-        store.commit([sent.pop() for _ in range(min(len(sent), chance.randint(1, 12)))])
-        if chance.random() < 0.7:
-            hour = chance.randint(4, 60)
-            store.count(f"2026-01-0{1 + hour // 24}T{hour % 24:02}:30:00Z")
+    _anyhow(store, chance, sent, 12)
     for _ in range(2):
         equal(store, "2026-01-04T00:00:00Z")
         store.count("2026-01-04T00:00:00Z")
