@@ -132,33 +132,43 @@ _EINO = {
 }
 
 # Relatives that tell the kind of a span by a key of their own: Dify, LoongSuite, Future AGI, Confident AI and others.
+_KIND = first(
+    "gen_ai.span.kind", "gen_ai.span_kind_name", "fi.span.kind", "confident.span.type", "au.span.kind"
+).str.to_lowercase()
+_TOLD_TOOL = pl.when(_KIND == "tool")
+
 GENAI_KINDS = Dialect(
     name="genai-kinds",
-    kind=first("gen_ai.span.kind", "gen_ai.span_kind_name", "fi.span.kind", "confident.span.type", "au.span.kind")
-    .str.to_lowercase()
-    .replace_strict(
-        {
-            "agent": AGENT,
-            "llm": LLM,
-            "tool": TOOL,
-            "chain": CHAIN,
-            "workflow": CHAIN,
-            "task": CHAIN,
-            "step": CHAIN,
-            "entry": CHAIN,
-            "retriever": OTHER,
-            "embedding": OTHER,
-            "reranker": OTHER,
-            "guardrail": OTHER,
-            "evaluator": EVALUATION,
-            "memory": OTHER,
-            **_EINO,
-        },
-        default=None,
-        return_dtype=pl.String,
+    kind=pl.coalesce(
+        [
+            _KIND.replace_strict(
+                {
+                    "agent": AGENT,
+                    "llm": LLM,
+                    "tool": TOOL,
+                    "chain": CHAIN,
+                    "workflow": CHAIN,
+                    "task": CHAIN,
+                    "step": CHAIN,
+                    "entry": CHAIN,
+                    "retriever": OTHER,
+                    "embedding": OTHER,
+                    "reranker": OTHER,
+                    "guardrail": OTHER,
+                    "evaluator": EVALUATION,
+                    "memory": OTHER,
+                    **_EINO,
+                },
+                default=None,
+                return_dtype=pl.String,
+            ),
+            pl.when(pl.col("gen_ai.step.name").is_not_null()).then(pl.lit(CHAIN)),  # Splunk's, of nodes of a graph
+        ]
     ),
     agent=first("confident.agent.name", "au.agent.name"),
     tool=first("confident.tool.name", "au.tool.name"),
+    arguments=_TOLD_TOOL.then(pl.col("input.value")),
+    result=_TOLD_TOOL.then(pl.col("output.value")),
 )
 
 # Of an answer that streams, Eino's node of tools tells when they are done, by a span of its own beside theirs.
@@ -183,9 +193,10 @@ OPENLIT = Dialect(
     ),
 )
 
-# It calls every node of a graph an agent, also those that all agents of LangChain are made of.
+# It calls every node of a graph an agent, also those that all agents of LangChain are made of; instrumentations of
+# OpenTelemetry, the function in which a supervisor calls its agents.
 _NODE = (
-    scope(r"^openlit\.instrumentation\.lang(?:graph|chain)$")
+    scope(r"^openlit\.instrumentation\.lang(?:graph|chain)$|genai\b.*\b(?:langchain|handler)$")
     & (pl.col("gen_ai.operation.name") == "invoke_agent")
     & pl.col("gen_ai.agent.name").str.contains(r"^(?:model|tools|call_model|call_agent)$|\w\.(?:before|after)_\w+$")
 )

@@ -41,6 +41,13 @@ _OFFERED = (
     .list.eval(pl.element().str.extract(r'"([^"]+)"$'))
 )
 
+# Its client for OpenAI writes the model that answered over the one that was asked for, once there is an answer.
+_BY_THE_ANSWER = (
+    (pl.col("span.name") == "OpenAI-generation")
+    & pl.col("langfuse.observation.output").is_not_null()
+    & ~_FAILED.fill_null(False)
+)
+
 LANGFUSE = Dialect(
     name="langfuse",
     kind=pl.when(_IS_AGENT & _IN_GRAPH)
@@ -69,7 +76,8 @@ LANGFUSE = Dialect(
     tool=pl.when(_IS_TOOL).then(pl.col("span.name")),
     arguments=pl.when(_IS_TOOL).then(first("langfuse.observation.input")),
     result=pl.when(_IS_TOOL).then(first("langfuse.observation.output")),
-    request_model=first("langfuse.observation.model.name"),
+    request_model=pl.when(~_BY_THE_ANSWER).then(first("langfuse.observation.model.name")),
+    response_model=pl.when(_BY_THE_ANSWER).then(first("langfuse.observation.model.name")),
     input_tokens=_tokens("input", "prompt_tokens", "input_tokens", "promptTokens"),
     output_tokens=_tokens("output", "completion_tokens", "output_tokens", "completionTokens"),
     input_messages=first("langfuse.observation.input"),

@@ -80,7 +80,7 @@ OPENINFERENCE = Dialect(
 
 # OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents. In JavaScript it
 # names one that nobody has, and the input holds both; so is the list of what a server offers.
-_TOOL = pl.col("openinference.span.kind").str.to_uppercase() == "TOOL"
+_TOOL = first("openinference.span.kind", "gen_ai.span.kind").str.to_uppercase() == "TOOL"
 _AGENT = pl.col("openinference.span.kind").str.to_uppercase() == "AGENT"
 _OVER = pl.col("span.name").str.contains(r"^handoff to ")
 

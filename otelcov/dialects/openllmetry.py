@@ -63,6 +63,15 @@ OPENLLMETRY_LANGCHAIN_JS = Dialect(
     result=pl.when(_IN_JS).then(first("traceloop.entity.output")),
 )
 
+# A team of Agno's is a workflow with a name of its own: it asks a model and hands work to its members, as agents do.
+_TEAM = (pl.col("traceloop.span.kind").str.to_lowercase() == "workflow") & pl.col("agno.team.name").is_not_null()
+
+OPENLLMETRY_TEAMS = Dialect(
+    name="openllmetry-agno-teams",
+    kind=pl.when(_TEAM).then(pl.lit(AGENT)),
+    agent=pl.when(_TEAM).then(pl.col("agno.team.name")),
+)
+
 # Current versions also stamp `invoke_agent` on the workflows and tasks that merely hold the agents.
 OPENLLMETRY_HOLDERS = Dialect(
     name="openllmetry-holders",

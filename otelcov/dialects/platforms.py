@@ -92,6 +92,13 @@ LANGWATCH = Dialect(
 )
 
 _LMNR = pl.col("lmnr.span.type").str.to_uppercase()
+# For JavaScript it tells an agent of OpenAI's SDK by what the agent is made of.
+_LMNR_AGENT = (
+    pl.when((_LMNR == "DEFAULT") & pl.col("lmnr.span.input").str.contains('","handoffs":[', literal=True))
+    .then(pl.col("lmnr.span.input").str.extract(r'^\{"name":"((?:[^"\\]|\\.)+)","handoffs":\['))
+    .fill_null("")
+)
+_IS_LMNR_AGENT = (_LMNR_AGENT != "") & (pl.col("span.name") == _LMNR_AGENT)
 
 LAMINAR = Dialect(
     name="laminar",
@@ -112,6 +119,9 @@ LAMINAR = Dialect(
                 speech=OTHER,
                 speech_group=OTHER,
             ),
+            pl.when(pl.col("openai.agents.handoff.to").is_not_null()).then(pl.lit(HANDOFF)),
+            pl.when(_IS_LMNR_AGENT).then(pl.lit(AGENT)),
+            pl.when((_LMNR == "TOOL") & (pl.col("span.name") == "agents.mcp_tools")).then(pl.lit(SETUP)),
             value(
                 "lmnr.span.type",
                 llm=LLM,
@@ -124,7 +134,7 @@ LAMINAR = Dialect(
             ),
         ]
     ),
-    agent=first("openai.agents.agent.name"),
+    agent=pl.coalesce([pl.col("openai.agents.agent.name"), pl.when(_IS_LMNR_AGENT).then(pl.col("span.name"))]),
     from_agent=first("openai.agents.handoff.from"),
     to_agent=first("openai.agents.handoff.to"),
     definitions=first("openai.agents.agent.tools"),
@@ -133,7 +143,7 @@ LAMINAR = Dialect(
     result=pl.when(_LMNR == "TOOL").then(first("lmnr.span.output")),
     input_messages=first("lmnr.span.input"),
     output_messages=first("lmnr.span.output"),
-    input=first("lmnr.span.input"),
+    input=pl.when(~_IS_LMNR_AGENT).then(first("lmnr.span.input")),
     output=first("lmnr.span.output"),
     conversation=first("lmnr.association.properties.session_id"),
 )

@@ -34,6 +34,7 @@ from otelcov.dialects.logfire import LOGFIRE
 from otelcov.dialects.mastra import MASTRA
 from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
+from otelcov.dialects.monocle import MONOCLE
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
 from otelcov.dialects.openllmetry import (
@@ -42,6 +43,7 @@ from otelcov.dialects.openllmetry import (
     OPENLLMETRY_LANGCHAIN_JS,
     OPENLLMETRY_MCP,
     OPENLLMETRY_NAMES,
+    OPENLLMETRY_TEAMS,
 )
 from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT, PROMPTFLOW, TRULENS
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
@@ -85,6 +87,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LANGSMITH_AGENTS,
     LANGSMITH,
     OPENLLMETRY_MCP,
+    OPENLLMETRY_TEAMS,
     OPENLLMETRY_HOLDERS,
     OPENLLMETRY_LANGCHAIN_JS,
     GOOGLE_ADK,
@@ -101,6 +104,7 @@ DIALECTS: tuple[Dialect, ...] = (
     PROMPTFLOW,
     LIVEKIT,
     OPENAI_PHP,
+    MONOCLE,
     MCP,
     A2A,
     OPENLIT,
@@ -180,8 +184,8 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
     found = frame.select(rows, **{fact: _first(fact, some) for fact, some in cheap.items()}).drop(rows)
     gaps = [fact for fact, some in steps.items() if len(some) > len(cheap[fact]) and found[fact].null_count()]
     if gaps:
-        every = _with_absent(frame.lazy(), present, [a for fact in gaps for a in asked[fact]])
-        found = found.with_columns(every.select(**{fact: _first(fact, steps[fact]) for fact in gaps}).collect())
+        every = _with_absent(frame, present, [a for fact in gaps for a in asked[fact]])
+        found = found.with_columns(every.select(**{fact: _first(fact, steps[fact]) for fact in gaps}))
     return found
 
 
@@ -244,8 +248,8 @@ def _with_once(attributes: pl.DataFrame, few: list[str], steps: list[_Step]) -> 
     numbered = attributes.select(few).with_row_index("_row")
     begins = numbered.select(pl.col("_row").first().over(few)).to_series()
     places = begins.unique().sort()
-    rows = _with_absent(attributes.select(few)[places].lazy(), set(few), [a for some in once.values() for a in some])
-    told = rows.select(**{name: pl.coalesce([a.expr for a in some]) for name, some in once.items()}).collect()
+    rows = _with_absent(attributes.select(few)[places], set(few), [a for some in once.values() for a in some])
+    told = rows.select(**{name: pl.coalesce([a.expr for a in some]) for name, some in once.items()})
     told = told.select(name for name in told.columns if told[name].null_count() < told.height)
     if not told.width:
         return attributes
@@ -254,7 +258,8 @@ def _with_once(attributes: pl.DataFrame, few: list[str], steps: list[_Step]) -> 
     return attributes.hstack(told[pl.Series(place[begins.to_numpy()])])
 
 
-def _with_absent(frame: pl.LazyFrame, present: set[str], answers: Iterable[Answer]) -> pl.LazyFrame:
+def _with_absent(frame: pl.DataFrame, present: set[str], answers: Iterable[Answer]) -> pl.DataFrame:
+    # Not lazy: to improve a plan of so many expressions takes longer than to carry it out.
     absent = {root for answer in answers for root in answer.roots if root not in present}
     return frame.with_columns([pl.lit(None, dtype=pl.String).alias(name) for name in sorted(absent)])
 

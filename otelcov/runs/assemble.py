@@ -12,7 +12,7 @@ from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Later, Outcome, outcome
 from otelcov.runs.calls import merge
-from otelcov.runs.delegation import Delegation, coworker_agents
+from otelcov.runs.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.delegation import ways as ways_over
 from otelcov.runs.delegations import delegations
 from otelcov.runs.endings import Evidence, answered_in_one_span, asks, boundaries, status, tools_visible
@@ -72,7 +72,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         names,
     )
     seen, unknown = boundaries(run)
-    hidden = any(f.hidden for f in group) or any(c.several or c.loops for c in calls)
+    hidden = any(f.hidden for f in group) or any(c.several or c.loops or c.overwrites for c in calls)
     if answered_in_one_span(run, executions):
         hidden = True
         seen = [x for x in seen if x != "max_steps"]
@@ -96,6 +96,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         - _containers(nodes, calls, tools, handed)
     )
     over = ways_over(names or (), agents)  # what hands over to an agent of this run, called or not
+    over |= {n for n in names or () if any(d.target and bare(d.target) == bare(n) for d in handed)}
     known, source = _known(names, {*over, *ways, *(d.tool for d in handed if d.tool)}, config)
     # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.
     unseen = over and any(asks(c.finish) and c.outputs is None and c.turn not in seen_to_ask for c in calls)
@@ -135,7 +136,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
         "llm_calls": [_llm_row(c, c in run.unheard) for c in calls] if calls and not hidden else None,
         "delegations": [_delegation_row(d) for d in handed]
-        if handed or (_shown(agents, nodes) and not unseen)
+        if handed or ((calls or tools) and _shown(agents, nodes, calls) and not unseen)
         else None,
         "boundaries": seen,
         "boundaries_unknown": unknown,
@@ -158,9 +159,12 @@ def root_of(group: list[Fragment]) -> Node:
     return first.root
 
 
-def _shown(agents: list[str], nodes: list[Node]) -> bool:
-    """Would a delegation be seen? Of several agents that only model calls name, not who called whom."""
-    return len(agents) == 1 or any(n.own_agent is not None for n in nodes)
+def _shown(agents: list[str], nodes: list[Node], calls: list[ModelCall]) -> bool:
+    """Would a delegation be seen? Of several agents that only model calls name, not who called whom; of those that
+    worked one after another where no model call can be seen, not whether one asked for the next."""
+    if len(agents) == 1:
+        return True
+    return any(n.own_agent is not None for n in nodes) and (bool(calls) or not agents)
 
 
 def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall], handed: list[Delegation]) -> set[str]:

@@ -31,6 +31,8 @@ COST = _any(
     r"UsageLimitExceeded(?!.*request_limit)",
     r"insufficient_quota",
 )
+_LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budget", "spend", "quota")
+"""Literal signs of MAX_STEPS and COST, in small letters."""
 TIMEOUT = _any(r"time[sd]?[ _-]?out", r"deadline.?exceeded")
 RATE = _any(r"rate.?limit", r"\b429\b", r"too many requests", r"throttl")
 FILTER = _any(r"content.?filter", r"content_policy", r"safety", r"blocked by", r"ResponsibleAI")
@@ -101,8 +103,12 @@ def broke(reason: str | None) -> bool:
     return letters(reason) == "error"
 
 
-def limits(text: str) -> set[str]:
+@lru_cache(maxsize=512)  # what fails is told by every span around it, and by the next run
+def limits(text: str) -> frozenset[str]:
     """`max_steps` or `cost_limit`, if that is what stopped the run."""
+    told = text.lower()
+    if not any(sign in told for sign in _LIMIT_SIGNS):
+        return frozenset()
     if MAX_STEPS.search(text):
-        return {"max_steps"}
-    return {"cost_limit"} if COST.search(text) else set()
+        return frozenset({"max_steps"})
+    return frozenset({"cost_limit"}) if COST.search(text) else frozenset()

@@ -35,7 +35,7 @@ def check_broken(sketch: Sketch, models: Models) -> dict[str, Bools]:
         seen["error"][trace] = True
         for name, sign in _SIGNS.items() if sketch.kind[place] == LLM_ else ():
             seen[name][trace] |= sign.search(text) is not None
-        if sketch.kind[place] == AGENT_ and sketch.broken[sketch.root[trace]] and b.TIMEOUT.search(text):
+        if sketch.kind[place] == AGENT_ and sketch.broken[sketch.top[trace]] and b.TIMEOUT.search(text):
             seen["timeout"][trace] = True
     return seen
 
@@ -52,8 +52,8 @@ def _check_places(sketch: Sketch, models: Models) -> None:
     sketch.spoil((last[agents] < 0) | ~sketch.broken[last[agents]], sketch.trace[agents])
     newest = np.zeros(len(sketch.bad), dtype=np.int64)
     newest[models.trace] = models.at
-    ended = np.flatnonzero(sketch.broken[sketch.root])
-    sketch.bad[ended[sketch.above[newest[ended]] != sketch.root[ended]]] = True
+    ended = np.flatnonzero(sketch.broken[sketch.top])
+    sketch.bad[ended[sketch.above[newest[ended]] != sketch.top[ended]]] = True
 
 
 __all__ = ["BOUNDARIES", "check_broken"]

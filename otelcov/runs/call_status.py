@@ -144,9 +144,9 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
 
 _NO_LEAVE = ("denied", "rejected", "declined")
 """Types of the error of a tool that was given no leave (GitHub's Copilot)."""
-_BEFORE_LEAVE = re.compile(r"openai_agents")
-"""Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other:
-one that shows what was given and nothing that came back may wait for leave."""
+_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$")
+"""Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other, or
+of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
 
 
 def _may_wait(call: ToolCall) -> bool:

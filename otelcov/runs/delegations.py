@@ -16,6 +16,7 @@ from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.call import ToolCall
 from otelcov.runs.delegating_calls import Scene, by_call
 from otelcov.runs.delegation import Delegation, bare, transfers
+from otelcov.runs.endings import asks, final
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, placeholder
 
@@ -31,7 +32,7 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     scene = Scene(nodes, spans, known, model_calls, used)
     out = [d for c in calls if (d := by_call(c, scene)) is not None]
     out += _handoffs(nodes, calls, out, known, used)
-    out += _nested(nodes, calls, out, workflows, steps, used)
+    out += [d for d in _nested(nodes, calls, out, workflows, steps, used) if not _came_back(d, model_calls)]
     out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
     _unrecorded(out, calls, model_calls)
     return [d for d in out if d.target != d.source or d.target is None]
@@ -161,6 +162,17 @@ def _nested(
         )
     broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
     return [d for d in out if id(d.node) not in broadcast]
+
+
+def _came_back(d: Delegation, model_calls: list[ModelCall]) -> bool:
+    """Did work come back from an agent that was done? Only the order tells of this one, and the agent's model asked for
+    nothing at last, where it is told when one does."""
+    if d.form != "handoff" or d.call is not None or d.node is None:
+        return False
+    before = [c for c in model_calls if c.agent == d.source and c.start < d.start]
+    if not before or before[-1].requests or before[-1].google or asks(before[-1].finish):
+        return False
+    return final(before[-1].finish) or any(asks(c.finish) for c in model_calls)
 
 
 def _overlap(group: list[Node]) -> bool:

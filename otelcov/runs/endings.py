@@ -15,6 +15,7 @@ from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, unheard
+from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.texts import agent_said, own_calls, told_as_object
 from otelcov.runs.tree import Node, control_flow, exceptions, failure, spelling
 
@@ -57,7 +58,7 @@ def status(run: Evidence) -> str:
         return "error"
     if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
         return "unknown"
-    if _stopped_unheard(run):
+    if _stopped_unheard(run) or _hides_failures(run):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
@@ -69,7 +70,14 @@ def status(run: Evidence) -> str:
             return "unknown"
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
-    return "unknown" if not root.span.end and not run.calls else "ok"
+    return "unknown" if _told_nothing(run) else "ok"
+
+
+def _told_nothing(run: Evidence) -> bool:
+    """Is there no step, no answer and no word of how it went? A guard may have stopped it before all else."""
+    if run.calls or run.outcomes:
+        return False
+    return not run.root.span.end or not (run.output is not None or any(n.span.status_code for n in run.nodes))
 
 
 def _stopped_unheard(run: Evidence) -> bool:
@@ -78,7 +86,18 @@ def _stopped_unheard(run: Evidence) -> bool:
     last, root = run.last, run.root
     if last is None or last.outputs is not None or not asks(last.finish) or run.output is not None:
         return False
+    if any(_SAYS_WELL.search(n.span.scope) for n in last.layers):
+        return not any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
     return root.kind == AGENT and not root.span.status_code and last.node.parent is root
+
+
+_SAYS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
+"""Instrumentations that say of a run that raised that it went well, where a tool was asked for that nobody has."""
+
+
+def _hides_failures(run: Evidence) -> bool:
+    """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit)?"""
+    return run.output is None and any(n.span.scope.endswith("handler openai_agents") for n in _top_agents(run.root))
 
 
 def _swallowed(root: Node) -> bool:
@@ -129,7 +148,7 @@ def _failures(run: Evidence, seen: set[str]) -> None:
     if stopped:
         return
     for n, text in told:
-        if n.kind == LLM or control_flow(n):
+        if n.kind == LLM or control_flow(n) or _unnamed(run, n):
             continue
         reached_the_top = n.parent is None or n.kind == AGENT or (exceptions(n) and _escapes(n))
         if reached_the_top:
@@ -138,6 +157,16 @@ def _failures(run: Evidence, seen: set[str]) -> None:
                 seen.add("timeout")
     if died_in_a_tool(run) or _died_in_a_step(run):
         seen.add("error")
+
+
+def _unnamed(run: Evidence, node: Node) -> bool:
+    """Did an agent fail without a word of the reason, once all that was asked for had run well? OpenAI's agents do at
+    their limit of steps, too."""
+    said = node.span.status_message
+    if said != "Error in agent run" or exceptions(node) or node.span.error_text or run.last is None:
+        return False
+    asked = _left(run, run.last)
+    return run.last.error is None and bool(asked) and all(o.status == "ok" for o in asked)
 
 
 def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
@@ -185,11 +214,11 @@ def _done(run: Evidence) -> list[tuple[ToolCall, Outcome]]:
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
-    if _asked_for_nobodys(run):
+    if _asked_for_nobodys(run) or _stopped_unheard(run) or any(_unnamed(run, n) for n in run.nodes):
         unknown.add("error")
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
-    elif all(c.finish is None for c in run.calls):
+    elif any(c.finish is None and c.error is None for c in run.calls[-1:]) or all(c.finish is None for c in run.calls):
         unknown |= {"length", "content_filter"}
     if run.root.orphan and run.root.kind != LLM:
         unknown |= {"max_steps", "cost_limit", "error", "timeout"}
@@ -215,6 +244,8 @@ def _answered(run: Evidence, last: ModelCall) -> bool:
 def died_in_a_tool(run: Evidence) -> bool:
     """The newest answer asked for tools, one of them failed with an exception, and no model was asked again."""
     if run.last is None or not run.last.requests:
+        return False
+    if any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return False
     return any(o.error_kind == "hard" and t.asked_by is run.last for t, o in _done(run))
 
@@ -285,10 +316,14 @@ def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomple
 
 def _forced(last: ModelCall) -> bool:
     """The framework told the model to stop: its order stands at the end of the last input."""
-    flat = any(n.span.row in n.side.families["flat_input"] for n in last.layers)
-    if not flat and not any(n.span.forced for n in last.layers):
+    if not any(n.span.forced or _forced_flat(n) for n in last.layers):
         return False
     return any(x.text and b.FORCED.search(x.text) for x in (last.inputs or [])[-3:])
+
+
+def _forced_flat(node: Node) -> bool:
+    texts = (value for _, value in node.side.families["flat_input"].get(node.span.row, ()) if isinstance(value, str))
+    return any(sign in text for text in texts for sign in b.FORCED_SIGNS)
 
 
 def _pending(run: Evidence, seen: set[str]) -> bool:
@@ -315,7 +350,7 @@ _ENDS = re.compile(
 """Tools that end a run by their very name (exit_loop of Google's ADK, Handoff-complete_task of Semantic Kernel)."""
 
 
-_RAISES = re.compile(r"openai_agents|^pydantic-ai$|instrumentation\.langchain$")
+_RAISES = re.compile(r"openai_agents|^pydantic-ai$|(?:instrumentation|genai)\.langchain$|handler langchain$")
 """Scopes of instrumentations of kits that raise an error at a limit: a clean end is none."""
 
 
@@ -330,7 +365,7 @@ def _ended_well(last: ModelCall) -> bool:
 
 def asks_once_more(scope: str) -> bool:
     """Is this a kit that at a limit asks the model once more, without tools? That answer looks like any other."""
-    return scope == "agent_framework"
+    return scope in ("agent_framework", "opentelemetry.instrumentation.genai.dspy")
 
 
 _LOOP, _STEP, _DONE = (re.compile(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))

@@ -28,13 +28,15 @@ _NAMES = (
     "set_model_response",  # Google's ADK
 )
 _WORDS = re.compile(
-    r"Returning structured response: "  # LangChain
+    r"Returning structured response: "
     r"|(?:Error: )?Failed to parse structured output for tool '"
     r"|(?:Error: )?Model incorrectly returned multiple structured responses \("
     r"|Final result processed\.$"  # pydantic-ai
     r"|Output tool not used - "
     r"|Validation Error found:\n"  # instructor
 )
+_RETURNED = "Returning structured response: "
+"""LangChain's word that a tool was one, which some tell as the answer of the agent (LoongSuite)."""
 _STATE = ("structured_response", "structuredResponse")
 """Where a graph of LangChain's keeps what was handed in."""
 _FRAMES = ("answer", "response")
@@ -50,7 +52,12 @@ def is_answer(tool: str | None) -> bool:
 def ways_to_answer(calls: Iterable[ToolCall], told: Collection[str]) -> frozenset[str]:
     """The names by which the models of a run handed in an answer; of some, definitions have `told`."""
     opened: dict[int, list[dict[str, Any]]] = {}
+    calls = list(calls)
     found = {c.name for c in calls if c.name is not None and (is_answer(c.name) or _handed_in(c, opened))}
+    left = [c for c in calls if c.name not in found and not c.nodes and c.answer is None]
+    wanted = {c.name for c in left if c.asked_by is not None and _had_to(c.asked_by, c.name)}
+    wanted.difference_update(c.name for c in calls if c.nodes or c.answer is not None)
+    found.update(name for name in wanted if name is not None)
     return frozenset(found.union(told))
 
 
@@ -62,11 +69,37 @@ def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
     put_in = arguments_of(call.arguments)[0]
     if not put_in:
         return False
+    if len(call.asked_by.requests) == 1 and any(_returned(node) for node in _around(call.asked_by)):
+        return True
     for node in _around(call.asked_by):
         if id(node) not in opened:
             opened[id(node)] = _put_out(node)
         if any(_same(put_in, put_out) for put_out in opened[id(node)]):
             return True
+    return False
+
+
+def _returned(node: Node) -> bool:
+    raw = node.span.output or ""
+    return _RETURNED in raw and any(says_returned(message.text) for message in messages_of(raw, "assistant"))
+
+
+def says_returned(text: str | None) -> bool:
+    """Is this what a framework says in place of an answer that was handed in?"""
+    return text is not None and text.startswith(_RETURNED)
+
+
+def _had_to(asker: ModelCall, name: str | None) -> bool:
+    """Was this the only tool, and the model made to call it, by its name? So clients ask for an object (instructor,
+    LangChain's `with_structured_output`)."""
+    for raw in (n.input_messages for n in asker.layers):
+        request = parse_json(raw) if raw and '"tool_choice"' in raw else None
+        if not isinstance(request, dict):
+            continue
+        tools, choice = request.get("tools"), request.get("tool_choice")
+        if isinstance(tools, list) and len(tools) == 1 and isinstance(choice, dict):
+            inner = choice.get("function")
+            return name == (inner.get("name") if isinstance(inner, dict) else choice.get("name"))
     return False
 
 

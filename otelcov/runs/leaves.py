@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from otelcov.dialects.base import TOOL
 from otelcov.runs.chat import Message, Request
@@ -17,11 +18,13 @@ from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.model_call import ModelCall, items_left_out
-from otelcov.runs.tree import same_name
+from otelcov.runs.tree import Node, exceptions, same_name
 from otelcov.runs.wrapped import arguments_of, result_of
 
 _JITTER_NS = 1_000_000
 _AT_ONCE = 64  # calls of a service that may wait for tools
+
+_Told = TypeVar("_Told", bound=tuple[Any, ...])  # the call that asked for tools comes first
 
 
 def unite_leaves(
@@ -71,6 +74,7 @@ def _unite_by_results(
     between the one call that asked for tools and the call that was told just its result. Some of the tools of a run
     would look like all of them, so it is all or none."""
     told: dict[tuple[str | None, str], list[tuple[Fragment, Fragment]]] = {}
+    words: dict[str | None, list[tuple[Fragment, Fragment, str]]] = {}
     heads: dict[int, int] = {}  # of each call, with which its run began
     missing: dict[int, int] = {}  # results of a run, for which no tool is found
     for q in loose if tools else ():
@@ -83,12 +87,16 @@ def _unite_by_results(
         for text in _brought(after.calls[0]):
             missing[head] = missing.get(head, 0) + 1
             told.setdefault((q.root.span.service, text), []).append((q, after))
+            words.setdefault(q.root.span.service, []).append((q, after, text))
     found: list[tuple[Fragment, Fragment]] = []
     for p in tools if told else ():
         result = _text(result_of(span_fact([p.root], "result"))[0])
-        some = told.get((p.root.span.service, result), []) if result and p.root.span.conversation is None else []
-        begun = bisect_right(some, p.start, key=lambda pair: pair[0].start)
-        some = some[max(0, begun - _AT_ONCE) : begun]
+        if p.root.span.conversation is not None:
+            continue
+        if result:
+            some = _begun(told.get((p.root.span.service, result), []), p)
+        else:
+            some = [(q, x) for q, x, text in _begun(words.get(p.root.span.service, []), p) if _threw(p.root, text)]
         fitting = {id(q): q for q, x in some if q.end <= p.start + _JITTER_NS and p.end <= x.start + _JITTER_NS}
         if len(fitting) == 1:
             q = next(iter(fitting.values()))
@@ -99,6 +107,17 @@ def _unite_by_results(
             unite(q, p)
         else:
             p.astray = True
+
+
+def _begun(some: list[_Told], tool: Fragment) -> list[_Told]:
+    """The newest of these, by start, that began before a tool."""
+    begun = bisect_right(some, tool.start, key=lambda told: told[0].start)
+    return some[max(0, begun - _AT_ONCE) : begun]
+
+
+def _threw(tool: Node, text: str) -> bool:
+    """Does a result tell what a tool failed with?"""
+    return any(message.strip() and message in text for _, message in exceptions(tool))
 
 
 def _brought(call: ModelCall) -> list[str]:

@@ -13,7 +13,7 @@ import re
 from otelcov.runs.chat import ROLES, Message, Result, role_of
 from otelcov.runs.jsontext import Value, hidden, parse_json
 from otelcov.runs.parts import CALL_KEYS, CALLS, RESULT_KEYS, RESULTS, is_part, joined, kind_of, requests_in, result_in
-from otelcov.runs.reprs import chat_message, with_reprs
+from otelcov.runs.reprs import chat_message, langchain_message, with_reprs
 
 _WRAPPERS = (
     "messages",
@@ -35,6 +35,7 @@ _WRAPPERS = (
 _ANSWERS = ("output", "outputs", "choices", "candidates", "generations", "response", "replies")
 _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruction", "system_prompt")
 _UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "file", "blob", "uri")
+_CLASSES = ("ToolCall", "ToolCallRequest", "ToolCallResponse")  # of parts that Splunk's instrumentations lost
 _NAMED = re.compile(r"(?:\[tool-result: [^\]]+\])+")  # Mastra names results in place of what they are
 _DEEPEST = 12  # levels of JSON, and of JSON in its texts
 
@@ -58,7 +59,7 @@ def _of_text(value: str, role: str, depth: int) -> list[Message]:
     inner = parse_json(value) if value[:1] in "[{" else None
     if isinstance(inner, (dict, list)):
         return _walk(inner, role, depth + 1)
-    written = chat_message(value)
+    written = langchain_message(value) if value[:8] == "content=" else chat_message(value)
     if written is not None:
         return [message_of(written, role)]
     return [_text_message(value, role)] if value or role in ("user", "assistant") else []
@@ -255,7 +256,8 @@ def _add(content: Value, m: Message, depth: int) -> None:
         if not content and m.text is None and m.role == "user":
             m.text = ""
         for part in content:
-            _add(part, m, depth + 1)
+            if part not in _CLASSES:
+                _add(part, m, depth + 1)
     elif isinstance(content, dict):
         _add_part(content, m, depth)
 

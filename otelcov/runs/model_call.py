@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from otelcov.dialects.base import TOOL
 from otelcov.runs.boundaries import broke
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.exchanges import answers, choices, event_inputs, event_outputs, opened, parsed, with_results
@@ -138,6 +139,12 @@ class ModelCall:
             if isinstance(offered, list) and offered and all(_name_alone(tool) for tool in offered):
                 return True
         return False
+
+    @property
+    def overwrites(self) -> bool:
+        """Does it stand in the span of who reads a stream, over what other calls wrote there? LangSmith's for
+        JavaScript do, and none of its own model spans holds tools."""
+        return any(n.span.scope == "langsmith" and any(x.kind == TOOL for x in n.children) for n in self.layers)
 
     @property
     def text(self) -> str | None:

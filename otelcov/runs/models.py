@@ -47,7 +47,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         layers = [n]
         above = outer.get(id(n))
         while above is not None and len(inner[id(above)]) == 1:
-            if _failed_later(above, layers[-1]):
+            if _failed_later(above, layers[-1]) or _another(above, layers[-1]):
                 above.kind = OVERWRITTEN
                 break
             layers.append(above)
@@ -61,8 +61,8 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
             _only_asked(call, again[id(n)])
         calls.append(call)
     for n in spans:  # an enclosing span of several calls is no call: what was asked within it is
-        if len(inner.get(id(n), ())) > 1:
-            n.kind = "chain"
+        if len(within := inner.get(id(n), [])) > 1:
+            n.kind = OVERWRITTEN if all(_another(n, x) for x in within) else "chain"
     _aggregates(calls, nodes)
     if any(running_sums(c.node.span.scope) for c in calls):
         _without_sums(calls)
@@ -120,6 +120,12 @@ def _answered(call: ModelCall) -> bool:
     ran = [x for x in call.node.children if x.kind == TOOL]
     asked, answered = min(x.start for x in ran) - call.node.start, call.node.end - max(x.end for x in ran)
     return bool(call.text) and answered * 4 > asked
+
+
+def _another(outer: Node, inner: Node) -> bool:
+    """Does a span tell of another answer than the one inside it, by the provider's ids?"""
+    ids = {outer.span.response_id, inner.span.response_id}
+    return outer.span.scope == inner.span.scope and None not in ids and len(ids) == 2
 
 
 def _failed_later(outer: Node, inner: Node) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -25,6 +25,22 @@ from otelcov.runs.unknowns import told
 
 BATCH = 80_000  # spans of whole traces whose columns are open at one time
 TREES = 10_000  # of these, how many are Python objects at one time
+
+
+class Others(Protocol):
+    """Whole traces of which someone else does stage one."""
+
+    def loose(self) -> set[bytes]:
+        """Those that may be parts of larger runs."""
+        ...
+
+    def hosts(self, found: list[Guest]) -> set[bytes]:
+        """Those whose runs may tell of one of these (see joining.hosts)."""
+        ...
+
+    def given_up(self, traces: Collection[bytes]) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The spans and log records of those of them that are among these traces, which are no longer theirs."""
+        ...
 
 
 def reconstruct(
@@ -46,21 +62,26 @@ def meeting(
     config: Config | None = None,
     now_ns: int = 0,
     where: Joints | None = None,
+    others: Others | None = None,
 ) -> tuple[pl.DataFrame, list[Guest]]:
-    """The runs, and the agents in traces of their own that tool calls elsewhere may have called."""
+    """The runs, and the agents in traces of their own that tool calls elsewhere may have called. Where there are
+    `others`, `where` knows these, too; what they have not given up in the end, they tell of themselves."""
     config = config or Config()
     frame = spans.lazy().collect()
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
     with _no_passes():
-        frames, found = _runs(frame, records, config, now_ns, where or joints(frame))
+        frames, found = _runs(frame, records, config, now_ns, where or joints(frame), others)
     runs = pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
     return runs, found
 
 
 def _runs(
-    frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints
+    frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints, others: Others | None
 ) -> tuple[list[pl.DataFrame], list[Guest]]:
     frames, waiting = _stage_one(frame, records, config, now_ns, where)
+    if others is not None:
+        more, some = _stage_one(*others.given_up(others.loose()), config, now_ns, where)
+        frames, waiting = [*frames, *more], [*waiting, *some]
     found = guests(waiting, where)
     new = [guest for guest in found if guest.alone is not None or guest.name not in where.guests]
     if new:  # then those who may have called them, or tell of them, wait, too
@@ -68,13 +89,16 @@ def _runs(
         again = hosts(alone, new)["trace_ids"].list.first().unique()
         here = again.str.decode("hex")
         names = {guest.name for guest in new if guest.name}
-        where = replace(where, guests=where.guests | names, awaited=where.awaited.union(here))
-        more, others = _stage_one(
-            frame.filter(pl.col("trace_id").is_in(here.implode())), records, config, now_ns, where
-        )
+        theirs = others.hosts(new) if others is not None else set[bytes]()
+        known = {*here, *theirs}
+        where = replace(where, guests=where.guests | names, awaited=where.awaited | known)
+        spans, logs = frame.filter(pl.col("trace_id").is_in(here.implode())), records
+        if others is not None:
+            given = others.given_up(theirs)
+            spans, logs = pl.concat([spans, given[0]]), pl.concat([logs, given[1]])
+        more, some = _stage_one(spans, logs, config, now_ns, where)
         frames = [alone.filter(~pl.col("trace_ids").list.first().is_in(again.implode())), *more]
-        known = set(here)
-        waiting = [*(part for part in waiting if part.trace_id not in known), *others]
+        waiting = [*(part for part in waiting if part.trace_id not in known), *some]
     rows = Columns()
     for group in join(waiting, where, config.runs.max_run_ns):
         rows.add(assemble(group, config, now_ns))

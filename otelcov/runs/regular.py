@@ -2,10 +2,11 @@
 
 Most traces of a well-instrumented agent say everything once and in one place: agents, model calls below agents, tools
 below agents, a delegated agent below the tool that called it; every request has an id that exactly one tool span
-carries. For these the general way - trees, evidence, joining - can only find what the columns already say. A trace
-whose root has not come yet may be of this form too: what there is of it begins with a model call, and the parents that
-are missing are agents that are still at work; what they asked for last need not have ended. Whatever is not exactly of
-this form is left to the general way, and tests hold both to equal rows.
+carries. For these the general way - trees, evidence, joining - can only find what the columns already say. Around the
+agent in charge there may be spans that say nothing, as a server's are, and the first of all may name a parent that is
+told of elsewhere. A trace whose root has not come yet may be of this form too: what there is of it begins with a model
+call, and the parents that are missing are agents that are still at work; what they asked for last need not have ended.
+Whatever is not exactly of this form is left to the general way, and tests hold both to equal rows.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs.endings import asks_once_more
@@ -29,6 +30,8 @@ from otelcov.runs.spans import Side
 from otelcov.runs.tree import USUAL_LIMITS
 
 _CODES = {AGENT: AGENT_, LLM: LLM_, TOOL: TOOL_, OTHER: NONE_}
+_SAID = ("agent", "input", "output", "conversation", "input_tokens", "output_tokens")
+_AROUND, _DEEPEST = 8, 5  # spans around the agent in charge, and levels of them, in which a request is looked for
 _HOPS = 24  # how deep unexplained spans may stack between two steps
 
 
@@ -52,7 +55,8 @@ def regular(
         .to_series()
         .to_numpy()
     )
-    kind = np.where(frame["kind"].is_null().to_numpy(), NONE_, kind)
+    bare = _bare(frame).to_numpy()
+    kind = np.where(frame["kind"].is_null().to_numpy() | bare, NONE_, kind)
     spoil(_odd(frame).to_numpy())
     if ways := [place for place, raw in enumerate(side.definitions) if tells_of_answers(raw)]:
         spoil(frame["definitions"].is_in(ways).fill_null(False).to_numpy())
@@ -60,18 +64,20 @@ def regular(
     thrown = _rows_in(side.exceptions, place)
     failed = (frame["status_code"].to_numpy() == 2) | thrown
     spoil(thrown & (frame["status_code"].to_numpy() == 1))
-    spoil(failed & (kind == NONE_) & frame["parent_span_id"].is_null().to_numpy())
     broken = failed & ((kind == AGENT_) | (kind == LLM_))
     tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, *side.families.values()]
     for table in tables:
         spoil(_rows_in(table, place))
     parent = _parents(frame, trace)
     headless = _headless(frame, trace, parent, kind, count)
+    torn = _torn(frame, trace, parent, headless)
+    parent[torn[trace] & (parent == -2)] = -1
     tops = headless[trace] & (parent == -2)  # what stands below the agent that is missing
     parent[tops] = -1
     spoil(parent == -2)
     spoil(broken & headless[trace])
     roots = parent == -1
+    spoil(failed & (kind == NONE_) & roots)
     bad |= (np.bincount(trace[roots], minlength=count) != 1) & ~headless
     if apart := where.linked | where.awaited:
         spoil(frame["trace_id"].is_in(pl.Series(sorted(apart)).implode()).to_numpy())
@@ -79,25 +85,35 @@ def regular(
         names = [tool for tool, agent in called(frame["tool"].unique()).items() if agent in where.guests]
         spoil(frame["tool"].is_in(names).fill_null(False).to_numpy())
     spoil((parent >= 0) & frame["kind"].eq_missing(OTHER).to_numpy()[np.maximum(parent, 0)])
+    inner = bare & (parent >= 0)
+    if inner.any():
+        spoil(inner & (failed | (kind[np.maximum(parent, 0)] != AGENT_)))
+        spoil((parent >= 0) & inner[np.maximum(parent, 0)] & (kind != LLM_) & (kind != TOOL_))
     above = _nearest(parent, kind, spoil)
     first = np.searchsorted(trace, np.arange(count))
     root_at = np.full(count, -1)
     root_at[trace[roots][::-1]] = np.flatnonzero(roots)[::-1]  # the first of several
-    bad |= kind[root_at] != np.where(headless, LLM_, AGENT_)
+    top_at = _tops(frame, trace, parent, kind, above, root_at, bare, spoil)
+    bad |= kind[top_at] != np.where(headless, LLM_, AGENT_)
+    delegate = kind == AGENT_
+    delegate[top_at] = False
     agent_code = (
         frame.select(pl.col("agent").cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1))
         .to_series()
         .to_numpy()
     )
     is_agent, is_llm, is_tool = kind == AGENT_, kind == LLM_, kind == TOOL_
+    start, end = (frame[name].to_numpy() for name in ("start", "end"))
+    around = (start <= start[top_at[trace]]) & (end >= end[top_at[trace]])
+    spoil(is_tool & torn[trace] & around)  # it may have called the agent that it stands in
     safe = np.maximum(above, 0)
     spoil(is_agent & frame["agent"].is_null().to_numpy())
     spoil((is_llm | is_tool) & ((above < 0) | (kind[safe] != AGENT_)) & ~tops)
-    spoil(is_agent & ~roots & ((above < 0) | (kind[safe] != TOOL_)))
+    spoil(delegate & ((above < 0) | (kind[safe] != TOOL_)))
     stamped = (is_llm | is_tool) & (agent_code >= 0)
     told = frame.select(pl.col("conversation").fill_null("") != "").to_series().to_numpy()
     theirs = (np.bincount(trace[told], minlength=count) > 0) & ~told[root_at]  # a delegate's, perhaps
-    bad |= theirs & ~headless & (np.bincount(trace[is_agent & ~roots], minlength=count) > 0)
+    bad |= theirs & ~headless & (top_at == root_at) & (np.bincount(trace[delegate], minlength=count) > 0)
     spoil(stamped & (agent_code != agent_code[safe]) & ~tops)
     spoil(tops & is_llm & (agent_code >= 0))
     spoil(is_llm & (frame["start"] == frame["end"]).to_numpy())  # it may tell of another's answer
@@ -119,7 +135,8 @@ def regular(
     bad |= (at_peak > 1) & np.isin(peak, USUAL_LIMITS)
     if bad.all():
         return RUNS.to_frame(), bad[trace]
-    sketch = Sketch(frame, side, trace.astype(np.int64), kind, above, failed, broken, root_at, first, headless, bad)
+    ends = (root_at, top_at, first)
+    sketch = Sketch(frame, side, trace.astype(np.int64), kind, above, failed, broken, *ends, headless, torn, bad)
     found = rows(sketch, config, now_ns, where)
     return found, sketch.bad[trace]
 
@@ -144,6 +161,41 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("scope").is_in(own_rules),
         )
     ).to_series()
+
+
+def _tops(
+    frame: pl.DataFrame,
+    trace: npt.NDArray[Any],
+    parent: npt.NDArray[np.int64],
+    kind: npt.NDArray[Any],
+    above: npt.NDArray[np.int64],
+    root_at: npt.NDArray[np.int64],
+    bare: npt.NDArray[np.bool_],
+    spoil: Any,
+) -> npt.NDArray[np.int64]:
+    """The agent in charge of each trace: its root, or the one agent below a root that is no step and says nothing (a
+    server's span of the request). Other traces keep their root."""
+    silent = frame.select(pl.all_horizontal(pl.col(fact).is_null() for fact in _SAID)).to_series().to_numpy()
+    framed = (kind[root_at] == NONE_) & (frame["kind"].is_null().to_numpy() | bare)[root_at]
+    found = np.flatnonzero(framed[trace] & (kind == AGENT_) & (above < 0))
+    agents = np.bincount(trace[found], minlength=len(root_at))
+    around = framed[trace] & (kind == NONE_) & (above < 0)
+    framed &= (agents == 1) & (np.bincount(trace[around], minlength=len(root_at)) < _AROUND)
+    spoil(around & ~silent)
+    tops = root_at.copy()
+    tops[trace[found]] = found
+    start = frame["start"].to_numpy()
+    spoil((kind == LLM_) & framed[trace] & (start < start[tops[trace]]))
+    depth, at = np.zeros(len(tops), dtype=np.int64), tops
+    for _ in range(_AROUND):
+        depth, at = depth + (at != root_at), np.where(at != root_at, np.maximum(parent[at], 0), at)
+    return np.where(framed & (depth < _DEEPEST), tops, root_at)
+
+
+def _bare(frame: pl.DataFrame) -> pl.Series:
+    """Chains that say nothing: a turn, or the tools of one."""
+    texts = [pl.col(fact).is_null() for fact in FACTS if fact in frame.columns and fact != "kind"]
+    return frame.select(pl.col("kind").eq_missing(CHAIN) & pl.all_horizontal(texts)).to_series()
 
 
 def _rows_in(table: dict[int, Any], rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -191,6 +243,18 @@ def _headless(
     own = frame["parent_span_id"].gather(at).eq_missing(frame["span_id"].gather(at))
     found[mine[own.to_numpy()]] = False
     found[mine[(kind[at] != LLM_) & (kind[at] != TOOL_)]] = False
+    return found
+
+
+def _torn(
+    frame: pl.DataFrame, trace: npt.NDArray[Any], parent: npt.NDArray[np.int64], headless: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """The traces whose one root names a parent that is told of elsewhere, or not yet."""
+    at = np.flatnonzero((parent == -2) & ~headless[trace])
+    own = frame["parent_span_id"].gather(at).eq_missing(frame["span_id"].gather(at)).to_numpy()
+    missing, itself = (np.bincount(trace[some], minlength=len(headless)) for some in (at, at[own]))
+    found: npt.NDArray[np.bool_] = (missing == 1) & (itself == 0)
+    found[trace[parent == -1]] = False
     return found
 
 

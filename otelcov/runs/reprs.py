@@ -54,6 +54,40 @@ def chat_message(text: str) -> dict[str, Value] | None:
     return {"role": hit[1], "content": parts}
 
 
+_LANGCHAIN = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?=\[))""", re.S)
+_FIELDS = re.compile(r"(?:additional_kwargs|response_metadata)=\{|(?:name|id|tool_call_id)='")
+_OF_A_MODEL = re.compile(r" usage_metadata=| id='(?:lc_)?run-|response_metadata=\{(?!\})")
+
+
+def langchain_message(text: str) -> dict[str, Value] | None:
+    """LangChain's `str(message)` as a mapping; None for any other text. Who wrote it stands in what it was given."""
+    hit = _LANGCHAIN.match(text)
+    if hit is None:
+        return None
+    end = hit.end() if hit[1] else (_closing(text, hit.end()) or len(text)) + 1
+    rest = text[end:].lstrip()
+    if _FIELDS.match(rest) is None:
+        return None
+    try:
+        content: Value = ast.literal_eval(hit[1] or text[hit.end() : end])
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    name = re.search(r"(?:^| )name='([^']*)'", rest)
+    said: dict[str, Value] = {"content": content, "name": name[1] if name else None}
+    if (back := re.search(r"(?:^| )tool_call_id='([^']*)'", rest)) is not None:
+        status = re.search(r" status='(\w+)'", rest[back.end() :])
+        return said | {"role": "tool", "tool_call_id": back[1]} | ({"status": status[1]} if status else {})
+    asked = rest.find(" tool_calls=[")
+    if asked < 0:
+        return said | {"role": "assistant" if _OF_A_MODEL.search(rest) else "user"}
+    begin = asked + len(" tool_calls=")
+    try:
+        calls: Value = ast.literal_eval(rest[begin : (_closing(rest, begin) or len(rest)) + 1])
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return said | {"role": "assistant", "tool_calls": calls}
+
+
 def _plain(node: ast.expr) -> Value:
     """A literal, or an object as a mapping of what it was made with: a call and a result under their kind."""
     if isinstance(node, ast.List):

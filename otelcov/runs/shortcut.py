@@ -12,7 +12,7 @@ from otelcov.ground.schemas import DELEGATION, RUNS, TOOL_CALL, signed
 from otelcov.runs import columns
 from otelcov.runs.broken import check_broken
 from otelcov.runs.columns import Groups
-from otelcov.runs.delegation import ways
+from otelcov.runs.delegation import bare, ways
 from otelcov.runs.joining import Joints
 from otelcov.runs.offered import names_of
 from otelcov.runs.outcomes import Outcomes
@@ -42,7 +42,7 @@ def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataF
     texts = texts_of(sketch, models)
     calls = calls_of(sketch, models)
     outcomes = Outcomes(sketch, models, calls, config.runs.soft_errors)
-    found = _runs(sketch, models, calls, outcomes, texts, failures, config)
+    found = _runs(sketch, models, calls, outcomes, texts, failures, config, now_ns)
     cut = sketch.headless[~sketch.bad]
     if not cut.any():
         return found
@@ -102,6 +102,7 @@ def _runs(
     texts: tuple[list[str], list[str | None]],
     failures: dict[str, Bools],
     config: Config,
+    now_ns: int,
 ) -> pl.DataFrame:
     frame = sketch.frame
     good = np.flatnonzero(~sketch.bad)
@@ -131,7 +132,8 @@ def _runs(
         (of_handed.of, calls.target.gather(handed)),
         runs=len(good),
     )
-    known, source = _known(sketch, good, of_handed, calls.name.gather(handed), working, config)
+    ways_over = calls.name.gather(handed), calls.target.gather(handed)
+    known, source = _known(sketch, good, of_handed, ways_over, working, config)
     ended = np.append(sketch.first[1:], frame.height)[good]
     well = (llm["status"] == "ok").to_numpy()
     silent = (
@@ -141,7 +143,19 @@ def _runs(
     no_model = of_models.any(
         llm.select(pl.all_horizontal(pl.col("request_model", "response_model").is_null())).to_series().to_numpy()
     )
-    no_finish = of_models.every(llm["finish_reason"].is_null().to_numpy())
+    unsaid = llm["finish_reason"].is_null().to_numpy()
+    no_finish = of_models.every(unsaid) | (unsaid & well)[of_models.offsets[1:] - 1]
+    torn = sketch.torn[good]
+    unknown = {
+        "max_steps": torn,
+        "timeout": torn & ~seen["timeout"],
+        "cost_limit": torn,
+        "error": torn & ~seen["error"],
+        "length": no_finish,
+        "content_filter": no_finish & ~seen["content_filter"],
+    }
+    blind = [name for name in BOUNDARIES if name in unknown]
+    last = pl.Series(np.maximum.reduceat(frame["end"].to_numpy(), sketch.first)[good])
     out: dict[str, pl.Series] = {
         "run_id": pl.Series(
             [
@@ -154,7 +168,8 @@ def _runs(
         "conversation_id": _conversations(sketch, good),
         **{name: frame[name].gather(root) for name in ("service", "environment", "release")},
         "start_unix_nano": pl.Series(np.minimum.reduceat(frame["start"].to_numpy(), sketch.first)[good]),
-        "end_unix_nano": pl.Series(np.maximum.reduceat(frame["end"].to_numpy(), sketch.first)[good]),
+        "end_unix_nano": last,
+        "settled": pl.Series(~torn) | (now_ns - last.cast(pl.Int64) >= config.runs.settle_ns),
         "input": pl.Series(spoken, dtype=pl.String),
         "output": pl.Series([texts[1][t] for t in good.tolist()], dtype=pl.String),
         "agents": working,
@@ -164,17 +179,18 @@ def _runs(
         "llm_calls": of_models.lists(llm.to_struct()),
         "delegations": of_handed.lists(_delegations(calls, handed)),
         "boundaries": columns.subsets(names, [seen[name] for name in names]),
-        "boundaries_unknown": columns.subsets(
-            ("length", "content_filter"), [no_finish, no_finish & ~seen["content_filter"]]
-        ),
+        "boundaries_unknown": columns.subsets(blind, [unknown[name] for name in blind]),
         "path": _paths(sketch, models, calls, good),
         "states": of_tools.lists(outcomes.states.gather(tool)),
-        "incomplete": columns.subsets(("model not reported", "tokens not reported"), [no_model, no_tokens]),
-        "status": pl.Series(["ok", "error"]).gather(sketch.broken[root].astype(np.int64)),
+        "incomplete": columns.subsets(
+            (NO_ROOT, "model not reported", "tokens not reported"), [torn, no_model, no_tokens]
+        ),
+        "status": pl.Series(["ok", "error"]).gather(sketch.broken[sketch.top[good]].astype(np.int64)),
         "spans": pl.Series(ended - sketch.first[good]),
+        "orphans": pl.Series(torn).cast(pl.Int64),
         "unexplained": _unexplained(sketch, good),
     }
-    constant = {"settled": True, "orphans": 0, "dropped_attributes": 0, "masked": 0, "weight": 1.0}
+    constant = {"dropped_attributes": 0, "masked": 0, "weight": 1.0}
     return (
         pl.DataFrame(out)
         .with_columns(**{name: pl.lit(value) for name, value in constant.items()})
@@ -304,7 +320,7 @@ def _repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Boo
 
 
 def _known(
-    sketch: Sketch, good: Ints, handed: Groups, by: pl.Series, agents: pl.Series, config: Config
+    sketch: Sketch, good: Ints, handed: Groups, by: tuple[pl.Series, pl.Series], agents: pl.Series, config: Config
 ) -> tuple[pl.Series, pl.Series]:
     """Known tools of each run and where they are known from: declared, else offered and no way to delegate."""
     declared = sorted({t for a in config.agents.values() for t in a.tools or ()} | set(config.tools))
@@ -315,17 +331,21 @@ def _known(
         offered = pl.DataFrame({"trace": sketch.trace, "place": sketch.frame["definitions"]}).drop_nulls()
         offered = offered.filter(pl.Series(~sketch.bad[offered["trace"].to_numpy()])).unique().sort("trace", "place")
         texts = Groups(good, offered["trace"].to_numpy()).offsets.tolist()
-        places, tools, numbers = offered["place"].to_list(), by.to_list(), handed.offsets.tolist()
+        places, numbers = offered["place"].to_list(), handed.offsets.tolist()
+        tools, targets = by[0].to_list(), by[1].to_list()
         working = agents.to_list()
-        found: dict[tuple[tuple[int, ...], frozenset[str], tuple[str, ...]], int] = {}
+        found: dict[tuple[tuple[int, ...], frozenset[str], frozenset[str], tuple[str, ...]], int] = {}
         lists, chosen = [], []
         for i in range(len(good)):
-            over = frozenset(tools[numbers[i] : numbers[i + 1]])
-            key = tuple(places[texts[i] : texts[i + 1]]), over, tuple(working[i])
+            some = slice(numbers[i], numbers[i + 1])
+            over, to = frozenset(tools[some]), frozenset(bare(name) for name in targets[some] if name)
+            key = tuple(places[texts[i] : texts[i + 1]]), over, to, tuple(working[i])
             if key not in found:
                 found[key] = len(lists)
                 names = names_of([sketch.side.definitions[place] for place in key[0]])
-                lists.append(None if names is None else sorted(names - over - ways(names, key[2])))
+                if names is not None:
+                    names = {name for name in names - over - ways(names, key[3]) if bare(name) not in to}
+                lists.append(None if names is None else sorted(names))
             chosen.append(found[key])
         at = np.array(chosen, dtype=np.int64)
     known = pl.Series(lists, dtype=pl.List(pl.String)).gather(at)

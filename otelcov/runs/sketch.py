@@ -16,7 +16,7 @@ import polars as pl
 from otelcov.runs import answers, columns
 from otelcov.runs.boundaries import GAVE_UP
 from otelcov.runs.delegation import SUBAGENT, delegates
-from otelcov.runs.handed_in import is_answer
+from otelcov.runs.handed_in import is_answer, says_returned
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.jsontext import UNREADABLE, hidden
 from otelcov.runs.prose import final_answer, own_words
@@ -41,8 +41,10 @@ class Sketch:
     failed: Bools
     broken: Bools  # model calls that failed, and agents
     root: Ints  # of each trace
+    top: Ints  # of each trace, the agent in charge: the root, or below one that is no step
     first: Ints  # of each trace, its first span
     headless: Bools  # of each trace: its root has not come, and `root` is the first span below it
+    torn: Bools  # of each trace: `root` names a parent that has not come
     bad: Bools  # of each trace
 
     def spoil(self, mask: Bools, traces: Ints) -> None:
@@ -106,7 +108,7 @@ def check_agents(sketch: Sketch, where: Joints) -> None:
     several = [name for names in forms.values() if len(names) > 1 for name in names]
     sketch.spoil(agent.is_in(several).fill_null(False).to_numpy(), sketch.trace)
     if where.hosted:
-        names = sketch.taken("agent", sketch.root)
+        names = sketch.taken("agent", sketch.top)
         hosted = [name for name in names.unique().to_list() if called_by_name(name, where)]
         sketch.bad |= names.is_in(hosted).fill_null(False).to_numpy()
     tools = np.flatnonzero(sketch.kind == TOOL_)
@@ -148,12 +150,12 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
     last = np.zeros(traces, dtype=np.int64)
     last[models.trace] = np.arange(len(models.at))
     good = np.flatnonzero(~sketch.bad)
-    inputs = sketch.taken("input", sketch.root[good]).to_list()
+    inputs = sketch.taken("input", sketch.top[good]).to_list()
     outputs = sketch.taken("output", sketch.root[good]).to_list()
     ends = [models.said.text[number] for number in last[good].tolist()]
-    unsaid = sketch.broken[sketch.root[good]].tolist()
+    unsaid = sketch.broken[sketch.top[good]].tolist()
     headless = sketch.headless[good].tolist()
-    below = sketch.above[models.at[last[good]]] != sketch.root[good]  # an agent that was called spoke last
+    below = sketch.above[models.at[last[good]]] != sketch.top[good]  # an agent that was called spoke last
     if any(headless):
         own = np.flatnonzero(~sketch.headless[models.trace] | (sketch.above[models.at] < 0))
         last[models.trace[own]] = own  # not of an agent that a tool called
@@ -173,6 +175,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None
             or (not cut and not failed and (reply is None or other))
             or _gave_up(reply)
             or _gave_up(end)
+            or says_returned(reply)
         ):
             sketch.bad[t] = True
         else:
@@ -199,6 +202,8 @@ def _said(raw: str | None, text: str | None) -> str | None:
     """The root's answer, else the last model's."""
     if not raw:
         return final_answer(text)
+    if raw == text and raw[0] not in '[{"':
+        return raw if final_answer(raw) == raw else None
     plain = _single(raw)
     if plain is not None and plain[0] in ("assistant", "user") and "Call(" not in plain[1]:
         return final_answer(plain[1])

@@ -113,7 +113,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
     their side facts. `logs` are those traces' records."""
     every = all_dialects()
     height = spans.height
-    wanted = set(keys(every)) | set(_SAMPLING)
+    wanted = set(keys(every)) | set(_SAMPLING) | {_FRAMEWORK}
     wide, families = columns([spans["attributes"], spans["content"]], wanted, height)
     scopes = {b: _scope_name(b) for b in spans["scope"].unique().to_list()}
     context = wide.with_columns(
@@ -140,13 +140,14 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
                 "service",
                 "environment",
                 "release",
-                context["scope.name"].alias("scope"),
+                _scopes(context),
                 pl.col("dropped_attributes_count").fill_null(0).alias("dropped"),
                 pl.col("masked").fill_null(0),
                 "trace_state",
             ),
             found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
                 *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID)).then(id).alias(id) for id in _IDS),
+                request_model=pl.when(pl.col("request_model") != _NO_MODEL).then("request_model"),
                 # The id of the answer before (Responses API): each turn of a conversation has another.
                 conversation=pl.when(~pl.col("conversation").str.starts_with("resp_")).then("conversation"),
                 input=pl.when(pl.col("kind") != base.LLM).then("input"),
@@ -223,6 +224,20 @@ def _begins(column: pl.Expr, *marks: str) -> pl.Expr:
 
 def _ends(column: pl.Expr, *marks: str) -> pl.Expr:
     return pl.any_horizontal([column.str.ends_with(mark) for mark in marks])
+
+
+_NO_MODEL = "unknown_model"
+"""What Splunk's instrumentations write where nobody told which."""
+_FRAMEWORK = "gen_ai.framework"
+
+
+def _scopes(context: pl.DataFrame) -> pl.Series:
+    """The scope of each span; of the one that all of OpenTelemetry's helpers share, with the framework it tells of."""
+    if _FRAMEWORK not in context.columns:
+        return context["scope.name"].alias("scope")
+    shared = pl.col("scope.name").str.ends_with("util.genai.handler") & pl.col(_FRAMEWORK).is_not_null()
+    both = pl.concat_str("scope.name", _FRAMEWORK, separator=" ", ignore_nulls=True)
+    return context.select(scope=pl.when(shared).then(both).otherwise("scope.name")).to_series()
 
 
 def _scope_name(data: bytes | None) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeGuard
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.chat import Message
 from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
-from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer
+from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer, says_returned
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.model_call import ModelCall
@@ -29,7 +29,7 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
     first = min(spoken, key=lambda c: c.start) if spoken else None
     for node in _front(root):
         raw = node.span.input
-        if node.kind == LLM or (node is not root and first is not None and _later(node, first)):
+        if node.kind in (LLM, TOOL) or (node is not root and first is not None and _later(node, first)):
             continue
         empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
         if raw:
@@ -97,13 +97,14 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return told
     pending = last is not None and bool(last.requests) and not handed
     said = last.text if last is not None and not pending else None  # without the line break that Strands adds
-    front = [n for n in _front(root) if n.kind != LLM and n.span.output is not None and n.definitions != n.span.output]
+    front = [n for n in _front(root) if n.kind not in (LLM, TOOL)]
+    front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
     for node in front:
         if node is root:
             text = _assistant_text(node.span.output, limit)
-            if text is not None and not _object_repr(text):
+            if _answers(text):
                 return said if said is not None and said.strip() == text.strip() else text
-    if last is not None and not pending and not handed and last.text is not None:
+    if last is not None and not pending and not handed and last.text is not None and not _raised(root):
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
@@ -116,9 +117,14 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
         text = _assistant_text(node.span.output, limit)
-        if text is not None and not _object_repr(text):
+        if _answers(text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _raised(root: Node) -> bool:
+    """Did the run's frame fail by itself after its model had answered? What was said last did not do as an answer."""
+    return root.kind != LLM and failure(root) is not None
 
 
 def agent_said(node: Node) -> list[tuple[str | None, str | None]]:
@@ -228,6 +234,11 @@ def told_as_object(node: Node) -> bool:
 
 def _object_repr(text: str) -> bool:
     return _OBJECT.match(text) is not None
+
+
+def _answers(text: str | None) -> TypeGuard[str]:
+    """Is this an answer, and nothing that stands in place of one?"""
+    return text is not None and not _object_repr(text) and not says_returned(text)
 
 
 def _front(root: Node) -> list[Node]:

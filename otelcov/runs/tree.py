@@ -277,20 +277,45 @@ def _called_by_name(node: Node) -> bool:
 
 
 def _name_graph_nodes(trace: Trace) -> None:
-    """In a graph of agents, a node without an agent's name that transfers to a named sibling is an agent itself."""
+    """In a graph of agents, a node that transfers to a sibling is an agent itself, and so is that sibling: one that has
+    an agent's name, or holds a model's call and is not told apart from the graph (its stamp is what the graph is)."""
+    graphs: dict[int, tuple[Node, set[str]]] = {}
     for node in trace.nodes:
-        if node.kind != TOOL or node.agent is not None or not (hit := _TRANSFER.match(node.span.tool or "")):
+        if node.kind != TOOL or not (hit := _TRANSFER.match(node.span.tool or "")):
             continue
-        path = node.ancestors()
-        for below, above in pairwise(path):
-            others = {c.own_agent for c in above.children if c is not below and c.own_agent}
-            if hit.group(1) in others and below.kind == CHAIN:
-                name = _ENTITY.sub("", below.span.name)
-                for peer in [c for c in above.children if c.kind == CHAIN and _ENTITY.sub("", c.span.name) == name]:
-                    peer.own_agent = name
-                    for n in [peer, *peer.below()]:
-                        n.agent = n.agent or name
-                break
+        to = hit.group(1)
+        for below, above in pairwise(node.ancestors()):
+            if below.kind != CHAIN or node.agent not in (None, above.agent):
+                continue
+            others = [c for c in above.children if c is not below]
+            if node.agent is None and any(c.own_agent == to for c in others):
+                names = {_node_name(below)}
+            elif any(c.kind == CHAIN and c.agent == above.agent and _node_name(c) == to and _asks(c) for c in others):
+                names = {_node_name(below), to}
+            else:
+                continue
+            graphs.setdefault(id(above), (above, set()))[1].update(names)
+            break
+    for graph, names in graphs.values():
+        _name_nodes(graph, names)
+
+
+def _name_nodes(graph: Node, names: set[str]) -> None:
+    """The nodes of a graph that bear these names are agents."""
+    stamp = graph.agent
+    for node in graph.children:
+        if node.kind == CHAIN and (name := _node_name(node)) in names:
+            node.own_agent = name
+            for n in (node, *node.below()):
+                n.agent = name if n.agent == stamp else n.agent or name
+
+
+def _node_name(node: Node) -> str:
+    return _without_kind(_ENTITY.sub("", node.span.name))
+
+
+def _asks(node: Node) -> bool:
+    return any(n.kind == LLM for n in node.below())
 
 
 _NEAR = 32  # spans between a graph and a model in it, at the most
@@ -312,17 +337,28 @@ def _name_authors(trace: Trace) -> None:
                 break
             if node.kind in (AGENT, CHAIN):
                 said.extend(text for text in (node.span.output, node.span.output_messages) if text)
-                if graph is not None or any(_wrote(node.span.name, text) for text in said):
+                if graph is not None or any(_wrote(_without_kind(node.span.name), text) for text in said):
                     graph = node
         if graph is not None:
-            graph.own_agent = graph.span.name
+            graph.own_agent = name = _without_kind(graph.span.name)
             for n in (graph, *graph.below()):
-                n.agent = n.agent or graph.span.name
+                n.agent = n.agent or name
+
+
+def _without_kind(name: str) -> str:
+    """What a graph or a node of it is called, of a span that bears its kind, too."""
+    return _KINDS.sub("", name)
+
+
+_KINDS = re.compile(r"^(?:invoke_workflow|chain|step) ")
+
+
+_NAME = r"""(?:\bname=|"name": ?)['"]{}['"]"""
 
 
 def _wrote(name: str, told: str) -> bool:
     """Does an output hold a message of the model by this author?"""
-    if name not in told or placeholder(name) or re.search(rf'"name": ?"{re.escape(name)}"', told) is None:
+    if name not in told or placeholder(name) or re.search(_NAME.format(re.escape(name)), told) is None:
         return False
     value = parse_json(told)
     found = messages_of(value) if isinstance(value, (list, dict)) else []

@@ -107,6 +107,9 @@ def result_of(raw: Value) -> tuple[Value, bool | None]:
         if inside is value:
             break
         value = inside
+    if isinstance(value, str) and value is not raw:
+        value, told = _outcome_repr(value)
+        flagged = flagged if told is None else told
     return value, flagged
 
 
@@ -206,10 +209,19 @@ def _literal(text: str) -> Value:
 
 
 def result_call_id(raw: str | None) -> str | None:
-    """A tool call id hidden in a tool span's output or arguments (LangChain's ToolMessage, OpenLLMetry's kwargs)."""
+    """A tool call id hidden in a tool span's output or arguments (LangChain's ToolMessage, OpenLLMetry's kwargs).
+
+    A tool that hands over brings all that was said before, and its own message last: what is cut does not tell it."""
     if not raw or "tool_call_id" not in raw:
         return None
-    hit = re.search(r"[\"']tool_call_id[\"']\s*:\s*[\"']([^\"']+)[\"']", raw) or re.search(
-        r"tool_call_id='([^']+)'", raw
-    )
-    return hit.group(1) if hit else None
+    hits = _HIDDEN_ID.findall(raw) or _HIDDEN_ID_REPR.findall(raw)
+    before = len(set(hits)) > 1 or "tool_calls" in raw[: raw.find("tool_call_id")]
+    return hits[-1] if hits and not (before and _cut(raw)) else None
+
+
+def _cut(text: str) -> bool:
+    return parse_json(text) is None if text[:1] in "[{" else text.rstrip()[-1:] not in ")}]'"
+
+
+_HIDDEN_ID = re.compile(r"""["']tool_call_id["']\s*:\s*["']([^"']+)["']""")
+_HIDDEN_ID_REPR = re.compile(r"tool_call_id='([^']+)'")

@@ -388,3 +388,93 @@ def test_what_a_delegate_did_inside_the_call_that_asked_for_it_comes_after_the_d
         sdk(7, 1, "generateText.doGenerate", "boss", 25),
     )
     assert run["path"] == [["boss->worker"], ["worker/look"]]
+
+
+def _streamed(id, parent, name, at, took, answer, given):
+    """A span of LangSmith's with what came of a stream; `answer` as (id, message)."""
+    response, message = answer
+    told = {"gen_ai.request.model": "m", "gen_ai.response.id": response, "gen_ai.usage.input_tokens": 10}
+    told["gen_ai.prompt"] = _json({"model": "m", "messages": given})
+    told["gen_ai.completion"] = _json({"id": response, "choices": [{"index": 0, "message": message}]})
+    made = _langsmith(id, parent, "llm", at, took, **told)
+    return made | {"name": name}
+
+
+def test_what_came_of_a_stream_is_written_over_the_span_of_who_reads_it():
+    question = {"role": "user", "content": "go"}
+    function = {"name": "look", "arguments": '{"city":"Oslo"}'}
+    asks = {"role": "assistant", "content": "", "tool_calls": [{"id": "call_a8Zx", "function": function}]}
+    said = {"role": "assistant", "content": "Sorry."}
+    failed = _langsmith(3, 1, "tool", 3, **{"gen_ai.tool.name": "look", "gen_ai.prompt": '{"city":"Oslo"}'})
+    failed |= {"name": "look", "error": "no such city"}
+    (run,) = runs(
+        _streamed(1, None, "planner", 0, 9, ("chatcmpl-2b", said), [question]),
+        _streamed(2, 1, "ChatOpenAI", 1, 1, ("chatcmpl-1a", asks), [question]),
+        failed,
+    )
+    assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("look", "error", 0)]
+    assert (run["status"], run["llm_calls"], run["boundaries"]) == ("ok", None, ["tool_failure"])
+    (run,) = runs(
+        _streamed(1, None, "planner", 0, 9, ("chatcmpl-3c", said), [question]),
+        _streamed(2, 1, "ChatOpenAI", 1, 1, ("chatcmpl-1a", asks), [question]),
+        _streamed(4, 1, "ChatOpenAI", 5, 1, ("chatcmpl-2b", said), [question]),
+    )
+    assert run["llm_calls"] is None
+    (run,) = runs(_streamed(1, None, "planner", 0, 2, ("chatcmpl-1a", asks), [question]), failed)
+    assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("look", 0)]
+    assert run["llm_calls"] is None
+    assert "model calls share a span" in run["incomplete"]
+
+
+def _laminar(id, parent, name, at, took=1, type="DEFAULT", **told):
+    error = told.pop("error", None)
+    made = span(id, parent, name, at=at, took=took, scope="lmnr.tracer", attributes={"lmnr.span.type": type} | told)
+    return made | {"error": error}
+
+
+def _made_of(name, *handoffs):
+    return {"lmnr.span.input": f'{{"name":"{name}","handoffs":{_json(handoffs)},"tools":[],"output_type":"text"}}'}
+
+
+def _responded(id, parent, at, *items):
+    told = {"gen_ai.request.model": "m", "gen_ai.response.id": f"resp_{id}"}
+    said = {"id": f"resp_{id}", "object": "response", "output": items}
+    return _laminar(id, parent, "agents.response", at, type="LLM", **told | {"gen_ai.output.messages": _json(said)})
+
+
+def _wants(name, given="{}"):
+    return {"type": "function_call", "call_id": f"call_{name}7Qz", "name": name, "arguments": given}
+
+
+def test_laminar_for_javascript_tells_an_agent_by_what_it_is_made_of_and_a_handoff_by_its_ends():
+    over = {"openai.agents.handoff.from": "boss", "openai.agents.handoff.to": "worker"}
+    text = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Sunny."}]}
+    (run,) = runs(
+        _laminar(1, None, "Agent workflow", 0, 30),
+        _laminar(2, 1, "boss", 1, 5, **_made_of("boss", "worker")),
+        _laminar(3, 2, "agents.turn", 1, 4),
+        _responded(4, 3, 2, _wants("transfer_to_worker")),
+        _laminar(5, 3, "agents.handoff", 4, 0, "TOOL", **over),
+        _laminar(6, 3, "worker", 6, 9, **_made_of("worker")),
+        _laminar(7, 6, "agents.turn", 6, 8),
+        _responded(8, 7, 7, text),
+    )
+    assert (run["tool_calls"], run["agents"]) == ([], ["boss", "worker"])
+    assert [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"]] == [
+        ("boss", "worker", "handoff", "transfer_to_worker")
+    ]
+
+
+@pytest.mark.parametrize("ran", [True, False])
+def test_an_agent_that_failed_without_a_reason_after_its_tools_may_have_reached_its_limit(ran):
+    given = {"lmnr.span.input": "{}", "lmnr.span.output": '"found"'}
+    looked = [_laminar(4, 2, "look", 4, type="TOOL", **given)] if ran else []
+    (run,) = runs(
+        _laminar(1, None, "Agent workflow", 0, 30),
+        _laminar(2, 1, "planner", 1, 9, error="Error in agent run", **_made_of("planner")),
+        _responded(3, 2, 2, _wants("look")),
+        *looked,
+    )
+    assert run["status"] == "error"
+    assert ("error" in run["boundaries"]) is not ran
+    assert {"error", "max_steps"} <= {*run["boundaries"], *run["boundaries_unknown"]}

@@ -7,7 +7,7 @@ import pytest
 from tests.runs.requests import agent, chat, runs, span, tool
 
 
-def _text(role, text):
+def words(role, text):
     return {"role": role, "parts": [{"type": "text", "content": text}]}
 
 
@@ -21,11 +21,11 @@ def _came(*results):
     return {"role": "user", "parts": [{"type": "tool_call_response", "id": i, "response": r} for i, r in results]}
 
 
-def _called(run):
+def called_with(run):
     return [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]]
 
 
-def _flat(messages):
+def flat(messages):
     out = {"openinference.span.kind": "LLM"}
     for side, said in messages.items():
         for at, message in enumerate(said):
@@ -33,33 +33,33 @@ def _flat(messages):
     return out
 
 
-def _step(id, parent, name, kind, at, took=1, **told):
+def step_of(id, parent, name, kind, at, took=1, **told):
     return span(id, parent, name, at=at, took=took, attributes={"openinference.span.kind": kind} | told)
 
 
-def _request(call_id, name, given):
+def request_of(call_id, name, given):
     at = "tool_calls.0.tool_call"
     return {"role": "assistant", f"{at}.id": call_id, f"{at}.function.name": name, f"{at}.function.arguments": given}
 
 
 def test_items_of_one_answer_stand_together_also_where_the_first_is_text():
     user, words = {"role": "user", "content": "Oslo?"}, {"role": "assistant", "content": "Let me look."}
-    asked = [_request("c1", "weather", '{"city": "Oslo"}'), _request("c2", "weather", '{"city": "Bergen"}')]
+    asked = [request_of("c1", "weather", '{"city": "Oslo"}'), request_of("c2", "weather", '{"city": "Bergen"}')]
     came = [{"role": "tool", "tool_call_id": f"c{n}", "content": f"{n} degrees"} for n in (1, 2)]
     (run,) = runs(
-        span(1, None, "Response", attributes=_flat({"input": [user], "output": [words, asked[0]]})),
+        span(1, None, "Response", attributes=flat({"input": [user], "output": [words, asked[0]]})),
         span(
             2,
             None,
             "Response",
             trace=2,
             at=3,
-            attributes=_flat(
+            attributes=flat(
                 {"input": [user, words, *asked, *came], "output": [{"role": "assistant", "content": "Cold."}]}
             ),
         ),
     )
-    assert _called(run) == [
+    assert called_with(run) == [
         ("weather", {"city": "Oslo"}, "ok", "1 degrees"),
         ("weather", {"city": "Bergen"}, "ok", "2 degrees"),
     ]
@@ -67,27 +67,27 @@ def test_items_of_one_answer_stand_together_also_where_the_first_is_text():
 
 
 def test_ids_of_items_are_not_those_of_calls_and_places_tell_what_came_of_which():
-    question = _text("user", "Oslo and Bergen?")
+    question = words("user", "Oslo and Bergen?")
     asked = _asked(("fc_1", "weather", {"city": "Oslo"}), ("fc_2", "weather", {"city": "Bergen"}))
     (run,) = runs(
         chat(1, None, [("fc_1", "weather", {"city": "Oslo"}), ("fc_2", "weather", {"city": "Bergen"})], [question]),
         chat(2, None, "Cold.", [question, asked, _came(("call_1", "3"), ("call_2", "4"))], trace=2, at=3),
     )
-    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3"), ("weather", {"city": "Bergen"}, "ok", "4")]
+    assert called_with(run) == [("weather", {"city": "Oslo"}, "ok", "3"), ("weather", {"city": "Bergen"}, "ok", "4")]
 
 
 def test_ids_that_count_the_parts_of_a_message_are_no_ids_of_a_call():
     """For Gemini a client makes them up: the number of the part, in the answer and in what comes back."""
-    question = _text("user", "Oslo and Bergen?")
+    question = words("user", "Oslo and Bergen?")
     calls = [("weather_1", "weather", {"city": "Oslo"}), ("weather_2", "weather", {"city": "Bergen"})]
     history = [question, _asked(*calls, text="Let me look."), _came(("weather_0", "3"), ("weather_1", "4"))]
     (run,) = runs(chat(1, None, calls, [question]), chat(2, None, "Cold.", history, trace=2, at=3))
-    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3"), ("weather", {"city": "Bergen"}, "ok", "4")]
+    assert called_with(run) == [("weather", {"city": "Oslo"}, "ok", "3"), ("weather", {"city": "Bergen"}, "ok", "4")]
 
 
 def test_conversations_at_one_time_whose_ids_are_alike_stay_apart():
     def turn(city, first, at):
-        question, call = _text("user", f"{city}?"), ("weather_0", "weather", {"city": city})
+        question, call = words("user", f"{city}?"), ("weather_0", "weather", {"city": city})
         history = [question, _asked(call), _came(("weather_0", f"{city} 3"))]
         return (
             chat(first, None, [call], [question], trace=first, at=at),
@@ -95,7 +95,7 @@ def test_conversations_at_one_time_whose_ids_are_alike_stay_apart():
         )
 
     found = runs(*turn("Oslo", 1, 0), *turn("Bergen", 3, 1))
-    assert [(r["input"], r["output"], _called(r)) for r in found] == [
+    assert [(r["input"], r["output"], called_with(r)) for r in found] == [
         ("Oslo?", "Oslo is cold.", [("weather", {"city": "Oslo"}, "ok", "Oslo 3")]),
         ("Bergen?", "Bergen is cold.", [("weather", {"city": "Bergen"}, "ok", "Bergen 3")]),
     ]
@@ -103,7 +103,7 @@ def test_conversations_at_one_time_whose_ids_are_alike_stay_apart():
 
 def test_a_client_that_traces_itself_inside_an_instrumentation_that_opens_no_scope_tells_of_the_same_call():
     usage = {"llm.token_count.prompt": 10, "llm.token_count.completion": 2, "llm.model_name": "model-a"}
-    said = _flat({"input": [{"role": "user", "content": "hi"}], "output": [{"role": "assistant", "content": "hello"}]})
+    said = flat({"input": [{"role": "user", "content": "hi"}], "output": [{"role": "assistant", "content": "hello"}]})
     (run,) = runs(
         span(1, None, "messages.stream", took=5, scope="openinference.instrumentation.x", attributes=said | usage),
         chat(2, None, trace=2, at=1, took=3, scope="sdk", attributes={"gen_ai.response.id": "msg_1"}),
@@ -116,13 +116,13 @@ def test_what_the_steps_of_a_failed_run_put_out_is_no_answer():
     prompt = json.dumps(
         [{"type": "system", "data": {"content": "Do it."}}, {"type": "human", "data": {"content": "go"}}]
     )
-    asked = _flat({"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "weather", "{}")]})
+    asked = flat({"input": [{"role": "user", "content": "go"}], "output": [request_of("c1", "weather", "{}")]})
     (run,) = runs(
         span(1, None, "LangGraph", took=20, error="GraphRecursionError('no end')", openinference__span__kind="CHAIN"),
-        _step(2, 1, "agent", "CHAIN", 1, 5),
-        _step(3, 2, "Prompt", "CHAIN", 2, **{"output.value": prompt}),
+        step_of(2, 1, "agent", "CHAIN", 1, 5),
+        step_of(3, 2, "Prompt", "CHAIN", 2, **{"output.value": prompt}),
         span(4, 2, "ChatModel", at=3, attributes=asked),
-        _step(5, 1, "weather", "TOOL", 8, **{"tool.name": "weather", "output.value": "3"}),
+        step_of(5, 1, "weather", "TOOL", 8, **{"tool.name": "weather", "output.value": "3"}),
     )
     assert (run["status"], run["output"]) == ("error", None)
 
@@ -138,14 +138,14 @@ def test_a_call_told_without_an_id_is_the_one_that_history_tells_with_an_id():
         chat(1, None, "", [question], scope="litellm", attributes=flat),
         chat(2, None, "Cold.", [question, asked, came], trace=2, at=3, scope="litellm"),
     )
-    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3")]
+    assert called_with(run) == [("weather", {"city": "Oslo"}, "ok", "3")]
     assert [c["call_id"] for c in run["tool_calls"]] == ["c1"]
     assert (run["output"], run["status"]) == ("Cold.", "ok")
 
 
 @pytest.mark.parametrize("apart, traced", [(True, False), (False, False), (False, True)])
 def test_what_logfire_tells_of_a_stream_when_it_was_read_is_the_answer_of_the_call(apart, traced):
-    scope, question = "logfire.openai", _text("user", "Oslo?")
+    scope, question = "logfire.openai", words("user", "Oslo?")
     calls = [("c1", "weather", {"city": "Oslo"})]
     log = {"logfire.span_type": "log", "logfire.msg": "streaming response from 'model-a' took 0.03s"}
 
@@ -162,7 +162,7 @@ def test_what_logfire_tells_of_a_stream_when_it_was_read_is_the_answer_of_the_ca
     frame = [] if apart else [span(9, None, "handle", took=20)]
     frame += [chat(20 + at, at, at=at - 0.5, scope="sdk") for at in (1, 5)] if traced else []
     (run,) = runs(*frame, *call(1, calls, [question], 0), *call(5, "Cold.", history, 5))
-    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3")]
+    assert called_with(run) == [("weather", {"city": "Oslo"}, "ok", "3")]
     assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(10, 2), (10, 2)]
     assert (run["input"], run["output"], run["status"]) == ("Oslo?", "Cold.", "ok")
 
@@ -171,15 +171,15 @@ def test_what_logfire_tells_of_a_stream_when_it_was_read_is_the_answer_of_the_ca
 def test_a_graph_that_bears_the_name_of_who_wrote_its_messages_is_an_agent(author, agents):
     call = {"name": "weather", "args": {"city": "Oslo"}, "id": "c1", "type": "tool_call"}
     said = {"messages": [{"type": "ai", "data": {"content": "", "type": "ai", "name": author, "tool_calls": [call]}}]}
-    asked = _flat({"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "weather", "{}")]})
-    done = _flat({"input": [{"role": "user", "content": "go"}], "output": [{"role": "assistant", "content": "Cold."}]})
+    asked = flat({"input": [{"role": "user", "content": "go"}], "output": [request_of("c1", "weather", "{}")]})
+    done = flat({"input": [{"role": "user", "content": "go"}], "output": [{"role": "assistant", "content": "Cold."}]})
     (run,) = runs(
-        _step(1, None, "planner", "CHAIN", 0, 20),
-        _step(2, 1, "agent", "AGENT", 1, 3, **{"output.value": json.dumps(said)}),
-        _step(3, 2, "ChatModel", "LLM", 2, **asked),
-        _step(4, 1, "weather", "TOOL", 5, **{"tool.name": "weather", "output.value": "3"}),
-        _step(5, 1, "agent", "AGENT", 7, 3),
-        _step(6, 5, "ChatModel", "LLM", 8, **done),
+        step_of(1, None, "planner", "CHAIN", 0, 20),
+        step_of(2, 1, "agent", "AGENT", 1, 3, **{"output.value": json.dumps(said)}),
+        step_of(3, 2, "ChatModel", "LLM", 2, **asked),
+        step_of(4, 1, "weather", "TOOL", 5, **{"tool.name": "weather", "output.value": "3"}),
+        step_of(5, 1, "agent", "AGENT", 7, 3),
+        step_of(6, 5, "ChatModel", "LLM", 8, **done),
     )
     assert run["agents"] == agents
     assert [c["agent"] for c in run["tool_calls"]] == (agents or [None])
@@ -187,13 +187,13 @@ def test_a_graph_that_bears_the_name_of_who_wrote_its_messages_is_an_agent(autho
 
 
 def test_a_run_ends_where_the_step_that_asked_for_a_tool_nobody_has_fails():
-    asked = _flat({"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "ghost", "{}")]})
+    asked = flat({"input": [{"role": "user", "content": "go"}], "output": [request_of("c1", "ghost", "{}")]})
     turn = {"attributes": {"openinference.span.kind": "CHAIN"}, "error": "Tool not found: {'tool_name': 'ghost'}"}
     (run,) = runs(
-        _step(1, None, "Agent workflow", "AGENT", 0, 20),
-        _step(2, 1, "planner", "AGENT", 1, 15, **{"agent.name": "planner"}),
+        step_of(1, None, "Agent workflow", "AGENT", 0, 20),
+        step_of(2, 1, "planner", "AGENT", 1, 15, **{"agent.name": "planner"}),
         span(3, 2, "turn", at=2, took=9, **turn),
-        _step(4, 3, "response", "LLM", 3, **asked),
+        step_of(4, 3, "response", "LLM", 3, **asked),
     )
     assert (run["status"], run["boundaries"], run["output"]) == ("error", ["error"], None)
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("ghost", "unknown")]
@@ -210,38 +210,20 @@ def test_an_agent_that_holds_nothing_is_one_where_no_model_call_can_be_seen():
     assert run["llm_calls"] is None
 
 
-def test_what_googles_client_called_itself_ran_before_its_answer():
-    def part(role, **told):
-        return {"role": role, "parts": [told]}
-
-    asked = part("model", function_call={"name": "weather", "args": {"city": "Oslo"}})
-    came = part("user", function_response={"name": "weather", "response": {"result": "3"}})
-    answer = {
-        "candidates": [{"content": part("model", text="Cold."), "finish_reason": "STOP", "index": 0}],
-        "automatic_function_calling_history": [{"parts": [{"text": "Oslo?"}]}, asked, came],
-    }
-    told = _flat({"input": [{"role": "user", "content": "Oslo?"}], "output": [{"role": "model", "content": "Cold."}]})
-    told |= {"output.value": json.dumps(answer), "llm.model_name": "gemini-2.0-flash", "llm.token_count.prompt": 9}
-    (run,) = runs(span(1, None, "GenerateContent", took=9, attributes=told))
-    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", {"result": "3"})]
-    assert (run["input"], run["output"], run["llm_calls"]) == ("Oslo?", "Cold.", None)
-    assert "model calls share a span" in run["incomplete"]
-
-
 def test_a_loop_in_one_span_was_asked_and_answered_all_the_same():
     (run,) = runs(chat(1, None, "Cold.", "Oslo?", took=9), tool(2, 1, "weather", result="3", at=3))
-    assert _called(run) == [("weather", None, "ok", "3")]
+    assert called_with(run) == [("weather", None, "ok", "3")]
     assert (run["input"], run["output"], run["llm_calls"]) == ("Oslo?", "Cold.", None)
 
 
 def test_early_openinference_names_agents_of_openais_kit_by_their_spans():
     def step(*place, **told):
-        return _step(*place, **told) | {"scope": "openinference.instrumentation.openai_agents"}
+        return step_of(*place, **told) | {"scope": "openinference.instrumentation.openai_agents"}
 
-    asked = _flat(
-        {"input": [{"role": "user", "content": "go"}], "output": [_request("c1", "transfer_to_worker", "{}")]}
+    asked = flat(
+        {"input": [{"role": "user", "content": "go"}], "output": [request_of("c1", "transfer_to_worker", "{}")]}
     )
-    done = _flat({"input": [{"role": "user", "content": "go"}], "output": [{"role": "assistant", "content": "Done."}]})
+    done = flat({"input": [{"role": "user", "content": "go"}], "output": [{"role": "assistant", "content": "Done."}]})
     system = {"llm.system": "openai"}
     (run,) = runs(
         step(1, None, "Support", "AGENT", 0, 20),
@@ -268,15 +250,15 @@ def test_what_came_of_haystacks_calls_stands_in_the_repr_of_its_messages():
     came = f'ToolCallResult(result="it\'s (cold", origin={call}, error=True)'
     question, asked = _written("user", "TextContent(text='Oslo?')"), _written("assistant", call)
     history = {"input.value": json.dumps({"messages": [question, asked, _written("tool", came)]})}
-    flat = [{"role": "user", "content": "Oslo?"}, {"role": "assistant"}, {"role": "tool"}]
-    first = _flat({"input": flat[:1], "output": [_request("c1", "weather", '{"city": "Oslo"}')]})
-    last = _flat({"input": flat, "output": [{"role": "assistant", "content": "Cold."}]})
+    listed = [{"role": "user", "content": "Oslo?"}, {"role": "assistant"}, {"role": "tool"}]
+    first = flat({"input": listed[:1], "output": [request_of("c1", "weather", '{"city": "Oslo"}')]})
+    last = flat({"input": listed, "output": [{"role": "assistant", "content": "Cold."}]})
     (run,) = runs(
-        _step(1, None, "Pipeline.run", "CHAIN", 0, 20),
-        _step(2, 1, "Generator.run", "LLM", 1, **first),
-        _step(3, 1, "Generator.run", "LLM", 5, **last | history),
+        step_of(1, None, "Pipeline.run", "CHAIN", 0, 20),
+        step_of(2, 1, "Generator.run", "LLM", 1, **first),
+        step_of(3, 1, "Generator.run", "LLM", 5, **last | history),
     )
-    assert _called(run) == [("weather", {"city": "Oslo"}, "error", "it's (cold")]
+    assert called_with(run) == [("weather", {"city": "Oslo"}, "error", "it's (cold")]
 
 
 def test_haystacks_agent_alone_in_a_pipeline_is_a_run_whose_calls_are_unknown():
@@ -284,8 +266,8 @@ def test_haystacks_agent_alone_in_a_pipeline_is_a_run_whose_calls_are_unknown():
     told["output.value"] = json.dumps({"messages": [_written("assistant", "TextContent(text='Cold.')")]})
     scope = {"scope": "openinference.instrumentation.haystack"}
     (run,) = runs(
-        _step(1, None, "Pipeline.run", "CHAIN", 0, 20) | scope,
-        _step(2, 1, "Agent.run", "CHAIN", 1, 9, **told) | scope,
+        step_of(1, None, "Pipeline.run", "CHAIN", 0, 20) | scope,
+        step_of(2, 1, "Agent.run", "CHAIN", 1, 9, **told) | scope,
     )
     assert (run["input"], run["output"], run["tool_calls"], run["llm_calls"]) == ("Oslo?", "Cold.", None, None)
 
@@ -326,98 +308,6 @@ def test_ag2_tells_again_what_a_call_cost_and_that_is_no_other_call():
     assert (len(run["llm_calls"]), run["output"], run["incomplete"]) == (1, "Cold.", [])
 
 
-def test_the_way_to_hand_in_an_answer_is_no_known_tool():
-    offered = json.dumps([{"type": "function", "name": n} for n in ("look", "final_result")])
-    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "Cold.", at=1, gen_ai__tool__definitions=offered))
-    assert run["known_tools"] == ["look"]
-
-
-WEATHER = {"city": "Oslo", "degrees": 12}
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        {"openinference.span.kind": "CHAIN", "output.value": {"structured_response": WEATHER | {"wind": None}}},
-        {"traceloop.span.kind": "workflow", "traceloop.entity.output": {"outputs": {"structured_response": WEATHER}}},
-        {
-            "langsmith.span.kind": "chain",
-            "gen_ai.completion": {"output": [{"update": {"structuredResponse": WEATHER}}]},
-        },
-        {"openinference.span.kind": "CHAIN", "output.value": WEATHER},
-    ],
-)
-def test_what_a_graph_puts_out_as_it_was_put_in_was_handed_in_and_no_tool_was_called(told):
-    offered = [{"type": "function", "name": n} for n in ("look", "Weather")]
-    (run,) = runs(
-        agent(1, "planner", took=9),
-        span(2, 1, "graph", took=9, attributes=told),
-        chat(3, 2, [("c1", "look", {})], "Oslo?", at=1, gen_ai__tool__definitions=offered),
-        tool(4, 2, "look", "c1", "12", at=2),
-        chat(5, 2, [("c2", "Weather", WEATHER)], "Oslo?", at=3, gen_ai__tool__definitions=offered),
-    )
-    assert [c["name"] for c in run["tool_calls"]] == run["known_tools"] == ["look"]
-    assert json.loads(run["output"]).items() >= WEATHER.items()
-    assert (run["status"], run["boundaries"], run["boundaries_unknown"]) == ("ok", [], [])
-
-
-@pytest.mark.parametrize(
-    "came",
-    [
-        "Returning structured response: city='Oslo' degrees=12",
-        "Error: Failed to parse structured output for tool 'Weather': 1 validation error",
-        "Error: Model incorrectly returned multiple structured responses (Weather, Trip) when only one is expected.",
-        "Final result processed.",
-    ],
-)
-def test_what_a_framework_says_of_an_answer_that_was_handed_in_is_no_result_of_a_tool(came):
-    request = {"type": "tool_call", "id": "c1", "name": "Weather", "arguments": WEATHER}
-    asked = [
-        {"role": "user", "parts": [{"type": "text", "content": "Oslo?"}]},
-        {"role": "assistant", "parts": [request]},
-        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": came}]},
-    ]
-    (run,) = runs(
-        agent(1, "planner", took=9),
-        chat(2, 1, [("c1", "Weather", WEATHER)], "Oslo?", at=1),
-        chat(3, 1, "Cold.", asked, at=3),
-    )
-    assert (run["tool_calls"], run["boundaries"], run["output"]) == ([], [], "Cold.")
-
-
-@pytest.mark.parametrize(
-    ("put_out", "put_in"),
-    [
-        ({"answer": "cold", "degrees": 12}, {"answer": "cold", "degrees": 12}),
-        ([{"city": "Oslo"}], {"response": [{"city": "Oslo"}]}),
-        ({"CITY": "OSLO"}, {"city": "Oslo"}),
-        (None, {"city": "Oslo"}),
-        (None, {"a": [1, None, {"b": True}]}),
-    ],
-)
-@pytest.mark.parametrize("named", ["final_result", "final_result_Weather", "hand_in"])
-def test_an_object_that_is_the_answer_is_the_output(put_out, put_in, named):
-    ways = {"function_tools": [{"name": "look"}], "output_tools": [{"name": named, "kind": "output"}]}
-    offered = {"model_request_parameters": ways}
-    (run,) = runs(
-        agent(1, "planner", took=9, attributes={} if put_out is None else {"final_result": put_out}),
-        chat(2, 1, [("c1", named, put_in)], "Oslo?", at=1, attributes=offered) | {"scope": "pydantic-ai"},
-    )
-    assert json.loads(run["output"]) == (put_in if put_out is None else put_out)
-    assert (run["tool_calls"], run["known_tools"]) == ([], ["look"])
-
-
-@pytest.mark.parametrize(
-    "odd", ["7", 7, [1], ["structured_response"], {"structured_response": 7}, '{"structured_', True]
-)
-def test_odd_outputs_hand_nothing_in(odd):
-    (run,) = runs(
-        span(1, None, "graph", took=9, attributes={"openinference.span.kind": "CHAIN", "output.value": odd}),
-        chat(2, 1, [("c1", "Weather", WEATHER)], "Oslo?", at=1, attributes={"model_request_parameters": odd}),
-    )
-    assert [c["name"] for c in run["tool_calls"]] == ["Weather"]
-
-
 @pytest.mark.parametrize("scope", ["logfire.openai_agents", "openinference.instrumentation.openai_agents"])
 @pytest.mark.parametrize(("came", "status"), [("12", "ok"), (None, "unknown")])
 def test_a_tool_of_openais_kit_that_shows_no_result_may_wait_for_leave_and_no_clean_end_is_a_limit(came, status, scope):
@@ -439,17 +329,6 @@ def test_what_logfire_writes_of_a_tool_without_a_result_is_none():
         span(3, 1, "Function: {name}", at=3, attributes=told) | {"scope": "logfire.openai_agents"},
     )
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("unknown", None)]
-
-
-@pytest.mark.parametrize("left", ["delete", "final_result"])
-def test_a_run_that_left_a_call_to_others_or_handed_in_its_answer_did_not_run_out_of_steps(left):
-    (run,) = runs(
-        agent(1, "planner", took=9),
-        chat(2, 1, [("call_k3", "look", {}), ("call_k4", left, {"id": 3})], "Oslo?", at=1),
-        tool(3, 1, "look", "call_k3", "12", at=3),
-    )
-    assert run["boundaries"] == []
-    assert ("max_steps" in run["boundaries_unknown"]) == (left == "delete")
 
 
 def test_who_leads_a_group_of_ag2_is_no_agent_and_a_way_that_it_counts_is_one_to_an_agent():
@@ -524,7 +403,7 @@ def test_haystacks_agent_tells_its_steps_by_spans():
         of(5, 1, step, 7, 5),
         model(6, 5, 8, [question, asked, came], {"replies": [done]}),
     )
-    assert _called(run) == [("weather", {"city": "Oslo"}, "error", "3 degrees")]
+    assert called_with(run) == [("weather", {"city": "Oslo"}, "error", "3 degrees")]
     assert [(c["response_model"], c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [
         ("gpt-4o", 9, 2),
         ("gpt-4o", 20, 3),
@@ -534,112 +413,33 @@ def test_haystacks_agent_tells_its_steps_by_spans():
 
 def test_a_stream_that_nobody_read_yet_is_no_text():
     (run,) = runs(
-        _step(1, None, "Completions", "LLM", 0, **{"output.value": "<groq.Stream object at 0x7f809c5de4d0>"}),
+        step_of(1, None, "Completions", "LLM", 0, **{"output.value": "<groq.Stream object at 0x7f809c5de4d0>"}),
     )
     assert (run["output"], run["tool_calls"]) == (None, None)
 
 
-def _gemini(role, *parts):
-    return {"role": role, "parts": list(parts)}
-
-
-def _ask(name, given, **more):
-    return _gemini("model", {"function_call": {"name": name, "args": given} | more})
-
-
-def _back(*results):
-    held = ({"function_response": {"parts": None, "name": n, "response": {"result": r}}} for n, r in results)
-    return _gemini("user", *held)
-
-
-_GOOGLE = "openinference.instrumentation.google_genai"
-
-
-@pytest.mark.parametrize("ids", [{}, {"id": "c1"}])
-@pytest.mark.parametrize("times", [1, 3])
-def test_each_piece_of_googles_stream_tells_again_what_the_client_called_itself(times, ids):
-    question = _gemini("user", {"text": "Oslo?"})
-    history = [question, _ask("weather", {"city": "Oslo"}, **ids), _back(("weather", "3 degrees"))]
-    together = [] if times == 1 else _ask("weather", {"city": "Oslo"}, **ids)["parts"]
-    answer = _gemini("model", *together, {"text": "Cold."})
-    told = {
-        "input.value": json.dumps({"contents": [question]}),
-        "output.value": json.dumps(
-            {"candidates": [{"content": answer}], "automatic_function_calling_history": history * times}
-        ),
-    }
-    merged = _request(ids.get("id", ""), "weather", '{"city": "Oslo"}') | {"content": "Cold."}
-    flat = _flat({"output": [merged]}) if together else {}
-    (run,) = runs(_step(1, None, "GenerateContent", "LLM", 0, **told | flat) | {"scope": _GOOGLE})
-    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", {"result": "3 degrees"})]
-    assert (run["llm_calls"], run["output"]) == (None, "Cold.")
-
-
-@pytest.mark.parametrize(
-    "odd", [3, "x", [3], {"parts": 3}, [{"content": {"parts": 3}}], [{"content": 3}], [None, None]]
-)
-def test_odd_histories_and_answers_of_googles_client_break_nothing(odd):
-    for history, answer in ((odd, [{"content": {"parts": [3]}}]), ([{"parts": [{"text": "?"}]}], odd)):
-        told = json.dumps({"candidates": answer, "automatic_function_calling_history": history})
-        (run,) = runs(_step(1, None, "GenerateContent", "LLM", 0, **{"output.value": told}) | {"scope": _GOOGLE})
-        assert not run["tool_calls"]
-
-
-@pytest.mark.parametrize(
-    ("scope", "told", "known"),
-    [
-        ("opentelemetry.instrumentation.google_generativeai", [{"name": "weather"}], False),
-        ("opentelemetry.instrumentation.google_generativeai", [{"name": "weather", "parameters": {}}], True),
-        ("opentelemetry.instrumentation.google_generativeai", [3, None], True),
-        ("test", [{"name": "weather"}], True),
-    ],
-)
-def test_googles_client_calls_functions_that_are_offered_by_name_alone_itself(scope, told, known):
-    call = chat(1, None, "Cold.", "Oslo?", attributes={"gen_ai.tool.definitions": told}, scope=scope)
-    (run,) = runs(call)
-    assert (run["tool_calls"], run["llm_calls"] is not None) == ([] if known else None, known)
-
-
-def test_a_failed_call_of_googles_client_may_have_run_functions_before():
-    declared = [{"name": "weather", "response_json_schema": {"type": "string"}}]
-    told = {"input.value": json.dumps({"contents": [], "tools": [{"function_declarations": declared}]})}
-    (run,) = runs(_step(1, None, "GenerateContent", "LLM", 0, **told) | {"scope": _GOOGLE, "error": "500"})
-    assert (run["tool_calls"], run["llm_calls"], run["boundaries"]) == (None, None, ["error"])
-
-
-@pytest.mark.parametrize("answer", [[("c1", "weather", {"city": "Oslo"})], None])
-def test_a_span_that_failed_or_spoke_after_the_tools_that_ran_in_it_holds_several_calls(answer):
-    said = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "weather", "arguments": {}}]}
-    said["parts"].append({"type": "text", "content": "Cold."})
-    told = {"attributes": {"gen_ai.output.messages": [said]}} if answer else {"error": "500"}
-    ran = tool(2, 1, "weather", result="3 degrees", at=1)
-    (run,) = runs(chat(1, None, asked="Oslo?", took=9, **told), ran)
-    assert [c["name"] for c in run["tool_calls"]] == ["weather"]
-    assert run["llm_calls"] is None
-
-
 def test_of_calls_without_ids_that_a_stream_told_in_part_the_next_input_tells_the_others():
     asked = [(None, "weather", {"city": "Oslo"}), (None, "pay", {"amount": 5})]
-    history = [_text("user", "Oslo?"), _asked(*asked), _came((None, "3 degrees"), (None, "paid"))]
+    history = [words("user", "Oslo?"), _asked(*asked), _came((None, "3 degrees"), (None, "paid"))]
     (run,) = runs(
         agent(1, "planner", took=20),
-        chat(2, 1, asked[1:], [_text("user", "Oslo?")], at=1),
+        chat(2, 1, asked[1:], [words("user", "Oslo?")], at=1),
         chat(3, 1, "Done.", history, at=5),
     )
-    assert _called(run) == [
+    assert called_with(run) == [
         ("weather", {"city": "Oslo"}, "ok", "3 degrees"),
         ("pay", {"amount": 5}, "ok", "paid"),
     ]
 
 
 def test_arguments_that_a_stream_told_as_none_stand_in_the_next_input():
-    history = [_text("user", "Oslo?"), _asked(("c1", "weather", {"city": "Oslo"})), _came(("c1", "3 degrees"))]
+    history = [words("user", "Oslo?"), _asked(("c1", "weather", {"city": "Oslo"})), _came(("c1", "3 degrees"))]
     (run,) = runs(
         agent(1, "planner", took=20),
-        chat(2, 1, [("c1", "weather", {})], [_text("user", "Oslo?")], at=1),
+        chat(2, 1, [("c1", "weather", {})], [words("user", "Oslo?")], at=1),
         chat(3, 1, "Done.", history, at=5),
     )
-    assert _called(run) == [("weather", {"city": "Oslo"}, "ok", "3 degrees")]
+    assert called_with(run) == [("weather", {"city": "Oslo"}, "ok", "3 degrees")]
 
 
 def test_a_server_of_tools_in_the_callers_own_process_tells_of_the_same_calls():
@@ -651,11 +451,11 @@ def test_a_server_of_tools_in_the_callers_own_process_tells_of_the_same_calls():
 
     def ran(id, name, at, took=2):
         told = {"tool.name": name, "input.value": '{"city": "Oslo"}', "output.value": "3 degrees"}
-        return _step(id, 1, name, "TOOL", at, took, **told)
+        return step_of(id, 1, name, "TOOL", at, took, **told)
 
     def called(*spans):
         (run,) = runs(
-            _step(1, None, "query", "AGENT", 0, 20, **{"input.value": "Oslo?", "output.value": "Cold."}), *spans
+            step_of(1, None, "query", "AGENT", 0, 20, **{"input.value": "Oslo?", "output.value": "Cold."}), *spans
         )
         return [c["name"] for c in run["tool_calls"]]
 
@@ -671,7 +471,7 @@ def test_a_server_of_tools_in_the_callers_own_process_tells_of_the_same_calls():
 def test_an_error_in_json_in_a_part_of_a_result_is_one():
     def ended(text):
         told = {"tool.name": "look", "output.value": json.dumps([{"type": "text", "text": text}])}
-        (run,) = runs(_step(1, None, "query", "AGENT", 0, 20), _step(2, 1, "look", "TOOL", 1, **told))
+        (run,) = runs(step_of(1, None, "query", "AGENT", 0, 20), step_of(2, 1, "look", "TOOL", 1, **told))
         return run["tool_calls"][0]["error_kind"]
 
     assert ended('{"error": "no such record"}') == "soft"
@@ -699,7 +499,7 @@ def test_parts_of_text_that_a_flattened_answer_was_written_as_are_its_text(writt
 @pytest.mark.parametrize("spelling", ["claude_agent_sdk", "claude-agent-sdk"])
 def test_what_ended_a_run_of_claudes_agent_sdk_is_not_its_answer_in_any_spelling(spelling):
     told = {"input.value": "?", "output.value": '["Reached maximum number of turns (3)"]'}
-    root = _step(1, None, "ClaudeAgentSDK.query", "AGENT", 0, 20, **told, **{"output.mime_type": "application/json"})
+    root = step_of(1, None, "ClaudeAgentSDK.query", "AGENT", 0, 20, **told, **{"output.mime_type": "application/json"})
     (run,) = runs(root | {"scope": f"openinference.instrumentation.{spelling}"})
     assert run["output"] is None
 
@@ -730,27 +530,6 @@ def test_an_answer_that_litellm_tells_as_a_message_for_each_tool_is_gone_on_with
     ]
 
 
-@pytest.mark.parametrize("flat", [False, True])
-def test_the_object_that_instructor_wants_is_an_answer_and_no_tool(flat):
-    wanted = "Correctly extracted `Status` with all the required parameters with correct types"
-    schema = {"type": "function", "function": {"name": "Status", "description": wanted, "parameters": {}}}
-    told = {"llm.tools.0.tool.json_schema": schema} if flat else {"gen_ai.tool.definitions": [schema]}
-    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "Status", "arguments": {}}]}
-    came = {"type": "tool_call_response", "id": "c1", "response": "Validation Error found:\n1 validation error"}
-    again = [_text("user", "which?"), asked, {"role": "tool", "parts": [came]}]
-    (run,) = runs(
-        chat(1, None, [("c1", "Status", {})], "which?", attributes=told),
-        chat(2, None, [("c2", "Status", {"order": 7})], again, trace=2, at=3, attributes=told),
-    )
-    assert (run["status"], run["tool_calls"], run["known_tools"]) == ("ok", [], [])
-    asked["parts"][0]["name"] = "Plain"  # a class that describes itself is known by the retry
-    (run,) = runs(
-        chat(1, None, [("c1", "Plain", {})], "which?"),
-        chat(2, None, [("c2", "Plain", {"order": 7})], again, trace=2, at=3),
-    )
-    assert (run["status"], run["tool_calls"]) == ("ok", [])
-
-
 def _streamed_by_google(id, answer, asked, at=0.0, tokens=40, **more):
     scope = "opentelemetry.instrumentation.google_generativeai"
     counted = {"gen_ai.usage.output_tokens": tokens, "gen_ai.response.finish_reasons": ["stop"]}
@@ -767,18 +546,18 @@ def test_the_last_piece_of_a_stream_is_no_answer():
 def test_what_a_stream_asked_for_before_its_last_piece_stands_in_history():
     asked = [{"type": "tool_call", "id": "", "name": n, "arguments": {"order": n}} for n in ("look", "send")]
     came = [{"type": "tool_call_response", "id": "", "response": f"done {n}"} for n in ("look", "send")]
-    history = [_text("user", "go"), {"role": "assistant", "parts": asked}, {"role": "user", "parts": came}]
+    history = [words("user", "go"), {"role": "assistant", "parts": asked}, {"role": "user", "parts": came}]
     (run,) = runs(
-        _streamed_by_google(1, [("", "send", {"order": "send"})], [_text("user", "go")]),
+        _streamed_by_google(1, [("", "send", {"order": "send"})], [words("user", "go")]),
         _streamed_by_google(2, "All is done now.", history, at=2, tokens=4),
     )
     assert [(c["name"], c["arguments"], c["result"], c["turn"]) for c in run["tool_calls"]] == [
         ("look", {"order": "look"}, "done look", 0),
         ("send", {"order": "send"}, "done send", 0),
     ]
-    other = [_text("user", "go"), {"role": "assistant", "parts": asked[::-1]}, {"role": "user", "parts": came}]
+    other = [words("user", "go"), {"role": "assistant", "parts": asked[::-1]}, {"role": "user", "parts": came}]
     found = runs(
-        _streamed_by_google(1, [("", "send", {"order": "send"})], [_text("user", "go")]),
+        _streamed_by_google(1, [("", "send", {"order": "send"})], [words("user", "go")]),
         _streamed_by_google(2, "All is done now.", other, at=2, tokens=4),
     )
     assert len(found) == 2

@@ -285,3 +285,52 @@ def test_runs_after_one_of_smolagents_that_raised_are_runs_of_their_own():
     step = _chain(10, 9, "Step 1", scope=scope, error="AgentGenerationError: boom")
     assert [r["input"] for r in runs(step, *run(20, 9, 2, "one"), *run(30, 9, 10, "two"))] == ["one", "two"]
     assert len(runs(*run(20, 9, 2, "one"), *run(30, 9, 10, "two"))) == 1  # perhaps of one step that has not ended
+
+
+@pytest.mark.parametrize("ran", [True, False])
+def test_traceloop_says_of_a_run_that_asked_for_nobodys_tool_that_it_went_well(ran):
+    scope = "opentelemetry.instrumentation.openai_agents"
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.output_tokens": 2}
+    told["gen_ai.response.finish_reasons"] = ["tool_call"]
+    stop = [tool(4, 2, "look", at=3, status=1, scope=scope)] if ran else []
+    (run,) = runs(
+        span(1, None, "Agent Workflow", took=9, status=1, scope=scope, traceloop__span__kind="workflow"),
+        agent(2, "planner", 1, took=8, status=1, scope=scope),
+        span(3, 2, "openai.response", at=1, status=1, scope=scope, attributes=told),
+        *stop,
+    )
+    assert run["status"] == ("ok" if ran else "unknown")
+    assert ("error" in run["boundaries_unknown"]) is not ran
+
+
+def _agno(id, trace, name, kind, at, took, parent=None, **told):
+    scope = "opentelemetry.instrumentation.agno"
+    made = {"traceloop.span.kind": kind} | told
+    return span(id, parent, f"{name}.{kind}", trace=trace, at=at, took=took, scope=scope, status=1, attributes=made)
+
+
+def test_a_team_of_agno_is_the_agent_that_hands_work_to_its_members():
+    given = {"traceloop.entity.input": json.dumps({"member_id": "worker", "task": "look at Oslo"})}
+    (run,) = runs(
+        _agno(1, 1, "boss", "workflow", 0, 20, **{"agno.team.name": "boss"}),
+        _agno(2, 1, "delegate", "tool", 3, 9, 1, **given | {"gen_ai.tool.name": "delegate_task_to_member"}),
+        _agno(3, 1, "worker", "agent", 4, 7, 2, **{"gen_ai.agent.name": "worker"}),
+    )
+    assert run["agents"] == ["boss", "worker"]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
+        ("boss", "worker", "delegate_task_to_member")
+    ]
+
+
+def test_what_began_before_an_agent_is_not_its_work_and_a_tool_alone_was_asked_by_no_user():
+    given = {"traceloop.entity.input": json.dumps({"member_id": "worker", "task": "look at Oslo"})}
+    given |= {"gen_ai.tool.name": "delegate_task_to_member", "traceloop.entity.output": "handed on"}
+    team, tool_alone, member = runs(
+        _agno(1, 1, "boss", "workflow", 0, 0.1, **{"agno.team.name": "boss", "traceloop.entity.input": "go"}),
+        _agno(2, 2, "delegate", "tool", 3.0001, 0.0002, **given),
+        _agno(3, 3, "worker", "agent", 3.0005, 7, **{"gen_ai.agent.name": "worker"}),
+    )
+    assert (team["agents"], team["delegations"], team["tool_calls"]) == (["boss"], None, None)
+    assert [(c["name"], c["agent"]) for c in tool_alone["tool_calls"]] == [("delegate_task_to_member", None)]
+    assert (tool_alone["input"], tool_alone["output"]) == (None, None)
+    assert member["agents"] == ["worker"]

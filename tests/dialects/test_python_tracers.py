@@ -451,3 +451,18 @@ def test_calls_left_to_a_client_are_no_limit_where_each_limit_is_an_error(scope,
     assert [c["status"] for c in run["tool_calls"]] == ["ok", "requested"]
     assert run["boundaries"] == []
     assert ("max_steps" in run["boundaries_unknown"]) == unknown
+
+
+def test_langfuses_client_writes_the_model_that_answered_over_the_one_that_was_asked():
+    said = {"role": "assistant", "content": "Hi."}
+    (run,) = runs(
+        _langfuse(1, None, "planner", "agent", took=9),
+        _langfuse(2, 1, "OpenAI-generation", "generation", 1, model__name="m-2026-01-02", output=said),
+        _langfuse(3, 1, "OpenAI-generation", "generation", 3, model__name="m", level="ERROR"),
+        _langfuse(4, 1, "ChatOpenAI", "generation", 5, model__name="m", output=said),
+    )
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [
+        (None, "m-2026-01-02"),
+        ("m", None),
+        ("m", None),
+    ]

@@ -15,10 +15,6 @@ def calls(run):
     return [(c["name"], c["status"], c["error_kind"]) for c in run["tool_calls"]]
 
 
-def handed(run):
-    return [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"]]
-
-
 # --- soft errors
 
 
@@ -370,190 +366,6 @@ def test_what_a_guard_is_asked_and_a_judge_answers_is_not_what_the_run_is():
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("hello", "hi there", 3)
 
 
-# --- agents and delegations
-
-
-def test_two_spellings_are_one_agent():
-    (run,) = runs(
-        agent(1, "Research Analyst", took=20),
-        agent(2, "research_analyst", parent=1, took=19),
-        chat(3, 2, "done", at=1, attributes={"gen_ai.agent.name": "research_analyst"}),
-    )
-    assert (run["agents"], run["delegations"]) == (["Research Analyst"], [])
-    assert [c["agent"] for c in run["llm_calls"]] == ["Research Analyst"]
-    (run,) = runs(
-        agent(1, "销售 Agent", took=20), agent(2, "技术 Agent", parent=1, at=1, took=9), chat(3, 2, "x", at=2)
-    )
-    assert handed(run) == [("销售 Agent", "技术 Agent", "nested", None)]
-
-
-def test_a_nested_agent_was_delegated_to():
-    (run,) = runs(
-        agent(1, "planner", took=9),
-        chat(2, 1, "go", at=0.5, took=0.1),
-        agent(3, "worker", parent=1, at=1, took=5),
-        chat(4, 3, "done", at=2),
-    )
-    assert handed(run) == [("planner", "worker", "nested", None)]
-
-
-def test_an_agent_under_a_tool_makes_the_tool_a_delegation():
-    (run,) = runs(
-        agent(1, "planner", took=9),
-        chat(2, 1, [("c1", "ask_worker", {"task": "x"})], at=0.5, took=0.1),
-        tool(3, 1, "ask_worker", call="c1", at=1, took=6),
-        agent(4, "worker", parent=3, at=1.5, took=5),
-        chat(5, 4, "done", at=2),
-        chat(6, 1, "done", at=8),
-    )
-    assert handed(run) == [("planner", "worker", "tool", "ask_worker")]
-    assert run["tool_calls"] == []
-    assert run["path"] == [["planner->worker"]]
-
-
-@pytest.mark.parametrize("said", ["Unnamed Agent", "unknown_agent", "default-agent", "LangGraph"])
-def test_a_name_that_stands_for_any_agent_is_none(said):
-    (run,) = runs(agent(1, said, took=9), chat(2, 1, "done", at=1))
-    assert (run["agents"], [c["agent"] for c in run["llm_calls"]]) == ([], [None])
-
-
-def test_a_transfer_tool_hands_over():
-    (run,) = runs(
-        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
-        agent(2, "planner", parent=1, took=5),
-        chat(3, 2, [("c1", "transfer_to_worker", {})], at=0.5),
-        tool(4, 2, "transfer_to_worker", call="c1", at=2),
-        agent(5, "worker", parent=1, at=6, took=9),
-        chat(6, 5, "done", at=7),
-    )
-    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
-        ("planner", "worker", "transfer_to_worker")
-    ]
-    assert run["tool_calls"] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [("task", {"subagent_type": "worker", "description": "x"}), ("transfer-to-agent", {"agent_name": "worker"})],
-)
-def test_an_argument_names_the_agent_that_nobody_recorded(name, arguments):
-    (run,) = runs(
-        agent(1, "planner", took=20, gen_ai__input__messages=[{"role": "user", "content": "x"}]),
-        chat(2, 1, [("c1", name, arguments)], "x", at=1),
-        tool(3, 1, name, "c1", "found", at=3, took=5),
-        tool(4, 3, "grep", "c2", "x", at=4),
-        chat(5, 1, "done", "x", at=9),
-    )
-    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", name)]
-    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("grep", "worker")]
-    (run,) = runs(
-        agent(1, "planner", took=20, gen_ai__input__messages=[{"role": "user", "content": "x"}]),
-        chat(2, 1, [("c1", name, arguments)], "x", at=1),
-        tool(3, 1, name, "c1", "found", at=3, took=5),
-        chat(5, 1, "done", "x", at=9),
-    )
-    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", name)]
-
-
-def test_a_member_is_called_by_its_id():
-    (run,) = runs(
-        span(1, None, "Team.run", gen_ai__operation__name="invoke_agent", took=20),
-        chat(2, 1, [("c1", "delegate_task_to_member", {"member_id": "weather-agent", "task": "x"})], at=1),
-        agent(3, "Weather Agent", parent=1, at=3, took=5),
-        chat(4, 3, "sunny", at=4),
-        chat(5, 1, "done", at=9),
-    )
-    assert handed(run) == [(None, "Weather Agent", "tool", "delegate_task_to_member")]
-    assert run["tool_calls"] == []
-
-
-def test_siblings_without_a_handover_are_no_delegation():
-    (run,) = runs(
-        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
-        agent(2, "left", parent=1, took=5),
-        chat(3, 2, "a", at=0.5),
-        agent(4, "right", parent=1, took=5),
-        chat(5, 4, "b", at=0.6),
-    )
-    assert run["delegations"] == []
-    assert run["agents"] == ["left", "right"]
-
-
-# --- which traces are one run
-
-
-def test_one_trace_a_model_call_is_one_run():
-    question = {"role": "user", "parts": [{"type": "text", "content": "weather in Oslo?"}]}
-    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "t", "arguments": {"a": 1}}]}
-    answer = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "rain"}]}
-    (run,) = runs(
-        chat(1, None, [("c1", "t", {"a": 1})], asked=[question], trace=1),
-        chat(2, None, "It rains.", asked=[question, asked, answer], trace=2, at=2),
-    )
-    assert len(run["trace_ids"]) == 2
-    assert len(run["llm_calls"]) == 2
-    assert [(c["name"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [("t", "ok", "rain", 0)]
-    assert run["output"] == "It rains."
-
-
-def test_turns_of_a_conversation_are_runs_of_their_own():
-    found = runs(
-        *(
-            s
-            for t in (1, 2, 3)
-            for s in (
-                agent(10 * t, "a", trace=t, at=10 * t, attributes={"gen_ai.conversation.id": "conv"}),
-                chat(10 * t + 1, 10 * t, "hi", trace=t, at=10 * t),
-            )
-        )
-    )
-    assert [r["conversation_id"] for r in found] == ["conv"] * 3
-
-
-def test_set_up_alone_is_no_run():
-    found = runs(
-        span(1, None, "create_agent a", gen_ai__operation__name="create_agent", gen_ai__agent__name="a", trace=1),
-        agent(2, "a", trace=2, at=5),
-        chat(3, 2, "hi", trace=2, at=5),
-    )
-    assert len(found) == 1
-
-
-def test_spans_that_say_nothing_of_agents_are_no_run():
-    assert runs(span(1, None, "GET /", http__request__method="GET"), span(2, 1, "SELECT")) == []
-
-
-def test_several_requests_under_one_app_span_are_several_runs():
-    found = runs(
-        span(1, None, "batch", took=60),
-        *(
-            s
-            for i in (1, 2)
-            for s in (agent(10 * i, "a", parent=1, at=20 * i), chat(10 * i + 1, 10 * i, "hi", at=20 * i))
-        ),
-    )
-    assert len(found) == 2
-    assert len({r["run_id"] for r in found}) == 2
-
-
-def test_a_missing_root_is_said():
-    (run,) = runs(chat(2, 99, "hi", at=1), tool(3, 99, "t", at=3, result="x"))
-    assert "missing parent" in run["incomplete"]
-
-
-def test_a_called_agents_prompt_is_not_what_the_user_asked():
-    history = [
-        {"role": "user", "parts": [{"type": "text", "content": "book a flight"}]},
-        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "delegate", "arguments": {}}]},
-    ]
-    inside = [tool(2, 9, "delegate", "c1", "done", took=3), agent(3, "worker", 2, at=0.1, took=2)]
-    inside.append(chat(4, 3, "found it", "look for flights", at=0.2))
-    (unknown,) = runs(*inside)  # the asking agent and its model calls never came
-    assert (unknown["input"], unknown["output"], unknown["status"]) == (None, None, "unknown")
-    (known,) = runs(*inside, chat(5, 9, "booked", history, at=5))
-    assert (known["input"], known["output"], known["status"]) == ("book a flight", "booked", "ok")
-
-
 @pytest.mark.parametrize(
     "said", ["Agent stopped due to max iterations.", "Sorry, need more steps to process this request."]
 )
@@ -574,21 +386,10 @@ def test_a_clock_that_is_centuries_off_is_mended_within_the_calendar(at, inner):
     assert frame["end_unix_nano"].max() <= LATEST_NS
 
 
-def test_a_request_of_nothing_is_no_run():
-    assert request([]) and runs() == []
-
-
 @pytest.mark.parametrize(("told", "tokens"), [(12, 12), (0, None), (-1, None), (2**62, None), ("many", None)])
 def test_tokens_that_no_model_counts_are_not_told(told, tokens):
     (run,) = runs(span(1, None, "chat m", gen_ai__operation__name="chat", gen_ai__usage__input_tokens=told))
     assert run["llm_calls"][0]["input_tokens"] == tokens
-
-
-def test_a_tool_that_names_neither_itself_nor_its_agent_is_a_question_mark():
-    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": ""}
-    (run,) = runs(agent(1, "a"), span(2, 1, "execute_tool", attributes=attributes))
-    assert (run["tool_calls"][0]["name"], run["path"]) == (None, [["a/?"]])
-    assert [state.split("|")[:2] for state in run["states"]] == [["a", "?"]]
 
 
 def test_a_tool_that_nobody_asked_for_stands_after_the_turn_that_it_followed():
@@ -602,23 +403,3 @@ def test_a_tool_that_nobody_asked_for_stands_after_the_turn_that_it_followed():
     )
     assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("search", 0), ("save", None)]
     assert run["path"] == [["a/search"], ["a/save"]]
-
-
-def test_tools_of_a_delegate_whose_model_cannot_be_seen_stand_where_they_ran():
-    (run,) = runs(
-        agent(1, "a", took=20),
-        tool(8, 1, "prepare", at=0.5, took=0.2),
-        chat(2, 1, [("c", "search", {})], at=1),
-        tool(3, 1, "search", "c", "x", at=3),
-        agent(4, "b", 1, at=5, took=5),
-        tool(5, 4, "save", at=6),
-        tool(6, 4, "mail", at=8),
-        chat(7, 1, "done", at=12),
-    )
-    assert [c["name"] for c in run["tool_calls"]] == ["prepare", "search", "save", "mail"]
-    assert [step for step in run["path"] if "->" not in step[0]] == [
-        ["a/prepare"],
-        ["a/search"],
-        ["b/save"],
-        ["b/mail"],
-    ]

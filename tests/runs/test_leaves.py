@@ -142,6 +142,17 @@ def test_what_two_models_were_told_may_have_come_from_either_tool():
     assert _results(found) == [None, None, [("red", None)], [("red", None)]]
 
 
+@pytest.mark.parametrize(("said", "one"), [("no such city", True), ("another", False)])
+def test_a_tool_that_failed_ran_for_the_call_after_which_a_model_was_told_of_the_failure(said, one):
+    spans = _of_langchain_js(1, 0, f"Error: {said}\n Please fix your mistakes.")
+    thrown = ("exception", {"exception.type": "Error", "exception.message": "no such city"})
+    spans[1] = tool(1, None, "look", trace=3, at=2, error="no such city", events=[thrown])
+    found = runs(*spans)
+    assert len(found) == (1 if one else 2)
+    calls = [(c["name"], c["status"], c["turn"]) for c in found[-1]["tool_calls"]]
+    assert calls == [("look", "error", 0 if one else None)]
+
+
 def test_some_of_the_tools_of_a_run_are_not_told_as_all():
     spans = _of_langchain_js(1, 0, "red", "blue")
     del spans[2]

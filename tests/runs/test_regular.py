@@ -1,7 +1,9 @@
 """Regular traces take a shortcut; it finds what the general way finds, row for row."""
 
 import importlib
+import json
 import random
+import re
 
 import numpy as np
 import polars as pl
@@ -12,13 +14,13 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
-from otelcov.runs import reconstruct, softerrors
+from otelcov.runs import boundaries, reconstruct, softerrors
 from otelcov.runs.regular import regular
 from tests import captures
 from tests.bench.generate import Traffic, requests
 from tests.captures import LATER
 from tests.runs.requests import frames
-from tests.sums.test_equal import bodies, guest_of
+from tests.sums.stores import bodies, guest_of
 
 module = importlib.import_module("otelcov.runs.reconstruct")
 
@@ -49,8 +51,8 @@ def without(spans, logs, config=None, now=LATER):
 
 # Captures of which the shortcut takes some runs.
 KNOWN = [
-    *(("corpus", name) for name in ("openai-loop--otel-genai-util", "otel-semconv--manual")),
-    *(("more", name) for name in ("pyai1--stream", "vercel7--agent-responses")),
+    *(("corpus", name) for name in ("openai-loop--otel-genai-util", "otel-semconv--manual", "pydantic-ai--native-v5")),
+    *(("more", name) for name in ("pyai1--stream", "pyai1--v2", "vercel7--agent-responses")),
 ]
 
 
@@ -218,6 +220,137 @@ def test_runs_in_which_models_failed_are_the_same_either_way(seed):
     assert (short["status"] == "error").sum() > 0.1 * short.height
 
 
+def framed(rng, spans, odd):
+    """The same traces as servers tell them: a request above each, calls of other servers around and below; `odd`: in
+    any shape."""
+    blank = {column: [] for column in ("events", "links", "attributes", "content")}
+    blank |= {"scope": InstrumentationScope(name="opentelemetry.instrumentation.asgi").SerializeToString()}
+    blank |= {"kind": 2, "status_code": 0, "status_message": None}
+    key = dict.fromkeys(spans["attributes"].explode()[0])
+    out = []
+    for number, rows in enumerate(spans.partition_by("trace_id", maintain_order=True)):
+        rows = rows.to_dicts()
+        first = min(rows, key=lambda row: (row["parent_span_id"] is not None, row["start_time_unix_nano"]))
+        begin, end = first["start_time_unix_nano"], first["end_time_unix_nano"]
+        made = []
+
+        def server(above, name, begin=begin, end=end, number=number, first=first, made=made):
+            id = bytes([0x77, len(made)]) + number.to_bytes(6, "big")
+            times = {"start_time_unix_nano": begin, "end_time_unix_nano": end}
+            made.append({**first, **blank, **times, "parent_span_id": above, "span_id": id, "name": name})
+            return id
+
+        above = None
+        for _ in range(rng.choice([0, 1, 6]) if odd else 0):
+            above = server(above, "middleware")
+        above = server(above, "POST /chat")
+        first["parent_span_id"] = above
+        for _ in range(rng.choice([0, 1, 9]) if odd else 1):
+            server(above, "SELECT users")
+        if odd:
+            row = rng.choice(made)
+            some = [("input.value", "[]"), ("output.value", "fine"), ("openinference.span.kind", "CHAIN")]
+            if rng.random() < 0.3:
+                row["attributes"] = [
+                    {**key, "key": name, "string_value": value} for name, value in some[rng.randrange(3) :]
+                ]
+            row["status_code"] = rng.choice([0, 0, 0, 1, 2])
+            if rng.random() < 0.1:
+                rng.choice(rows)["parent_span_id"] = above
+            if rng.random() < 0.1:
+                first["start_time_unix_nano"] = first["end_time_unix_nano"] - 1
+        out += made + rows
+    return pl.DataFrame(out, schema=spans.schema)
+
+
+def test_requests_to_a_server_take_the_shortcut():
+    spans, logs = generated()
+    some = framed(random.Random(0), spans, odd=False)
+    short, found = with_shortcut(some, logs)
+    assert short.equals(without(some, logs))
+    assert found > 0.9 * short.height
+    bare = with_shortcut(spans, logs)[0].filter(pl.col("orphans") == 0).drop("run_id", "spans", "unexplained")
+    told = short.select(bare.columns).sort("trace_ids")
+    assert told.filter(pl.col("trace_ids").is_in(bare["trace_ids"].implode())).equals(bare.sort("trace_ids"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_requests_to_a_server_are_the_same_either_way(seed):
+    rng = random.Random(seed)
+    spans, logs = generated()
+    some = framed(rng, broken_off(rng, spans, share=0.4) if seed % 2 else spans, odd=True)
+    some = damaged(rng, some) if seed == 2 else under_way(rng, some) if seed == 3 else some
+    short, found = with_shortcut(some, logs)
+    assert short.equals(without(some, logs))
+    assert found > 0.1 * short.height
+
+
+def torn(rng, spans, share):
+    """The same traces, of which a share begins below a span that is told of elsewhere."""
+    rows = spans.to_dicts()
+    for row in rows:
+        if row["parent_span_id"] is None and rng.random() < share:
+            row["parent_span_id"] = b"\x99" * 8 if share == 1 or rng.random() < 0.95 else row["span_id"]
+    return pl.DataFrame(rows, schema=spans.schema)
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_runs_that_were_called_from_elsewhere_take_the_shortcut(served):
+    rng = random.Random(1)
+    spans, logs = generated()
+    some = torn(rng, framed(rng, spans, odd=False) if served else spans, share=1)
+    for now in (LATER, int(spans["end_time_unix_nano"].max())):
+        short, found = with_shortcut(some, logs, now=now)
+        assert short.equals(without(some, logs, now=now))
+        assert found > 0.9 * short.height
+        assert short["settled"].all() == (now == LATER)
+    assert (short["orphans"] == 1).sum() == found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_that_were_called_from_elsewhere_are_the_same_either_way(seed):
+    rng = random.Random(seed)
+    spans, logs = generated()
+    some = broken_off(rng, spans, share=0.4) if seed % 2 else framed(rng, spans, odd=True)
+    some = torn(rng, some, share=0.6)
+    some = damaged(rng, some) if seed > 1 else some
+    short, found = with_shortcut(some, logs)
+    assert short.equals(without(some, logs))
+    assert found > 0.1 * short.height
+
+
+def test_why_the_last_answer_ended_is_told_the_same_either_way():
+    spans, logs = generated()
+    rows = spans.to_dicts()
+    for row in rows[::2]:
+        row["attributes"] = [pair for pair in row["attributes"] if pair["key"] != "gen_ai.response.finish_reasons"]
+        for pair in (*row["attributes"], *row["content"]):
+            if pair["key"] == "gen_ai.output.messages":
+                pair["string_value"] = re.sub(r', "finish_reason": "\w+"', "", pair["string_value"])
+    spans = pl.DataFrame(rows, schema=spans.schema)
+    short, found = with_shortcut(spans, logs)
+    assert short.equals(without(spans, logs))
+    assert found > 0.9 * short.height
+    blind = short["boundaries_unknown"].list.contains("length")
+    assert 0.1 < blind.mean() < 0.9
+
+
+def test_an_offered_tool_that_bears_the_name_of_an_agent_is_told_the_same_either_way():
+    spans, logs = generated()
+    agents = without(spans, logs)["delegations"].explode().struct.field("to").drop_nulls().unique().to_list()
+    offers = json.dumps([{"type": "function", "name": name} for name in [*agents, "look"]])
+    rows = spans.to_dicts()
+    for row in rows:
+        for pair in (*row["attributes"], *row["content"]):
+            if pair["key"] == "gen_ai.tool.definitions":
+                pair["string_value"] = offers
+    spans = pl.DataFrame(rows, schema=spans.schema)
+    short, found = with_shortcut(spans, logs)
+    assert short.equals(without(spans, logs))
+    assert found > 0.9 * short.height
+    assert short["known_tools"].list.len().n_unique() > 1
+
+
 @pytest.mark.parametrize("scope", ["agent_framework", "org.springframework.boot"])
 def test_kits_with_rules_of_their_own_are_the_same_runs_either_way(scope):
     spans, logs = generated()
@@ -286,6 +419,12 @@ def test_every_text_of_a_soft_error_holds_a_sign_of_one(text):
         assert any(sign in text for sign in softerrors.SIGNS)
 
 
+@settings(max_examples=100)
+@given(st.from_regex(boundaries.MAX_STEPS) | st.from_regex(boundaries.COST))
+def test_every_text_of_a_limit_holds_a_sign_of_one(text):
+    assert boundaries.limits(text)
+
+
 def damaged(rng, spans):
     """The same spans with odd attributes, times, parents and errors here and there."""
     rows = spans.to_dicts()
@@ -294,9 +433,9 @@ def damaged(rng, spans):
         if rng.random() > 0.06:
             continue
         pairs = rng.choice([row["attributes"], row["content"]]) or row["attributes"]
-        pair = rng.choice(pairs)
+        pair = rng.choice(pairs or others)
         match rng.randrange(9):
-            case 0:
+            case 0 if pairs:
                 pairs.remove(pair)
             case 1 | 2:
                 pair["string_value"] = rng.choice(ODD_VALUES)
@@ -314,6 +453,15 @@ def damaged(rng, spans):
             case _:
                 row["end_time_unix_nano"] = row["start_time_unix_nano"] - rng.choice([0, 1])
     return pl.DataFrame([r for r in rows if rng.random() > 0.002], schema=spans.schema)
+
+
+@pytest.mark.parametrize(("kind", "name"), KNOWN)
+@settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(seed=st.integers(0, 2**32))
+def test_a_damaged_capture_is_the_same_runs_either_way(kind, name, seed):
+    spans, logs = frames([r for s in captures.packed(kind, name) for r in s.requests])
+    spans = damaged(random.Random(seed), spans)
+    assert with_shortcut(spans, logs)[0].equals(without(spans, logs))
 
 
 @settings(max_examples=3, deadline=None, phases=[Phase.explicit, Phase.generate])

@@ -1,0 +1,282 @@
+"""Graphs of LangChain under instrumentations that no capture holds: OpenTelemetry's, Splunk's, Future AGI's."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+
+def _called(run):
+    return [(c["name"], c["agent"], c["status"], c["result"]) for c in run["tool_calls"]]
+
+
+def _handed(run):
+    return [(d["from"], d["to"], d["tool"], d["status"]) for d in run["delegations"]]
+
+
+_BEFORE = [
+    {"type": "human", "data": {"content": "go", "type": "human"}},
+    {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "look", "args": {}, "id": "c1"}]}},
+    {"type": "tool", "data": {"content": "seen", "name": "look", "tool_call_id": "c1"}},
+    {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "transfer_to_b", "args": {}, "id": "c2"}]}},
+    {"type": "tool", "data": {"content": "Transferred", "name": "transfer_to_b", "tool_call_id": "c2"}},
+]
+_WHOLE = json.dumps({"graph": "__parent__", "update": {"messages": _BEFORE}, "goto": "b"})
+
+
+@pytest.mark.parametrize("told", [_WHOLE, _WHOLE[: _WHOLE.index("c2")]])
+def test_a_tool_that_hands_over_brings_what_was_said_before_it(told):
+    kind = {"openinference.span.kind": "TOOL", "tool.name": "transfer_to_b", "output.value": told}
+    (run,) = runs(
+        span(1, None, "graph", took=20),
+        agent(2, "a", 1, at=1, took=8),
+        chat(3, 2, [("c1", "look", {})], "go", at=2),
+        tool(4, 2, "look", "c1", "seen", at=4),
+        chat(5, 2, [("c2", "transfer_to_b", {})], "go", at=6),
+        span(6, 2, "transfer_to_b", at=8, attributes=kind),
+        agent(7, "b", 1, at=10, took=5),
+        chat(8, 7, "done", "go", at=11),
+    )
+    assert _handed(run) == [("a", "b", "transfer_to_b", "ok")]
+    assert _called(run) == [("look", "a", "ok", "seen")]
+
+
+_ASKED = (
+    "content='' additional_kwargs={'refusal': None} response_metadata={'model_name': 'm'} name='lead'"
+    " id='lc_run--1-0' tool_calls=[{'name': 'look', 'args': {'at': \"it's\"}, 'id': 'c1', 'type': 'tool_call'}]"
+    " invalid_tool_calls=[] usage_metadata={'input_tokens': 1}"
+)
+_RESULT = "content='seen' name='look' id='2' tool_call_id='c1'"
+_ANSWER = (
+    "content='all done' additional_kwargs={} response_metadata={'model_name': 'm'} name='lead' id='lc_run--2-0'"
+    " tool_calls=[] invalid_tool_calls=[]"
+)
+_USER = "content='go on' additional_kwargs={} response_metadata={} id='0'"
+
+
+def _future_agi(id, parent, name, kind, at, took=1.0, **told):
+    return span(id, parent, name, at=at, took=took, attributes={"gen_ai.span.kind": kind} | told)
+
+
+def test_messages_that_langchain_wrote_as_text_are_messages():
+    (run,) = runs(
+        _future_agi(
+            1,
+            None,
+            "lead",
+            "CHAIN",
+            0,
+            9,
+            **{"output.value": json.dumps({"messages": [_USER, _ASKED, _RESULT, _ANSWER]})},
+        ),
+        _future_agi(2, 1, "model", "CHAIN", 1, 2, **{"input.value": json.dumps({"messages": [_USER]})}),
+        chat(3, 2, [("c1", "look", {"at": "it's"})], at=1.5),
+        _future_agi(
+            4,
+            1,
+            "look",
+            "TOOL",
+            4,
+            **{
+                "gen_ai.tool.name": "look",
+                "input.value": json.dumps({"at": "it's"}),
+                "output.value": json.dumps({"output": _RESULT}),
+            },
+        ),
+        chat(5, 1, "all done", at=6),
+    )
+    assert (run["input"], run["output"]) == ("go on", "all done")
+    assert _called(run) == [("look", "lead", "ok", "seen")]
+    assert run["tool_calls"][0]["call_id"] == "c1"
+
+
+def test_a_part_that_is_its_classs_name_is_no_text():
+    lost = [{"role": "assistant", "parts": ["ToolCall"], "finish_reason": "tool_calls"}]
+    (run,) = runs(
+        agent(1, "a", took=9, error="no such hotel"),
+        chat(2, 1, None, "go", at=1, gen_ai__output__messages=json.dumps(lost)),
+        tool(3, 1, "book", None, None, at=3, error="no such hotel"),
+    )
+    assert run["output"] is None
+
+
+def test_a_workflow_that_bears_the_name_of_who_wrote_its_answer_is_an_agent():
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": "done"}], "name": "lead"}]
+    told = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.output.messages": json.dumps(answer)}
+    (run,) = runs(
+        span(1, None, "invoke_workflow lead", took=9, attributes=told),
+        chat(2, 1, [("c1", "task", {"subagent_type": "b"})], "go", at=1),
+        tool(3, 1, "task", "c1", "booked", at=3, took=3),
+        agent(4, "b", 3, at=3.5, took=2),
+        chat(5, 4, "booked", "book", at=4),
+        chat(6, 1, "done", "go", at=7),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["lead", "b", "lead"]
+    assert _handed(run) == [("lead", "b", "task", "ok")]
+
+
+def test_the_function_in_which_a_supervisor_calls_its_agents_is_none():
+    scope = "opentelemetry.instrumentation.genai.langchain"
+    (run,) = runs(
+        span(1, None, "invoke_workflow team", took=20, gen_ai__operation__name="invoke_workflow", scope=scope),
+        agent(2, "boss", 1, at=1, took=4, scope=scope),
+        chat(3, 2, [("c1", "transfer_to_b", {})], "go", at=1),
+        tool(4, 2, "transfer_to_b", "c1", "over", at=3),
+        agent(5, "call_agent", 1, at=6, took=6, scope=scope),
+        agent(6, "b", 5, at=7, took=4, scope=scope),
+        chat(7, 6, "done", "go", at=8),
+    )
+    assert run["agents"] == ["b", "boss"]
+    assert _handed(run) == [("boss", "b", "transfer_to_b", "ok")]
+
+
+@pytest.mark.parametrize("over", ["transfer_to_b", "look"])
+def test_nodes_between_which_work_was_handed_over_are_agents_whatever_is_stamped_on_them(over):
+    stamp = {"gen_ai.agent.name": "team"}
+    step = {"gen_ai.step.type": "chain"} | stamp
+
+    def node(id, parent, name, at, took):
+        return span(id, parent, f"step {name}", at=at, took=took, attributes=step | {"gen_ai.step.name": name})
+
+    (run,) = runs(
+        agent(1, "team", took=40),
+        node(2, 1, "boss", 1, 6),
+        chat(3, 2, [("c1", over, {})], "go", at=2, attributes=stamp),
+        tool(4, 2, over, "c1", "over", at=4, attributes=stamp),
+        node(5, 1, "b", 8, 6),
+        chat(6, 5, "done", "go", at=9, attributes=stamp),
+        node(7, 1, "boss", 15, 6),
+        chat(8, 7, "all done", "go", at=16, attributes=stamp),
+    )
+    handed = over != "look"
+    assert run["agents"] == (["b", "boss"] if handed else ["team"])
+    assert [c["agent"] for c in run["llm_calls"]] == (["boss", "b", "boss"] if handed else ["team"] * 3)
+    assert _handed(run) == ([("boss", "b", over, "ok")] if handed else [])
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_agents_after_one_another_may_have_handed_over_where_no_model_call_is_seen(asks):
+    """OpenAI's kit under OpenTelemetry's instrumentation, which leaves model calls to that of the client."""
+    (run,) = runs(
+        span(1, None, "invoke_workflow Agent workflow", took=20, gen_ai__operation__name="invoke_workflow"),
+        agent(2, "a", 1, at=1, took=4),
+        tool(3, 2, "look", None, "seen", at=2),
+        agent(4, "b", 1, at=6, took=4),
+        tool(5, 4, "book", None, "booked", at=7),
+        *([chat(6, 4, "done", at=8)] if asks else []),
+    )
+    assert (run["delegations"] is None) is not asks
+
+
+@pytest.mark.parametrize(("told", "status"), [({}, "unknown"), ({"status": 1}, "ok")])
+def test_how_an_agent_ended_that_did_nothing_is_unknown_unless_it_is_told(told, status):
+    (run,) = runs(span(1, None, "workflow", gen_ai__operation__name="invoke_workflow"), agent(2, "a", 1, **told))
+    assert run["status"] == status
+
+
+def test_a_handoffs_span_is_no_tool_whichever_key_calls_it_one():
+    (run,) = runs(
+        _future_agi(1, None, "Agent workflow", "AGENT", 0, 20),
+        _future_agi(2, 1, "a", "AGENT", 1, 6, **{"graph.node.id": "a"}),
+        chat(3, 2, [("c1", "transfer_to_b", {})], "go", at=2),
+        _future_agi(4, 2, "handoff to b", "TOOL", 4, **{"input.value": "{}"}),
+        _future_agi(5, 1, "b", "AGENT", 8, 6, **{"graph.node.id": "b", "graph.node.parent_id": "a"}),
+        chat(6, 5, "done", "go", at=9),
+    )
+    assert _handed(run) == [("a", "b", "transfer_to_b", "ok")]
+    assert _called(run) == []
+
+
+def test_a_tool_that_bears_the_name_of_an_agent_that_worked_is_no_known_tool():
+    told = {"gen_ai.tool.definitions": json.dumps([{"type": "function", "name": n} for n in ("look", "booker")])}
+    (run,) = runs(
+        agent(1, "lead", took=9, attributes=told), agent(2, "booker", 1, at=2, took=3), chat(3, 2, "done", "go", at=3)
+    )
+    assert _handed(run) == [("lead", "booker", None, "ok")]
+    assert run["known_tools"] == ["look"]
+
+
+_SHARED = "opentelemetry.util.genai.handler"
+
+
+def _splunk(framework, *steps):
+    told = {"gen_ai.framework": framework}
+    (run,) = runs(
+        agent(1, "a", took=9, attributes=told, scope=_SHARED),
+        chat(2, 1, [("c1", "look", {})], "go", at=1, attributes=told, scope=_SHARED),
+        *(step | {"scope": _SHARED} for step in steps),
+    )
+    return run
+
+
+@pytest.mark.parametrize("framework", ["openai_agents", "other"])
+def test_a_kit_is_known_where_all_spans_come_of_one_scope(framework):
+    """OpenAI's kit raises an error at a limit, and Splunk's instrumentation of it tells none."""
+    run = _splunk(framework, tool(3, 1, "look", "c1", "seen", at=3))
+    theirs = framework == "openai_agents"
+    assert ("max_steps" in run["boundaries"]) is not theirs
+    assert run["status"] == ("unknown" if theirs else "ok")
+
+
+def test_a_tool_whose_result_is_not_told_may_have_failed_where_spans_tell_no_failure():
+    run = _splunk("openai_agents", tool(3, 1, "look", at=3))
+    assert _called(run) == [("look", "a", "unknown", None)]
+
+
+def test_a_model_call_of_which_not_even_the_model_is_known_may_have_failed():
+    unknown = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "unknown_model"}
+    run = _splunk("openai_agents", tool(3, 1, "look", "c1", "seen", at=3), span(4, 1, "chat", at=5, attributes=unknown))
+    assert [(c["request_model"], c["status"]) for c in run["llm_calls"]] == [("model-a", "ok"), (None, "unknown")]
+
+
+def test_dspys_loop_asks_once_more_whether_it_finished_or_not():
+    scope = "opentelemetry.instrumentation.genai.dspy"
+    (run,) = runs(
+        agent(1, "dspy.ReAct", took=9, scope=scope),
+        chat(2, 1, "next: look", "go", at=1, scope=scope),
+        tool(3, 1, "look", None, "seen", at=3, scope=scope),
+        chat(4, 1, "done", "go", at=5, scope=scope),
+    )
+    assert "max_steps" in run["boundaries_unknown"]
+
+
+def _monocle(id, parent, type, at, took=1.0, subtype=None, **entities):
+    told = {"span.type": type, "span.subtype": subtype} if subtype else {"span.type": type}
+    told |= {f"entity.{key[1:].replace('_', '.', 1)}": value for key, value in entities.items()}
+    return span(id, parent, "invoke", at=at, took=took, attributes=told, scope="monocle_apptrace")
+
+
+@pytest.mark.parametrize("back", ["turn_end", "delegation"])
+def test_monocle_says_what_a_span_is_and_of_whom(back):
+    """What comes back from an agent that is done was not handed over."""
+    owned = {"_2_name": "b", "_2_type": "agent.langgraph"}
+    (run,) = runs(
+        _monocle(1, None, "workflow", 0, 30, _1_name="app"),
+        _monocle(2, 1, "agentic.turn", 0, 30),
+        _monocle(3, 2, "agentic.invocation", 1, 4, _1_name="a"),
+        _monocle(4, 3, "inference.framework", 2, subtype="delegation", _2_name="m", _3_name="transfer_to_b"),
+        _monocle(5, 4, "inference.modelapi", 2.1, 0.5),
+        _monocle(6, 2, "agentic.invocation", 6, 8, _1_name="b", _1_from_agent="a"),
+        _monocle(7, 6, "inference.framework", 7, subtype="tool_call", _2_name="m"),
+        _monocle(8, 6, "agentic.tool.invocation", 9, _1_name="look", **owned),
+        _monocle(9, 6, "inference.framework", 11, subtype=back, _2_name="m"),
+        _monocle(10, 2, "agentic.invocation", 16, 4, _1_name="a", _1_from_agent="b"),
+        _monocle(11, 10, "inference.framework", 17, subtype="turn_end", _2_name="m"),
+    )
+    assert _called(run) == [("look", "b", "ok", None)]
+    assert [(c["agent"], c["request_model"]) for c in run["llm_calls"]] == [
+        ("a", "m"),
+        ("b", "m"),
+        ("b", "m"),
+        ("a", "m"),
+    ]
+    over = [("a", "b", None, "ok"), ("b", "a", None, "ok")]
+    assert _handed(run) == (over if back == "delegation" else over[:1])
+
+
+@pytest.mark.parametrize("raised", [None, "could not be parsed"])
+def test_what_a_model_said_before_its_frame_failed_is_no_answer(raised):
+    (run,) = runs(agent(1, "a", took=9, error=raised), chat(2, 1, "next: fly", "go", at=1))
+    assert run["output"] == (None if raised else "next: fly")
+    assert run["status"] == ("error" if raised else "ok")

@@ -1,0 +1,142 @@
+"""Agents, and who handed work to whom."""
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+
+def handed(run):
+    return [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"]]
+
+
+def test_two_spellings_are_one_agent():
+    (run,) = runs(
+        agent(1, "Research Analyst", took=20),
+        agent(2, "research_analyst", parent=1, took=19),
+        chat(3, 2, "done", at=1, attributes={"gen_ai.agent.name": "research_analyst"}),
+    )
+    assert (run["agents"], run["delegations"]) == (["Research Analyst"], [])
+    assert [c["agent"] for c in run["llm_calls"]] == ["Research Analyst"]
+    (run,) = runs(
+        agent(1, "销售 Agent", took=20), agent(2, "技术 Agent", parent=1, at=1, took=9), chat(3, 2, "x", at=2)
+    )
+    assert handed(run) == [("销售 Agent", "技术 Agent", "nested", None)]
+
+
+def test_a_nested_agent_was_delegated_to():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, "go", at=0.5, took=0.1),
+        agent(3, "worker", parent=1, at=1, took=5),
+        chat(4, 3, "done", at=2),
+    )
+    assert handed(run) == [("planner", "worker", "nested", None)]
+
+
+def test_an_agent_under_a_tool_makes_the_tool_a_delegation():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "ask_worker", {"task": "x"})], at=0.5, took=0.1),
+        tool(3, 1, "ask_worker", call="c1", at=1, took=6),
+        agent(4, "worker", parent=3, at=1.5, took=5),
+        chat(5, 4, "done", at=2),
+        chat(6, 1, "done", at=8),
+    )
+    assert handed(run) == [("planner", "worker", "tool", "ask_worker")]
+    assert run["tool_calls"] == []
+    assert run["path"] == [["planner->worker"]]
+
+
+@pytest.mark.parametrize("said", ["Unnamed Agent", "unknown_agent", "default-agent", "LangGraph"])
+def test_a_name_that_stands_for_any_agent_is_none(said):
+    (run,) = runs(agent(1, said, took=9), chat(2, 1, "done", at=1))
+    assert (run["agents"], [c["agent"] for c in run["llm_calls"]]) == ([], [None])
+
+
+def test_a_transfer_tool_hands_over():
+    (run,) = runs(
+        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
+        agent(2, "planner", parent=1, took=5),
+        chat(3, 2, [("c1", "transfer_to_worker", {})], at=0.5),
+        tool(4, 2, "transfer_to_worker", call="c1", at=2),
+        agent(5, "worker", parent=1, at=6, took=9),
+        chat(6, 5, "done", at=7),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
+        ("planner", "worker", "transfer_to_worker")
+    ]
+    assert run["tool_calls"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("task", {"subagent_type": "worker", "description": "x"}), ("transfer-to-agent", {"agent_name": "worker"})],
+)
+def test_an_argument_names_the_agent_that_nobody_recorded(name, arguments):
+    (run,) = runs(
+        agent(1, "planner", took=20, gen_ai__input__messages=[{"role": "user", "content": "x"}]),
+        chat(2, 1, [("c1", name, arguments)], "x", at=1),
+        tool(3, 1, name, "c1", "found", at=3, took=5),
+        tool(4, 3, "grep", "c2", "x", at=4),
+        chat(5, 1, "done", "x", at=9),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", name)]
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("grep", "worker")]
+    (run,) = runs(
+        agent(1, "planner", took=20, gen_ai__input__messages=[{"role": "user", "content": "x"}]),
+        chat(2, 1, [("c1", name, arguments)], "x", at=1),
+        tool(3, 1, name, "c1", "found", at=3, took=5),
+        chat(5, 1, "done", "x", at=9),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", name)]
+
+
+def test_a_member_is_called_by_its_id():
+    (run,) = runs(
+        span(1, None, "Team.run", gen_ai__operation__name="invoke_agent", took=20),
+        chat(2, 1, [("c1", "delegate_task_to_member", {"member_id": "weather-agent", "task": "x"})], at=1),
+        agent(3, "Weather Agent", parent=1, at=3, took=5),
+        chat(4, 3, "sunny", at=4),
+        chat(5, 1, "done", at=9),
+    )
+    assert handed(run) == [(None, "Weather Agent", "tool", "delegate_task_to_member")]
+    assert run["tool_calls"] == []
+
+
+def test_siblings_without_a_handover_are_no_delegation():
+    (run,) = runs(
+        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
+        agent(2, "left", parent=1, took=5),
+        chat(3, 2, "a", at=0.5),
+        agent(4, "right", parent=1, took=5),
+        chat(5, 4, "b", at=0.6),
+    )
+    assert run["delegations"] == []
+    assert run["agents"] == ["left", "right"]
+
+
+def test_a_tool_that_names_neither_itself_nor_its_agent_is_a_question_mark():
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": ""}
+    (run,) = runs(agent(1, "a"), span(2, 1, "execute_tool", attributes=attributes))
+    assert (run["tool_calls"][0]["name"], run["path"]) == (None, [["a/?"]])
+    assert [state.split("|")[:2] for state in run["states"]] == [["a", "?"]]
+
+
+def test_tools_of_a_delegate_whose_model_cannot_be_seen_stand_where_they_ran():
+    (run,) = runs(
+        agent(1, "a", took=20),
+        tool(8, 1, "prepare", at=0.5, took=0.2),
+        chat(2, 1, [("c", "search", {})], at=1),
+        tool(3, 1, "search", "c", "x", at=3),
+        agent(4, "b", 1, at=5, took=5),
+        tool(5, 4, "save", at=6),
+        tool(6, 4, "mail", at=8),
+        chat(7, 1, "done", at=12),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["prepare", "search", "save", "mail"]
+    assert [step for step in run["path"] if "->" not in step[0]] == [
+        ["a/prepare"],
+        ["a/search"],
+        ["b/save"],
+        ["b/mail"],
+    ]

@@ -1,0 +1,79 @@
+"""Which traces, and which parts of one, are a run."""
+
+from tests.runs.requests import agent, chat, request, runs, span, tool
+
+
+def test_one_trace_a_model_call_is_one_run():
+    question = {"role": "user", "parts": [{"type": "text", "content": "weather in Oslo?"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "t", "arguments": {"a": 1}}]}
+    answer = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "rain"}]}
+    (run,) = runs(
+        chat(1, None, [("c1", "t", {"a": 1})], asked=[question], trace=1),
+        chat(2, None, "It rains.", asked=[question, asked, answer], trace=2, at=2),
+    )
+    assert len(run["trace_ids"]) == 2
+    assert len(run["llm_calls"]) == 2
+    assert [(c["name"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [("t", "ok", "rain", 0)]
+    assert run["output"] == "It rains."
+
+
+def test_turns_of_a_conversation_are_runs_of_their_own():
+    found = runs(
+        *(
+            s
+            for t in (1, 2, 3)
+            for s in (
+                agent(10 * t, "a", trace=t, at=10 * t, attributes={"gen_ai.conversation.id": "conv"}),
+                chat(10 * t + 1, 10 * t, "hi", trace=t, at=10 * t),
+            )
+        )
+    )
+    assert [r["conversation_id"] for r in found] == ["conv"] * 3
+
+
+def test_set_up_alone_is_no_run():
+    found = runs(
+        span(1, None, "create_agent a", gen_ai__operation__name="create_agent", gen_ai__agent__name="a", trace=1),
+        agent(2, "a", trace=2, at=5),
+        chat(3, 2, "hi", trace=2, at=5),
+    )
+    assert len(found) == 1
+
+
+def test_spans_that_say_nothing_of_agents_are_no_run():
+    assert runs(span(1, None, "GET /", http__request__method="GET"), span(2, 1, "SELECT")) == []
+
+
+def test_several_requests_under_one_app_span_are_several_runs():
+    found = runs(
+        span(1, None, "batch", took=60),
+        *(
+            s
+            for i in (1, 2)
+            for s in (agent(10 * i, "a", parent=1, at=20 * i), chat(10 * i + 1, 10 * i, "hi", at=20 * i))
+        ),
+    )
+    assert len(found) == 2
+    assert len({r["run_id"] for r in found}) == 2
+
+
+def test_a_missing_root_is_said():
+    (run,) = runs(chat(2, 99, "hi", at=1), tool(3, 99, "t", at=3, result="x"))
+    assert "missing parent" in run["incomplete"]
+
+
+def test_a_called_agents_prompt_is_not_what_the_user_asked():
+    history = [
+        {"role": "user", "parts": [{"type": "text", "content": "book a flight"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "delegate", "arguments": {}}]},
+    ]
+    inside = [tool(2, 9, "delegate", "c1", "done", took=3), agent(3, "worker", 2, at=0.1, took=2)]
+    inside.append(chat(4, 3, "found it", "look for flights", at=0.2))
+    (unknown,) = runs(*inside)  # the asking agent and its model calls never came
+    assert (unknown["input"], unknown["output"], unknown["status"]) == (None, None, "unknown")
+    (known,) = runs(*inside, chat(5, 9, "booked", history, at=5))
+    assert (known["input"], known["output"], known["status"]) == ("book a flight", "booked", "ok")
+
+
+def test_a_request_of_nothing_is_no_run():
+    assert request([]) and runs() == []
