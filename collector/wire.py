@@ -120,6 +120,11 @@ def parse(signal: Signal, body: bytes) -> Message:
         raise Undecodable(f"the body is not an OTLP {signal} request: {error}") from error
 
 
+def prepare() -> None:
+    """Make now what the first request of spans would have to wait for."""
+    _handler("traces")
+
+
 def decode_shapes(signal: Signal, name: object, shapes: Shapes, body: bytes) -> pa.ListArray:
     """The resources of one request as other shapes show them; `name` tells shapes of a signal apart."""
     if (signal, name) not in _other_shapes:

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from otelcov.ground import errors
+from otelcov.ground.processes import FEW_PASSES
 
 
 class Command(NamedTuple):
@@ -137,6 +138,6 @@ def _otelcov(
 
 def main(args: Sequence[str] | None = None) -> None:
     """The `otelcov` command."""
-    gc.set_threshold(100_000, 50, 100)  # what modules make stays: each pass over it costs a report some 30 ms
+    gc.set_threshold(*FEW_PASSES)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start threads for algebra; so much again
     app(args=args, prog_name="otelcov")

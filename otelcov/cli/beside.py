@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from otelcov.engine.pool import MEMORY
+from otelcov.ground.processes import MEMORY
 
 _FEW = 30_000  # spans that came while the last were counted; so few wait a while
 _ENOUGH = 100_000  # with fewer it waits while someone asks for a report: both at a time take each longer

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from otelcov.cli import options
+from otelcov.cli import ahead, options
 from otelcov.cli.options import selection_of, window_of
 from otelcov.ground.errors import StoreError
 from otelcov.ground.selection import Selection
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from otelcov.coverage.brief import Brief
     from otelcov.coverage.observations import Observations
+    from otelcov.engine.second import Second
     from otelcov.ground.config import Config
 
 
@@ -36,6 +37,7 @@ class Question:
     now_ns: int
     selection: Selection
     engine: str | None = None
+    second: Second | None = None  # a process that shares the work of a large inbox
 
     @classmethod
     def of(
@@ -75,7 +77,13 @@ class Question:
         from otelcov.sums import answer
 
         ask = functools.partial(
-            answer.observed, self.store, self.window, config=self.config, now_ns=self.now_ns, count=self._count
+            answer.observed,
+            self.store,
+            self.window,
+            config=self.config,
+            now_ns=self.now_ns,
+            count=self._count,
+            second=self.second,
         )
         found = ask(self.selection)
         if found and set(self.selection.agent) - _agents(found[0]):
@@ -91,7 +99,8 @@ class Question:
         chosen = self.selection
         if chosen.service or chosen.release or chosen.model or chosen.agent:
             return self.observed()
-        found = answer.briefly(self.store, self.window, chosen, self.config, self.now_ns, self._count)
+        asked = (self.store, self.window, chosen, self.config, self.now_ns, self._count)
+        found = answer.briefly(*asked, second=self.second)
         return found or self._partial()
 
     def _partial(self) -> tuple[Observations, dict[str, int | None]]:
@@ -162,7 +171,8 @@ def asking(command: Callable[..., int]) -> Callable[..., int]:
 
     def run(**values: Any) -> int:
         shared = {name: values.pop(name) for name in [p.name for p in added]}
-        return _answered(functools.partial(command, **values), Question.of(**shared))
+        with ahead.helped(shared["store"]) as second:
+            return _answered(functools.partial(command, **values), replace(Question.of(**shared), second=second))
 
     own = [p.replace(kind=keyword) for p in own]
     run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]

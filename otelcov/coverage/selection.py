@@ -7,6 +7,7 @@ import polars as pl
 from otelcov.coverage.names import ModelNames
 from otelcov.ground.config import Config
 from otelcov.ground.selection import Selection
+from otelcov.ground.windows import ALL, Window
 
 _EQUAL = ("service", "environment", "release", "case")
 
@@ -21,6 +22,21 @@ def select(runs: pl.DataFrame, selection: Selection, config: Config, sides: bool
     if sides and selection.side:
         runs = runs.filter(side_of(runs, config).is_in(sorted(selection.side)))
     return runs
+
+
+def inside(runs: pl.DataFrame, window: Window) -> pl.DataFrame:
+    """The runs that begin in a window."""
+    return runs if window == ALL else runs.filter(between(pl.col("start_unix_nano"), window))
+
+
+def between(at: pl.Expr, window: Window) -> pl.Expr:
+    """Whether a moment lies in a window."""
+    lies = at.is_not_null()
+    if window.since_ns is not None:
+        lies = lies & (at >= window.since_ns)
+    if window.until_ns is not None:
+        lies = lies & (at < window.until_ns)
+    return lies
 
 
 def side_of(frame: pl.DataFrame, config: Config) -> pl.Series:

@@ -7,14 +7,18 @@ task and of the store's files, which never change, so a worker that dies costs t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from otelcov.ground.errors import UsageError, did_you_mean
+from otelcov.ground.processes import cores
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class Gone(Exception):
+    """Another process (second.py) cannot answer: do without it."""
 
 
 class Engine(Protocol):
@@ -27,7 +31,7 @@ class Engine(Protocol):
 
 def engine(name: str | None = None, workers: int | None = None) -> Engine:
     """`here`, `pool` or `ray`; without a name a pool where the machine has more than one core."""
-    workers = workers or _cores()
+    workers = workers or cores()
     name = name or ("pool" if workers > 1 else "here")
     if name == "here":
         from otelcov.engine.here import Here
@@ -43,8 +47,3 @@ def engine(name: str | None = None, workers: int | None = None) -> Engine:
         return Cluster(workers)
     names = ("here", "pool", "ray")
     raise UsageError(f'There is no engine "{name}": it is one of {", ".join(names)}.{did_you_mean(name, names)}')
-
-
-def _cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

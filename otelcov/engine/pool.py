@@ -16,22 +16,11 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from otelcov.ground.errors import StoreError
+from otelcov.ground.processes import ONE_THREAD
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-MEMORY = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0,narenas:1"}
-"""For a process that imports Polars and has one thread of it: what is freed is kept for a second."""
-
-# Read when a child imports Polars and Arrow: one thread each, and memory that was freed goes back soon. Else what
-# several allocators hold back for later, in every worker, comes to more than what is in use. Given back at once, as
-# jemalloc gives back what is large, it would be asked for again, page by page: a tenth of the work.
-_SETTINGS = {
-    "POLARS_MAX_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-    **MEMORY,
-}
 _HEAVY = ("otelcov.runs.slices", "pyarrow.parquet")  # what takes a worker longest to import
 _DEATHS = 5  # of workers, before it is no accident
 
@@ -90,8 +79,8 @@ class Pool:
         if self._executor is None:
             spawn = multiprocessing.get_context("spawn")
             self._executor = ProcessPoolExecutor(self.workers, mp_context=spawn, initializer=_end_with_parent)
-        before = {name: os.environ.get(name) for name in _SETTINGS}
-        os.environ.update(_SETTINGS)  # children start while tasks are submitted
+        before = {name: os.environ.get(name) for name in ONE_THREAD}
+        os.environ.update(ONE_THREAD)  # children start while tasks are submitted
         try:
             return self._executor.submit(work, task)
         finally:

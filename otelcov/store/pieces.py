@@ -6,9 +6,11 @@ of it, each from the files of the hours where these lie. Files never change, so 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from otelcov.store.partitions import HOUR_NS
 from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, open_, stored_schema
 
 if TYPE_CHECKING:
+    from collector.segment import Row
     from collector.waiting import Waiting
 
 OUTSIDE = scan._OUTSIDE
@@ -60,6 +63,20 @@ class Look:
         frames = [frame for box in self.waiting if (frame := scan._held(table, box)) is not None]
         empty = empty_rows(name)
         return pl.concat([empty, *(frame.collect().select(empty.columns) for frame in frames)])
+
+    def halved(self, share: float) -> tuple[Look, list[Row]]:
+        """The same look without this share of the spans that inboxes hold, the later ones, and the requests that hold
+        those."""
+        boxes: list[Waiting] = []
+        others: list[Row] = []
+        for box in self.waiting:
+            lacking = scan.lacking(self.tables.spans, box)
+            sizes = list(accumulate(len(row.body) for row in lacking))
+            later = lacking[bisect_left(sizes, sizes[-1] * (1 - share)) :] if sizes else []
+            known = {id(row) for row in later}
+            boxes.append(box._replace(rows=[(batch, row) for batch, row in box.rows if id(row) not in known]))
+            others += later
+        return replace(self, waiting=boxes), others
 
     def came_before(self, at_ns: int) -> Look:
         """The same look without what came to the inboxes since."""

@@ -185,15 +185,18 @@ def _stored(table: Table, outside: bool, window: Window, max_run_ns: int) -> pl.
 
 def _held(table: Table, box: Waiting) -> pl.LazyFrame | None:
     """The rows of an inbox that this version of the table lacks."""
+    rows = lacking(table, box)
+    return held(table.name, rows).lazy() if rows else None
+
+
+def held(name: str, requests: list[Row]) -> pl.DataFrame:
+    """The rows of requests that wait in an inbox, copies and all, as those of a table are read."""
     from otelcov.store import layout
 
-    rows = lacking(table, box)
-    if not rows:
-        return None
-    laid_out = layout.table(table.name, rows)
-    frame = duplicates.new(layout.frame(laid_out, _SCHEMAS[table.name]))
-    outside = pl.Series(_OUTSIDE, partitions.hours(table.name, laid_out, any_hour=False) < 0)
-    return frame.with_columns(outside).lazy()
+    laid_out = layout.table(name, requests)
+    frame = duplicates.new(layout.frame(laid_out, _SCHEMAS[name]))
+    outside = pl.Series(_OUTSIDE, partitions.hours(name, laid_out, any_hour=False) < 0)
+    return frame.with_columns(outside)
 
 
 def lacking(table: Table, box: Waiting) -> list[Row]:

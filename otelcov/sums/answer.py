@@ -8,8 +8,11 @@ where there are none.
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import polars as pl
 
@@ -17,7 +20,8 @@ from otelcov.coverage import brief
 from otelcov.coverage.brief import Brief
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import EMPTY, Observations, merge, partial
-from otelcov.coverage.selection import select
+from otelcov.coverage.selection import between, inside, select
+from otelcov.engine import Gone
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import signed
 from otelcov.ground.selection import Selection
@@ -27,10 +31,16 @@ from otelcov.sums import kept as files
 from otelcov.sums.kept import ODD, Batch, Kept, Stretch, touches
 from otelcov.sums.meaning import folder
 
+if TYPE_CHECKING:
+    from otelcov.engine.second import Second
+    from otelcov.sums.halves import Half
+
 LIVE = 50_000  # spans that a report counts itself; beyond, they are counted once and kept
 _KEYS = ("service", "environment", "release", "case")
 
 Quality = dict[str, int | None]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -42,8 +52,25 @@ class Found:
     batches: list[tuple[str, pl.Expr | None]]  # whole, or the buckets of them that are in no hour above
     runs: list[pl.DataFrame]
     quality: Quality
+    half: Half | None = None  # runs of which a second process tells
 
 
+def _alone_at_last(ask: Callable[P, R]) -> Callable[P, R]:
+    """The same, asked once more without the second process where that has failed."""
+
+    @functools.wraps(ask)
+    def asked(*given: P.args, **named: P.kwargs) -> R:
+        try:
+            return ask(*given, **named)
+        except Gone as gone:
+            print(f"A second process could not help ({gone}). This report counts by itself.", file=sys.stderr)
+            named["second"] = None
+            return ask(*given, **named)
+
+    return asked
+
+
+@_alone_at_last
 def observed(
     store: str,
     window: Window,
@@ -52,21 +79,23 @@ def observed(
     now_ns: int,
     count: Callable[[int, int], object] | None = None,
     live: int = LIVE,
+    second: Second | None = None,
 ) -> tuple[Observations, Quality] | None:
     """None where nothing is kept; then the caller counts by itself.
 
     `count` brings the kept sums up to date; it is called when more than `live` spans that are committed are not
-    counted, with their number and with how many may stay so.
+    counted, with their number and with how many may stay so. A `second` process shares the work of a large inbox.
     """
     with beside.asking(folder(store, config)):
-        found = _found(store, window, selection, config, now_ns, count, live)
+        found = _found(store, window, selection, config, now_ns, count, live, second)
         if found is None:
             return None
         sums = [*found.kept.sums(found.whole), *_of_batches(found)]
-        all_ = [*(_selected(some, selection) for some in sums), _counted(found, selection, config)]
+        all_ = [*(_selected(some, selection) for some in sums), *_counted(found, window, selection, config)]
     return _added(all_), found.quality
 
 
+@_alone_at_last
 def briefly(
     store: str,
     window: Window,
@@ -75,13 +104,14 @@ def briefly(
     now_ns: int,
     count: Callable[[int, int], object] | None = None,
     live: int = LIVE,
+    second: Second | None = None,
 ) -> tuple[Brief, Quality] | None:
     """The same, for a report that tells neither services, releases, models nor agents apart."""
     with beside.asking(folder(store, config)):
-        found = _found(store, window, selection, config, now_ns, count, live, days=True)
+        found = _found(store, window, selection, config, now_ns, count, live, second, days=True)
         if found is None:
             return None
-        rest = [*_of_batches(found), _counted(found, selection, config)]
+        rest = [*_of_batches(found), *_counted(found, window, selection, config)]
     told = brief.add([found.kept.briefs(found.whole), *(some.brief() for some in rest)])
     for name in ("environment", "case"):
         if wanted := getattr(selection, name):
@@ -97,12 +127,14 @@ def _found(
     now_ns: int,
     count: Callable[[int, int], object] | None,
     live: int,
+    second: Second | None = None,
     days: bool = False,
 ) -> Found | None:
     there = folder(store, config)
     kept = files.load(there)
     dirty: dict[str, pl.Series] = {}
     from_rows, whole = bool(selection.agent or selection.model), list[str]()
+    half = None
     if kept.settled(now_ns) and glance.quiet(store, kept):
         runs, odd = kept.left_runs(now_ns, config.runs.settle_ns)
         if kept.summed is not None and not from_rows and all(_between_ns(at, window) for at in kept.summed):
@@ -110,24 +142,27 @@ def _found(
     else:
         from otelcov.sums import live as counting
 
-        found = counting.found(store, kept, window, config, now_ns, count, live)
+        found = counting.found(store, kept, window, config, now_ns, count, live, second)
         if found is None:
             return None
-        kept, dirty, runs, odd = found
+        kept, dirty, runs, odd, half = found.kept, found.dirty, found.runs, found.odd, found.half
     quality = _quality(kept, dirty, odd, window)
     stretches, batches, cut = _chosen(kept, dirty, window, from_rows, days)
     rows = [_run_rows(kept, kept.by_id[id], buckets, dirty.get(id), window) for id, buckets in cut.items()]
     whole += [stretch.file for stretch in stretches]
-    return Found(kept, whole, batches, [*rows, _inside(runs, window)], quality)
+    return Found(kept, whole, batches, [*rows, inside(runs, window)], quality, half)
 
 
 def _of_batches(found: Found) -> list[Observations]:
     return [some for id, where in found.batches for some in found.kept.sums([f"batch-{id}"], where)]
 
 
-def _counted(found: Found, selection: Selection, config: Config) -> Observations:
+def _counted(found: Found, window: Window, selection: Selection, config: Config) -> list[Observations]:
+    if found.half is not None:
+        found.half.add_up(window, selection, config)
     runs = [select(frame, selection, config) for frame in found.runs]
-    return partial(pl.concat(runs), config, selection.agent)
+    own = partial(pl.concat(runs), config, selection.agent)
+    return [own] if found.half is None else [own, found.half.observed()]
 
 
 def _chosen(
@@ -170,7 +205,7 @@ def _run_rows(
 ) -> pl.DataFrame:
     runs = kept.runs(batch)
     bucket = signed("start_unix_nano") // BUCKET_NS * BUCKET_NS
-    runs = _inside(runs.filter(bucket.is_in(list(buckets), nulls_equal=True)), window)
+    runs = inside(runs.filter(bucket.is_in(list(buckets), nulls_equal=True)), window)
     return runs if without is None else runs.filter(~touches(without))
 
 
@@ -206,24 +241,9 @@ def _selected(sums: Observations, selection: Selection) -> Observations:
     return replace(sums, rows=rows)
 
 
-def _inside(runs: pl.DataFrame, window: Window) -> pl.DataFrame:
-    if window == ALL:
-        return runs
-    return runs.filter(_between(pl.col("start_unix_nano"), window))
-
-
 def _between_ns(at: int, window: Window) -> bool:
     since = at if window.since_ns is None else window.since_ns
     return since <= at and (window.until_ns is None or at < window.until_ns)
-
-
-def _between(at: pl.Expr, window: Window) -> pl.Expr:
-    inside = at.is_not_null()
-    if window.since_ns is not None:
-        inside = inside & (at >= window.since_ns)
-    if window.until_ns is not None:
-        inside = inside & (at < window.until_ns)
-    return inside
 
 
 def _quality(kept: Kept, dirty: dict[str, pl.Series], live: pl.DataFrame, window: Window) -> Quality:
@@ -232,6 +252,6 @@ def _quality(kept: Kept, dirty: dict[str, pl.Series], live: pl.DataFrame, window
         counted = counted.filter((pl.col("batch") != id) | ~pl.col("trace_id").is_in(traces.implode()))
     odd = pl.concat([counted.select(ODD.names()), live.select(ODD.names())])
     if window != ALL:
-        odd = odd.filter((pl.col("at") > 0) & _between(pl.col("at"), window))
+        odd = odd.filter((pl.col("at") > 0) & between(pl.col("at"), window))
     told = odd.select(pl.col("copies", "differed", "outside").sum()).row(0)
     return dict(zip(("duplicates", "conflicts", "out_of_range"), (int(n) for n in told), strict=True))

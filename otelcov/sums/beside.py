@@ -3,15 +3,14 @@ how it knows of those whom it would slow down."""
 
 from __future__ import annotations
 
-import fcntl
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from otelcov.ground import locks
 from otelcov.sums.kept import LIST
 
-_LOCK = "beside.lock"
 _ASKED = "asked.lock"
 LONGEST_S = 30.0  # that a report waits for a step: who is far behind catches up sooner if left alone
 _LOOK_S = 0.1
@@ -21,7 +20,7 @@ _LOOK_S = 0.1
 def counting(there: Path) -> Iterator[None]:
     """While this lasts, others know that this process counts in that folder; several may."""
     there.mkdir(parents=True, exist_ok=True)
-    with _shared(there / _LOCK):
+    with locks.shared(there / locks.COUNTING):
         yield
 
 
@@ -31,7 +30,7 @@ def asking(there: Path) -> Iterator[None]:
     with ExitStack() as held:
         if at_it(there):
             with suppress(OSError):  # whoever may only read is not seen
-                held.enter_context(_shared(there / _ASKED))
+                held.enter_context(locks.shared(there / _ASKED))
         yield
 
 
@@ -48,30 +47,12 @@ def caught_up(there: Path, until: float) -> bool:
 
 def at_it(there: Path) -> bool:
     """Whether a process counts there."""
-    return _is_shared(there / _LOCK)
+    return locks.is_held(there / locks.COUNTING)
 
 
 def is_asked(there: Path) -> bool:
     """Whether someone waits for an answer of what is counted there."""
-    return _is_shared(there / _ASKED)
-
-
-@contextmanager
-def _shared(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_SH)
-        yield
-
-
-def _is_shared(path: Path) -> bool:
-    try:
-        with path.open() as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return False
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+    return locks.is_held(there / _ASKED)
 
 
 def _list(there: Path) -> tuple[int, int]:

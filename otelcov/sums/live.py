@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -18,12 +19,27 @@ from otelcov.runs.slices import TRACES, Look
 from otelcov.store import pieces
 from otelcov.sums import beside
 from otelcov.sums import kept as files
+from otelcov.sums.halves import GLIMPSE, SEEN, Half
 from otelcov.sums.kept import Kept
 from otelcov.sums.opened import Open, guests, hosting, opened
+
+if TYPE_CHECKING:
+    from otelcov.engine.second import Second
 
 _FIRST = 10  # of a store of which nothing is kept, so many times fewer are counted: it will be asked again
 _COMMITS_S = 0.5  # between looks for what is committed
 _BESIDE = 2  # times as many are counted here where a process beside is at it: to wait for its step takes as long
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is true of a store now."""
+
+    kept: Kept  # the sums that hold
+    dirty: dict[str, pl.Series]  # the traces of each batch for which its sums do not
+    runs: pl.DataFrame  # of open traces, RUNS
+    odd: pl.DataFrame  # their odd spans
+    half: Half | None  # of open traces, too: what a second process adds up
 
 
 def found(
@@ -34,12 +50,12 @@ def found(
     now_ns: int,
     count: Callable[[int, int], object] | None,
     most: int,
-) -> tuple[Kept, dict[str, pl.Series], pl.DataFrame, pl.DataFrame] | None:
-    """The kept sums that hold, the traces of each batch that do not, the runs of open traces, and their odd spans.
-
-    None where nothing holds and the store is large: then the window is read and no more. `count` is called when more
+    second: Second | None = None,
+) -> Counted | None:
+    """None where nothing holds and the store is large: then the window is read and no more. `count` is called when more
     than `most` spans that are committed are not counted; where a collector has them counted beside it, its next steps
-    are waited for instead, if they are many more.
+    are waited for instead, if they are many more. A `second` process takes half of what waits in inboxes; raises Gone
+    where it ends.
     """
     max_run_ns, asked = config.runs.max_run_ns, _Asked(store)
     look = pieces.look(store)
@@ -57,12 +73,16 @@ def found(
         kept = Kept(kept.folder)
         if _new(look, kept) > most:
             return None
-    open_ = opened(kept, look, now_ns, max_run_ns)
+    half, glimpse = None, None
+    if second is not None:
+        half, look = Half.of(second, look)
+        glimpse = half.glimpse
+    open_ = opened(kept, look, now_ns, max_run_ns, glimpse=glimpse)
     if not open_.kept.batches and open_.spans > most:
         return None
-    open_, now, odd = runs(open_, window, config, now_ns)
+    open_, now, odd, half = runs(open_, window, config, now_ns, half)
     dirty = {str(key[0]): some["trace_id"] for key, some in open_.reopened.partition_by("batch", as_dict=True).items()}
-    return open_.kept, dirty, now, odd
+    return Counted(open_.kept, dirty, now, odd, half)
 
 
 class _Asked:
@@ -100,24 +120,38 @@ def _new(look: pieces.Look, kept: Kept) -> int:
     return int(look.spans.filter(~pl.col("path").is_in(sorted(kept.spans)))["rows"].sum())
 
 
-def runs(open_: Open, window: Window, config: Config, now_ns: int) -> tuple[Open, pl.DataFrame, pl.DataFrame]:
-    """The runs of the open traces in reach of the window, and which of their spans are odd."""
+def runs(
+    open_: Open, window: Window, config: Config, now_ns: int, half: Half | None = None
+) -> tuple[Open, pl.DataFrame, pl.DataFrame, Half | None]:
+    """The runs of the open traces in reach of the window but for those that a second process has, which of all their
+    spans are odd, and that second half, if it is still one."""
     while True:
-        spans, logs, odd = slices.each_once(*_rows(open_, window, config.runs.max_run_ns))
+        spans, logs, glimpse = _rows(open_, window, config.runs.max_run_ns)
+        if half is not None:
+            spans, logs = half.divided((spans, logs), glimpse)
+            glimpse = glimpse.filter(~pl.col("trace_id").is_in(spans["trace_id"].unique().implode()))
+        spans, logs, odd = slices.each_once(spans, logs)
+        every = pl.concat([frame.select(SEEN) for frame in (spans, glimpse)])
         unknown = ~pl.col("trace_id").is_in(open_.reopened["trace_id"].implode())
-        more = guests(open_, spans).filter(unknown)
+        more = guests(open_, every).filter(unknown)
         if not more.height:
-            where = joints(spans)
+            where = joints(every)
             where = replace(where, hosted=where.hosted.union(open_.kept.hosted), guests=set(open_.kept.called))
-            found, met = meeting(spans, logs, config, now_ns, where)
+            if half is not None:
+                half.begin(where, config, now_ns)
+            found, met = meeting(spans, logs, config, now_ns, where, half)
             met = [guest for guest in met if guest.trace not in open_.same]  # who may have called those, the count saw
             more = hosting(open_.kept, open_.kept.batches, met, config.runs.max_run_ns)[0].filter(unknown)
         if not more.height:
-            return open_, found, odd
+            return open_, found, odd if half is None else pl.concat([odd, half.odd]), half
         open_ = replace(open_, touched=pl.concat([open_.touched, more]))
+        if half is not None:  # what it has may look otherwise beside these
+            rows = pl.concat([open_.held_spans, half.rows()])
+            open_, half = replace(open_, held_spans=rows, elsewhere=open_.elsewhere.clear()), None
 
 
-def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Spans and log records of the open traces, and the glimpse of those spans that another process has."""
     look = Look.of(open_.look)
     reach = _reach(window, max_run_ns)
     counted = replace(look, spans=look.spans.filter(~pl.col("path").is_in(open_.new_spans["path"].implode())))
@@ -135,7 +169,7 @@ def _rows(open_: Open, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, p
     new_logs = [] if fresh.height or not open_.new_logs.height else [_logs(replace(look, logs=open_.new_logs), again)]
     spans = pl.concat([*(p[0] for p in parts), open_.held_spans.filter(of_open), held[0].filter(of_open)], rechunk=True)
     logs = pl.concat([*(p[1] for p in parts), open_.held_logs.filter(of_open), held[1].filter(of_open), *new_logs])
-    return spans, logs
+    return spans, logs, open_.elsewhere.select(GLIMPSE).filter(of_open)
 
 
 def _logs(look: Look, traces: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ counted (*reopened*: its batch is then summed without it, from run rows).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -42,6 +42,7 @@ class Open:
     new_logs: pl.DataFrame
     held_spans: pl.DataFrame  # rows that are in no file
     held_logs: pl.DataFrame
+    elsewhere: pl.DataFrame  # halves.GLIMPSE of such rows that another process has
     fresh: pl.DataFrame  # TRACES, as far as the new rows show them
     left: pl.DataFrame  # TRACES
     same: frozenset[bytes]  # those of them of which nothing has come
@@ -59,17 +60,27 @@ class Open:
         return sum(int(frame["spans"].sum()) for frame in (self.fresh, self.left, self.reopened))
 
 
-def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inbox: bool = True) -> Open:
+def opened(
+    kept: Kept,
+    look: pieces.Look,
+    now_ns: int,
+    max_run_ns: int,
+    with_inbox: bool = True,
+    glimpse: Callable[[], pl.DataFrame] | None = None,
+) -> Open:
+    """`glimpse`: what another process tells of rows that the look lacks."""
     kept = _followed(kept, look)
     new_spans = look.spans.filter(~pl.col("path").is_in(sorted(kept.spans)))
     new_logs = look.logs.filter(~pl.col("path").is_in(sorted(kept.logs)))
     held_spans = look.held("spans") if with_inbox else pieces.empty_rows("spans")
     held_logs = look.held("logs") if with_inbox else pieces.empty_rows("logs")
     new = replace(Look.of(look), spans=new_spans, logs=new_logs)
-    seen = [*slices.seen(new, map), slices.seen_in(held_spans)]
+    elsewhere = held_spans.clear() if glimpse is None else glimpse()
+    seen = [*slices.seen(new, map), slices.seen_in(held_spans), slices.seen_in(elsewhere)]
     found = slices.surveyed(seen)
     logs = _of_logs(new, held_logs)
-    came = [_came("spans", new.spans_url, new_spans, held_spans), _came("logs", new.logs_url, new_logs, held_logs)]
+    came = [_came("spans", new.spans_url, new_spans, [held_spans, elsewhere])]
+    came += [_came("logs", new.logs_url, new_logs, [held_logs])]
     times = pl.concat([found.traces["first"], found.traces["last"], logs["at"], *came])
     near = _near(kept.batches, times, max_run_ns)
     links = kept.links(near)
@@ -81,7 +92,8 @@ def opened(kept: Kept, look: pieces.Look, now_ns: int, max_run_ns: int, with_inb
     early = kept.traces(batch for batch in kept.batches if batch.settled_by > now_ns)
     left = kept.left_out()
     same = frozenset(left["trace_id"].filter(~left["trace_id"].is_in(touching.implode())))
-    return Open(kept, look, new_spans, new_logs, held_spans, held_logs, found.traces, left, same, touched, early, seen)
+    held = (held_spans, held_logs, elsewhere)
+    return Open(kept, look, new_spans, new_logs, *held, found.traces, left, same, touched, early, seen)
 
 
 def _whole(kept: Kept, touched: pl.DataFrame) -> pl.DataFrame:
@@ -172,10 +184,11 @@ def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(rows).drop_nulls("trace_id")
 
 
-def _came(name: str, url: str, files: pl.DataFrame, held: pl.DataFrame) -> pl.Series:
+def _came(name: str, url: str, files: pl.DataFrame, held: list[pl.DataFrame]) -> pl.Series:
     """When the rows came that lie out of range: what their trace holds else lies near that time, not near theirs."""
     outside = files.filter(pl.col("hour") < 0)["path"]
-    rows = [held.lazy().filter(pieces.OUTSIDE), *([pieces.rows(url, name, outside)] if len(outside) else [])]
+    rows = [some.lazy().filter(pieces.OUTSIDE) for some in held]
+    rows += [pieces.rows(url, name, outside)] if len(outside) else []
     return pl.concat([some.select("received_unix_nano").collect() for some in rows]).to_series()
 
 

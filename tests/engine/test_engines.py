@@ -23,7 +23,7 @@ from otelcov.ground.errors import UsageError
 from otelcov.runs import slices
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.store import pieces, scan
-from tests.sums.test_equal import Store, bodies, guest_of
+from tests.sums.stores import Store, bodies, guest_of
 
 NAMES = ["here", "pool", pytest.param("ray", marks=pytest.mark.full)]
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from otelcov.cli import app
-from tests.sums.test_equal import NOW, Store, bodies
+from tests.sums.stores import NOW, Store, bodies
 
 COMMANDS = (("report",), ("runs",), ("report", "--by", "model"), ("show", "abcdef"), ("gaps",))
 

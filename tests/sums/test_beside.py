@@ -14,7 +14,7 @@ from otelcov.engine.here import Here
 from otelcov.sums import answer, beside, build
 from tests.bench.generate import HOUR
 from tests.runs.requests import T0, request, tool
-from tests.sums.test_equal import BEGIN, Store, bodies, equal
+from tests.sums.stores import BEGIN, Store, bodies, equal
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 
 from otelcov.sums import joined, kept
 from tests.runs.requests import T0, agent, chat, request, span, tool
-from tests.sums.test_equal import BEGIN, QUESTIONS, bodies, equal
-from tests.sums.test_equal import store as store
+from tests.sums.stores import BEGIN, QUESTIONS, bodies, equal
+from tests.sums.stores import store as store
 
 DAY = 86_400
 LATER = "2026-01-03T00:00:00Z"
-_AT = BEGIN / 10**9 - T0 / 10**9
+AT = BEGIN / 10**9 - T0 / 10**9
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +24,9 @@ def small(monkeypatch):
     monkeypatch.setattr(joined, "_STEP", 4)
 
 
-def _exchange(number: int, at: float, apart: float = 2) -> list[bytes]:
+def exchange(number: int, at: float, apart: float = 2) -> list[bytes]:
     """A request of three traces: a model call, the tool it asks for, and the call that brings its result."""
-    call, trace, at = f"call_{number}Xy7Kq2Vb9", 10_000 + 10 * number, _AT + at
+    call, trace, at = f"call_{number}Xy7Kq2Vb9", 10_000 + 10 * number, AT + at
     user = {"role": "user", "parts": [{"type": "text", "content": f"question {number}"}]}
     asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": call, "name": "look", "arguments": {}}]}
     came = {"role": "tool", "parts": [{"type": "tool_call_response", "id": call, "response": "12"}]}
@@ -52,7 +52,7 @@ def _together(listed: kept.Kept) -> list[kept.Batch]:
 
 
 def test_a_run_of_several_traces_is_kept_once_it_is_old(store):
-    sent = [body for number in range(6) for body in _exchange(number, number * 5_000)]
+    sent = [body for number in range(6) for body in exchange(number, number * 5_000)]
     store.commit([*bodies(300), *sent])
     assert store.count("2026-01-01T10:00:00Z").left_out().height
     equal(store, "2026-01-01T10:00:00Z")
@@ -65,9 +65,9 @@ def test_a_run_of_several_traces_is_kept_once_it_is_old(store):
 
 @pytest.mark.parametrize("late", [0, 1, 2])
 def test_a_part_that_comes_late_joins_what_was_kept(store, late):
-    parts = _exchange(1, 5_000)
+    parts = exchange(1, 5_000)
     missing = parts.pop(late)
-    store.commit([*bodies(300), *parts, *_exchange(2, 9_000), *_exchange(3, 60_000)])
+    store.commit([*bodies(300), *parts, *exchange(2, 9_000), *exchange(3, 60_000)])
     assert _together(store.count(LATER))
     store.commit([missing])
     for _ in range(2):
@@ -79,18 +79,18 @@ def test_a_part_that_comes_late_joins_what_was_kept(store, late):
 
 
 def test_a_span_that_comes_late_is_told_with_the_run_it_belongs_to(store):
-    store.commit([body for number in range(3) for body in _exchange(number, number * 30_000)])
+    store.commit([body for number in range(3) for body in exchange(number, number * 30_000)])
     store.count(LATER)
-    store.commit([request([tool(77, 10_010, "peek", result="1", trace=10_010, at=_AT + 30_000.5)])])
+    store.commit([request([tool(77, 10_010, "peek", result="1", trace=10_010, at=AT + 30_000.5)])])
     equal(store, LATER)
     store.count(LATER)
     equal(store, LATER)
 
 
 def test_many_spans_that_come_late_are_told_with_the_whole_run(store):
-    store.commit([body for number in range(2) for body in _exchange(number, number * 30_000)])
+    store.commit([body for number in range(2) for body in exchange(number, number * 30_000)])
     store.count(LATER)
-    more = [tool(100 + n, 10_010, f"peek{n}", result="1", trace=10_010, at=_AT + 34_000 + n) for n in range(20)]
+    more = [tool(100 + n, 10_010, f"peek{n}", result="1", trace=10_010, at=AT + 34_000 + n) for n in range(20)]
     store.commit([request(more)])
     equal(store, LATER)
     store.count(LATER)
@@ -99,9 +99,9 @@ def test_many_spans_that_come_late_are_told_with_the_whole_run(store):
 
 def test_a_framework_that_tells_late_of_a_kept_call_is_one_run_with_it(store):
     asked = [("call_Ab3dE5fG7hI9jK1lM", "search", {})]
-    store.commit([*_exchange(1, 0), request([chat(3, None, asked, trace=2, at=_AT + 40, scope="client")])])
+    store.commit([*exchange(1, 0), request([chat(3, None, asked, trace=2, at=AT + 40, scope="client")])])
     assert _together(store.count(LATER))
-    framework = [agent(1, "planner", at=_AT + 38, took=9), chat(2, 1, asked, at=_AT + 40)]
+    framework = [agent(1, "planner", at=AT + 38, took=9), chat(2, 1, asked, at=AT + 40)]
     store.commit([request([one | {"scope": "framework"} for one in framework])])
     equal(store, LATER)
     store.count(LATER)
@@ -113,7 +113,7 @@ def test_whatever_comes_first_the_report_is_the_same(store, seed):
     chance = random.Random(seed)
     sent = bodies(200)
     for number in range(12):
-        sent += _exchange(number, chance.uniform(0, 1.2 * DAY), chance.choice([2, 4_000, 9_000]))
+        sent += exchange(number, chance.uniform(0, 1.2 * DAY), chance.choice([2, 4_000, 9_000]))
     _anyhow(store, chance, sent, 25)
     equal(store, "2026-01-04T00:00:00Z")
     listed = store.count("2026-01-04T00:00:00Z")
@@ -123,20 +123,20 @@ def test_whatever_comes_first_the_report_is_the_same(store, seed):
 
 
 def test_traces_that_links_join_through_one_without_a_step_are_kept_with_it(store):
-    planner = [agent(1, "planner", trace=31, at=_AT, took=9), chat(2, 1, "sent", trace=31, at=_AT + 1)]
-    bus = span(3, None, "publish", trace=32, at=_AT + 3, links=[(31, 2)])
+    planner = [agent(1, "planner", trace=31, at=AT, took=9), chat(2, 1, "sent", trace=31, at=AT + 1)]
+    bus = span(3, None, "publish", trace=32, at=AT + 3, links=[(31, 2)])
     worker = [
-        agent(4, "worker", trace=33, at=_AT + 5, took=4, links=[(32, 3)]),
-        chat(5, 4, "done", trace=33, at=_AT + 6),
+        agent(4, "worker", trace=33, at=AT + 5, took=4, links=[(32, 3)]),
+        chat(5, 4, "done", trace=33, at=AT + 6),
     ]
-    store.commit([request([*planner, bus, *worker]), *_exchange(1, 20_000)])
+    store.commit([request([*planner, bus, *worker]), *exchange(1, 20_000)])
     listed = store.count(LATER)
     assert not listed.left_out().height
     assert sum(batch.runs for batch in _together(listed)) == 2
     equal(store, LATER)
     more = [
-        agent(6, "clerk", trace=34, at=_AT + 30_000, took=4, links=[(32, 3)]),
-        chat(7, 6, "too", trace=34, at=_AT + 30_001),
+        agent(6, "clerk", trace=34, at=AT + 30_000, took=4, links=[(32, 3)]),
+        chat(7, 6, "too", trace=34, at=AT + 30_001),
     ]
     store.commit([request(more)])
     equal(store, LATER)
@@ -145,8 +145,8 @@ def test_traces_that_links_join_through_one_without_a_step_are_kept_with_it(stor
 
 
 def test_parts_beyond_the_longest_run_are_no_part_of_it(store):
-    late = _exchange(1, 8 * 3_600, 20)[2]
-    store.commit([*_exchange(1, 0, 20)[:2], *_exchange(2, 100)])
+    late = exchange(1, 8 * 3_600, 20)[2]
+    store.commit([*exchange(1, 0, 20)[:2], *exchange(2, 100)])
     assert _together(store.count(LATER))
     store.commit([late])
     equal(store, LATER)
@@ -155,13 +155,13 @@ def test_parts_beyond_the_longest_run_are_no_part_of_it(store):
     equal(store, LATER)
 
 
-def _handed_on(number: int, at: float) -> list[bytes]:
+def handed_on(number: int, at: float) -> list[bytes]:
     """An agent whose stream was handed on, the model call that it made, and the tool that it ran."""
     scope, trace = "opentelemetry.instrumentation.agno", 20_000 + 10 * number
     idle = {"traceloop.span.kind": "agent", "gen_ai.agent.name": "helper", "traceloop.entity.input": f"go {number}"}
     ran = {"traceloop.span.kind": "tool", "gen_ai.tool.name": "look", "traceloop.entity.output": "12"}
-    own = {"trace": trace, "at": _AT + at, "took": 9, "scope": scope, "status": 1, "attributes": idle}
-    at += _AT
+    own = {"trace": trace, "at": AT + at, "took": 9, "scope": scope, "status": 1, "attributes": idle}
+    at += AT
     return [
         request([span(trace, None, "helper.agent", **own)]),
         request([chat(trace + 1, None, [("c1", "look", {})], f"go {number}", trace=trace + 1, at=at + 2)]),
@@ -169,9 +169,9 @@ def _handed_on(number: int, at: float) -> list[bytes]:
     ]
 
 
-def _served(number: int, at: float) -> list[bytes]:
+def served(number: int, at: float) -> list[bytes]:
     """A run that calls a tool of a server in its own process, which tells of it in a trace of its own."""
-    trace, at = 30_000 + 10 * number, _AT + at
+    trace, at = 30_000 + 10 * number, AT + at
     served = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
     return [
         request(
@@ -191,7 +191,7 @@ def test_what_stands_in_traces_of_its_own_is_told_the_same_whatever_comes_first(
     chance = random.Random(seed)
     sent = bodies(100)
     for number in range(5):
-        sent += _handed_on(number, chance.uniform(0, 0.8 * DAY)) + _served(number, chance.uniform(0, 0.8 * DAY))
+        sent += handed_on(number, chance.uniform(0, 0.8 * DAY)) + served(number, chance.uniform(0, 0.8 * DAY))
     _anyhow(store, chance, sent, 12)
     for _ in range(2):
         equal(store, "2026-01-04T00:00:00Z")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from otelcov.cli import app
 from otelcov.sums import kept
 from otelcov.sums.meaning import folder
-from tests.sums.test_equal import NOW, Store, bodies
+from tests.sums.stores import NOW, Store, bodies
 
 BRIEF = ("report", "--format", "json", "--since", "all", "--now", NOW)
 WHOLE = (*BRIEF, "--by", "agent")

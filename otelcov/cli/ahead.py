@@ -1,0 +1,56 @@
+"""A second process for a report whose store has much waiting in its inbox, started before anything else is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otelcov.ground import locks
+from otelcov.ground.processes import ONE_THREAD, cores
+
+if TYPE_CHECKING:
+    from otelcov.engine.second import Second
+
+_MUCH = 2_000_000  # bytes of segments, some 15,000 spans: less is counted here about as soon
+_NEEDS = ("otelcov.store.pieces", "collector.wire:prepare", "otelcov.store.layout", "otelcov.sums.live")
+
+
+@contextmanager
+def helped(store: str) -> Iterator[Second | None]:
+    """A second process, where it would help."""
+    second = None
+    if _waits(Path(store)) >= _MUCH and _idle(Path(store)):
+        from otelcov.engine.second import Second
+
+        with suppress(OSError):
+            second = Second(_NEEDS, ONE_THREAD)
+    try:
+        yield second
+    finally:
+        if second is not None:
+            second.close()
+
+
+def _waits(store: Path) -> int:
+    """Bytes of the segments in the inboxes of a store on a local disk."""
+    size = 0
+    for path in (store / "inbox").glob("*/seg-*.db*"):
+        with suppress(OSError):
+            size += path.stat().st_size
+    return size
+
+
+def _idle(store: Path) -> bool:
+    """Whether a core has nothing to do at this moment; where that cannot be told, one has if there are several. Who
+    counts beside a collector may just be waiting: then the last minute tells."""
+    counting = any(locks.is_held(path) for path in (store / "sums").glob(f"*/{locks.COUNTING}"))
+    if counting and os.getloadavg()[0] >= cores() / 2:
+        return False
+    try:
+        running = int(Path("/proc/loadavg").read_text().split()[3].split("/")[0])
+    except (OSError, ValueError, IndexError):
+        running = 1
+    return running < cores()
