@@ -113,3 +113,23 @@ def test_the_options_of_the_pytest_plug_in_are_in_the_readme():
     options = set(re.findall(r'"(--otelcov[\w-]*)"', source))
     assert options
     assert {option for option in options if option not in README} == set()
+
+
+def test_how_true_the_runs_are_is_told_as_the_whole_table_has_it():
+    table = (ROOT / "tests" / "dialects" / "golden" / "corpus.md").read_text().splitlines()
+    head, sums = ([cell.strip(" *") for cell in row.split("|")[2:-1]] for row in (table[0], find(table, "| **all** |")))
+    told = [re.findall(r"\d+", row.split("|", 2)[2]) for row in README.splitlines() if row.startswith(FACTS)]
+    expected = []
+    for fact, cell in zip(head, sums, strict=True):
+        right, unknown, missed, wrong = [*cell.split("/"), "0", "0", "0"][:4]
+        expected += [[right, unknown, str(int(missed) + int(wrong))]] if fact != "restricted" else []
+    assert told == expected
+
+
+FACTS = ("| runs |", "| executed tools in order |", "| arguments |", "| results |", "| tool status |", "| agents |")
+FACTS += ("| model calls |", "| tokens |", "| models |", "| delegations |", "| sessions |", "| outcome |", "| input |")
+FACTS += ("| output |", "| boundaries |")
+
+
+def find(lines, begin):
+    return next(line for line in lines if line.startswith(begin))
