@@ -7,6 +7,7 @@ read straight into columns; any other form is left to the general way.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 
 import msgspec
 
@@ -36,16 +37,29 @@ class Answers:
     names: list[str]
     arguments: list[str | None]
 
+    def add(self, asked_by: list[int], ids: list[str], names: list[str]) -> None:
+        """Further requests, without arguments, each in its place."""
+        by = [*self.asked_by, *asked_by]
+        order = sorted(range(len(by)), key=by.__getitem__)
+        self.asked_by = [by[i] for i in order]
+        self.ids, self.names = ([some[i] for i in order] for some in ([*self.ids, *ids], [*self.names, *names]))
+        arguments = [*self.arguments, *repeat(None, len(ids))]
+        self.arguments = [arguments[i] for i in order]
 
-def read(outputs: list[str | None], finishes: list[str | None]) -> Answers:
-    """The answers of model spans, from their output messages and finish reasons (one each per span)."""
+
+def read(outputs: list[str | None], finishes: list[str | None], contentless: list[bool]) -> Answers:
+    """The answers of model spans, from their output messages and finish reasons (one each per span). Where runs carry
+    no content (`contentless`), the reason is all there is."""
     count = len(outputs)
     plain, texts, ends = [False] * count, list[str | None]([None]) * count, list[str | None]([None]) * count
     asked_by, ids, names = list[int](), list[str](), list[str]()
     objects: list[Value] = []  # the arguments of the requests
     reasons = {raw: finish_reason(raw) for raw in set(finishes)}
-    usual: dict[str | None, bool] = {None: True}
+    usual = {reason: boundary(reason) is None and not broke(reason) for reason in reasons.values()}
     for number, (raw, finish) in enumerate(zip(outputs, finishes, strict=True)):
+        if raw is None and contentless[number]:
+            ends[number] = reason = reasons[finish]
+            plain[number] = usual[reason]
         if raw is None or not raw.startswith('[{"'):
             continue
         try:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Later, Outcome, outcome
@@ -136,7 +136,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
         "llm_calls": [_llm_row(c, c in run.unheard) for c in calls] if calls and not hidden else None,
         "delegations": [_delegation_row(d) for d in handed]
-        if handed or ((calls or tools) and _shown(agents, nodes, calls) and not unseen)
+        if not _torn_off(nodes, handed)
+        and (handed or ((calls or tools) and _shown(agents, nodes, calls) and not unseen))
         else None,
         "boundaries": seen,
         "boundaries_unknown": unknown,
@@ -165,6 +166,18 @@ def _shown(agents: list[str], nodes: list[Node], calls: list[ModelCall]) -> bool
     if len(agents) == 1:
         return True
     return any(n.own_agent is not None for n in nodes) and (bool(calls) or not agents)
+
+
+def _torn_off(nodes: list[Node], handed: list[Delegation]) -> bool:
+    """Was something done below a parent that has not come, and may that have been an agent's whom another called?"""
+    steps = [n for n in nodes if n.kind in (AGENT, LLM, TOOL)]
+    lost = [n for n in steps if n.orphan]
+    if len({n.span.parent_span_id for n in lost}) + any(n.parent is None and not n.orphan for n in nodes) < 2:
+        return False
+    if len(lost) == len([n for n in nodes if n.parent is None]):
+        return not handed
+    known = {d.target for d in handed} | {n.agent for n in steps if not n.orphan and n.parent is None}
+    return any(n.agent is None or n.agent not in known for n in lost)
 
 
 def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall], handed: list[Delegation]) -> set[str]:

@@ -193,13 +193,13 @@ def _alike(call: ToolCall, nodes: list[Node]) -> bool:
 
 
 _STREAMED = -1  # in place of a time: the tool began while its request was still being told
-_JITTER_NS = 1_000_000  # clocks of one process may differ that much between its threads
+JITTER_NS = 1_000_000  # clocks of one process may differ that much between its threads
 
 
 def _ends(start: int) -> tuple[int, ...]:
     """Until when what asked for a call that began at `start` may have ended, the likeliest first. A whole millisecond
     is one that was cut off (JavaScript)."""
-    return (start, start + _JITTER_NS) if start % _JITTER_NS else (start + _JITTER_NS,)
+    return (start, start + JITTER_NS) if start % JITTER_NS else (start + JITTER_NS,)
 
 
 def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:

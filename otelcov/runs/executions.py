@@ -155,6 +155,11 @@ def span_name(nodes: list[Node]) -> str | None:
         name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
         if _ANY_TOOL.match(name) or re.match(NAMED_BY_CLASS, nodes[0].span.scope):
             return None
+    return bare_name(name)
+
+
+def bare_name(name: str) -> str | None:
+    """A tool's name without what surrounds it where a model wrote it."""
     return name.strip(" '\"`") or None
 
 

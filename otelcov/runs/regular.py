@@ -20,6 +20,7 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
+from otelcov.runs.contentless import without_content
 from otelcov.runs.endings import asks_once_more
 from otelcov.runs.joining import Joints, called
 from otelcov.runs.models import running_sums
@@ -73,6 +74,7 @@ def regular(
     torn = _torn(frame, trace, parent, headless)
     parent[torn[trace] & (parent == -2)] = -1
     tops = headless[trace] & (parent == -2)  # what stands below the agent that is missing
+    gaps = _gaps(frame, trace, tops & (kind != NONE_), count)
     parent[tops] = -1
     spoil(parent == -2)
     spoil(broken & headless[trace])
@@ -122,7 +124,9 @@ def regular(
     children = np.bincount(above[is_agent & (above >= 0)], minlength=height)
     spoil(children > 1)
     spoil(is_tool & frame.select(pl.col("call_id").is_null() | pl.col("tool").is_null()).to_series().to_numpy())
-    spoil(is_tool & ~failed & frame["result"].is_null().to_numpy())
+    hushed = without_content(frame, side, trace, count)
+    bad |= hushed & headless
+    spoil(is_tool & ~failed & frame["result"].is_null().to_numpy() & ~hushed[trace])
     scopes = frame.select(pl.col("scope").cast(pl.Categorical).to_physical()).to_series().to_numpy().astype(np.int64)
     low, high = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
     np.minimum.at(low, trace[is_llm], scopes[is_llm])
@@ -135,8 +139,23 @@ def regular(
     bad |= (at_peak > 1) & np.isin(peak, USUAL_LIMITS)
     if bad.all():
         return RUNS.to_frame(), bad[trace]
-    ends = (root_at, top_at, first)
-    sketch = Sketch(frame, side, trace.astype(np.int64), kind, above, failed, broken, *ends, headless, torn, bad)
+    sketch = Sketch(
+        frame,
+        side,
+        trace=trace.astype(np.int64),
+        kind=kind,
+        above=above,
+        failed=failed,
+        broken=broken,
+        root=root_at,
+        top=top_at,
+        first=first,
+        headless=headless,
+        gaps=gaps,
+        torn=torn,
+        contentless=hushed,
+        bad=bad,
+    )
     found = rows(sketch, config, now_ns, where)
     return found, sketch.bad[trace]
 
@@ -161,6 +180,15 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("scope").is_in(own_rules),
         )
     ).to_series()
+
+
+def _gaps(
+    frame: pl.DataFrame, trace: npt.NDArray[Any], some: npt.NDArray[np.bool_], count: int
+) -> npt.NDArray[np.int64]:
+    """How many parents of these spans have not come, in each trace."""
+    at = np.flatnonzero(some)
+    lost = pl.DataFrame({"trace": trace[at], "parent": frame["parent_span_id"].gather(at)}).unique()
+    return np.bincount(lost["trace"].to_numpy(), minlength=count)
 
 
 def _tops(

@@ -12,6 +12,7 @@ from otelcov.ground.schemas import DELEGATION, RUNS, TOOL_CALL, signed
 from otelcov.runs import columns
 from otelcov.runs.broken import check_broken
 from otelcov.runs.columns import Groups
+from otelcov.runs.contentless import ask_by_time
 from otelcov.runs.delegation import bare, ways
 from otelcov.runs.joining import Joints
 from otelcov.runs.offered import names_of
@@ -38,15 +39,19 @@ def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataF
     """RUNS rows of the traces that are not bad; `sketch.bad` marks more of them on the way."""
     check_agents(sketch, where)
     models = models_of(sketch)
+    ask_by_time(sketch, models)
     failures = check_broken(sketch, models)
     texts = texts_of(sketch, models)
     calls = calls_of(sketch, models)
     outcomes = Outcomes(sketch, models, calls, config.runs.soft_errors)
     found = _runs(sketch, models, calls, outcomes, texts, failures, config, now_ns)
-    cut = sketch.headless[~sketch.bad]
-    if not cut.any():
-        return found
-    return pl.concat([found.filter(pl.Series(~cut)), _open(found, cut, sketch, models, config, now_ns)])
+    cut, hushed = (flags[~sketch.bad] for flags in (sketch.headless, sketch.contentless))
+    parts = [found.filter(pl.Series(~cut & ~hushed))] if cut.any() or hushed.any() else [found]
+    if cut.any():
+        parts.append(_open(found, cut, sketch, models, config, now_ns))
+    if hushed.any():
+        parts.append(told(found.filter(pl.Series(hushed))))
+    return pl.concat(parts)
 
 
 def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, config: Config, now_ns: int) -> pl.DataFrame:
@@ -61,7 +66,10 @@ def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, confi
     silent = (np.array([not text for text in models.said.text], dtype=bool) | others)[last[good]]
     pending = asking[last[good]]
     orphans = np.bincount(sketch.trace[sketch.above == -1], minlength=len(sketch.bad))[good]
-    marks = pl.DataFrame({"_agents": agents, "_pending": pending, "_silent": silent, "_orphans": orphans})
+    whole = sketch.gaps[good] < 2  # else one of them may be an agent that another called (see assemble)
+    marks = pl.DataFrame(
+        {"_whole": whole, "_agents": agents, "_pending": pending, "_silent": silent, "_orphans": orphans}
+    )
     ended = pl.when(pl.col("_pending") | pl.col("_silent")).then(pl.lit("unknown")).otherwise(pl.lit("ok"))
     nobody = pl.col("agents").list.len() == 0
     shown = (pl.col("agents").list.len() == 1) | (~nobody & pl.col("_agents"))  # assemble: where delegations are seen
@@ -82,7 +90,7 @@ def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, confi
         settled=now_ns - signed("end_unix_nano") >= config.runs.settle_ns,
         status=ended,
         orphans=pl.col("_orphans").cast(RUNS["orphans"]),
-        delegations=pl.when((pl.col("delegations").list.len() > 0) | shown).then("delegations"),
+        delegations=pl.when((pl.col("delegations").list.len() > 0) | (shown & pl.col("_whole"))).then("delegations"),
         boundaries_unknown=_named(blind),
         incomplete=pl.concat_list("incomplete", _named(reasons)),
     )
@@ -99,7 +107,7 @@ def _runs(
     models: Models,
     calls: Calls,
     outcomes: Outcomes,
-    texts: tuple[list[str], list[str | None]],
+    texts: tuple[list[str | None], list[str | None]],
     failures: dict[str, Bools],
     config: Config,
     now_ns: int,
@@ -116,13 +124,15 @@ def _runs(
     llm = _llm_calls(sketch, models, model)
     failed = np.zeros(len(sketch.bad), dtype=bool)
     failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
+    failed_calls = sketch.failed[calls.at[outcomes.number[tool]]]
+    hushed = sketch.contentless[good]
     identities = [trace.hex() for trace in frame["trace_id"].gather(root).to_list()]
     spoken = [texts[0][t] for t in good.tolist()]
     seen = {
-        "empty_input": np.array([not text.strip() for text in spoken], dtype=bool),
+        "empty_input": np.array([text is not None and not text.strip() for text in spoken], dtype=bool),
         "tool_failure": failed[good],
         "tool_recovery": np.isin(good, sorted(outcomes.recovered)),
-        "repeated_call": _repeated(calls, outcomes, tool, len(sketch.bad))[good],
+        "repeated_call": _repeated(calls, outcomes, tool, len(sketch.bad))[good] & ~hushed,
         **{name: traces[good] for name, traces in failures.items()},
     }
     names = [name for name in BOUNDARIES if name in seen]
@@ -146,13 +156,20 @@ def _runs(
     unsaid = llm["finish_reason"].is_null().to_numpy()
     no_finish = of_models.every(unsaid) | (unsaid & well)[of_models.offsets[1:] - 1]
     torn = sketch.torn[good]
+    broken = sketch.broken[sketch.top[good]]
+    unended = torn & hushed  # neither an answer nor the end of all that framed it is told
+    some, well_done = np.diff(of_tools.offsets) > 0, of_tools.any(~failed_calls)
     unknown = {
-        "max_steps": torn,
+        "max_steps": torn | hushed,
         "timeout": torn & ~seen["timeout"],
-        "cost_limit": torn,
+        "cost_limit": torn | hushed,
         "error": torn & ~seen["error"],
         "length": no_finish,
         "content_filter": no_finish & ~seen["content_filter"],
+        "empty_input": hushed,
+        "tool_failure": hushed & well_done & ~seen["tool_failure"],
+        "tool_recovery": hushed & well_done & ~seen["tool_failure"],
+        "repeated_call": hushed & some,
     }
     blind = [name for name in BOUNDARIES if name in unknown]
     last = pl.Series(np.maximum.reduceat(frame["end"].to_numpy(), sketch.first)[good])
@@ -185,7 +202,7 @@ def _runs(
         "incomplete": columns.subsets(
             (NO_ROOT, "model not reported", "tokens not reported"), [torn, no_model, no_tokens]
         ),
-        "status": pl.Series(["ok", "error"]).gather(sketch.broken[sketch.top[good]].astype(np.int64)),
+        "status": pl.Series(["ok", "error", "unknown"]).gather(np.where(broken, 1, 2 * unended)),
         "spans": pl.Series(ended - sketch.first[good]),
         "orphans": pl.Series(torn).cast(pl.Int64),
         "unexplained": _unexplained(sketch, good),
@@ -254,6 +271,7 @@ def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes
     at = calls.at[number]
     failed = pl.Series(sketch.failed[at])
     some = which.tolist()
+    evidence = pl.Series([["span", "message"], ["span"]]).gather(sketch.contentless[outcomes.trace[which]].astype(int))
     return (
         pl.DataFrame(
             {
@@ -280,7 +298,7 @@ def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes
             "result",
             "call_id",
             "turn",
-            pl.lit(pl.Series([["span", "message"]])).first().alias("evidence"),
+            pl.lit(evidence).alias("evidence"),
             "start_unix_nano",
             "end_unix_nano",
         )

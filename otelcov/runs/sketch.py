@@ -44,7 +44,9 @@ class Sketch:
     top: Ints  # of each trace, the agent in charge: the root, or below one that is no step
     first: Ints  # of each trace, its first span
     headless: Bools  # of each trace: its root has not come, and `root` is the first span below it
+    gaps: Ints  # of each headless trace, how many parents have not come
     torn: Bools  # of each trace: `root` names a parent that has not come
+    contentless: Bools  # of each trace
     bad: Bools  # of each trace
 
     def spoil(self, mask: Bools, traces: Ints) -> None:
@@ -118,16 +120,15 @@ def check_agents(sketch: Sketch, where: Joints) -> None:
 
 def models_of(sketch: Sketch) -> Models:
     at = np.flatnonzero((sketch.kind == LLM_) & ~sketch.bad[sketch.trace])
-    said = answers.read(
-        sketch.taken("output_messages", at).to_list(),
-        sketch.taken("finish", at).to_list(),
-    )
     trace = sketch.trace[at]
+    hushed = sketch.contentless[trace]
+    outputs, finishes = (sketch.taken(name, at).to_list() for name in ("output_messages", "finish"))
+    said = answers.read(outputs, finishes, hushed.tolist())
     asked = sketch.side.texts["input_messages"].gather(sketch.frame["row"].gather(at))
     failed = unanswered(sketch, at)
     sketch.spoil(~np.where(sketch.broken[at], failed, np.array(said.plain, dtype=bool)), trace)
     plain = asked.str.starts_with('[{"') & asked.str.contains('"role"', literal=True)
-    sketch.spoil(~plain.fill_null(False).to_numpy(), trace)
+    sketch.spoil(~plain.fill_null(False).to_numpy() & ~hushed, trace)
     start = sketch.taken("start", at).to_numpy()
     again = np.zeros(len(at), dtype=bool)
     again[1:] = (start[1:] == start[:-1]) & (trace[1:] == trace[:-1])  # their order is not in the times alone
@@ -143,13 +144,13 @@ def unanswered(sketch: Sketch, at: Ints) -> Bools:
     return failed
 
 
-def texts_of(sketch: Sketch, models: Models) -> tuple[list[str], list[str | None]]:
-    """What each trace was asked and what it answered; bad where that is not plain."""
+def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str | None]]:
+    """What each trace was asked and what it answered, null without content; bad where that is not plain."""
     traces = len(sketch.bad)
-    spoken, told = [""] * traces, list[str | None]([""]) * traces
+    spoken, told = list[str | None]([None]) * traces, list[str | None]([None]) * traces
     last = np.zeros(traces, dtype=np.int64)
     last[models.trace] = np.arange(len(models.at))
-    good = np.flatnonzero(~sketch.bad)
+    good = np.flatnonzero(~sketch.bad & ~sketch.contentless)
     inputs = sketch.taken("input", sketch.top[good]).to_list()
     outputs = sketch.taken("output", sketch.root[good]).to_list()
     ends = [models.said.text[number] for number in last[good].tolist()]

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import multiprocessing
 import os
 import resource
 import shutil
@@ -27,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,7 +123,8 @@ def main() -> None:
         store = asked.store or f"{folder}/store"
         traffic = Traffic(asked.spans, unique=asked.unique, length_ns=int(24 * HOUR * asked.days))
         if asked.store is None:
-            write_store(store, traffic)
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:  # its memory is not measured
+                apart.submit(write_store, store, traffic).result()
         elif asked.anew:
             shutil.rmtree(Path(store) / "sums", ignore_errors=True)
         with watched() as peak:

@@ -47,6 +47,31 @@ def test_an_agent_under_a_tool_makes_the_tool_a_delegation():
     assert run["path"] == [["planner->worker"]]
 
 
+PLANNER = (agent(1, "planner", took=9), chat(2, 1, [("c1", "solve", {"task": "x"})], at=0.5, took=0.1))
+ASKS = tool(3, 1, "solve", call="c1", at=1, took=6)
+WORKS = (chat(5, 4, [("c2", "look", {})], at=2), tool(6, 4, "look", call="c2", at=4))
+
+
+@pytest.mark.parametrize(
+    ("lost", "found"),
+    [
+        ("the agent that was called", [*PLANNER, ASKS, *WORKS]),
+        ("the agent that called", [PLANNER[1], ASKS, *WORKS]),
+        ("the call", [*PLANNER, agent(4, "worker", parent=3, at=1.5, took=5), *WORKS]),
+    ],
+)
+def test_of_what_stands_below_a_parent_that_never_came_nobody_knows_who_called_it(lost, found):
+    (run,) = runs(*found)
+    assert run["delegations"] is None, lost
+    assert "delegations not visible" in run["incomplete"]
+
+
+def test_where_one_agent_alone_has_not_come_there_was_no_delegation():
+    named = {"gen_ai.agent.name": "planner"}
+    (run,) = runs(chat(2, 1, "done", attributes=named), tool(3, 1, "look", at=2, attributes=named))
+    assert run["delegations"] == []
+
+
 @pytest.mark.parametrize("said", ["Unnamed Agent", "unknown_agent", "default-agent", "LangGraph"])
 def test_a_name_that_stands_for_any_agent_is_none(said):
     (run,) = runs(agent(1, said, took=9), chat(2, 1, "done", at=1))

@@ -1,0 +1,130 @@
+"""Regular traces that carry no content: neither messages, nor arguments, nor results.
+
+That is how most instrumentations are delivered. What a model asked for is not told then; the tool spans alone tell of
+calls, and each was asked for by the newest call of its agent's model that had ended (see calls.py). Where times leave
+that open, the trace is left to the general way.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from otelcov.runs.calls import JITTER_NS
+from otelcov.runs.endings import asks, final
+from otelcov.runs.executions import bare_name
+from otelcov.runs.sketch import TOOL_, Bools, Models, Sketch
+from otelcov.runs.spans import Side
+
+_CONTENT = ("input", "output", "output_messages", "arguments", "result", "definitions")
+_GOOGLE = re.compile("google|gemini|vertex", re.I)
+_ENDS_ALIKE = "handler openai_agents"
+
+
+def without_content(frame: pl.DataFrame, side: Side, trace: npt.NDArray[np.int64], count: int) -> Bools:
+    """Which traces of a span table (spans.table) carry no content."""
+    told = frame.select(pl.any_horizontal(pl.col(name).is_not_null() for name in _CONTENT)).to_series().to_numpy()
+    rows = frame["row"]
+    for texts in side.texts.values():
+        if texts.null_count() < len(texts):
+            told = told | texts.is_not_null().gather(rows).to_numpy()
+    none: Bools = np.bincount(trace[told], minlength=count) == 0
+    return none
+
+
+def ask_by_time(sketch: Sketch, models: Models) -> None:
+    """Take down who asked for the calls of the traces without content, as if the models' answers told it; bad where
+    that is not plain."""
+    hushed = sketch.contentless & ~sketch.bad
+    if not hushed.any():
+        return
+    _check_models(sketch, models, hushed)
+    tools = np.flatnonzero((sketch.kind == TOOL_) & hushed[sketch.trace])
+    at, owners = models.at, (sketch.owners(models.at), sketch.owners(tools))
+    end = sketch.taken("end", at)
+    asked = pl.DataFrame(
+        {
+            "number": np.arange(len(at)),
+            "trace": models.trace,
+            "agent": owners[0],
+            "start": sketch.taken("start", at),
+            "end": end,
+        }
+    ).filter(pl.Series(hushed[models.trace]))
+    named = sketch.taken("tool", tools)
+    odd = [name for name in named.unique().to_list() if bare_name(name) != name]
+    sketch.spoil(named.is_in(odd).to_numpy(), sketch.trace[tools])
+    begun = pl.DataFrame(
+        {
+            "place": tools,
+            "trace": sketch.trace[tools],
+            "agent": owners[1],
+            "start": sketch.taken("start", tools),
+            "name": named,
+            "id": sketch.taken("call_id", tools),
+        }
+    )
+    _check_times(sketch, asked, begun)
+    exact = pl.col("start") % JITTER_NS != 0  # a whole millisecond is one that was cut off
+    begun = begun.with_columns(until=pl.when(exact).then("start").otherwise(pl.col("start") + JITTER_NS))
+    found = begun.sort("until").join_asof(
+        asked.sort("end").select("trace", "agent", "number", "end", asked_at="start"),
+        left_on="until",
+        right_on="end",
+        by=["trace", "agent"],
+        check_sortedness=False,
+    )
+    unclear = found.select(pl.col("number").is_null() | (pl.col("asked_at") >= pl.col("start"))).to_series()
+    sketch.bad[found["trace"].filter(unclear).to_numpy()] = True
+    found = found.filter(~unclear).sort("number", "name", "start", "id")
+    said = models.said
+    said.add(found["number"].to_list(), found["id"].to_list(), found["name"].to_list())
+
+
+def _check_models(sketch: Sketch, models: Models, hushed: Bools) -> None:
+    """Bad where an answer may have asked for what no span tells of."""
+    at, trace = models.at, models.trace
+    mine = hushed[trace]
+    nameless = sketch.frame[at].select(pl.all_horizontal(pl.col("request_model", "response_model").is_null()))
+    sketch.spoil(mine & nameless.to_series().to_numpy(), trace)
+    last = np.zeros(len(sketch.bad), dtype=np.int64)
+    last[trace] = np.arange(len(at))
+    finishes = models.said.finish
+    reasons = set(finishes)
+    asking, ended = ({r for r in reasons if told(r)} for told in (asks, final))
+    over = np.array([finish in asking for finish in finishes], dtype=bool)
+    sketch.bad |= hushed & over[last]
+    sketch.bad |= hushed & sketch.broken[at][last] & ~sketch.broken[sketch.top]  # that of an agent that was called
+    open_ = ~np.array([finish in ended for finish in finishes], dtype=bool) & ~sketch.broken[at]
+    names = [sketch.taken(name, at) for name in ("scope", "request_model", "response_model")]
+    google = np.zeros(len(at), dtype=bool)
+    for values in names:
+        theirs = [value for value in values.unique().to_list() if value and _GOOGLE.search(value)]
+        google |= values.is_in(theirs).fill_null(False).to_numpy()
+    toolless = np.bincount(sketch.trace[sketch.kind == TOOL_], minlength=len(sketch.bad)) == 0
+    sketch.spoil(mine & (open_ | google) & toolless[trace], trace)
+    alike = sketch.frame["scope"].str.ends_with(_ENDS_ALIKE).to_numpy()
+    sketch.spoil(alike & hushed[sketch.trace], sketch.trace)
+
+
+def _check_times(sketch: Sketch, asked: pl.DataFrame, begun: pl.DataFrame) -> None:
+    """Bad where an agent's model calls overlap, or a tool begins while a model answers."""
+    asked = asked.sort("trace", "agent", "start")
+    before = pl.col("end").shift(1).over("trace", "agent")
+    overlapping = asked.filter(pl.col("start") < before)["trace"]
+    sketch.bad[overlapping.to_numpy()] = True
+    until = asked.sort("start").with_columns(until=pl.col("end").cum_max().over("trace"))
+    during = begun.sort("start").join_asof(
+        until.select("trace", "start", "until"),
+        on="start",
+        by="trace",
+        allow_exact_matches=False,
+        check_sortedness=False,
+    )
+    sketch.bad[during.filter(pl.col("until") > pl.col("start"))["trace"].to_numpy()] = True
+
+
+__all__ = ["ask_by_time", "without_content"]
