@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
@@ -26,7 +25,7 @@ from otelcov.runs.joining import Joints, called
 from otelcov.runs.models import running_sums
 from otelcov.runs.offered import tells_of_answers
 from otelcov.runs.shortcut import rows
-from otelcov.runs.sketch import AGENT_, LLM_, NONE_, TOOL_, Sketch
+from otelcov.runs.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch
 from otelcov.runs.spans import Side
 from otelcov.runs.tree import USUAL_LIMITS
 
@@ -36,128 +35,196 @@ _AROUND, _DEEPEST = 8, 5  # spans around the agent in charge, and levels of them
 _HOPS = 24  # how deep unexplained spans may stack between two steps
 
 
-def regular(
-    frame: pl.DataFrame, side: Side, config: Config, now_ns: int, where: Joints
-) -> tuple[pl.DataFrame, npt.NDArray[np.bool_]]:
+def regular(frame: pl.DataFrame, side: Side, config: Config, now_ns: int, where: Joints) -> tuple[pl.DataFrame, Bools]:
     """Rows of the regular traces in a span table (spans.table, sorted), and which spans belong to the others."""
-    height = frame.height
-    if not height:
+    if not frame.height:
         return RUNS.to_frame(), np.zeros(0, dtype=bool)
-    trace = frame["trace_id"].rle_id().to_numpy()
-    count = int(trace[-1]) + 1
-    bad = np.zeros(count, dtype=bool)
-    place = frame["row"].to_numpy()
+    form = _Form(frame, side)
+    _check_spans(form)
+    _find_tops(form)
+    _check_elsewhere(form, where)
+    _check_tree(form)
+    _check_steps(form)
+    _check_layers(form)
+    if form.bad.all():
+        return RUNS.to_frame(), form.bad[form.trace]
+    sketch = form.sketch()
+    found = rows(sketch, config, now_ns, where)
+    return found, sketch.bad[form.trace]
 
-    def spoil(mask: npt.NDArray[np.bool_]) -> None:
-        bad[trace[mask]] = True
 
-    kind = (
-        frame.select(pl.col("kind").replace_strict(_CODES, default=-1, return_dtype=pl.Int8).fill_null(0))
-        .to_series()
-        .to_numpy()
-    )
-    bare = _bare(frame).to_numpy()
-    kind = np.where(frame["kind"].is_null().to_numpy() | bare, NONE_, kind)
-    spoil(_odd(frame).to_numpy())
-    if ways := [place for place, raw in enumerate(side.definitions) if tells_of_answers(raw)]:
-        spoil(frame["definitions"].is_in(ways).fill_null(False).to_numpy())
-    spoil(kind < 0)
+class _Form:
+    """What is found out of the traces of a span table, step by step, and which of them are not regular.
+
+    Of each span: `trace`, the number of its trace; `kind`; `bare`, a chain that says nothing; `failed`; `parent` and
+    `above`, the positions of its parent and of the nearest step above it, -1 for none. Of each trace: `bad`; `first`,
+    its first span; `headless`, `gaps`, `torn`, `root` and `top`, as in Sketch.
+    """
+
+    headless: Bools
+    torn: Bools
+    gaps: Ints
+    lost: Bools  # of each span: its parent is an agent that has not come
+    parent: Ints
+    above: Ints
+    root: Ints
+    top: Ints
+
+    def __init__(self, frame: pl.DataFrame, side: Side) -> None:
+        self.frame, self.side = frame, side
+        self.trace: Ints = frame["trace_id"].rle_id().to_numpy().astype(np.int64)
+        self.count = int(self.trace[-1]) + 1
+        self.bad = np.zeros(self.count, dtype=bool)
+        self.first = np.searchsorted(self.trace, np.arange(self.count))
+        codes = pl.col("kind").replace_strict(_CODES, default=-1, return_dtype=pl.Int64)
+        self.bare: Bools = _bare(frame).to_numpy()
+        nothing = frame["kind"].is_null().to_numpy() | self.bare
+        self.kind: Ints = np.where(nothing, NONE_, frame.select(codes.fill_null(-1)).to_series().to_numpy())
+        self.failed: Bools = frame["status_code"].to_numpy() == 2
+        self.contentless = without_content(frame, side, self.trace, self.count)
+
+    def spoil(self, spans: Bools) -> None:
+        self.bad[self.trace[spans]] = True
+
+    def count_of(self, spans: Bools) -> Ints:
+        """How many of these spans each trace has."""
+        return np.bincount(self.trace[spans], minlength=self.count)
+
+    def flags(self, told: pl.Expr) -> Bools:
+        found: Bools = self.frame.select(told).to_series().to_numpy()
+        return found
+
+    def codes(self, column: str) -> Ints:
+        """A number for each text, -1 for none."""
+        codes = pl.col(column).cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1)
+        found: Ints = self.frame.select(codes).to_series().to_numpy()
+        return found
+
+    def is_a(self, kind: int) -> Bools:
+        found: Bools = self.kind == kind
+        return found
+
+    def sketch(self) -> Sketch:
+        return Sketch(
+            self.frame,
+            self.side,
+            trace=self.trace,
+            kind=self.kind,
+            above=self.above,
+            failed=self.failed,
+            broken=self.failed & (self.is_a(AGENT_) | self.is_a(LLM_)),
+            root=self.root,
+            top=self.top,
+            first=self.first,
+            headless=self.headless,
+            gaps=self.gaps,
+            torn=self.torn,
+            contentless=self.contentless,
+            bad=self.bad,
+        )
+
+
+def _check_spans(form: _Form) -> None:
+    """Bad where a span says by itself that it needs the general way."""
+    frame, side, place = form.frame, form.side, form.frame["row"].to_numpy()
+    form.spoil(form.kind < 0)
+    form.spoil(_odd(frame).to_numpy())
+    if ways := [number for number, raw in enumerate(side.definitions) if tells_of_answers(raw)]:
+        form.spoil(form.flags(pl.col("definitions").is_in(ways).fill_null(False)))
     thrown = _rows_in(side.exceptions, place)
-    failed = (frame["status_code"].to_numpy() == 2) | thrown
-    spoil(thrown & (frame["status_code"].to_numpy() == 1))
-    broken = failed & ((kind == AGENT_) | (kind == LLM_))
+    form.spoil(thrown & (frame["status_code"].to_numpy() == 1))
+    form.failed = form.failed | thrown
     tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, *side.families.values()]
     for table in tables:
-        spoil(_rows_in(table, place))
+        form.spoil(_rows_in(table, place))
+
+
+def _find_tops(form: _Form) -> None:
+    """What each trace begins with; bad where that is not one span, nor the steps of agents that have not come."""
+    frame, trace, kind = form.frame, form.trace, form.kind
     parent = _parents(frame, trace)
-    headless = _headless(frame, trace, parent, kind, count)
-    torn = _torn(frame, trace, parent, headless)
-    parent[torn[trace] & (parent == -2)] = -1
-    tops = headless[trace] & (parent == -2)  # what stands below the agent that is missing
-    gaps = _gaps(frame, trace, tops & (kind != NONE_), count)
-    parent[tops] = -1
-    spoil(parent == -2)
-    spoil(broken & headless[trace])
+    form.headless = _headless(frame, trace, parent, kind, form.count)
+    form.torn = _torn(frame, trace, parent, form.headless)
+    parent[form.torn[trace] & (parent == -2)] = -1
+    form.lost = form.headless[trace] & (parent == -2)
+    form.gaps = _gaps(frame, trace, form.lost & ~form.is_a(NONE_), form.count)
+    parent[form.lost] = -1
+    form.spoil(parent == -2)
+    form.parent = parent
     roots = parent == -1
-    spoil(failed & (kind == NONE_) & roots)
-    bad |= (np.bincount(trace[roots], minlength=count) != 1) & ~headless
+    form.spoil(form.failed & form.is_a(NONE_) & roots)
+    form.bad |= (form.count_of(roots) != 1) & ~form.headless
+    form.root = np.full(form.count, -1)
+    form.root[trace[roots][::-1]] = np.flatnonzero(roots)[::-1]  # the first of several
+
+
+def _check_elsewhere(form: _Form, where: Joints) -> None:
+    """Bad where other traces may hold parts of a run."""
     if apart := where.linked | where.awaited:
-        spoil(frame["trace_id"].is_in(pl.Series(sorted(apart)).implode()).to_numpy())
+        form.spoil(form.flags(pl.col("trace_id").is_in(pl.Series(sorted(apart)).implode())))
     if where.guests:
-        names = [tool for tool, agent in called(frame["tool"].unique()).items() if agent in where.guests]
-        spoil(frame["tool"].is_in(names).fill_null(False).to_numpy())
-    spoil((parent >= 0) & frame["kind"].eq_missing(OTHER).to_numpy()[np.maximum(parent, 0)])
-    inner = bare & (parent >= 0)
+        names = [tool for tool, agent in called(form.frame["tool"].unique()).items() if agent in where.guests]
+        form.spoil(form.flags(pl.col("tool").is_in(names).fill_null(False)))
+
+
+def _check_tree(form: _Form) -> None:
+    """Bad unless agents stand below tools, and model calls and tools below agents, with little between them."""
+    kind, parent, failed = form.kind, form.parent, form.failed
+    below, holder = parent >= 0, np.maximum(parent, 0)
+    form.spoil(below & form.flags(pl.col("kind").eq_missing(OTHER))[holder])
+    inner = form.bare & below
     if inner.any():
-        spoil(inner & (failed | (kind[np.maximum(parent, 0)] != AGENT_)))
-        spoil((parent >= 0) & inner[np.maximum(parent, 0)] & (kind != LLM_) & (kind != TOOL_))
-    above = _nearest(parent, kind, spoil)
-    first = np.searchsorted(trace, np.arange(count))
-    root_at = np.full(count, -1)
-    root_at[trace[roots][::-1]] = np.flatnonzero(roots)[::-1]  # the first of several
-    top_at = _tops(frame, trace, parent, kind, above, root_at, bare, spoil)
-    bad |= kind[top_at] != np.where(headless, LLM_, AGENT_)
-    delegate = kind == AGENT_
-    delegate[top_at] = False
-    agent_code = (
-        frame.select(pl.col("agent").cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1))
-        .to_series()
-        .to_numpy()
-    )
-    is_agent, is_llm, is_tool = kind == AGENT_, kind == LLM_, kind == TOOL_
-    start, end = (frame[name].to_numpy() for name in ("start", "end"))
-    around = (start <= start[top_at[trace]]) & (end >= end[top_at[trace]])
-    spoil(is_tool & torn[trace] & around)  # it may have called the agent that it stands in
-    safe = np.maximum(above, 0)
-    spoil(is_agent & frame["agent"].is_null().to_numpy())
-    spoil((is_llm | is_tool) & ((above < 0) | (kind[safe] != AGENT_)) & ~tops)
-    spoil(delegate & ((above < 0) | (kind[safe] != TOOL_)))
-    stamped = (is_llm | is_tool) & (agent_code >= 0)
-    told = frame.select(pl.col("conversation").fill_null("") != "").to_series().to_numpy()
-    theirs = (np.bincount(trace[told], minlength=count) > 0) & ~told[root_at]  # a delegate's, perhaps
-    bad |= theirs & ~headless & (top_at == root_at) & (np.bincount(trace[delegate], minlength=count) > 0)
-    spoil(stamped & (agent_code != agent_code[safe]) & ~tops)
-    spoil(tops & is_llm & (agent_code >= 0))
-    spoil(is_llm & (frame["start"] == frame["end"]).to_numpy())  # it may tell of another's answer
-    spoil((parent >= 0) & (parent == root_at[trace]) & headless[trace])
-    bad |= headless & (np.bincount(trace[is_tool], minlength=count) == 0)
-    children = np.bincount(above[is_agent & (above >= 0)], minlength=height)
-    spoil(children > 1)
-    spoil(is_tool & frame.select(pl.col("call_id").is_null() | pl.col("tool").is_null()).to_series().to_numpy())
-    hushed = without_content(frame, side, trace, count)
-    bad |= hushed & headless
-    spoil(is_tool & ~failed & frame["result"].is_null().to_numpy() & ~hushed[trace])
-    scopes = frame.select(pl.col("scope").cast(pl.Categorical).to_physical()).to_series().to_numpy().astype(np.int64)
-    low, high = np.full(count, np.iinfo(np.int64).max), np.full(count, -1)
-    np.minimum.at(low, trace[is_llm], scopes[is_llm])
-    np.maximum.at(high, trace[is_llm], scopes[is_llm])
-    bad |= (high < 0) | (low != high)  # no model call, or two layers of them
-    longest = frame["longest"].to_numpy()
-    peak = np.zeros(count, dtype=np.int64)
+        form.spoil(inner & (failed | (kind[holder] != AGENT_)))
+        form.spoil(below & inner[holder] & (kind != LLM_) & (kind != TOOL_))
+    form.above = _nearest(form)
+    form.top = _tops(form)
+    form.bad |= kind[form.top] != np.where(form.headless, LLM_, AGENT_)
+    form.spoil(below & (parent == form.root[form.trace]) & form.headless[form.trace])
+    steps = form.is_a(LLM_) | form.is_a(TOOL_)
+    owned, owner = form.above >= 0, kind[np.maximum(form.above, 0)]
+    form.spoil(steps & (~owned | (owner != AGENT_)) & ~form.lost)
+    delegate = form.is_a(AGENT_)
+    delegate[form.top] = False
+    form.spoil(delegate & (~owned | (owner != TOOL_)))
+    form.spoil(np.bincount(form.above[form.is_a(AGENT_) & owned], minlength=len(kind)) > 1)
+    told = form.flags(pl.col("conversation").fill_null("") != "")
+    theirs = (form.count_of(told) > 0) & ~told[form.root]  # a delegate's, perhaps
+    form.bad |= theirs & ~form.headless & (form.top == form.root) & (form.count_of(delegate) > 0)
+
+
+def _check_steps(form: _Form) -> None:
+    """Bad where an agent, a model call or a tool does not say what it must."""
+    trace, tools, models = form.trace, form.is_a(TOOL_), form.is_a(LLM_)
+    headless = form.headless[trace]
+    form.spoil(form.failed & (form.is_a(AGENT_) | models) & headless)
+    form.spoil(form.is_a(AGENT_) & form.flags(pl.col("agent").is_null()))
+    agent = form.codes("agent")
+    stamped = (models | tools) & (agent >= 0)
+    form.spoil(stamped & (agent != agent[np.maximum(form.above, 0)]) & ~form.lost)
+    form.spoil(form.lost & models & (agent >= 0))
+    form.spoil(models & form.flags(pl.col("start") == pl.col("end")))  # it may tell of another's answer
+    start, end = (form.frame[name].to_numpy() for name in ("start", "end"))
+    around = (start <= start[form.top[trace]]) & (end >= end[form.top[trace]])
+    form.spoil(tools & form.torn[trace] & around)  # it may have called the agent that it stands in
+    form.bad |= form.headless & ((form.count_of(tools) == 0) | form.contentless)
+    form.spoil(tools & form.flags(pl.col("call_id").is_null() | pl.col("tool").is_null()))
+    unsaid = form.flags(pl.col("result").is_null()) & ~form.failed
+    form.spoil(tools & unsaid & ~form.contentless[trace])
+
+
+def _check_layers(form: _Form) -> None:
+    """Bad where no model call is told, where two instrumentations tell of them, and where values may have been cut."""
+    trace, models = form.trace, form.is_a(LLM_)
+    scopes = form.codes("scope")
+    low, high = np.full(form.count, np.iinfo(np.int64).max), np.full(form.count, -1)
+    np.minimum.at(low, trace[models], scopes[models])
+    np.maximum.at(high, trace[models], scopes[models])
+    form.bad |= (high < 0) | (low != high)
+    longest = form.frame["longest"].to_numpy()
+    peak = np.zeros(form.count, dtype=np.int64)
     np.maximum.at(peak, trace, longest.astype(np.int64))
-    at_peak = np.bincount(trace[longest == peak[trace]], minlength=count)
-    bad |= (at_peak > 1) & np.isin(peak, USUAL_LIMITS)
-    if bad.all():
-        return RUNS.to_frame(), bad[trace]
-    sketch = Sketch(
-        frame,
-        side,
-        trace=trace.astype(np.int64),
-        kind=kind,
-        above=above,
-        failed=failed,
-        broken=broken,
-        root=root_at,
-        top=top_at,
-        first=first,
-        headless=headless,
-        gaps=gaps,
-        torn=torn,
-        contentless=hushed,
-        bad=bad,
-    )
-    found = rows(sketch, config, now_ns, where)
-    return found, sketch.bad[trace]
+    at_peak = form.count_of(longest == peak[trace])
+    form.bad |= (at_peak > 1) & np.isin(peak, USUAL_LIMITS)
 
 
 def _odd(frame: pl.DataFrame) -> pl.Series:
@@ -182,42 +249,33 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
     ).to_series()
 
 
-def _gaps(
-    frame: pl.DataFrame, trace: npt.NDArray[Any], some: npt.NDArray[np.bool_], count: int
-) -> npt.NDArray[np.int64]:
+def _gaps(frame: pl.DataFrame, trace: Ints, some: Bools, count: int) -> Ints:
     """How many parents of these spans have not come, in each trace."""
     at = np.flatnonzero(some)
     lost = pl.DataFrame({"trace": trace[at], "parent": frame["parent_span_id"].gather(at)}).unique()
     return np.bincount(lost["trace"].to_numpy(), minlength=count)
 
 
-def _tops(
-    frame: pl.DataFrame,
-    trace: npt.NDArray[Any],
-    parent: npt.NDArray[np.int64],
-    kind: npt.NDArray[Any],
-    above: npt.NDArray[np.int64],
-    root_at: npt.NDArray[np.int64],
-    bare: npt.NDArray[np.bool_],
-    spoil: Any,
-) -> npt.NDArray[np.int64]:
+def _tops(form: _Form) -> Ints:
     """The agent in charge of each trace: its root, or the one agent below a root that is no step and says nothing (a
     server's span of the request). Other traces keep their root."""
-    silent = frame.select(pl.all_horizontal(pl.col(fact).is_null() for fact in _SAID)).to_series().to_numpy()
-    framed = (kind[root_at] == NONE_) & (frame["kind"].is_null().to_numpy() | bare)[root_at]
-    found = np.flatnonzero(framed[trace] & (kind == AGENT_) & (above < 0))
-    agents = np.bincount(trace[found], minlength=len(root_at))
-    around = framed[trace] & (kind == NONE_) & (above < 0)
-    framed &= (agents == 1) & (np.bincount(trace[around], minlength=len(root_at)) < _AROUND)
-    spoil(around & ~silent)
-    tops = root_at.copy()
+    frame, trace, root = form.frame, form.trace, form.root
+    silent = form.flags(pl.all_horizontal(pl.col(fact).is_null() for fact in _SAID))
+    framed = form.is_a(NONE_)[root] & (frame["kind"].is_null().to_numpy() | form.bare)[root]
+    outside = framed[trace] & (form.above < 0)
+    found = np.flatnonzero(outside & form.is_a(AGENT_))
+    agents = np.bincount(trace[found], minlength=form.count)
+    around = outside & form.is_a(NONE_)
+    framed &= (agents == 1) & (form.count_of(around) < _AROUND)
+    form.spoil(around & ~silent)
+    tops = root.copy()
     tops[trace[found]] = found
     start = frame["start"].to_numpy()
-    spoil((kind == LLM_) & framed[trace] & (start < start[tops[trace]]))
+    form.spoil(form.is_a(LLM_) & framed[trace] & (start < start[tops[trace]]))
     depth, at = np.zeros(len(tops), dtype=np.int64), tops
     for _ in range(_AROUND):
-        depth, at = depth + (at != root_at), np.where(at != root_at, np.maximum(parent[at], 0), at)
-    return np.where(framed & (depth < _DEEPEST), tops, root_at)
+        depth, at = depth + (at != root), np.where(at != root, np.maximum(form.parent[at], 0), at)
+    return np.where(framed & (depth < _DEEPEST), tops, root)
 
 
 def _bare(frame: pl.DataFrame) -> pl.Series:
@@ -226,7 +284,7 @@ def _bare(frame: pl.DataFrame) -> pl.Series:
     return frame.select(pl.col("kind").eq_missing(CHAIN) & pl.all_horizontal(texts)).to_series()
 
 
-def _rows_in(table: dict[int, Any], rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _rows_in(table: dict[int, Any], rows: Ints) -> Bools:
     return (
         np.isin(rows, np.fromiter(table, dtype=np.int64, count=len(table)))
         if table
@@ -234,7 +292,7 @@ def _rows_in(table: dict[int, Any], rows: npt.NDArray[Any]) -> npt.NDArray[np.bo
     )
 
 
-def _parents(frame: pl.DataFrame, trace: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _parents(frame: pl.DataFrame, trace: Ints) -> Ints:
     """Position of each span's parent; -1 for a root, -2 where the parent is missing (or the span itself)."""
     spans = frame.select("span_id", "parent_span_id").with_columns(
         trace=pl.Series(trace), at=pl.int_range(frame.height, dtype=pl.Int64)
@@ -258,9 +316,7 @@ def _parents(frame: pl.DataFrame, trace: npt.NDArray[Any]) -> npt.NDArray[np.int
     return np.where(found == np.arange(len(found)), -2, found)
 
 
-def _headless(
-    frame: pl.DataFrame, trace: npt.NDArray[Any], parent: npt.NDArray[np.int64], kind: npt.NDArray[Any], count: int
-) -> npt.NDArray[np.bool_]:
+def _headless(frame: pl.DataFrame, trace: Ints, parent: Ints, kind: Ints, count: int) -> Bools:
     """The traces without a root where parents are missing, and those of model calls and tools alone."""
     at = np.flatnonzero(parent == -2)
     if not len(at):
@@ -274,25 +330,23 @@ def _headless(
     return found
 
 
-def _torn(
-    frame: pl.DataFrame, trace: npt.NDArray[Any], parent: npt.NDArray[np.int64], headless: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
+def _torn(frame: pl.DataFrame, trace: Ints, parent: Ints, headless: Bools) -> Bools:
     """The traces whose one root names a parent that is told of elsewhere, or not yet."""
     at = np.flatnonzero((parent == -2) & ~headless[trace])
     own = frame["parent_span_id"].gather(at).eq_missing(frame["span_id"].gather(at)).to_numpy()
     missing, itself = (np.bincount(trace[some], minlength=len(headless)) for some in (at, at[own]))
-    found: npt.NDArray[np.bool_] = (missing == 1) & (itself == 0)
+    found: Bools = (missing == 1) & (itself == 0)
     found[trace[parent == -1]] = False
     return found
 
 
-def _nearest(parent: npt.NDArray[np.int64], kind: npt.NDArray[Any], spoil: Any) -> npt.NDArray[np.int64]:
+def _nearest(form: _Form) -> Ints:
     """The nearest ancestor that is a step."""
-    above = parent.copy()
+    kind, above = form.kind, form.parent.copy()
     for _ in range(_HOPS):
         hop = (above >= 0) & (kind[np.maximum(above, 0)] == NONE_)
         if not hop.any():
             return above
-        above[hop] = parent[above[hop]]
-    spoil((above >= 0) & (kind[np.maximum(above, 0)] == NONE_))
+        above[hop] = form.parent[above[hop]]
+    form.spoil((above >= 0) & (kind[np.maximum(above, 0)] == NONE_))
     return above

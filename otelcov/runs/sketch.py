@@ -298,7 +298,19 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     sketch.spoil((told.is_null() | told.str.contains(SUBAGENT, literal=True)).fill_null(True).to_numpy(), trace)
     special = [name for name in names.unique().to_list() if is_answer(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
+    sketch.spoil(_answered(sketch, models, by, place), trace)
     return Asked(place, by, trace, names, arguments)
+
+
+def _answered(sketch: Sketch, models: Models, by: Ints, place: Ints) -> Bools:
+    """Whether another agent's model was told later what came of these requests."""
+    found = np.zeros(len(place), dtype=bool)
+    inputs = sketch.side.texts["input_messages"]
+    for i in np.flatnonzero(sketch.gaps[models.trace[by]] > 1).tolist():
+        end = int(np.searchsorted(models.trace, models.trace[by[i]], side="right"))
+        later = inputs.gather(sketch.taken("row", models.at[by[i] + 1 : end]))
+        found[i] = later.str.contains(models.said.ids[place[i]], literal=True).any()
+    return found
 
 
 def _apart(sketch: Sketch, asking: Ints, at: Ints) -> Bools:
