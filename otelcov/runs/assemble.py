@@ -182,12 +182,13 @@ def _torn_off(nodes: list[Node], handed: list[Delegation]) -> bool:
 
 def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall], handed: list[Delegation]) -> set[str]:
     """Names of graphs and pipelines: they own no step and take part in no delegation. Where no model call can be seen,
-    an agent that holds nothing may have made some."""
+    an agent that holds no other may have made some."""
     working = (
         {c.agent for c in calls} | {t.agent for t in tools} | {d.source for d in handed} | {d.target for d in handed}
     )
     if not calls:
-        working |= {n.own_agent for n in nodes if n.kind == AGENT and not n.children}
+        holding = {id(a) for n in nodes if n.own_agent for a in n.ancestors()}
+        working |= {n.own_agent for n in nodes if n.kind == AGENT and id(n) not in holding}
     named = {n.own_agent for n in nodes if n.own_agent}
     return {a for a in named if a not in working} if named & {w for w in working if w} else set()
 

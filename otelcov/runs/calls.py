@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from otelcov.dialects.base import AGENT
 from otelcov.runs.call import ToolCall, awaits_result, short_id
+from otelcov.runs.endings import asks
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs
 from otelcov.runs.model_call import ModelCall
@@ -154,7 +156,7 @@ class _Asked:
             some.sort(key=lambda c: (c.turn or 0, c.position))
 
     def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
-        """The request that these spans most likely ran: same tool, newest turn before them, equal arguments first."""
+        """The request that these spans most likely ran: same tool, equal arguments first, newest turn before them."""
         name, agent = span_name(nodes), nodes[0].agent
         some = self._by_name.get(spelling(name)) if name else None
         if not some:
@@ -170,20 +172,34 @@ class _Asked:
             return before and known and not (call_id and c.call_id and call_id != c.call_id)
 
         for start in (*_ends(nodes[0].start), _STREAMED):
-            at = next((i for i in range(len(some) - 1, -1, -1) if fits(some[i], start)), None)
-            if at is not None:
+            found = list(islice((i for i in range(len(some) - 1, -1, -1) if fits(some[i], start)), _NEWEST))
+            if found:
                 break
         else:
             return None
-        turn = some[at].turn
-        first = at
-        while first and some[first - 1].turn == turn:
-            first -= 1
-        equals = [i for i in range(first, at + 1) if fits(some[i], start)]
-        ran, _ = arguments_of(span_fact(nodes, "arguments"))
-        if ran is not None and len(equals) > 1:
-            equals = [i for i in equals if arguments_of(some[i].arguments)[0] == ran] or equals
-        return some.pop(equals[0])
+        if len(found) > 1:
+            ran, _ = arguments_of(span_fact(nodes, "arguments"))
+            if ran is not None:
+                found = [i for i in found if arguments_of(some[i].arguments)[0] == ran] or found
+            if len({some[i].turn for i in found}) > 1:
+                found = _in_frame([(some[i], i) for i in found], nodes[0])
+            found = [i for i in found if some[i].turn == some[found[0]].turn]
+        return some.pop(found[-1])
+
+
+_NEWEST = 32  # of the requests for a tool, how many may be the one that ran
+
+
+def _in_frame(some: list[tuple[ToolCall, int]], node: Node) -> list[int]:
+    """Those that were asked for closest to where this ran: agents at work at once may each ask for the same tool."""
+    depth = {id(a): n for n, a in enumerate(reversed(list(node.ancestors())))}
+
+    def shared(call: ToolCall) -> int:
+        above = call.asked_by.node.ancestors() if call.asked_by is not None else ()
+        return next((depth[id(a)] for a in above if id(a) in depth), -1)
+
+    deep = [shared(call) for call, _ in some]
+    return [i for (_, i), d in zip(some, deep, strict=True) if d == max(deep)]
 
 
 def _alike(call: ToolCall, nodes: list[Node]) -> bool:
@@ -224,8 +240,16 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
     newest = next((mc for mc in before() if mc.agent == call.agent or mc.agent is None or call.agent is None), None)
     if newest is not None and newest.start == call.start and id(newest.node) not in above:
         return  # either may have been first
-    if newest is not None and (newest.outputs is None or newest.cut or newest.truncated_output):
+    if newest is not None and _may_have_asked(newest):
         call.turn = newest.turn
+
+
+def _may_have_asked(model: ModelCall) -> bool:
+    """Is there more in this answer than can be seen of it? One that ended to have tools called asked, if it shows it
+    or not."""
+    if model.outputs is None or model.cut or model.truncated_output:
+        return True
+    return not model.asked and asks(model.finish)
 
 
 def _beside(call: ToolCall, model: ModelCall) -> bool:
