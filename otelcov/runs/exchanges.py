@@ -12,6 +12,8 @@ from otelcov.runs.reprs import with_reprs
 from otelcov.runs.semconv import semconv_messages
 
 _INPUT_ROLES = {"gen_ai.user.message", "gen_ai.system.message", "gen_ai.assistant.message", "gen_ai.tool.message"}
+_CALLED = "Function called with tools"
+"""What older OpenLIT wrote in place of an answer that asks for tools."""
 DETAILS = "gen_ai.client.inference.operation.details"
 
 
@@ -132,7 +134,8 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
         if name == "gen_ai.choice" and at >= history and not _cut(attributes.get("message")):
             out.extend(messages_of([_event_value(name, attributes)], "assistant"))
         elif name == "gen_ai.content.completion":
-            out.extend(answers(_as_text(attributes.get("gen_ai.completion")) or "[]"))
+            said = _as_text(attributes.get("gen_ai.completion"))
+            out.extend(answers(said) if said and said != _CALLED else [])
         elif name == DETAILS or "gen_ai.output.messages" in attributes:
             raw = attributes.get("gen_ai.output.messages")
             out.extend(answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))

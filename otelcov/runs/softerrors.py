@@ -32,6 +32,7 @@ _BEGINS = re.compile(
     | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
     | Failed\s+to\s+(?:execute|call|run|invoke)\b
     | Unknown\s+(?:tool|function)\b
+    | Missing\s+required\s+(?:argument|parameter)(?:s|\(s\))?\s*:
     | \[?(?:ERROR|FAILED|FAILURE)\]?\s*[:\-]
     )""",
     re.X,
@@ -40,7 +41,7 @@ _BEGINS = re.compile(
 _ENDS = re.compile(r"Fix the errors and try again\.\s*$")
 SIGNS = [
     *("Error", "Exception", "Failure", "Timeout", "error", "exception", "Traceback", "Tool", "Function"),
-    *("Failed", "Unknown", "ERROR", "FAILED", "FAILURE", "The tool call"),
+    *("Failed", "Unknown", "Missing", "ERROR", "FAILED", "FAILURE", "The tool call"),
 ]
 """Every text that is a soft error holds one of these: fast to look for in every result."""
 
@@ -94,7 +95,8 @@ def _extra(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
 
 _PLAIN = re.compile(
     r"\s*(?:Error|ERROR|FAILED|FAILURE)\s*[:\-](?!\s*[\w.]*(?:Error|Exception)\b)"
-    r"(?!.*(?:fix your mistakes|execut|while running))",
+    r"(?!.*(?:fix your mistakes|execut|while running))"
+    r"(?!\s*(?:the\s+)?(?:requested\s+)?(?:tool|function)\s+\S+\s+(?:was\s+)?not\s+found\b)",
     re.S,
 )
 

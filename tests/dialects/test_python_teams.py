@@ -70,3 +70,50 @@ def test_an_agent_of_a_team_whose_model_cannot_be_seen_is_one_although_it_sends_
         tool(5, 4, "look", "c1", "seen", at=6),
     )
     assert run["agents"] == ["a", "b"] and run["delegations"] is None
+
+
+def _function(id, parent, name, at, call=None):
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    told |= {"gen_ai.tool.call.id": call} if call else {}
+    scope = "semantic_kernel.functions.kernel_function"
+    return span(id, parent, f"execute_tool {name}", at=at, took=5, attributes=told, scope=scope)
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "told"), [("VeYMMfUPSoFwQssQ", None, []), ("Tools-look", "c1", ["Tools-look"])]
+)
+def test_a_prompt_that_a_program_runs_in_semantic_kernel_is_no_tool(name, call, told):
+    (run,) = runs(_function(1, None, name, 0, call), chat(2, 1, "cold", "weather?", at=1))
+    assert [c["name"] for c in run["tool_calls"]] == told
+
+
+@pytest.mark.parametrize(
+    ("text", "ran", "told"),
+    [
+        ("Missing required argument(s): ['city'].", False, ("error", "soft")),
+        ("Error: tool 'look' not found in any workbench", True, ("error", "soft")),
+        ("Error: tool box not found", True, ("error", "soft")),
+        ("Error: no box found", True, ("ok", "soft")),
+    ],
+)
+def test_a_framework_says_that_it_could_not_call_a_tool(text, ran, told):
+    brought = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": text}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]}
+    question = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        *([tool(3, 1, "look", "c1", text, at=3)] if ran else []),
+        chat(4, 1, "done", [question, asked, brought], at=5),
+    )
+    assert [(c["status"], c["error_kind"]) for c in run["tool_calls"]] == [told]
+
+
+def test_what_openlit_wrote_in_place_of_an_answer_is_none():
+    events = [
+        ("gen_ai.content.prompt", {"gen_ai.prompt": "user: go"}),
+        ("gen_ai.content.completion", {"gen_ai.completion": "Function called with tools"}),
+    ]
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, events=events), tool(3, 1, "look", "c1", "seen", at=3))
+    assert run["output"] is None
+    assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("look", 0)]
