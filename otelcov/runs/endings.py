@@ -13,6 +13,7 @@ from otelcov.ground.config import BOUNDARIES
 from otelcov.runs import boundaries as b
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
+from otelcov.runs.delegation import transfers
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, unheard
 from otelcov.runs.models import OVERWRITTEN
@@ -56,6 +57,8 @@ def status(run: Evidence) -> str:
         return "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run) or _died_in_a_step(run):
         return "error"
+    if _unwatched(run):
+        return "unknown"
     if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
         return "unknown"
     if _stopped_unheard(run) or _hides_failures(run):
@@ -71,6 +74,11 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) else "ok"
+
+
+def _unwatched(run: Evidence) -> bool:
+    """Did an instrumentation fail by itself? Whether its error stopped the run, too, or hid another, is not told."""
+    return any(n.span.row in n.side.mishaps for n in run.nodes)
 
 
 def _told_nothing(run: Evidence) -> bool:
@@ -214,7 +222,7 @@ def _done(run: Evidence) -> list[tuple[ToolCall, Outcome]]:
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
-    if _asked_for_nobodys(run) or _stopped_unheard(run) or any(_unnamed(run, n) for n in run.nodes):
+    if _asked_for_nobodys(run) or _stopped_unheard(run) or _unwatched(run) or any(_unnamed(run, n) for n in run.nodes):
         unknown.add("error")
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
@@ -224,6 +232,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit", "error", "timeout"}
     if seen & {"max_steps", "cost_limit"}:
         return
+    if _ENOUGH.search(run.root.span.output or ""):
+        unknown.add("max_steps")
     if last is not None and any(asks_once_more(n.span.scope) for n in last.layers) and run.tools:
         unknown.add("max_steps")
     framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
@@ -234,6 +244,10 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit"}
     if not framed:
         unknown.add("error")
+
+
+_ENOUGH = re.compile(r'"stop_reason": ?"Maximum number of ')
+"""A team of AutoGen that took all the turns it was given: that many may have been wanted, or no more allowed."""
 
 
 def _answered(run: Evidence, last: ModelCall) -> bool:
@@ -247,7 +261,13 @@ def died_in_a_tool(run: Evidence) -> bool:
         return False
     if any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return False
-    return any(o.error_kind == "hard" and t.asked_by is run.last for t, o in _done(run))
+    return any(o.error_kind == "hard" and t.asked_by is run.last and not _caught(t) for t, o in _done(run))
+
+
+def _caught(tool: ToolCall) -> bool:
+    """Was what a tool threw caught by what ran it? Its span ended well around the one that failed (AutoGen)."""
+    outer = tool.nodes[0] if tool.nodes else None
+    return outer is not None and failure(outer) is None and (outer.span.status_code == 1 or bool(outer.span.result))
 
 
 def _died_in_a_step(run: Evidence) -> bool:
@@ -357,7 +377,7 @@ _RAISES = re.compile(r"openai_agents|^pydantic-ai$|(?:instrumentation|genai)\.la
 def _ended_well(last: ModelCall) -> bool:
     """Did the agent that asked at last end without an error, where each limit is told as one (pydantic-ai)? What it
     asked for was left to others: to who gives leave, or to a client's own tools."""
-    agent = next((n for n in last.node.ancestors() if n.kind == AGENT), None)
+    agent = _worker(last)
     if agent is None or agent.span.scope != "pydantic-ai" or not agent.span.end:
         return False
     return all(failure(n) is None for n in (agent, *agent.ancestors()))
@@ -385,17 +405,25 @@ def _not_finished(node: Node) -> bool:
 
 def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
     """Did the tools that were asked for last run, and did no answer come? Calls left to somebody else (an approval, a
-    client's own tools), tools that end a run by their result, and a lost span of the last answer look alike."""
+    client's own tools), tools that end a run by their result, work handed to the user, and a lost span of the last
+    answer look alike: after a single answer they are likelier than a limit of one (AutoGen's agents stop there)."""
     left = _left(run, last)
     if any(_RAISES.search(n.span.scope) for n in last.layers):
         return False
     if not any(o.status == "ok" for o in left) or any(o.status == "requested" for o in left):
         return False
-    if any(r.name in run.ways or _ENDS.match(r.name or "") for r in last.requests):
+    if any(r.name in run.ways or _ENDS.match(r.name or "") or transfers(r.name) for r in last.requests):
+        return False
+    if sum(_worker(c) is _worker(last) for c in run.calls) == 1:
         return False
     if run.output is None:
         return not told_as_object(run.root)
     return run.output.strip() in ("", (last.text or "").strip())
+
+
+def _worker(call: ModelCall) -> Node | None:
+    """The agent at work, each time that it is called."""
+    return next((n for n in call.node.ancestors() if n.kind == AGENT), None)
 
 
 def _escapes(node: Node) -> bool:

@@ -134,6 +134,7 @@ def _check_spans(form: _Form) -> None:
     thrown = _rows_in(side.exceptions, place)
     form.spoil(thrown & (frame["status_code"].to_numpy() == 1))
     form.failed = form.failed | thrown
+    form.spoil(_rows_in(dict.fromkeys(side.mishaps), place))
     tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, *side.families.values()]
     for table in tables:
         form.spoil(_rows_in(table, place))

@@ -82,6 +82,7 @@ class Side:
     """What only some spans have, by row of the batch."""
 
     exceptions: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # (type, message)
+    mishaps: set[int] = field(default_factory=set)  # where the instrumentation failed, and perhaps nothing else
     events: dict[int, list[Event]] = field(default_factory=dict)  # GenAI events, from spans and from log records
     unordered: set[int] = field(default_factory=set)  # whose records of messages have one time and no numbers
     links: dict[int, list[tuple[bytes, bytes]]] = field(default_factory=dict)
@@ -274,12 +275,27 @@ def _events(spans: pl.DataFrame, side: Side) -> None:
         attributes = {kv["key"]: struct_value(kv) for kv in event["attributes"] or []}
         if name in _ABOUT:
             continue
-        if name == "exception":
+        if name == "exception" and _raised_while_watching(attributes.get("exception.stacktrace")):
+            side.mishaps.add(row)
+        elif name == "exception":
             side.exceptions.setdefault(row, []).append(
                 (str(attributes.get("exception.type") or ""), str(attributes.get("exception.message") or ""))
             )
         else:
             side.events.setdefault(row, []).append((name, attributes))
+
+
+_FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in .*\n(.*)', re.M)
+_WATCHING = re.compile(r"[/\\](?:openlit|openinference|opentelemetry|traceloop)[/\\]instrumentation[/\\]")
+_WATCHED = re.compile(r"\b(?:wrapped|func|fn|method|function|original\w*)\(|\bnext\(|\b__a?next__\(")
+
+
+def _raised_while_watching(trace: Any) -> bool:
+    """Was this thrown by an instrumentation's own code, and not by what it watches?"""
+    if not isinstance(trace, str) or "instrumentation" not in trace:
+        return False
+    frames = _FRAME.findall(trace)
+    return bool(frames) and _WATCHING.search(frames[-1][0]) is not None and not _WATCHED.search(frames[-1][1])
 
 
 def _links(spans: pl.DataFrame, side: Side) -> None:

@@ -63,6 +63,8 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
                     text = text if text is not None else _user_text(layer.input_messages, limit)
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
                 incomplete.add("order of messages not reported")
+            elif text is not None and _asked_otherwise(first, own, text):
+                incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):
                 return text.removeprefix(_TASK) if any(_SMOL.search(n.span.scope) for n in first.layers) else text
         if first.truncated_input:
@@ -70,6 +72,17 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
         elif inputs is None and not empty:
             incomplete.add("input not reported")
     return "" if empty else None
+
+
+def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:
+    """Were others asked something else at the same time? Then each was given a part of the work (CrewAI's tasks)."""
+    for call in own:
+        if call.agent in (None, first.agent) or first.agent is None or not call.start < first.end:
+            continue
+        told = [own_words(x.text) for x in call.inputs or () if x.role == "user" and not x.results and x.text]
+        if told and text not in told and first.start < call.end:
+            return True
+    return False
 
 
 def _later(node: Node, first: ModelCall) -> bool:
@@ -104,6 +117,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             text = _assistant_text(node.span.output, limit)
             if _answers(text):
                 return said if said is not None and said.strip() == text.strip() else text
+    if last is not None and len({c.agent for c in own}) > 1 and _abreast(root, own, last):
+        return None
     if last is not None and not pending and not handed and last.text is not None and not _raised(root):
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
@@ -120,6 +135,26 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if _answers(text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
+    """Did agents side by side answer at the same time? The last is one of several, and what was made of them all is not
+    told by any of them."""
+    top = _charge(root, last)
+    if top is None:
+        return False
+    mine = [c for c in own if _charge(root, c) is top]
+    ends = {id(n): c for c in own if (n := _charge(root, c)) is not None and n is not top}
+    others = [c for c in own if id(_charge(root, c)) in ends and ends[id(_charge(root, c))].text]
+    return any(c.start < m.end and m.start < c.end for c in others for m in mine)
+
+
+def _charge(root: Node, call: ModelCall) -> Node | None:
+    """The topmost agent that a model call works for, if that is not the whole run, nor somebody's tool."""
+    above = call.node.ancestors()
+    if root.own_agent is not None or any(n.kind == TOOL for n in above):
+        return None
+    return next((n for n in reversed(above) if n.own_agent is not None), None)
 
 
 def _raised(root: Node) -> bool:

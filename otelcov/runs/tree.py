@@ -411,6 +411,8 @@ def _thrown(node: Node, sign: re.Pattern[str]) -> bool:
 def failure(node: Node) -> tuple[str, str] | None:
     """(error type, message) if the span says that it failed."""
     span = node.span
+    if span.row in node.side.mishaps and span.row not in node.side.exceptions:
+        return None
     # By the conventions only what failed has an error type; not everybody sets the status, too.
     typed = node.kind in (LLM, TOOL) and span.status_code == 0 and bool(span.error_type)
     if span.status_code != 2 and not typed and span.row not in node.side.exceptions:

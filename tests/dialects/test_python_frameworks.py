@@ -151,8 +151,10 @@ def test_that_gemini_stopped_says_no_tool_was_called_where_tools_would_have_span
 def test_a_run_that_a_tool_ended_by_its_name_did_not_run_out_of_steps(name, limited):
     (run,) = runs(
         agent(1, "looper", took=9),
-        chat(2, 1, [("c1", name, {})], "go", at=1),
-        tool(3, 1, name, "c1", '{"result": null}', at=3),
+        chat(2, 1, [("c0", "look", {})], "go", at=1),
+        tool(3, 1, "look", "c0", "seen", at=3),
+        chat(4, 1, [("c1", name, {})], "go", at=5),
+        tool(5, 1, name, "c1", '{"result": null}', at=7),
     )
     assert ("max_steps" in run["boundaries"]) is limited
 

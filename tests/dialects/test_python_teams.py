@@ -117,3 +117,104 @@ def test_what_openlit_wrote_in_place_of_an_answer_is_none():
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, events=events), tool(3, 1, "look", "c1", "seen", at=3))
     assert run["output"] is None
     assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("look", 0)]
+
+
+_TRACE = """Traceback (most recent call last):
+  File "/x/site-packages/openlit/instrumentation/haystack/haystack.py", line 53, in wrapper
+    response = {line}
+  File "{file}", line 386, in work
+    {code}
+AttributeError: no such name
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "told"),
+    [
+        ("/x/site-packages/openlit/instrumentation/haystack/utils.py", "return value.name", ("unknown", False)),
+        ("/x/site-packages/openlit/instrumentation/haystack/utils.py", "return wrapped(*args)", ("error", True)),
+        ("/x/site-packages/haystack/core/pipeline.py", "return value.name", ("error", True)),
+    ],
+)
+def test_what_an_instrumentation_threw_by_itself_is_no_failure_of_the_run(file, code, told):
+    thrown = {"exception.type": "AttributeError", "exception.message": "no such name"}
+    thrown["exception.stacktrace"] = _TRACE.format(line="work(value)", file=file, code=code)
+    frame = {"gen_ai.operation.name": "invoke_workflow", "error.type": "AttributeError"}
+    (run,) = runs(
+        span(1, None, "invoke_workflow pipeline", took=9, error="", attributes=frame, events=[("exception", thrown)]),
+        chat(2, 1, "done", "go", at=1),
+    )
+    assert (run["status"], "error" in run["boundaries"]) == told
+    assert ("error" in run["boundaries_unknown"]) is not told[1]
+
+
+@pytest.mark.parametrize(
+    ("turns", "name", "told"), [(1, "look", False), (2, "look", True), (2, "transfer_to_user", False)]
+)
+def test_a_run_that_ends_on_its_tools_after_one_answer_may_have_been_to_do_so(turns, name, told):
+    work = [
+        step
+        for n in range(turns)
+        for step in (
+            chat(2 + n, 1, [(f"c{n}", name, {})], "go", at=1 + 4 * n),
+            tool(9 + n, 1, name, f"c{n}", "seen", at=3 + 4 * n),
+        )
+    ]
+    (run,) = runs(agent(1, "a", took=20), *work)
+    assert ("max_steps" in run["boundaries"]) is told
+    assert ("max_steps" in run["boundaries_unknown"]) is not told
+
+
+@pytest.mark.parametrize("caught", [False, True])
+def test_what_a_tool_threw_and_what_ran_it_caught_did_not_end_the_run(caught):
+    thrown = {"exception.type": "ValueError", "exception.message": "no"}
+    inner = tool(4, 3 if caught else 1, "look", "c1", at=3.2, took=0.5, error="no", events=[("exception", thrown)])
+    outer = span(3, 1, "a.look", at=3, status=1, attributes=_of_kind("TOOL", tool__name="look", output__value="no"))
+    (run,) = runs(
+        agent(1, "a", took=9), chat(2, 1, [("c1", "look", {})], "go", at=1), *([outer] if caught else []), inner
+    )
+    assert [(c["status"], c["error_kind"]) for c in run["tool_calls"]] == [("error", "hard")]
+    assert (run["status"], "error" in run["boundaries"]) == (("ok", False) if caught else ("error", True))
+
+
+def test_a_team_of_autogen_that_took_all_its_turns_may_have_been_stopped():
+    done = {"messages": [{"source": "b", "content": "fine"}], "stop_reason": "Maximum number of turns 2 reached."}
+    team = _of_kind("CHAIN", output__value=json.dumps(done))
+    (run,) = runs(
+        span(1, None, "RoundRobinGroupChat.run_stream", took=9, attributes=team),
+        agent(2, "a", 1, at=1, took=2),
+        chat(3, 2, "a poem", "write", at=1.5),
+        agent(4, "b", 1, at=4, took=2),
+        chat(5, 4, "fine", "write", at=4.5),
+    )
+    assert "max_steps" in run["boundaries_unknown"]
+
+
+@pytest.mark.parametrize(
+    ("begins", "joined", "told"),
+    [(1.2, False, ("write", None)), (4, False, ("write", "fine")), (1.2, True, ("write", "all"))],
+)
+def test_of_agents_that_answered_at_once_none_gave_the_runs_answer(begins, joined, told):
+    (run,) = runs(
+        span(1, None, "workflow.run", took=20),
+        agent(2, "a", 1, at=1, took=2),
+        chat(3, 2, "a poem", "write", at=1.5),
+        agent(4, "b", 1, at=begins, took=4),
+        chat(5, 4, "fine", "write", at=begins + 0.4, took=2),
+        *([agent(6, "c", 1, at=10, took=2), chat(7, 6, "all", "write", at=10.5)] if joined else []),
+    )
+    assert (run["input"], run["output"]) == told
+
+
+@pytest.mark.parametrize(("words", "told"), [("write", "write"), ("draw", None)])
+def test_what_only_some_of_the_agents_were_asked_at_first_is_not_the_users_request(words, told):
+    (run,) = runs(
+        span(1, None, "crew", took=20),
+        agent(2, "a", 1, at=1, took=4),
+        chat(3, 2, "a poem", "write", at=1.5, took=2),
+        agent(4, "b", 1, at=1, took=4),
+        chat(5, 4, "a picture", words, at=1.6, took=2),
+        agent(6, "c", 1, at=10, took=2),
+        chat(7, 6, "all", "put together", at=10.5),
+    )
+    assert (run["input"], run["output"]) == (told, "all")
