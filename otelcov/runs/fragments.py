@@ -164,6 +164,8 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
+    if requests := _requests(root, nodes):
+        return requests
     entries = _entries(root)
     if (
         entries == [root]
@@ -182,6 +184,25 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     parts = [(e, [e, *e.below()]) for e in entries]
     parts[0][1].extend(n for n in nodes if id(n) in shared)
     return parts
+
+
+def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """The requests that one connection to a server served (Traceloop's MCP): each under a span of the application's,
+    and each beginning with words of the user."""
+    if root.span.name != "mcp.client.session":
+        return []
+    held = [(n, [n, *n.below()]) for n in root.children]
+    held = [(n, below) for n, below in held if any(x.kind in _STEPS for x in below)]
+    if len(held) < 2 or any(n.kind is not None for n, _ in held):
+        return []
+    for _, below in held:
+        first = min((x for x in below if x.kind == LLM), key=_start, default=None)
+        said = (ModelCall(first, [first]).inputs if first is not None else None) or []
+        if not said or said[-1].role != "user" or said[-1].results:
+            return []
+    told = {id(x) for _, below in held for x in below}
+    held[0][1].extend(n for n in nodes if id(n) not in told)
+    return held
 
 
 def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:

@@ -14,14 +14,15 @@ from typing import Any, TypeVar
 from otelcov.dialects.base import TOOL
 from otelcov.runs.chat import Message, Request
 from otelcov.runs.endings import asks, final
-from otelcov.runs.executions import span_call_id, span_fact, span_name
+from otelcov.runs.executions import server_alone, span_call_id, span_fact, span_name
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.model_call import ModelCall, items_left_out
-from otelcov.runs.tree import Node, exceptions, same_name
+from otelcov.runs.tree import Node, exceptions, same_name, spelling
 from otelcov.runs.wrapped import arguments_of, result_of
 
 _JITTER_NS = 1_000_000
+_SOON_NS = 5_000_000_000  # after an answer, how long what it asked for may take to begin
 _AT_ONCE = 64  # calls of a service that may wait for tools
 
 _Told = TypeVar("_Told", bound=tuple[Any, ...])  # the call that asked for tools comes first
@@ -61,7 +62,31 @@ def unite_leaves(
         last = p.calls[-1]
         if last.error is None and (last.requests or asks(last.finish) or not (last.outputs or final(last.finish))):
             open_.append(p)
-    _unite_by_results([p for p in loose if p.root.kind == TOOL and id(p) not in joined], loose, followers, unite)
+    alone = [p for p in loose if p.root.kind == TOOL and id(p) not in joined]
+    _unite_by_requests(alone, loose, followers, unite)
+    _unite_by_results(alone, loose, followers, unite)
+
+
+def _unite_by_requests(
+    tools: list[Fragment],
+    loose: list[Fragment],
+    followers: dict[int, Fragment],
+    unite: Callable[[Fragment, Fragment], None],
+) -> None:
+    """A tool that tells no id and no conversation (MCP's clients): it ran after the one call whose answer asked for a
+    tool of its name, and before the call that was told what came of it, if one was."""
+    tools = [p for p in tools if not (p.root.span.conversation or span_call_id([p.root]) or server_alone(p.root))]
+    asked: dict[tuple[str | None, str], list[tuple[Fragment, int]]] = {}
+    for q in loose if tools else ():
+        after = followers.get(id(q))
+        until = q.end + _SOON_NS if after is None else after.start
+        for name in {spelling(r.name) for r in q.calls[-1].requests if r.name} if q.calls else ():
+            asked.setdefault((q.root.span.service, name), []).append((q, until))
+    for p in tools if asked else ():
+        some = _begun(asked.get((p.root.span.service, spelling(span_name([p.root]) or "")), []), p)
+        fitting = [q for q, until in some if p.start <= until + _JITTER_NS and ran_for(p, q)]
+        if len(fitting) == 1:
+            unite(fitting[0], p)
 
 
 def _unite_by_results(

@@ -218,3 +218,60 @@ def test_what_only_some_of_the_agents_were_asked_at_first_is_not_the_users_reque
         chat(7, 6, "all", "put together", at=10.5),
     )
     assert (run["input"], run["output"]) == (told, "all")
+
+
+def _history(*more):
+    return [{"role": "user", "parts": [{"type": "text", "content": "go"}]}, *more]
+
+
+def _asked_for(call, name):
+    return {"role": "assistant", "parts": [{"type": "tool_call", "id": call, "name": name, "arguments": {}}]}
+
+
+def _told(call, text):
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": call, "response": text}]}
+
+
+def _server(id, name, trace, at):
+    told = {"mcp.method.name": "tools/call", "gen_ai.tool.name": name}
+    return span(id, None, f"tools/call {name}", trace=trace, at=at, took=0.5, kind=3, attributes=told, scope="fastmcp")
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_tool_in_a_trace_of_its_own_ran_for_the_answer_that_asked_for_it(ended):
+    """MCP's clients tell neither ids nor what came of a call; before the next call of the model, or after the last."""
+    history = _history(_asked_for("call_a1b2c3d4", "look"), _told("call_a1b2c3d4", "seen"))
+    second = [] if not ended else [chat(4, None, "done", history, trace=3, at=5)]
+    found = runs(
+        chat(2, None, [("call_a1b2c3d4", "look", {})], _history(), trace=1, at=1), _server(3, "look", 2, 3), *second
+    )
+    assert len(found) == 1
+    assert [(c["name"], c["status"], c["evidence"]) for c in found[0]["tool_calls"]] == [
+        ("look", "ok", ["span", "message"])
+    ]
+
+
+def test_a_tool_that_two_calls_at_once_asked_for_is_nobodys():
+    found = runs(
+        chat(2, None, [("call_a1b2c3d4", "look", {})], _history(), trace=1, at=1),
+        chat(3, None, [("call_a1b2c3d5", "look", {})], _history(), trace=2, at=1),
+        _server(4, "look", 3, 3),
+    )
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize(("words", "count"), [("again?", 2), (None, 1)])
+def test_requests_over_one_connection_to_a_server_are_as_many_runs(words, count):
+    """Unless what comes under the second span goes on with the work of the first."""
+    asked, brought = _asked_for("c1", "look"), _told("c1", "seen")
+    said = {"role": "user", "parts": [{"type": "text", "content": words}]}
+    found = runs(
+        span(1, None, "mcp.client.session", took=30, traceloop__span__kind="session"),
+        span(2, 1, "handle request", at=1, took=8),
+        chat(3, 2, [("c1", "look", {})], _history(), at=1.5),
+        tool(4, 2, "look", "c1", "seen", at=3),
+        span(5, 1, "handle request", at=10, took=8),
+        chat(6, 5, "done", _history(asked, brought, *([said] if words else [])), at=10.5),
+    )
+    assert len(found) == count
+    assert found[-1]["output"] == "done"
