@@ -128,7 +128,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     for told, _ in agent_said(root):
         if told:
             return final_answer(told)
-    for node in front:
+    for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
         text = _assistant_text(node.span.output, limit)
@@ -285,6 +285,15 @@ def _front(root: Node) -> list[Node]:
     return out
 
 
+def _of_several(value: dict[str, Any]) -> bool:
+    """Are these the answers of several parts of a pipeline (Haystack), of which none is said to be the last?"""
+    parts = [v for v in value.values() if isinstance(v, dict)]
+    if len(parts) < 2 or len(parts) < len(value):
+        return False
+    said = ([x.text for x in messages_of(v, "assistant") if x.role == "assistant" and x.text] for v in parts)
+    return len({texts[-1] for texts in said if texts}) > 1
+
+
 def _assistant_text(raw: str | None, limit: int | None) -> str | None:
     if raw is None or raw in _NOTHING or (limit is not None and len(raw) >= limit):
         return None
@@ -311,6 +320,8 @@ def _assistant_text(raw: str | None, limit: int | None) -> str | None:
         ):
             if isinstance(value.get(key), str):
                 return final_answer(str(value[key]))
+    if isinstance(value, dict) and _of_several(value):
+        return None
     found = messages_of(value, "assistant")
     for x in reversed(found):
         if any(not is_answer(r.name) for r in x.requests):

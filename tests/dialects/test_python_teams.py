@@ -275,3 +275,21 @@ def test_requests_over_one_connection_to_a_server_are_as_many_runs(words, count)
     )
     assert len(found) == count
     assert found[-1]["output"] == "done"
+
+
+@pytest.mark.parametrize(("several", "told"), [(True, "b edits"), (False, "a poem")])
+def test_of_a_pipelines_parts_the_one_that_ended_last_gave_the_answer(several, told):
+    def said(text):
+        return {"messages": [{"role": "user", "content": "write"}, {"role": "assistant", "content": text}]}
+
+    parts = {"a": said("a poem"), "b": said("b edits")} if several else {"a": said("a poem"), "count": {"steps": 1}}
+    ran = [("a poem", 1), ("b edits", 4)] if several else [("a poem", 1)]
+    (run,) = runs(
+        span(1, None, "Pipeline.run", took=9, attributes=_of_kind("CHAIN", output__value=json.dumps(parts))),
+        *(
+            span(2 + n, 1, "Agent.run", at=at, attributes=_of_kind("CHAIN", output__value=json.dumps(said(text))))
+            for n, (text, at) in enumerate(ran)
+        ),
+        span(9, 1, "store", at=8, attributes=_of_kind("TOOL", tool__name="store", output__value="kept")),
+    )
+    assert run["output"] == told
