@@ -11,7 +11,7 @@ from otelcov.runs.chat import Message, Request
 from otelcov.runs.delegation import ASK, TO
 from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
-from otelcov.runs.leaves import print_of, tail
+from otelcov.runs.leaves import acted, print_of, tail
 from otelcov.runs.model_call import ModelCall, pieces
 from otelcov.runs.twins import echo
 from otelcov.runs.wrapped import arguments_of
@@ -118,7 +118,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                     asked.setdefault(known, []).append((p, call))
                     del asked[known][:-_AT_ONCE]
             if call.requests and not any(r.id for r in call.requests):
-                openings[print_of([*(call.inputs or []), *(call.outputs or [])])] = p
+                said = [acted(call.text)] if call.text_react else call.outputs or []
+                openings[print_of([*(call.inputs or []), *said])] = p
                 if pieces(call) and call.inputs:
                     streams[print_of(call.inputs)] = (p, call)
     return followers, joined

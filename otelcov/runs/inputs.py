@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.jsontext import Value
 from otelcov.runs.model_call import ModelCall
+from otelcov.runs.prose import react_request
 from otelcov.runs.tree import same_name
 from otelcov.runs.wrapped import arguments_of
 
@@ -286,6 +287,9 @@ def _match_others(
         if call.asked_by is not None and call.asked_by.text_react:
             same = [c for c in waiting if c.asked_by is not None and c.asked_by.text == call.asked_by.text]
             observation = _observation(call, inputs, same.index(call))
+            if observation is None:
+                named = [c for c in before if same_name(c.name, call.name)]
+                observation = _reworded(call, inputs, named.index(call), len(named))
             if observation is not None:
                 settle(call, Result(None, call.name, observation))
 
@@ -347,3 +351,17 @@ def _observation(call: ToolCall, inputs: list[Message], skip: int) -> str | None
         if hit is not None:
             return hit.group(1).strip()
     return None
+
+
+def _reworded(call: ToolCall, inputs: list[Message], place: int, count: int) -> str | None:
+    """The same where history tells what the model wrote in other words (LlamaIndex): after the answer in this place of
+    those that ask for this tool, if history tells all of them."""
+    answers = [
+        (after.text or "").strip()
+        for before, after in pairwise(inputs)
+        if before.role == "assistant"
+        and (request := react_request(before.text)) is not None
+        and same_name(request.name, call.name)
+    ]
+    told = answers[place] if len(answers) == count else ""
+    return told.removeprefix("Observation:").strip() if told.startswith("Observation:") else None

@@ -18,6 +18,7 @@ from otelcov.runs.executions import server_alone, span_call_id, span_fact, span_
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.model_call import ModelCall, items_left_out
+from otelcov.runs.prose import react_request
 from otelcov.runs.tree import Node, exceptions, same_name, spelling
 from otelcov.runs.wrapped import arguments_of, result_of
 
@@ -165,6 +166,8 @@ def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     inputs = call.inputs
     if not inputs:
         return None
+    if _observed(inputs):
+        return [], [*inputs[:-2], acted(inputs[-2].text)]
     if call.unordered:
         brought = [r.id for x in inputs for r in x.results if r.id]
         return (brought, []) if brought else None
@@ -178,6 +181,19 @@ def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     if not after or any(x.role in ("user", "assistant") and not x.results for x in after):
         return None
     return [r.id for x in after for r in x.results if r.id] + asked, inputs[: last + 1]
+
+
+def _observed(inputs: list[Message]) -> bool:
+    """Does this end with what came of a tool, told as words of the user (ReAct)?"""
+    if len(inputs) < 2 or inputs[-1].role != "user" or inputs[-2].role != "assistant":
+        return False
+    return (inputs[-1].text or "").lstrip().startswith("Observation:") and react_request(inputs[-2].text) is not None
+
+
+def acted(text: str | None) -> Message:
+    """An answer that asks for a tool by its text, by that alone: history tells it in words of its own (LlamaIndex)."""
+    asked = react_request(text)
+    return Message("assistant", requests=[] if asked is None else [Request(None, asked.name)])
 
 
 def print_of(history: list[Message]) -> str:

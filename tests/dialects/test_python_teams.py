@@ -277,6 +277,28 @@ def test_requests_over_one_connection_to_a_server_are_as_many_runs(words, count)
     assert found[-1]["output"] == "done"
 
 
+def test_an_observation_is_no_word_of_the_user():
+    """The kit tells what the model wrote in words of its own."""
+
+    def wrote(city):
+        return f'Thought: I look.\nAction: look\nAction Input: {{"city": "{city}"}}'
+
+    def history(*cities):
+        for city in cities:
+            told = wrote(city).replace('"', "'")
+            yield {"role": "assistant", "parts": [{"type": "text", "content": told}]}
+            yield {"role": "user", "parts": [{"type": "text", "content": f"Observation: seen {city}"}]}
+
+    (run,) = runs(
+        chat(2, None, wrote("Oslo"), _history(), trace=1, at=1),
+        chat(3, None, wrote("Rome"), _history(*history("Oslo")), trace=2, at=5),
+        chat(4, None, "Thought: I can answer.\nAnswer: cold", _history(*history("Oslo", "Rome")), trace=3, at=9),
+    )
+    assert (run["input"], run["output"]) == ("go", "cold")
+    told = [(c["name"], c["arguments"]["city"], c["status"], c["result"]) for c in run["tool_calls"]]
+    assert told == [("look", "Oslo", "ok", "seen Oslo"), ("look", "Rome", "ok", "seen Rome")]
+
+
 @pytest.mark.parametrize(("several", "told"), [(True, "b edits"), (False, "a poem")])
 def test_of_a_pipelines_parts_the_one_that_ended_last_gave_the_answer(several, told):
     def said(text):
