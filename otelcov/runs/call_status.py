@@ -8,7 +8,7 @@ from typing import Any
 
 from otelcov.runs.call import ToolCall, framed
 from otelcov.runs.chat import Message
-from otelcov.runs.executions import span_fact
+from otelcov.runs.executions import OF_ALL, span_fact
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.softerrors import plain, refused, soft_error
 from otelcov.runs.tree import Node, failure, spelling, waiting
@@ -96,7 +96,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             and str(span_fact(call.nodes, "tool_error")).lower() in ("true", "1")
         ):
             flagged = True
-        failed = next((f for n in call.nodes if (f := failure(n)) is not None and not _again(n, call.nodes)), None)
+        failed = next((f for n in call.nodes if (f := _failure(n)) is not None and not _again(n, call.nodes)), None)
         if failed is not None:
             out.status, out.error_kind, out.error_type, out.message = (
                 "error",
@@ -120,14 +120,17 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             flagged = True
     if out.status == "ok" and (call.nodes or call.answer is not None) and soft_error(value, flagged, soft):
         told = bool(call.nodes) and flagged_by is None and plain(value)
-        out.status, out.error_kind = ("ok" if told else "error"), "soft"
+        if told and any(tells_raised(n.span.scope) for n in call.nodes):
+            out.status = "unknown"
+        else:
+            out.status, out.error_kind = ("ok" if told else "error"), "soft"
         out.error_type = _text_type(value)
         out.message = value if isinstance(value, str) else ""
     out.result = value
     if (
-        any(x.span.tool_error == "denied" for n in call.nodes for x in n.children)
+        any(x.span.tool_error == "denied" for n in call.nodes for x in (n, *n.children))
         or (value is None and any(waiting(n) for n in call.nodes))
-        or (out.error_kind == "hard" and out.error_type in _NO_LEAVE)
+        or (out.error_kind == "hard" and (out.error_type or out.message) in _NO_LEAVE)
     ):
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
@@ -137,20 +140,37 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             out.status, out.error_kind, out.error_type = "requested", None, None
         elif flagged is None and (value is None or (out.status == "ok" and _flag_lost(call))):
             out.status = "unknown"  # it came back; how it went is not on the wire
-    elif out.status == "ok" and value is None and out.arguments is not None and _may_wait(call):
+    elif out.status == "ok" and (_broken_off(call) or (value is None and _untold(call, out))):
         out.status = "unknown"
     return out
 
 
 _NO_LEAVE = ("denied", "rejected", "declined")
-"""Types of the error of a tool that was given no leave (GitHub's Copilot)."""
+"""Types of the error of a tool that was given no leave (GitHub's Copilot), or all that is said of it."""
 _BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$")
 """Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other, or
 of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
 
 
-def _may_wait(call: ToolCall) -> bool:
-    return any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
+def tells_raised(scope: str) -> bool:
+    """Does this framework make a result of what a tool raised, in words that a tool may use, too (`Error: …`), and end
+    the span well?"""
+    return scope in ("agentscope", "io.agentscope")
+
+
+def _untold(call: ToolCall, out: Outcome) -> bool:
+    """Would its spans look the same if it had failed, or not run?"""
+    if any(n.span.tool_error == OF_ALL or tells_raised(n.span.scope) for n in call.nodes):
+        return True
+    return out.arguments is not None and any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
+
+
+def _broken_off(call: ToolCall) -> bool:
+    return any(n.span.tool_error == "unknown" for n in call.nodes)
+
+
+def _failure(node: Node) -> tuple[str, str] | None:
+    return failure(node) if node.span.tool_error != OF_ALL else None
 
 
 def _again(failed: Node, nodes: list[Node]) -> bool:

@@ -385,7 +385,7 @@ def _ended_well(last: ModelCall) -> bool:
 
 def asks_once_more(scope: str) -> bool:
     """Is this a kit that at a limit asks the model once more, without tools? That answer looks like any other."""
-    return scope in ("agent_framework", "opentelemetry.instrumentation.genai.dspy")
+    return scope in ("agent_framework", "agentscope", "opentelemetry.instrumentation.genai.dspy")
 
 
 _LOOP, _STEP, _DONE = (re.compile(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from copy import copy
+from itertools import zip_longest
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
@@ -33,7 +35,28 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
         group = [node]
         found.append(group)
         of[id(node)] = group
-    return _with_servers(found)
+    return _with_servers([one for group in found for one in _of_each(group)])
+
+
+def _of_each(group: list[Node]) -> list[list[Node]]:
+    """One span of several calls, which joins their names (AgentScope for Java), as a span of each. What became of them
+    it tells of all, so of none."""
+    names = (group[0].span.tool or "").split(", ") if len(group) == 1 else []
+    if len(names) < 2 or not all(_NAME.fullmatch(name) for name in names):
+        return [group]
+    span, ids = group[0].span, (group[0].span.call_id or "").split(", ")
+    ids = ids if len(ids) == len(names) else []
+    found = []
+    for name, call_id in zip_longest(names, ids):
+        node = copy(group[0])
+        node.span = span._replace(tool=name, call_id=call_id, arguments=None, result=None, tool_error=OF_ALL)
+        found.append([node])
+    return found
+
+
+_NAME = re.compile(r"[\w.-]+")
+OF_ALL = "of all"
+"""A flag of what failed, that says nothing of this call by itself."""
 
 
 def _with_servers(found: list[list[Node]]) -> list[list[Node]]:

@@ -13,7 +13,7 @@ from otelcov.runs.boundaries import broke
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.exchanges import answers, choices, event_inputs, event_outputs, opened, parsed, with_results
 from otelcov.runs.flattened import first_index, flattened_messages
-from otelcov.runs.jsontext import parse_json
+from otelcov.runs.jsontext import UNGIVEN, parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.prose import react_request
 from otelcov.runs.spans import Span
@@ -76,7 +76,8 @@ class ModelCall:
         self.finish: str | None = None
         self.cut = False
         for span in spans:
-            self.finish = self.finish if self.finish is not None else finish_reason(span.finish)
+            if not says_stop(span.scope):
+                self.finish = self.finish if self.finish is not None else finish_reason(span.finish)
             self.cut = self.cut or bool(span.dropped) or _last_only(span)
         self.error = self.error or next((told for n in layers if (told := _told_in_stream(n)) is not None), None)
         if self.error is None and broke(self.finish):
@@ -94,7 +95,7 @@ class ModelCall:
     def outputs(self) -> list[Message] | None:
         if self._outputs is False:
             self._outputs = self._read_outputs()
-            if self.finish is None and self._outputs:
+            if self.finish is None and self._outputs and not any(says_stop(n.span.scope) for n in self.layers):
                 self.finish = next((o.finish_reason for o in self._outputs if o.finish_reason), None)
         return self._outputs  # type: ignore[return-value]
 
@@ -340,7 +341,15 @@ def finish_reason(raw: str | None) -> str | None:
     value = parse_json(raw) if raw[:1] in '["' else raw
     if isinstance(value, list):
         value = next((v for v in value if isinstance(v, str) and v), None)
-    return value if isinstance(value, str) and value != "N/A" else None
+    return value if isinstance(value, str) and value != "N/A" and not _UNGIVEN.match(value) else None
+
+
+_UNGIVEN = re.compile(UNGIVEN)
+
+
+def says_stop(scope: str) -> bool:
+    """Does this instrumentation say `stop` of every answer, whatever its provider said?"""
+    return scope == "agentscope"
 
 
 def _told_in_stream(node: Node) -> tuple[str, str] | None:

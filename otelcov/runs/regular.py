@@ -19,9 +19,11 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
+from otelcov.runs.call_status import tells_raised
 from otelcov.runs.contentless import without_content
 from otelcov.runs.endings import asks_once_more
 from otelcov.runs.joining import Joints, called
+from otelcov.runs.model_call import says_stop
 from otelcov.runs.models import running_sums
 from otelcov.runs.offered import tells_of_answers
 from otelcov.runs.shortcut import rows
@@ -230,7 +232,7 @@ def _check_layers(form: _Form) -> None:
 
 def _odd(frame: pl.DataFrame) -> pl.Series:
     """Spans that carry anything the shortcut does not weigh."""
-    own_rules = [scope for scope in frame["scope"].unique() if asks_once_more(scope) or running_sums(scope)]
+    own_rules = [scope for scope in frame["scope"].unique() if _own_rules(scope)]
     null = ("trace_state", "sampling", "tool_error", "from_agent", "to_agent", "error_text", "case")
     return frame.select(
         pl.any_horizontal(
@@ -244,10 +246,16 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("start") == 0,
             pl.col("end") < pl.col("start"),
             pl.col("kind").eq_missing(LLM) & (pl.col("tool").is_not_null() | pl.col("call_id").is_not_null()),
+            pl.col("kind").eq_missing(TOOL) & pl.col("tool").str.contains(", ", literal=True).fill_null(False),
             pl.col("kind").eq_missing(LLM) & pl.col("output").str.contains(r"^[\[{]").fill_null(False),
             pl.col("scope").is_in(own_rules),
         )
     ).to_series()
+
+
+def _own_rules(scope: str) -> bool:
+    """Does this scope's telling mean something else than others'?"""
+    return asks_once_more(scope) or running_sums(scope) or says_stop(scope) or tells_raised(scope)
 
 
 def _gaps(frame: pl.DataFrame, trace: Ints, some: Bools, count: int) -> Ints:

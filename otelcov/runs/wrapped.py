@@ -165,6 +165,8 @@ def _inside(value: Value) -> Value:
         return content
     if "result" in value and flagged:
         return value["result"]
+    if isinstance(content, list) and keys >= {"is_last", "is_interrupted"}:  # AgentScope
+        return content
     return value["text"] if value.get("type") == "text" and isinstance(value.get("text"), str) else value
 
 

@@ -1,0 +1,87 @@
+"""Agents and kits that no capture holds yet, which tell what failed, or who they are, in ways of their own."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+
+def called(run):
+    return [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]]
+
+
+def words(role, text, **more):
+    return {"role": role, "parts": [{"type": "text", "content": text}]} | more
+
+
+MODEL = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 3}
+
+
+def agentscope(id, parent, name, at, took=1, **told):
+    return span(id, parent, name, at=at, took=took, scope="agentscope", status=1, attributes=told["told"])
+
+
+@pytest.mark.parametrize(("text", "status"), [("Error: no such city", "unknown"), ("3 degrees", "ok")])
+def test_agentscope_ends_every_tool_well_and_every_answer_with_stop(text, status):
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {"city": "Oslo"}}
+    asks = [{"role": "assistant", "parts": [call], "finish_reason": "stop"}]
+    says = [words("assistant", "cold", finish_reason="stop")]
+    block = {"content": [{"type": "text", "text": text}], "metadata": None, "stream": False, "is_last": True}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}
+    ended = {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": ["stop"]}
+    who = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "Friday"}
+    (run,) = runs(
+        agentscope(1, None, "invoke_agent Friday", 0, 20, told=who),
+        agentscope(2, 1, "chat m", 1, told=MODEL | ended | {"gen_ai.output.messages": asks}),
+        agentscope(
+            3,
+            1,
+            "execute_tool look",
+            3,
+            told=ran | {"gen_ai.tool.call.result": json.dumps(block | {"is_interrupted": False, "id": "z"})},
+        ),
+        agentscope(4, 1, "chat m", 5, told=MODEL | ended | {"gen_ai.output.messages": says}),
+    )
+    assert called(run) == [("look", status, text)]
+    assert [c["finish_reason"] for c in run["llm_calls"]] == [None, None]
+    assert "length" in run["boundaries_unknown"]
+
+
+@pytest.mark.parametrize("failed", [None, "boom"])
+@pytest.mark.parametrize("told", [True, False])
+def test_a_span_of_several_calls_is_each_of_them_and_says_nothing_of_any(told, failed):
+    calls = [("c1", "look", {"city": "Oslo"}), ("c2", "add", {"a": 1})]
+    joined = {"gen_ai.tool.call.id": "c2", "gen_ai.tool.call.count": 2, "gen_ai.tool.call.arguments": '{"a": 1}'}
+    (run,) = runs(
+        agent(1, "a", took=20),
+        chat(2, 1, calls if told else None, at=1),
+        tool(3, 1, "look, add", at=3, took=4, error=failed, attributes=joined),
+        chat(4, 1, "done", at=8),
+    )
+    arguments = {"look": {"city": "Oslo"}, "add": {"a": 1}} if told else {"look": None, "add": None}
+    assert {c["name"]: c["arguments"] for c in run["tool_calls"]} == arguments
+    assert {(c["status"], c["result"]) for c in run["tool_calls"]} == {("unknown", None)}
+
+
+def test_what_later_input_says_of_several_calls_in_one_span_is_told_of_each():
+    calls = [("c1", "look", {}), ("c2", "add", {})]
+    back = [
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "result": "rain"}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c2", "result": "3"}]},
+    ]
+    asked = [{"role": "assistant", "parts": [{"type": "tool_call", "id": i, "name": n} for i, n, _ in calls]}]
+    (run,) = runs(
+        agent(1, "a", took=20),
+        chat(2, 1, calls, "go", at=1),
+        tool(3, 1, "look, add", "c1, c2", at=3, took=4),
+        chat(4, 1, "done", [words("user", "go"), *asked, *back], at=8),
+    )
+    assert sorted(called(run)) == [("add", "ok", "3"), ("look", "ok", "rain")]
+    assert sorted(c["call_id"] for c in run["tool_calls"]) == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(("said", "status"), [("denied", "requested"), ("timeout", "error")])
+def test_a_tool_of_which_no_more_is_said_than_that_it_was_denied_did_not_run(said, status):
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c", "rm", {})], at=1), tool(3, 1, "rm", "c", at=2, error=said))
+    assert [c["status"] for c in run["tool_calls"]] == [status]
