@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
-from otelcov.runs.jsontext import Value
+from otelcov.runs.jsontext import UNGIVEN, Value
 
 ROLES = {
     "human": "user",
@@ -73,4 +74,10 @@ class Message:
 
 
 def as_text(value: Value) -> str | None:
-    return value if isinstance(value, str) and value else str(value) if isinstance(value, int) else None
+    """An id or a name; None for words that stand where there is none."""
+    if isinstance(value, str):
+        return value if value and not (value[0] == "<" and _UNGIVEN.match(value)) else None
+    return str(value) if isinstance(value, int) else None
+
+
+_UNGIVEN = re.compile(UNGIVEN)

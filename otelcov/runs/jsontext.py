@@ -28,11 +28,12 @@ REDACTED = [
     "[HIDDEN]",
     "<hidden>",
     "redacted-by-litellm",
+    "HIDDEN:non-empty",
 ]
 _REDACTED = frozenset(REDACTED)
-
 UNGIVEN = r"^<[\w ]+>$"
 """Words in angle brackets, which stand for a name or an id that nobody gave."""
+
 
 def hidden(*texts: str | None) -> bool:
     """Does one of these stand for a text that was left out?"""

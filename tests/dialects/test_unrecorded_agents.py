@@ -18,6 +18,51 @@ def words(role, text, **more):
 MODEL = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 3}
 
 
+def test_words_in_angle_brackets_are_no_names_and_no_ids():
+    told = {
+        "gen_ai.agent.name": "<unknown_agent_name>",
+        "session.id": "<unknown_session_id>",
+        "gen_ai.response.model": "<unknown_model>",
+        "gen_ai.response.finish_reason": "<no_finish_reason_provided>",
+    }
+    answer = {
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.prompt.0.content": "weather?",
+        "gen_ai.completion.0.role": "model",
+        "gen_ai.completion.0.tool_calls.0.id": "<unknown_function_call_id>",
+        "gen_ai.completion.0.tool_calls.0.function.name": "look",
+        "gen_ai.completion.0.tool_calls.0.function.arguments": "{}",
+    }
+    (run,) = runs(
+        span(1, None, "invocation", took=20, attributes={"gen_ai.span.kind": "workflow"} | told),
+        chat(2, 1, at=1, attributes=told | answer),
+        tool(3, 1, "look", result="rain", at=3, attributes=told),
+    )
+    assert run["agents"] == []
+    assert run["conversation_id"] is None
+    (call,) = run["llm_calls"]
+    assert (call["response_model"], call["finish_reason"]) == (None, None)
+    assert [(c["name"], c["call_id"]) for c in run["tool_calls"]] == [("look", None)]
+
+
+def koog(id, parent, operation, at, took, **told):
+    attributes = {"gen_ai.operation.name": operation} | told.pop("told", {})
+    return span(id, parent, f"{operation} x", at=at, took=took, kind=3, scope="ai.koog", attributes=attributes)
+
+
+def test_hidden_content_is_not_told():
+    hidden = "HIDDEN:non-empty"
+    told = {"gen_ai.input.messages": hidden, "gen_ai.output.messages": hidden}
+    given = {"gen_ai.tool.call.arguments": hidden, "gen_ai.tool.call.result": hidden}
+    (run,) = runs(
+        koog(1, None, "invoke_agent", 0, 20, told=told),
+        chat(2, 1, at=1, attributes=told),
+        tool(3, 1, "look", "c", at=3, attributes=given),
+    )
+    assert (run["input"], run["output"]) == (None, None)
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [(None, None)]
+
+
 def agentscope(id, parent, name, at, took=1, **told):
     return span(id, parent, name, at=at, took=took, scope="agentscope", status=1, attributes=told["told"])
 
