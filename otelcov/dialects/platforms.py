@@ -1,4 +1,5 @@
-"""Platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, TruLens, Prompt flow, LiveKit. One kind key each."""
+"""Platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, TruLens, Prompt flow, LiveKit, Pipecat. One kind key
+each."""
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from otelcov.dialects.base import (
     first,
     json_number,
     json_text,
+    scope,
     span_name,
     value,
 )
@@ -255,4 +257,17 @@ LIVEKIT = Dialect(
     result=first("lk.function_tool.output", "lk.pii.function_tool.output"),
     tool_error=first("lk.function_tool.is_error"),
     input=first("lk.pii.user_input", "lk.user_input"),
+)
+
+_PIPECAT = pl.when(scope(r"^pipecat\b"))
+_PIPECAT_LLM = pl.when(scope(r"^pipecat\b") & (pl.col("gen_ai.operation.name") == "chat"))
+
+PIPECAT = Dialect(
+    name="pipecat",
+    kind=_PIPECAT.then(
+        pl.col("span.name").replace_strict({"conversation": CHAIN, "turn": CHAIN}, default=None, return_dtype=pl.String)
+    ),
+    input_messages=_PIPECAT_LLM.then(pl.col("input")),
+    output_messages=_PIPECAT_LLM.then(pl.col("output")),
+    definitions=_PIPECAT_LLM.then(pl.col("tools")),
 )

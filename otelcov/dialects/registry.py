@@ -45,7 +45,7 @@ from otelcov.dialects.openllmetry import (
     OPENLLMETRY_NAMES,
     OPENLLMETRY_TEAMS,
 )
-from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT, PROMPTFLOW, TRULENS
+from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT, PIPECAT, PROMPTFLOW, TRULENS
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
@@ -107,6 +107,7 @@ DIALECTS: tuple[Dialect, ...] = (
     MONOCLE,
     MCP,
     A2A,
+    PIPECAT,
     OPENLIT,
     GENAI_KINDS,
     GENAI_NAMES,

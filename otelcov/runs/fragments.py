@@ -166,7 +166,9 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     root, nodes = tops[0]
     if requests := _requests(root, nodes):
         return requests
-    entries = _entries(root)
+    entries = _entries(root) if root.kind != SETUP else [e for child in root.children for e in _entries(child)]
+    if root.kind == SETUP and len(entries) > 1 and all(e.kind == AGENT for e in entries):
+        return _apart(nodes, entries)  # an agent was made, and then invoked several times (Koog)
     if (
         entries == [root]
         or len(entries) < 2
@@ -180,6 +182,11 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     same = len(names) == 1 and None not in names and all(e.kind == AGENT for e in entries)
     if not same and not (len(cases) == len(entries) and None not in cases):
         return tops
+    return _apart(nodes, entries)
+
+
+def _apart(nodes: list[Node], entries: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """Each of these with what is below it; what is none's goes with the first."""
     shared = {id(n) for n in nodes} - {id(n) for e in entries for n in (e, *e.below())}
     parts = [(e, [e, *e.below()]) for e in entries]
     parts[0][1].extend(n for n in nodes if id(n) in shared)
@@ -206,19 +213,19 @@ def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
 
 
 def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
-    """The requests of a session that is one trace (LiveKit): each begins with words of the user, and holds the turns
-    of who was handed the work, which bring none. The session lasts longer than any of them, and is none's; while it
+    """The requests of a session that is one trace. The session lasts longer than any of them, and is none's; while it
     lasts its span has not come."""
     first = roots[0]
-    if "livekit" not in first.span.scope:
+    kit = _SESSIONS.search(first.span.scope)
+    if kit is None:
         return []
-    if len(roots) == 1 and first.span.name == "agent_session":
+    if len(roots) == 1 and first.span.name in ("agent_session", "conversation"):
         turns = first.children
     elif all(n.orphan and n.span.parent_span_id == first.span.parent_span_id for n in roots):
         turns = roots
     else:
         return []
-    asked = [n for n in turns if n.kind in (AGENT, CHAIN) and n.span.input is not None]
+    asked = [n for n in turns if _begins_request(n, kit.group())]
     if len(asked) < 2:
         return []
     begins = [n.start for n in asked]
@@ -226,6 +233,17 @@ def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
     for turn in turns:
         parts[max(bisect_right(begins, turn.start) - 1, 0)][1].extend((turn, *turn.below()))
     return parts
+
+
+_SESSIONS = re.compile(r"livekit|pipecat")
+
+
+def _begins_request(turn: Node, kit: str) -> bool:
+    """LiveKit's requests begin with words of the user, and hold the turns of who was handed the work, which bring none;
+    each of Pipecat's turns is one, if anything came of it."""
+    if kit == "livekit":
+        return turn.kind in (AGENT, CHAIN) and turn.span.input is not None
+    return turn.span.name == "turn" and any(n.kind in _STEPS for n in turn.below())
 
 
 def _after_raising(tops: list[tuple[Node, list[Node]]], raised: set[bytes | None]) -> list[tuple[Node, list[Node]]]:

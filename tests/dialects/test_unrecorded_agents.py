@@ -50,6 +50,20 @@ def koog(id, parent, operation, at, took, **told):
     return span(id, parent, f"{operation} x", at=at, took=took, kind=3, scope="ai.koog", attributes=attributes)
 
 
+def test_an_agent_that_is_made_once_and_invoked_twice_ran_twice():
+    (first, second) = runs(
+        koog(1, None, "create_agent", 0, 60),
+        koog(2, 1, "invoke_agent", 0, 20, told={"gen_ai.conversation.id": "r1"}),
+        chat(3, 2, "it rains", "weather?", at=1, scope="ai.koog"),
+        koog(4, 1, "invoke_agent", 30, 20, told={"gen_ai.conversation.id": "r2"}),
+        chat(5, 4, "sun", "and now?", at=31, scope="ai.koog"),
+    )
+    assert [(r["conversation_id"], r["output"], len(r["llm_calls"])) for r in (first, second)] == [
+        ("r1", "it rains", 1),
+        ("r2", "sun", 1),
+    ]
+
+
 def test_hidden_content_is_not_told():
     hidden = "HIDDEN:non-empty"
     told = {"gen_ai.input.messages": hidden, "gen_ai.output.messages": hidden}
@@ -61,6 +75,39 @@ def test_hidden_content_is_not_told():
     )
     assert (run["input"], run["output"]) == (None, None)
     assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [(None, None)]
+
+
+def pipecat(id, parent, name, at, took=1, told=None):
+    return span(id, parent, name, at=at, took=took, scope="pipecat", attributes=told or {})
+
+
+def turns(conversation):
+    model = MODEL | {"gen_ai.operation.name": "chat"}
+    asked = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "weather?"}]
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"city": "Oslo"}'}}
+    ran = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": "rain"}]
+    later = [*asked, *ran, {"role": "assistant", "content": "it rains"}, {"role": "user", "content": "thanks"}]
+    return [
+        pipecat(2, conversation, "turn", 1, 15, {"turn.number": 1, "conversation.id": "k"}),
+        pipecat(3, 2, "stt", 1, told={"gen_ai.operation.name": "stt", "gen_ai.request.model": "ears"}),
+        pipecat(4, 2, "llm", 3, told=model | {"input": json.dumps(asked)}),
+        pipecat(5, 2, "llm", 6, told=model | {"input": json.dumps([*asked, *ran]), "output": "it rains"}),
+        pipecat(6, conversation, "turn", 20, 15, {"turn.number": 2, "conversation.id": "k"}),
+        pipecat(7, 6, "llm", 22, told=model | {"input": json.dumps(later), "output": "bye"}),
+        pipecat(8, conversation, "turn", 40, 1, {"turn.number": 3, "conversation.id": "k"}),
+    ]
+
+
+@pytest.mark.parametrize("over", [True, False])
+def test_each_turn_of_a_spoken_conversation_is_a_run(over):
+    whole = pipecat(1, None, "conversation", 0, 60, {"conversation.id": "k"})
+    first, second = runs(*([whole] if over else []), *turns(1))
+    assert [(r["conversation_id"], r["output"], len(r["llm_calls"])) for r in (first, second)] == [
+        ("k", "it rains", 2),
+        ("k", "bye", 1),
+    ]
+    assert called(first) == [("look", "ok", "rain")]
+    assert called(second) == []
 
 
 def agentscope(id, parent, name, at, took=1, **told):
