@@ -4,6 +4,22 @@ import polars as pl
 
 from otelcov.dialects.base import THREAD, Dialect, first
 
+# How a tool's call went, where nobody sets the span's status: Rust's `tracing` has none.
+_STATUS = (
+    *("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status", "tool.result_status", "au.tool.status"),
+    "pi.gen_ai.tool.status",
+)
+_OUTCOME = (
+    *("gen_ai.tool.call.outcome", "gen_ai.tool.outcome", "tool.outcome", "agent.action.outcome"),
+    "openclaw.outcome",
+)
+_WENT = first(*_STATUS, *_OUTCOME).str.to_lowercase()
+_OK = first(
+    "gen_ai.tool.success", "gen_ai.tool.is_success", "gen_ai.tool.call.success", "tool.success", "success"
+).str.to_lowercase()
+_NOT_RUN = ["blocked", "skipped", "rejected", "declined", "refused"]
+_BROKEN_OFF = ["cancelled", "canceled", "abandoned", "aborted", "interrupted"]  # before it ran, or as it did
+
 COMMON = Dialect(
     name="common",
     conversation=pl.coalesce(
@@ -18,19 +34,16 @@ COMMON = Dialect(
     ),
     tool_error=pl.coalesce(
         [
-            first("gen_ai.tool.call.is_error", "tool.is_error", "mcp.tool.is_error"),
-            pl.when(
-                first("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status", "tool.result_status")
-                .str.to_lowercase()
-                .is_in(["error", "failed", "failure"])
-                | (
-                    first("gen_ai.tool.success", "gen_ai.tool.call.success", "tool.success", "success")
-                    .str.to_lowercase()
-                    .eq("false")
-                )
-            ).then(pl.lit("true")),
+            first("gen_ai.tool.call.is_error", "gen_ai.tool.result.is_error", "tool.is_error", "mcp.tool.is_error"),
+            # A tool that denied what it was asked for ran: Rig calls that so.
+            pl.when(_WENT.is_in(["error", "failed", "failure", "timeout", "denied"]) | (_OK == "false"))
+            .then(pl.lit("true"))
+            .when(_WENT.is_in(_NOT_RUN))
+            .then(pl.lit("denied"))
+            .when(_WENT.is_in(_BROKEN_OFF))
+            .then(pl.lit("unknown")),
         ]
     ),
-    error_type=first("error.type", "error.name"),
-    error_text=first("error.message", "error.msg", "error_message"),
+    error_type=first("error.type", "error.name", "gen_ai.tool.error.type", "au.tool.error.type", "au.llm.error.type"),
+    error_text=first("error.message", "error.msg", "error_message", "au.tool.error.message", "au.llm.error.message"),
 )

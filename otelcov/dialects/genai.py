@@ -82,7 +82,13 @@ GENAI = Dialect(
     tool=first("gen_ai.tool.name"),
     call_id=first("gen_ai.tool.call.id", "gen_ai.tool.call_id", "gen_ai.tool_call.id"),
     arguments=first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.args"),
-    result=first("gen_ai.tool.call.result", "gen_ai.tool.result", "gen_ai.tool.output", "gen_ai.tool.message"),
+    result=first(
+        "gen_ai.tool.call.result",
+        "gen_ai.tool.result",
+        "gen_ai.tool.result.value",
+        "gen_ai.tool.output",
+        "gen_ai.tool.message",
+    ),
     request_model=first("gen_ai.request.model"),
     response_model=first("gen_ai.response.model"),
     input_tokens=first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.response.prompt_tokens"),
@@ -113,11 +119,11 @@ GENAI = Dialect(
     error_type=first("error.type"),
     from_agent=pl.coalesce(
         [
-            pl.col("gen_ai.handoff.from_agent"),
+            first("gen_ai.handoff.from_agent", "pi.gen_ai.handoff.from_agent.name"),
             pl.when(pl.col("gen_ai.caller.type").ne_missing("workflow")).then(pl.col("gen_ai.caller.name")),
         ]
     ),
-    to_agent=first("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name"),
+    to_agent=first("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name", "pi.gen_ai.handoff.to_agent.name"),
 )
 
 _EINO = {

@@ -22,6 +22,7 @@ from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
+from otelcov.dialects.eve import EVE
 from otelcov.dialects.genai import EINO_NODES, GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT, OPENLIT_GUESSES, OPENLIT_NODES
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
@@ -36,6 +37,7 @@ from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
 from otelcov.dialects.openai_php import OPENAI_PHP
+from otelcov.dialects.openclaw import OPENCLAW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
 from otelcov.dialects.openllmetry import (
     OPENLLMETRY,
@@ -64,6 +66,8 @@ DIALECTS: tuple[Dialect, ...] = (
     LLAMA_INDEX,
     HAYSTACK_PROMPTS,
     LITELLM,
+    OPENCLAW,
+    EVE,
     CODING_AGENTS,
     GEMINI_AGENTS,
     LOGFIRE,
@@ -103,11 +107,11 @@ DIALECTS: tuple[Dialect, ...] = (
     TRULENS,
     PROMPTFLOW,
     LIVEKIT,
+    PIPECAT,
     OPENAI_PHP,
     MONOCLE,
     MCP,
     A2A,
-    PIPECAT,
     OPENLIT,
     GENAI_KINDS,
     GENAI_NAMES,

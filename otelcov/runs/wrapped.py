@@ -14,7 +14,7 @@ _DEEPEST = 8  # wrappers in each other
 
 def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     """(the argument object, the raw text where it is none). Unwraps what frameworks put around the arguments."""
-    if raw is None or (isinstance(raw, str) and hidden(raw)):
+    if raw is None or (isinstance(raw, str) and (hidden(raw) or _OMITTED.search(raw))):
         return None, None
     if isinstance(raw, dict):
         return (None, to_json(raw)) if _by_place(raw) else (_unwrap(raw), None)
@@ -40,6 +40,8 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     return None, raw
 
 
+_OMITTED = re.compile(r"\[\d+ chars omitted\]")
+"""Where a text in it was cut (oh-my-pi)."""
 _BYTES = re.compile(r"e[w-z0-3](?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/=]{2}$")
 """An object's text as Go writes bytes in JSON: in Base64."""
 
@@ -95,7 +97,7 @@ def result_of(raw: Value) -> tuple[Value, bool | None]:
     """(what the model saw, was it flagged an error) from a tool span's output: ToolMessage, MCP, plain."""
     value = raw
     if isinstance(raw, str):
-        if hidden(raw):
+        if hidden(raw) or _OMITTED.search(raw):
             return None, None
         value = parse_json(raw) if raw[:1] in '[{"' else None
         if value is None:
@@ -163,10 +165,10 @@ def _inside(value: Value) -> Value:
         return value["output"]
     if isinstance(content, list) and (flagged or "structuredContent" in value or keys <= {"content", "meta", "_meta"}):
         return content
-    if "result" in value and flagged:
-        return value["result"]
     if isinstance(content, list) and keys >= {"is_last", "is_interrupted"}:  # AgentScope
         return content
+    if "result" in value and flagged:
+        return value["result"]
     return value["text"] if value.get("type") == "text" and isinstance(value.get("text"), str) else value
 
 

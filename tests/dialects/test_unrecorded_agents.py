@@ -18,6 +18,63 @@ def words(role, text, **more):
 MODEL = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 3}
 
 
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"gen_ai.tool.call.outcome": "success"}, "ok"),
+        ({"gen_ai.tool.call.outcome": "error"}, "error"),
+        ({"gen_ai.tool.call.outcome": "denied"}, "error"),
+        ({"gen_ai.tool.call.outcome": "skipped"}, "requested"),
+        ({"gen_ai.tool.result.is_error": True}, "error"),
+        ({"openclaw.outcome": "blocked"}, "requested"),
+        ({"pi.gen_ai.tool.status": "skipped", "error.type": "tool_skipped"}, "requested"),
+        ({"pi.gen_ai.tool.status": "timeout"}, "error"),
+        ({"gen_ai.tool.status": "cancelled"}, "unknown"),
+        ({"gen_ai.tool.is_success": False}, "error"),
+        ({"gen_ai.tool.error.type": "ValueError", "tool.status": "failed"}, "error"),
+    ],
+)
+def test_a_tool_went_as_its_outcome_says(told, status):
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c", "look", {})]), tool(3, 1, "look", "c", attributes=told))
+    assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+def test_latitude_tells_a_result_by_its_value():
+    told = {"gen_ai.operation.name": "tool", "gen_ai.tool.name": "look", "gen_ai.tool.result.value": "3 degrees"}
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c", "look", {})]), span(3, 1, "look", at=2, attributes=told))
+    assert called(run) == [("look", "ok", "3 degrees")]
+
+
+def openclaw(id, parent, name, at, took=1, **told):
+    return span(id, parent, f"openclaw.{name}", at=at, took=took, scope="openclaw", attributes=told.pop("told", {}))
+
+
+def test_what_a_turn_of_openclaw_used_is_no_model_call():
+    used = MODEL | {"gen_ai.operation.name": "chat"}
+    (run,) = runs(
+        openclaw(1, None, "message.processed", 0, 20),
+        openclaw(2, 1, "run", 1, 15, told={"openclaw.agent": "ops"}),
+        openclaw(3, 2, "model.call", 2, told=used),
+        openclaw(4, 2, "tool.execution", 4, told={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "exec"}),
+        openclaw(5, 2, "model.call", 6, told=used),
+        openclaw(6, 1, "model.usage", 2, 10, told=used),
+    )
+    assert len(run["llm_calls"]) == 2
+    assert run["agents"] == ["ops"]
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("exec", "ops")]
+
+
+def test_a_turn_that_openclaw_leaves_to_another_program_is_no_model_call():
+    turn = MODEL | {"gen_ai.operation.name": "invoke_agent", "openclaw.model_call.observation_unit": "turn"}
+    (run,) = runs(
+        openclaw(1, None, "run", 0, 20, told={"openclaw.agent": "ops"}),
+        openclaw(2, 1, "model.call", 1, 15, told=turn),
+        openclaw(3, 1, "tool.execution", 4, told={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash"}),
+    )
+    assert run["llm_calls"] is None
+    assert run["agents"] == ["ops"]
+
+
 def test_words_in_angle_brackets_are_no_names_and_no_ids():
     told = {
         "gen_ai.agent.name": "<unknown_agent_name>",
@@ -177,3 +234,72 @@ def test_what_later_input_says_of_several_calls_in_one_span_is_told_of_each():
 def test_a_tool_of_which_no_more_is_said_than_that_it_was_denied_did_not_run(said, status):
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c", "rm", {})], at=1), tool(3, 1, "rm", "c", at=2, error=said))
     assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+def test_values_with_letters_left_out_are_not_told():
+    given = {"gen_ai.tool.call.arguments": json.dumps({"text": "to be or [12 chars omitted]"})}
+    (run,) = runs(
+        agent(1, "a", took=9), chat(2, 1, at=1), tool(3, 1, "say", "c", "not [7 chars omitted]", attributes=given)
+    )
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [(None, None)]
+
+
+def test_a_handoff_of_oh_my_pi_tells_both_agents_by_its_own_keys():
+    told = {"pi.gen_ai.handoff.from_agent.name": "main", "pi.gen_ai.handoff.to_agent.name": "planner"}
+    (run,) = runs(
+        agent(1, "main", took=20),
+        chat(2, 1, "go on", at=1),
+        span(3, 1, "handoff", at=3, took=0, attributes={"gen_ai.operation.name": "handoff"} | told),
+    )
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("main", "planner", "handoff")]
+
+
+def eve(id, parent, name, at, took=1, **told):
+    ids = {"agent.run.id": "r", "gen_ai.conversation.id": "k", "operation.name": name}
+    attributes = ids | told.pop("told", {})
+    return span(id, parent, name, at=at, took=took, scope="eve", attributes=attributes, **told)
+
+
+def action(id, call, name, kind="tool-call", outcome="completed", took=3, **told):
+    said = {"agent.action.call_id": call, "agent.action.name": name, "agent.action.kind": kind}
+    return eve(id, 2, "agent.action", 3, took, told=said | {"agent.action.outcome": outcome} | told.pop("told", {}))
+
+
+def test_what_an_agent_of_eve_does_is_told_by_actions():
+    called = {"agent.invocation.role": "caller", "gen_ai.agent.name": "researcher"}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}
+    model = MODEL | {"gen_ai.operation.name": "chat", "gen_ai.agent.name": "support"}
+    who = {"gen_ai.operation.name": "invoke_agent"}
+    (run,) = runs(
+        eve(1, None, "invoke_agent support", 0, 40, told=who | {"gen_ai.agent.name": "support"}),
+        eve(2, 1, "agent.step", 0.5, 20, told={"agent.name": "support"}),
+        eve(3, 2, "chat m", 1, told=model | {"gen_ai.response.finish_reasons": ["tool-calls"]}),
+        action(4, "c1", "look"),
+        eve(5, 4, "execute_tool look", 3.1, told=ran),
+        action(6, "c2", "researcher", "subagent-call", took=10, told=called),
+        action(7, "c3", "rm", outcome="rejected"),
+        eve(8, 7, "agent.approval", 3.1, 2, told={"agent.action.call_id": "c3", "agent.action.name": "rm"}),
+        action(9, "c4", "wait", outcome="cancelled"),
+        eve(10, 1, "agent.step", 21, 5, told={"agent.name": "support"}),
+        eve(11, 10, "chat m", 22, told=model | {"gen_ai.response.finish_reasons": ["stop"]}),
+        eve(
+            20,
+            None,
+            "invoke_agent researcher",
+            4,
+            8,
+            told=who | {"gen_ai.agent.name": "researcher"},
+            trace=2,
+            links=[(1, 6)],
+        ),
+        eve(21, 20, "chat m", 5, told=MODEL | {"gen_ai.operation.name": "chat"}, trace=2),
+    )
+    assert sorted((c["name"], c["agent"], c["status"], c["call_id"]) for c in run["tool_calls"]) == [
+        ("look", "support", "ok", "c1"),
+        ("rm", "support", "requested", "c3"),
+        ("wait", "support", "unknown", "c4"),
+    ]
+    assert [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"]] == [
+        ("support", "researcher", "tool", "researcher")
+    ]
+    assert [c["agent"] for c in run["llm_calls"]] == ["support", "researcher", "support"]
