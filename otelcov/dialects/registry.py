@@ -36,6 +36,7 @@ from otelcov.dialects.mastra import MASTRA
 from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
+from otelcov.dialects.neurolink import NEUROLINK
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openclaw import OPENCLAW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
@@ -68,6 +69,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LITELLM,
     OPENCLAW,
     EVE,
+    NEUROLINK,
     CODING_AGENTS,
     GEMINI_AGENTS,
     LOGFIRE,

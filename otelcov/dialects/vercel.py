@@ -19,9 +19,14 @@ _OBJECT = pl.concat_str(
 
 # Other layers call every loop an agent (OpenInference; the SDK's own exporter of GenAI keys). Who has no name is none.
 # OpenInference takes each of a loop's steps for a call, too.
+# What a durable run does again from its journal, the SDK for Python tells once more.
+_AGAIN = (pl.col("ai.replay").str.to_lowercase() == "true") & (pl.col("gen_ai.operation.name") != "invoke_agent")
+
 VERCEL_LOOPS = Dialect(
     name="vercel-ai-loops",
-    kind=pl.when(
+    kind=pl.when(_AGAIN)
+    .then(pl.lit(OTHER))
+    .when(
         scope("^gen_ai$")
         & (pl.col("gen_ai.operation.name") == "agent_step")
         & pl.col("openinference.span.kind").is_not_null()

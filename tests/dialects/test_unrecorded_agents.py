@@ -303,3 +303,32 @@ def test_what_an_agent_of_eve_does_is_told_by_actions():
         ("support", "researcher", "tool", "researcher")
     ]
     assert [c["agent"] for c in run["llm_calls"]] == ["support", "researcher", "support"]
+
+
+def test_what_is_done_again_from_a_journal_was_done_once():
+    again = {"ai.replay": True}
+    (run,) = runs(
+        agent(1, "a", took=20, scope="ai"),
+        chat(2, 1, [("c1", "look", {})], "go", at=1, attributes=again, scope="ai"),
+        tool(3, 1, "look", "c1", "rain", at=3, attributes=again, scope="ai"),
+        chat(4, 1, "done", at=5, scope="ai"),
+    )
+    assert (len(run["llm_calls"]), run["tool_calls"]) == (1, [])
+
+
+def neurolink(id, parent, name, at, took, told=None):
+    scope = "neurolink.generation"
+    return span(id, parent, f"neurolink.{name}", at=at, took=took, scope=scope, attributes=told or {})
+
+
+@pytest.mark.parametrize(("tools", "told"), [(2, None), (0, 1)])
+def test_a_span_of_a_loop_that_may_call_tools_is_no_model_call(tools, told):
+    loop = MODEL | {"gen_ai.system": "openai", "neurolink.tool_count": tools, "gen_ai.response.finish_reason": "stop"}
+    (run,) = runs(
+        neurolink(1, None, "generate", 0, 20),
+        neurolink(2, 1, "executeGeneration", 1, 18, loop),
+        *([neurolink(3, 2, "tool.execute", 5, 1, {"tool.name": "look"})] if tools else []),
+        *([neurolink(4, 3, "tool.registry.execute", 5, 1, {"tool.name": "look"})] if tools else []),
+    )
+    assert (run["llm_calls"] and len(run["llm_calls"])) == told
+    assert [c["name"] for c in run["tool_calls"] or []] == (["look"] if tools else [])
