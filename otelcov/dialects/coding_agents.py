@@ -1,5 +1,8 @@
 """Claude Code: a tool span, and in it the wait for leave and the work. Qwen Code waits in the same way.
 
+Codex tells a turn by the functions of its own program: a model's answer is the last span of its stream, with what was
+used, and nothing says how a tool went.
+
 Gemini CLI writes what a tool was given, and its whole record of the call, as messages; each of its spans bears its own
 name, that of an agent which it called, too.
 """
@@ -42,6 +45,22 @@ CODING_AGENTS = Dialect(
     tool_error=pl.when(
         span_name(r"\.(tool\.blocked_on_user)$").is_not_null() & pl.col("decision").str.to_lowercase().is_in(_REFUSED)
     ).then(pl.lit("denied")),
+)
+
+_CODEX = scope("^codex")
+_CALLED = _CODEX & pl.col("tool_name").is_not_null() & pl.col("call_id").is_not_null()
+
+CODEX = Dialect(
+    name="codex",
+    kind=pl.when(_CODEX & (pl.col("span.name") == "session_task.turn"))
+    .then(pl.lit(AGENT))
+    .when(_CODEX & (pl.col("span.name") == "handle_responses") & pl.col("gen_ai.usage.input_tokens").is_not_null())
+    .then(pl.lit(LLM))
+    .when(_CALLED)
+    .then(pl.lit(TOOL)),
+    tool=pl.when(_CALLED).then(pl.col("tool_name")),
+    call_id=pl.when(_CALLED).then(pl.col("call_id")),
+    tool_error=pl.when(_CALLED).then(pl.lit("unknown")),
 )
 
 _OPERATION = pl.col("gen_ai.operation.name")

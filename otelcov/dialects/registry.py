@@ -19,7 +19,7 @@ from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI
-from otelcov.dialects.coding_agents import CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
+from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.eve import EVE
@@ -71,6 +71,7 @@ DIALECTS: tuple[Dialect, ...] = (
     EVE,
     NEUROLINK,
     CODING_AGENTS,
+    CODEX,
     GEMINI_AGENTS,
     LOGFIRE,
     PYDANTIC_AI_OUTPUTS,

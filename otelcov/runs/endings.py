@@ -104,8 +104,18 @@ _SAYS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
 
 
 def _hides_failures(run: Evidence) -> bool:
-    """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit)?"""
-    return run.output is None and any(n.span.scope.endswith("handler openai_agents") for n in _top_agents(run.root))
+    """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit, Codex)?"""
+    alike = any(n.span.scope.endswith("handler openai_agents") for n in _top_agents(run.root)) or _muted(run)
+    return run.output is None and alike
+
+
+def _muted(run: Evidence) -> bool:
+    return mute(run.root.span.scope) or any(mute(n.span.scope) for c in run.calls for n in c.layers)
+
+
+def mute(scope: str) -> bool:
+    """Does no span of this scope ever say that anything failed?"""
+    return scope.startswith("codex")
 
 
 def _swallowed(root: Node) -> bool:
@@ -224,6 +234,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     last = run.last
     if _asked_for_nobodys(run) or _stopped_unheard(run) or _unwatched(run) or any(_unnamed(run, n) for n in run.nodes):
         unknown.add("error")
+    if _muted(run):
+        unknown |= {"error", "timeout", "rate_limit"}
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
     elif any(c.finish is None and c.error is None for c in run.calls[-1:]) or all(c.finish is None for c in run.calls):

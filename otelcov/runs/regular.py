@@ -21,7 +21,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs.call_status import tells_raised
 from otelcov.runs.contentless import without_content
-from otelcov.runs.endings import asks_once_more
+from otelcov.runs.endings import asks_once_more, mute
 from otelcov.runs.joining import Joints, called
 from otelcov.runs.model_call import says_stop
 from otelcov.runs.models import running_sums
@@ -255,7 +255,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
-    return asks_once_more(scope) or running_sums(scope) or says_stop(scope) or tells_raised(scope)
+    return asks_once_more(scope) or running_sums(scope) or says_stop(scope) or tells_raised(scope) or mute(scope)
 
 
 def _gaps(frame: pl.DataFrame, trace: Ints, some: Bools, count: int) -> Ints:

@@ -332,3 +332,34 @@ def test_a_span_of_a_loop_that_may_call_tools_is_no_model_call(tools, told):
     )
     assert (run["llm_calls"] and len(run["llm_calls"])) == told
     assert [c["name"] for c in run["tool_calls"] or []] == (["look"] if tools else [])
+
+
+def codex(id, parent, name, at, took=1, told=None):
+    # Each span tells the thread of the operating system, too.
+    return span(id, parent, name, at=at, took=took, scope="codex_exec", attributes={"thread.id": 2} | (told or {}))
+
+
+@pytest.mark.parametrize("calls", [True, False])
+def test_codex_tells_a_turn_by_its_own_functions_and_never_what_failed(calls):
+    used = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 3}
+    request = [
+        codex(4, 3, "run_sampling_request", 1, 8, {"model": "m"}),
+        codex(5, 4, "receiving_stream", 2, 6),
+        codex(6, 5, "handle_responses", 2),
+        codex(7, 5, "handle_responses", 4, told=used),
+        codex(8, 5, "handle_tool_call_with_source", 5, 2),
+        codex(9, 8, "exec_command", 5, 2, {"tool_name": "exec_command", "call_id": "c1"}),
+    ]
+    (run,) = runs(
+        codex(1, None, "turn/start", 0, 20),
+        codex(2, 1, "session_task.turn", 0, 20, {"model": "m"}),
+        codex(3, 2, "run_turn", 0, 20),
+        *(request if calls else request[:4]),
+        codex(10, 3, "handle_responses", 12, told=used),
+    )
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(10, 3), (10, 3)]
+    assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"] or []] == (
+        [("exec_command", "c1", "unknown")] if calls else []
+    )
+    assert (run["status"], run["conversation_id"]) == ("unknown", None)
+    assert set(run["boundaries_unknown"]) >= {"error", "timeout", "rate_limit"}
