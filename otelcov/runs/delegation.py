@@ -87,10 +87,10 @@ def transfers(tool: str | None) -> re.Match[str] | None:
 
 
 def ways(tools: Collection[str], agents: Collection[str]) -> set[str]:
-    """Those of the tools that bear the name of a transfer to one of these agents."""
+    """Those of the tools that bear the name of a transfer to one of these agents, or to one by its place."""
     found = {tool: match.group("to") for tool in tools if (match := transfers(tool)) is not None}
     names = {bare(a) for a in agents} if found else set()
-    return {tool for tool, to in found.items() if bare(to) in names}
+    return {tool for tool, to in found.items() if bare(to) in names or to.isdecimal()}
 
 
 @lru_cache(maxsize=4096)

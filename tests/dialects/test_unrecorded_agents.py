@@ -363,3 +363,16 @@ def test_codex_tells_a_turn_by_its_own_functions_and_never_what_failed(calls):
     )
     assert (run["status"], run["conversation_id"]) == ("unknown", None)
     assert set(run["boundaries_unknown"]) >= {"error", "timeout", "rate_limit"}
+
+
+def test_a_handoff_to_who_is_named_by_a_number_may_have_gone_unseen():
+    offered = {"gen_ai.tool.definitions": json.dumps([{"type": "function", "name": "handoff_to_1"}])}
+    asked = {"gen_ai.response.finish_reasons": ["tool_calls"]}
+    (run,) = runs(
+        span(1, None, "POST /runs", kind=2, took=30),
+        agent(2, "triage", 1, at=1, took=5, attributes=offered),
+        chat(3, 2, at=1.5, attributes=offered | asked),
+        agent(4, "booking", 1, at=8, took=9),
+        chat(5, 4, at=9, attributes={"gen_ai.response.finish_reasons": ["stop"]}),
+    )
+    assert run["delegations"] is None
