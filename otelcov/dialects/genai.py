@@ -24,6 +24,7 @@ from otelcov.dialects.base import (
 )
 
 _COMPLETIONS = ("chat.completions", "text.completions", "chat.streaming_completions", "text.streaming_completions")
+_AGENT_RUNS = ("agent_run", "agent.run", "agent.invoke", "invoke_agent_client", "invoke_agent_internal")
 _SEMANTIC_KERNEL = dict.fromkeys(_COMPLETIONS, LLM)
 _RECORDS = ("create_memory", "search_memory", "update_memory", "upsert_memory", "delete_memory")
 _MEMORY = dict.fromkeys((*_RECORDS, "create_memory_store", "delete_memory_store"), OTHER)
@@ -42,15 +43,18 @@ GENAI = Dialect(
         message=LLM,
         inference=LLM,
         llm_call=LLM,
+        chat_completion=LLM,
         chat_streaming=LLM,
         interactions=LLM,
         interactions_streaming=LLM,
         execute_tool=TOOL,
         tool_call=TOOL,
+        tool_execution=TOOL,
         tool=TOOL,
         invoke_agent=AGENT,
         agent=AGENT,
         agent_call=AGENT,
+        **dict.fromkeys(_AGENT_RUNS, AGENT),
         create_agent=SETUP,
         invoke_workflow=CHAIN,
         invoke_node=CHAIN,

@@ -376,3 +376,17 @@ def test_a_handoff_to_who_is_named_by_a_number_may_have_gone_unseen():
         chat(5, 4, at=9, attributes={"gen_ai.response.finish_reasons": ["stop"]}),
     )
     assert run["delegations"] is None
+
+
+@pytest.mark.parametrize("called", ["agent_run", "agent.run", "agent.invoke", "invoke_agent_internal"])
+def test_an_agents_run_by_another_word_is_an_agents_and_no_model_call(called):
+    told = MODEL | {"gen_ai.agent.name": "guide", "gen_ai.system": "openai"}
+    (run,) = runs(
+        span(1, None, "run", took=20, attributes=told | {"gen_ai.operation.name": called}),
+        chat(2, 1, [("c", "look", {})], "go", at=1, attributes={"gen_ai.operation.name": "chat_completion"}),
+        tool(3, 1, "look", "c", "rain", at=3, attributes={"gen_ai.operation.name": "tool_execution"}),
+        chat(4, 1, "it rains", at=5, attributes={"gen_ai.operation.name": "chat_completion"}),
+    )
+    assert run["agents"] == ["guide"]
+    assert [c["agent"] for c in run["llm_calls"]] == ["guide", "guide"]
+    assert [(c["name"], c["agent"], c["result"]) for c in run["tool_calls"]] == [("look", "guide", "rain")]
