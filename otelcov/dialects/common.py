@@ -11,7 +11,7 @@ _STATUS = (
 )
 _OUTCOME = (
     *("gen_ai.tool.call.outcome", "gen_ai.tool.outcome", "tool.outcome", "agent.action.outcome"),
-    "openclaw.outcome",
+    *("openclaw.outcome", "tanstack.ai.tool.outcome"),
 )
 _WENT = first(*_STATUS, *_OUTCOME).str.to_lowercase()
 _OK = first(

@@ -53,6 +53,7 @@ from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import EMBABEL, SPRING_AI
+from otelcov.dialects.tanstack import TANSTACK
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
 from otelcov.dialects.voltagent import VOLTAGENT
 from otelcov.ground.errors import USAGE, OtelcovError
@@ -70,6 +71,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENCLAW,
     EVE,
     NEUROLINK,
+    TANSTACK,
     CODING_AGENTS,
     CODEX,
     GEMINI_AGENTS,

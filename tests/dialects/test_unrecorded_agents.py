@@ -390,3 +390,22 @@ def test_an_agents_run_by_another_word_is_an_agents_and_no_model_call(called):
     assert run["agents"] == ["guide"]
     assert [c["agent"] for c in run["llm_calls"]] == ["guide", "guide"]
     assert [(c["name"], c["agent"], c["result"]) for c in run["tool_calls"]] == [("look", "guide", "rain")]
+
+
+@pytest.mark.parametrize(("went", "status"), [("success", "ok"), ("error", "error")])
+def test_tanstack_tells_a_tool_by_messages_and_a_loop_like_a_model_call(went, status):
+    def said(content):
+        return json.dumps([{"role": "tool", "content": content}])
+
+    ran = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1", "tanstack.ai.tool.outcome": went}
+    told = {"gen_ai.input.messages": said('{"city": "Oslo"}'), "gen_ai.output.messages": said("3 degrees")}
+    (run,) = runs(
+        span(1, None, "chat m", took=20, attributes=MODEL | {"gen_ai.system": "x", "tanstack.ai.iterations": 2}),
+        chat(2, 1, asked="weather?", at=1, took=3, attributes={"gen_ai.response.finish_reasons": ["tool_calls"]}),
+        span(3, 2, "execute_tool look", at=3, attributes=ran | told),
+        chat(4, 1, "cold", at=5),
+    )
+    assert len(run["llm_calls"]) == 2
+    assert [(c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ({"city": "Oslo"}, status, "3 degrees")
+    ]

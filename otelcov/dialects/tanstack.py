@@ -1,0 +1,16 @@
+"""TanStack AI: a span of a whole loop named like a model call, one of each call, and in it those of the tools that were
+asked for, which tell what was given and what came back as messages."""
+
+import polars as pl
+
+from otelcov.dialects.base import CHAIN, Dialect
+
+_TOOL = pl.when(pl.col("tanstack.ai.tool.outcome").is_not_null())
+_SAID = "$[0].content"
+
+TANSTACK = Dialect(
+    name="tanstack-ai",
+    kind=pl.when(pl.col("tanstack.ai.iterations").is_not_null()).then(pl.lit(CHAIN)),
+    arguments=_TOOL.then(pl.col("gen_ai.input.messages")).str.json_path_match(_SAID),
+    result=_TOOL.then(pl.col("gen_ai.output.messages")).str.json_path_match(_SAID),
+)
