@@ -15,8 +15,11 @@ _OUTCOME = (
 )
 _WENT = first(*_STATUS, *_OUTCOME).str.to_lowercase()
 _OK = first(
-    "gen_ai.tool.success", "gen_ai.tool.is_success", "gen_ai.tool.call.success", "tool.success", "success"
+    *("gen_ai.tool.success", "gen_ai.tool.is_success", "gen_ai.tool.call.success", "gen_ai.tool.call.ok"),
+    *("tool.success", "success"),
 ).str.to_lowercase()
+_ERROR = first("gen_ai.tool.call.error", "gen_ai.tool.error")  # what went wrong, or whether anything did
+_SAID = pl.when(~_ERROR.str.to_lowercase().is_in(["true", "false", "none", "null", ""])).then(_ERROR)
 _NOT_RUN = ["blocked", "skipped", "rejected", "declined", "refused"]
 _BROKEN_OFF = ["cancelled", "canceled", "abandoned", "aborted", "interrupted"]  # before it ran, or as it did
 
@@ -38,6 +41,8 @@ COMMON = Dialect(
             # A tool that denied what it was asked for ran: Rig calls that so.
             pl.when(_WENT.is_in(["error", "failed", "failure", "timeout", "denied"]) | (_OK == "false"))
             .then(pl.lit("true"))
+            .when(_SAID.is_not_null() | (_ERROR.str.to_lowercase() == "true"))
+            .then(pl.lit("true"))
             .when(_WENT.is_in(_NOT_RUN))
             .then(pl.lit("denied"))
             .when(_WENT.is_in(_BROKEN_OFF))
@@ -45,5 +50,10 @@ COMMON = Dialect(
         ]
     ),
     error_type=first("error.type", "error.name", "gen_ai.tool.error.type", "au.tool.error.type", "au.llm.error.type"),
-    error_text=first("error.message", "error.msg", "error_message", "au.tool.error.message", "au.llm.error.message"),
+    error_text=pl.coalesce(
+        [
+            first("error.message", "error.msg", "error_message", "au.tool.error.message", "au.llm.error.message"),
+            _SAID,
+        ]
+    ),
 )

@@ -31,6 +31,9 @@ MODEL = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3, "gen_ai.us
         ({"pi.gen_ai.tool.status": "timeout"}, "error"),
         ({"gen_ai.tool.status": "cancelled"}, "unknown"),
         ({"gen_ai.tool.is_success": False}, "error"),
+        ({"gen_ai.tool.call.ok": "false", "gen_ai.tool.call.error": "no such city"}, "error"),
+        ({"gen_ai.tool.error": "no such city"}, "error"),
+        ({"gen_ai.tool.call.error": False}, "ok"),
         ({"gen_ai.tool.error.type": "ValueError", "tool.status": "failed"}, "error"),
     ],
 )
