@@ -55,6 +55,8 @@ FACTS = tuple(f.name for f in fields(Dialect) if f.name != "name")
 NUMBERS = ("input_tokens", "output_tokens")
 UNTOLD = "-1"
 """In place of a number that an attribute has and nobody counted: no dialect after it is asked."""
+NOTHING = ""
+"""In place of a text that an attribute has and nobody told, likewise."""
 
 # Families of flattened keys: `llm.input_messages.0.message.role` … They reach the reconstruction as lists of pairs.
 FAMILIES = {

@@ -6,7 +6,7 @@ span is the one that can be believed.
 
 import polars as pl
 
-from otelcov.dialects.base import LLM, OTHER, Dialect, first
+from otelcov.dialects.base import LLM, NOTHING, OTHER, Dialect, first
 
 _RAW = pl.col("span.name") == "raw_gen_ai_request"
 _PROVIDERS = (
@@ -32,6 +32,10 @@ def _number(name: str) -> pl.Expr:
     return _keys("usage").str.extract(rf"['\"]{name}['\"]:\s*(\d+)")
 
 
+# Of a stream it tells the model that was asked for as the one that answered.
+_STREAM = (pl.col("span.name") == "litellm_request") & (pl.col("llm.is_streaming").str.to_lowercase() == "true")
+_ECHO = pl.when(_STREAM & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))).then(pl.lit(NOTHING))
+
 _ASIDE = _keys("data", "embeddings", "embedding", "results").is_not_null() & _keys("choices", "content").is_null()
 _TYPE = pl.when(pl.col("span.name") == "litellm_request").then(pl.col("llm.request.type"))
 
@@ -41,7 +45,7 @@ LITELLM = Dialect(
     .then(pl.lit(OTHER))
     .when(_RAW)
     .then(pl.lit(LLM)),
-    response_model=pl.when(_RAW).then(_keys("model")),
+    response_model=pl.coalesce([pl.when(_RAW).then(_keys("model")), _ECHO]),
     response_id=pl.when(_RAW).then(_keys("id")),
     input_tokens=pl.when(_RAW).then(pl.coalesce(_number("prompt_tokens"), _number("input_tokens"))),
     output_tokens=pl.when(_RAW).then(pl.coalesce(_number("completion_tokens"), _number("output_tokens"))),

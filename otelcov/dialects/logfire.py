@@ -2,12 +2,22 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, TOOL, Dialect, first, scope
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, NOTHING, OTHER, TOOL, Dialect, first, scope
 
 _AGENTS = scope(r"^logfire\.openai_agents$")
 _TEMPLATE = pl.col("logfire.msg_template")
 _TOOL = _AGENTS & _TEMPLATE.str.starts_with("Function: ")
 _AGENT = _AGENTS & _TEMPLATE.str.starts_with("Agent run: ")
+_CHAT = _AGENTS & _TEMPLATE.str.starts_with("Chat completion")
+
+# What it exports of any scope is given the model that was asked for as the one that answered, if none is told (a
+# stream, an error); a kit that tells the answer's id or, as pydantic-ai does, its tokens has told the model, too.
+_TOLD = pl.when(scope("^pydantic-ai$")).then(pl.col("gen_ai.usage.output_tokens"))
+_FILLED_IN = (
+    pl.col("logfire.span_type").is_not_null()
+    & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))
+    & pl.coalesce([first("gen_ai.response.id", "response_id"), _TOLD]).is_null()
+)
 
 LOGFIRE = Dialect(
     name="logfire",
@@ -31,8 +41,11 @@ LOGFIRE = Dialect(
     tool=pl.when(_TOOL).then(first("name")),
     arguments=pl.when(_TOOL).then(first("input")),
     result=pl.when(_TOOL & (pl.col("output") != "null")).then(first("output")),
-    input_messages=pl.when(_AGENTS).then(first("raw_input", "events")),
-    output_messages=pl.when(_AGENTS).then(first("response")),
+    response_model=pl.when(_FILLED_IN).then(pl.lit(NOTHING)),
+    input_messages=pl.coalesce(
+        [pl.when(_AGENTS).then(first("raw_input", "events")), pl.when(_CHAT).then(first("input"))]
+    ),
+    output_messages=pl.coalesce([pl.when(_AGENTS).then(first("response")), pl.when(_CHAT).then(first("output"))]),
     definitions=pl.when(_AGENT).then(first("tools")),
     conversation=pl.when(_AGENTS & (first("group_id") != "null")).then(first("group_id")),
     error_text=pl.when(_AGENTS).then(first("error")),
