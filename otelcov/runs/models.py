@@ -7,6 +7,8 @@ where none of its calls carries any (DIALECTS traps 4 to 6).
 
 from __future__ import annotations
 
+import re
+
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.boundaries import limits
 from otelcov.runs.model_call import ModelCall
@@ -123,9 +125,18 @@ def _answered(call: ModelCall) -> bool:
 
 
 def _another(outer: Node, inner: Node) -> bool:
-    """Does a span tell of another answer than the one inside it, by the provider's ids?"""
+    """Does a span tell of another answer than the one inside it, by the provider's ids? An id of another make is what a
+    gateway called the same answer."""
     ids = {outer.span.response_id, inner.span.response_id}
-    return outer.span.scope == inner.span.scope and None not in ids and len(ids) == 2
+    if outer.span.scope != inner.span.scope or None in ids or len(ids) != 2:
+        return False
+    return len({_make(id) for id in ids if id}) == 1
+
+
+def _make(id: str) -> str:
+    """What ids of one provider begin with: `chatcmpl-`, `msg_`; nothing at all."""
+    hit = re.match(r"[A-Za-z]+[-_]", id)
+    return hit.group() if hit is not None else ""
 
 
 def _failed_later(outer: Node, inner: Node) -> bool:

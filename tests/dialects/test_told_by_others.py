@@ -69,3 +69,15 @@ def test_logfire_tells_a_chat_of_openais_agents_by_its_input_and_output():
     assert _called(run) == [("look", {"q": 1}, "ok", "here")]
     assert (run["input"], run["output"], run["status"]) == ("Where?", "Here.", "ok")
     assert _models(run) == [("model-a", None)] * 2
+
+
+@pytest.mark.parametrize("id", ["msg_7", "chatcmpl-8"])
+def test_a_gateway_may_give_an_answer_an_id_of_its_own(id):
+    """Of one make with what is inside, it is that of another answer."""
+    given = {"gen_ai.response.id": "chatcmpl-7"}
+    (run,) = runs(
+        chat(1, None, "There.", "Where?", took=3, scope="gateway", attributes=given),
+        chat(2, 1, "There.", "Where?", at=1, scope="gateway", attributes={"gen_ai.response.id": id}),
+    )
+    told = [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"] or []]
+    assert told == ([(10, 2)] if id == "msg_7" else [])
