@@ -100,7 +100,7 @@ GENAI = Dialect(
         "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "gen_ai.response.completion_tokens"
     ),
     response_id=first("gen_ai.response.id"),
-    finish=first("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
+    finish=first("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "anthropic.message.stop_reason"),
     input_messages=first(
         "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.request.messages", "gen_ai.input", "gen_ai.prompt_json"
     ),
@@ -203,16 +203,19 @@ OPENLIT = Dialect(
     ),
 )
 
-# It calls every node of a graph an agent, also those that all agents of LangChain are made of; instrumentations of
-# OpenTelemetry, the function in which a supervisor calls its agents.
+# It calls every node of a graph an agent, also those that all agents of LangChain are made of, and what guards one;
+# instrumentations of OpenTelemetry, the function in which a supervisor calls its agents.
 _NODE = (
     scope(r"^openlit\.instrumentation\.lang(?:graph|chain)$|genai\b.*\b(?:langchain|handler)$")
     & (pl.col("gen_ai.operation.name") == "invoke_agent")
     & pl.col("gen_ai.agent.name").str.contains(r"^(?:model|tools|call_model|call_agent)$|\w\.(?:before|after)_\w+$")
 )
+_GUARD = pl.col("gen_ai.guardrail.triggered").is_not_null()
 
 OPENLIT_NODES = Dialect(
-    name="openlit-nodes", kind=pl.when(_NODE).then(pl.lit(CHAIN)), agent=pl.when(_NODE).then(pl.lit("unknown"))
+    name="openlit-nodes",
+    kind=pl.when(_GUARD).then(pl.lit(OTHER)).when(_NODE).then(pl.lit(CHAIN)),
+    agent=pl.when(_GUARD | _NODE).then(pl.lit("unknown")),
 )
 
 # Where a provider told no usage with a stream it guesses one from the texts' lengths, and leaves out what was cached.

@@ -13,9 +13,10 @@ from otelcov.ground.config import BOUNDARIES
 from otelcov.runs import boundaries as b
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
+from otelcov.runs.charge import broke_off, broken_step, top_agents
 from otelcov.runs.delegation import transfers
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.model_call import ModelCall, unheard
+from otelcov.runs.model_call import ModelCall, last_only, unheard
 from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.texts import agent_said, own_calls, told_as_object
 from otelcov.runs.tree import Node, control_flow, exceptions, failure, spelling
@@ -51,9 +52,7 @@ def status(run: Evidence) -> str:
     root, last = run.root, run.last
     if failure(root) is not None and root.kind != TOOL:
         return "error"
-    tops = [n for n in _top_agents(root) if n is not root] or [root]
-    ended = max(n.end for n in tops)
-    if any(failure(n) is not None and n.end >= ended for n in tops):
+    if broke_off(root):
         return "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run) or _died_in_a_step(run):
         return "error"
@@ -69,7 +68,7 @@ def status(run: Evidence) -> str:
     if last is not None and root.kind == LLM:
         if any(r.name not in run.ways for r in last.requests):
             return "unknown"
-        if last.outputs is None and not final(last.finish):
+        if last.outputs is None and (not final(last.finish) or (last.google and b.letters(last.finish) == "stop")):
             return "unknown"
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
@@ -92,9 +91,15 @@ def _stopped_unheard(run: Evidence) -> bool:
     """Did a run that neither put anything out nor says that it went well end on an answer of which only this is told,
     that it asked for tools? A limit, a user or a hook stopped it then, or the way to answer was a tool."""
     last, root = run.last, run.root
-    if last is None or last.outputs is not None or not asks(last.finish) or run.output is not None:
+    if last is None or run.output is not None:
         return False
-    if any(_SAYS_WELL.search(n.span.scope) for n in last.layers):
+    says_well = any(_SAYS_WELL.search(n.span.scope) for n in last.layers)
+    if says_well and last.outputs is not None:
+        left = _left(run, last)
+        return bool(left) and not any(o.status in ("error", "requested") for o in left)
+    if last.outputs is not None or not asks(last.finish):
+        return False
+    if says_well:
         return not any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
     return root.kind == AGENT and not root.span.status_code and last.node.parent is root
 
@@ -105,7 +110,7 @@ _SAYS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
 
 def _hides_failures(run: Evidence) -> bool:
     """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit, Codex)?"""
-    alike = any(n.span.scope.endswith("handler openai_agents") for n in _top_agents(run.root)) or _muted(run)
+    alike = any(n.span.scope.endswith("handler openai_agents") for n in top_agents(run.root)) or _muted(run)
     return run.output is None and alike
 
 
@@ -173,7 +178,7 @@ def _failures(run: Evidence, seen: set[str]) -> None:
             seen.add("error")
             if b.TIMEOUT.search(text) and run.last is not None and run.last.error is not None:
                 seen.add("timeout")
-    if died_in_a_tool(run) or _died_in_a_step(run):
+    if died_in_a_tool(run) or _died_in_a_step(run) or broken_step(run.root):
         seen.add("error")
 
 
@@ -339,7 +344,7 @@ def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomple
         incomplete.add("no model call visible")
         return False
     doubtful = [c for c in blind if not final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
-    doubtful += [c for c in calls if c.loops]
+    doubtful += [c for c in calls if c.loops or (last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors()))]
     if not doubtful:
         return True
     incomplete.add("tool calls not visible")
@@ -447,17 +452,3 @@ def _escapes(node: Node) -> bool:
             continue
         return parent.kind not in (AGENT, CHAIN)
     return True
-
-
-def _top_agents(root: Node) -> list[Node]:
-    """The agents in charge: the topmost agent spans, and those that took over from them (their siblings)."""
-    out, stack = [], [root]
-    while stack:
-        n = stack.pop()
-        if n.kind == AGENT and n.own_agent is not None:
-            out.append(n)
-            if n is not root:
-                continue
-        if n.kind not in (TOOL, LLM):
-            stack.extend(n.children)
-    return out

@@ -184,8 +184,13 @@ class ModelCall:
                 candidates.append(answers(span.output))
             if not candidates and (both := node.input_messages) and '"gen_ai.choice"' in both:
                 candidates.append(choices(parse_json(both)))
+            texts = [
+                found[0].text for found in candidates if len(found) == 1 and found[0].text and not found[0].requests
+            ]
             for found in candidates:
                 said = [o for o in found if o.role == "assistant"]
+                if len(said) == 1 and said[0].text is None and texts:
+                    said[0].text = texts[0]  # told apart from the calls (LiteLLM)
                 ran = len(said) < len(found) and self._ran(found)
                 if said and (best is None or (_weight(said), ran) > (_weight(best), self.several)):
                     best, self.several = said, ran
@@ -412,6 +417,14 @@ def _run_together(arguments: Any) -> bool:
 def _last_only(span: Span) -> bool:
     """Does this instrumentation tell only the last of the calls that an answer, one of OpenAI's Responses, asks for?"""
     return _LAST_ONLY.match(span.scope) is not None and (span.response_id or "").startswith("resp_")
+
+
+def last_only(call: ModelCall) -> bool:
+    """Does this instrumentation tell only the last of the calls that this answer asks for, or none beside a text?"""
+    return any(_last_only(n.span) or (n.span.scope, n.span.name) == _TEXT_ONLY for n in call.layers)
+
+
+_TEXT_ONLY = ("langfuse-sdk", "OpenAI.responses")
 
 
 def pieces(call: ModelCall) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any, TypeGuard
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
+from otelcov.runs.charge import broke_off
 from otelcov.runs.chat import Message
 from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
 from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer, says_returned
@@ -158,8 +159,9 @@ def _charge(root: Node, call: ModelCall) -> Node | None:
 
 
 def _raised(root: Node) -> bool:
-    """Did the run's frame fail by itself after its model had answered? What was said last did not do as an answer."""
-    return root.kind != LLM and failure(root) is not None
+    """Did the run's frame, or who was in charge, fail by itself after its model had answered? What was said last did
+    not do as an answer."""
+    return root.kind != LLM and (failure(root) is not None or broke_off(root))
 
 
 def agent_said(node: Node) -> list[tuple[str | None, str | None]]:

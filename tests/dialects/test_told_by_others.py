@@ -71,6 +71,43 @@ def test_logfire_tells_a_chat_of_openais_agents_by_its_input_and_output():
     assert _models(run) == [("model-a", None)] * 2
 
 
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_step_in_which_a_guard_stopped_the_agent_tells_of_its_end(answered):
+    response = {"id": "resp_1", "model": "model-a", "output": [{"type": "message", "role": "assistant"}]}
+    response["output"][0]["content"] = [{"type": "output_text", "text": "Hello."}]
+    told = {"raw_input": json.dumps([{"role": "user", "content": "Hi"}]), "response": json.dumps(response)}
+    asked = {"gen_ai.request.model": "model-a", "gen_ai.usage.input_tokens": 3, "gen_ai.usage.output_tokens": 2}
+    (run,) = runs(
+        _kit(1, None, "OpenAI Agents trace: {name}", took=9),
+        _kit(2, 1, "Agent run: {name!r}", took=8, told={"name": "helper"}),
+        _kit(3, 2, "Turn {turn} for agent helper", took=7, error=""),
+        *([_kit(4, 3, "Responses API with {gen_ai.request.model!r}", 1, told=told | asked)] if answered else []),
+    )
+    assert (run["status"], run["output"]) == ("error", None)
+    assert "error" in run["boundaries"]
+
+
+def test_a_turn_that_failed_and_was_taken_again_is_no_end():
+    (run,) = runs(
+        agent(1, "helper", took=9),
+        span(2, 1, "turn", at=1, error="no such key", openinference__span__kind="CHAIN"),
+        span(3, 1, "turn", at=3, took=3, openinference__span__kind="CHAIN"),
+        chat(4, 3, "Hello.", "Hi", at=4),
+    )
+    assert (run["status"], run["output"]) == ("ok", "Hello.")
+
+
+def test_what_openlit_calls_an_agent_may_be_its_guard():
+    (run,) = runs(
+        agent(1, "helper", took=9, scope="openlit.instrumentation.openai_agents"),
+        agent(2, "no_insults", 1, at=1, attributes={"gen_ai.guardrail.triggered": False})
+        | {"scope": "openlit.instrumentation.openai_agents"},
+        chat(3, 1, "Hello.", "Hi", at=3),
+    )
+    agent_of_all = {c["agent"] for c in run["llm_calls"]}
+    assert (run["agents"], run["delegations"], agent_of_all) == (["helper"], [], {"helper"})
+
+
 @pytest.mark.parametrize("id", ["msg_7", "chatcmpl-8"])
 def test_a_gateway_may_give_an_answer_an_id_of_its_own(id):
     """Of one make with what is inside, it is that of another answer."""
@@ -81,3 +118,53 @@ def test_a_gateway_may_give_an_answer_an_id_of_its_own(id):
     )
     told = [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"] or []]
     assert told == ([(10, 2)] if id == "msg_7" else [])
+
+
+def test_a_text_that_litellm_tells_apart_from_the_calls_belongs_to_the_same_answer():
+    function = {"name": "look", "arguments": '{"q": 1}'}
+    flat = {f"gen_ai.completion.0.function_call.{key}": value for key, value in function.items()}
+    said = [{"type": "text", "content": "Let me see."}]
+    call = {"id": "c1", "type": "function", "function": function}
+    came = {"role": "tool", "parts": [{"type": "text", "content": "here"}], "tool_call_id": "c1"}
+    history = [QUESTION, {"role": "assistant", "parts": said, "tool_calls": [call]}, came]
+    (run,) = runs(
+        chat(1, None, "Let me see.", [QUESTION], scope="litellm", attributes=flat),
+        chat(2, None, "Here.", history, trace=2, at=3, scope="litellm"),
+    )
+    assert _called(run) == [("look", {"q": 1}, "ok", "here")]
+
+
+def test_openlit_tells_no_call_beside_the_text_of_a_response():
+    """Where a kit frames it, the kit's spans tell of tools."""
+    given = {"gen_ai.response.id": "resp_1"}
+    alone = chat(1, None, "Let me see.", "Where?", scope="openlit.instrumentation.openai", attributes=given)
+    (run,) = runs(alone)
+    assert run["tool_calls"] is None
+    (run,) = runs(agent(2, "helper", took=9), alone | {"parent": 2, "at": 1})
+    assert run["tool_calls"] == []
+
+
+def test_anthropics_client_tells_why_it_stopped_in_a_key_of_its_own():
+    def told(reason):
+        given = ASKED | {"gen_ai.usage.input_tokens": 3, "anthropic.message.stop_reason": reason}
+        (run,) = runs(span(1, None, "anthropic.messages.create", attributes=given))
+        return run["tool_calls"], run["status"], run["llm_calls"][0]["finish_reason"]
+
+    assert told("end_turn") == ([], "ok", "end_turn")
+    assert told("tool_use") == (None, "unknown", "tool_use")
+
+
+def test_gemini_says_stop_of_a_request_for_tools_too():
+    given = ASKED | {"gen_ai.request.model": "gemini-x", "gen_ai.usage.input_tokens": 3}
+    (run,) = runs(span(1, None, "chat", attributes=given | {"gen_ai.response.finish_reasons": '["stop"]'}))
+    assert (run["tool_calls"], run["status"]) == (None, "unknown")
+
+
+def test_traceloop_says_well_of_a_run_that_stopped_after_its_tools():
+    scope = "opentelemetry.instrumentation.openai_agents"
+    (run,) = runs(
+        agent(1, "helper", took=9, status=1, scope=scope),
+        chat(2, 1, [("c1", "look", {"q": 1})], "Where?", at=1, status=1, scope=scope),
+        tool(3, 1, "look", "c1", "here", at=3, status=1, scope=scope),
+    )
+    assert run["status"] == "unknown"

@@ -1,0 +1,46 @@
+"""Who is in charge of a run, and whether they broke off."""
+
+from __future__ import annotations
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.runs.tree import Node, failure
+
+
+def top_agents(root: Node) -> list[Node]:
+    """The agents in charge: the topmost agent spans, and those that took over from them (their siblings)."""
+    out, stack = [], [root]
+    while stack:
+        n = stack.pop()
+        if n.kind == AGENT and n.own_agent is not None:
+            out.append(n)
+            if n is not root:
+                continue
+        if n.kind not in (TOOL, LLM):
+            stack.extend(n.children)
+    return out
+
+
+def broke_off(root: Node) -> bool:
+    """Did who was in charge at the end fail?"""
+    return any(failure(n) is not None for n in _at_the_end(root)) or broken_step(root)
+
+
+def broken_step(root: Node) -> bool:
+    """Did the last step of who was in charge at the end fail, after which it put nothing out? Some kits tell an error
+    of the step in which it came (a turn of OpenAI's agents that a guardrail stopped), and some instrumentations call
+    well whatever tells no error of its own."""
+    return any(_broken(n) for n in _at_the_end(root))
+
+
+def _at_the_end(root: Node) -> list[Node]:
+    tops = [n for n in top_agents(root) if n is not root] or [root]
+    ended = max(n.end for n in tops)
+    return [n for n in tops if n.end >= ended]
+
+
+def _broken(agent: Node) -> bool:
+    if agent.kind != AGENT or agent.span.output is not None or not agent.children:
+        return False
+    last = max(agent.children, key=lambda n: (n.end, n.start))
+    step = last.kind == CHAIN or (last.kind == AGENT and last.own_agent is None)
+    return step and failure(last) is not None
