@@ -25,7 +25,7 @@ from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.offered import offered, told_to_answer
 from otelcov.runs.paths import path, states
 from otelcov.runs.texts import input_text, output_text
-from otelcov.runs.tree import USUAL_LIMITS, Node
+from otelcov.runs.tree import USUAL_LIMITS, Node, spelling
 from otelcov.runs.unknowns import NO_ROOT
 
 Row = dict[str, Any]
@@ -55,6 +55,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
     limit = _value_limit(nodes)
     _reasons(nodes, limit, incomplete)
+    for found in _answered_for_nobody(tools, outcomes, names):
+        found.status = "unknown"
     for found in outcomes:
         told = found.result
         if limit is not None and isinstance(told, str) and len(told) == limit and told[0] not in "[{":
@@ -152,6 +154,19 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "sampled": sampled,
         "weight": weight,
     }
+
+
+def _answered_for_nobody(tools: list[ToolCall], outcomes: list[Outcome], names: set[str] | None) -> list[Outcome]:
+    """What came back, as messages alone tell, for calls of tools that the run was not offered: a loop says in words of
+    its own that nobody has such a tool."""
+    if not names:
+        return []
+    known = {spelling(name) for name in names}
+    return [
+        o
+        for t, o in zip(tools, outcomes, strict=True)
+        if o.status == "ok" and not t.nodes and t.result_of is not t.asked_by and spelling(t.name or "") not in known
+    ]
 
 
 def root_of(group: list[Fragment]) -> Node:

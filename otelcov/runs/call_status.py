@@ -10,7 +10,7 @@ from otelcov.runs.call import ToolCall, framed
 from otelcov.runs.chat import Message
 from otelcov.runs.executions import OF_ALL, span_fact
 from otelcov.runs.model_call import ModelCall
-from otelcov.runs.softerrors import plain, refused, soft_error
+from otelcov.runs.softerrors import awaits_leave, plain, refused, soft_error
 from otelcov.runs.tree import Node, failure, spelling, waiting
 from otelcov.runs.wrapped import arguments_of, result_of
 
@@ -126,9 +126,11 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             out.status, out.error_kind = ("ok" if told else "error"), "soft"
         out.error_type = _text_type(value)
         out.message = value if isinstance(value, str) else ""
-    out.result = value
+    waits = awaits_leave(value)
+    out.result = value = None if waits else value
     if (
-        any(x.span.tool_error == "denied" for n in call.nodes for x in (n, *n.children))
+        waits
+        or any(x.span.tool_error == "denied" for n in call.nodes for x in (n, *n.children))
         or (value is None and any(waiting(n) for n in call.nodes))
         or (out.error_kind == "hard" and (out.error_type or out.message) in _NO_LEAVE)
     ):

@@ -13,7 +13,7 @@ from otelcov.runs.jsontext import UNREADABLE, to_json
 from otelcov.runs.paths import shape
 from otelcov.runs.semconv import semconv
 from otelcov.runs.sketch import Bools, Calls, Models, Sketch
-from otelcov.runs.softerrors import SIGNS, soft_error
+from otelcov.runs.softerrors import SIGNS, awaits_leave, soft_error
 from otelcov.runs.spans import Span
 from otelcov.runs.tree import Node, failure
 from otelcov.runs.wrapped import arguments_of, result_of
@@ -44,7 +44,7 @@ class Outcomes:
         doubtful = np.arange(len(texts)) if soft else np.flatnonzero(texts.str.contains_any(SIGNS).to_numpy())
         some = zip(places[doubtful].tolist(), texts.gather(doubtful).to_list(), strict=True)
         spoilt = [
-            i for i, text in some if soft_error(text, None, soft)
+            i for i, text in some if soft_error(text, None, soft) or awaits_leave(text)
         ]  # rare; the general way weighs it with more care
         failed = sketch.failed[at]
         hard = np.flatnonzero(failed)
@@ -123,7 +123,7 @@ def _begins(texts: pl.Series) -> pl.Series:
 
 
 def _soft(value: Any, flagged: bool | None, patterns: tuple[str, ...]) -> bool:
-    return value is None or soft_error(value, flagged, patterns)
+    return value is None or soft_error(value, flagged, patterns) or awaits_leave(value)
 
 
 class _Seen:

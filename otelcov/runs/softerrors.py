@@ -67,6 +67,14 @@ def refused(value: Any) -> bool:
 _DENIAL = {"denied", "reason"}
 
 
+def awaits_leave(value: Any) -> bool:
+    """Is this no result, but what OpenAI's kit puts in its place while a tool waits for leave?"""
+    if isinstance(value, dict):
+        item = value.get("run_item")
+        return isinstance(item, dict) and item.get("type") == "tool_approval_item"
+    return isinstance(value, str) and value.startswith("FunctionToolResult(tool=") and "ToolApprovalItem(" in value
+
+
 _KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
 _BESIDE = {
     "status",

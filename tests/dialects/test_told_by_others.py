@@ -108,6 +108,34 @@ def test_what_openlit_calls_an_agent_may_be_its_guard():
     assert (run["agents"], run["delegations"], agent_of_all) == (["helper"], [], {"helper"})
 
 
+@pytest.mark.parametrize(
+    "came",
+    [
+        "FunctionToolResult(tool=FunctionTool(name='look'), output=None, run_item=ToolApprovalItem(agent=None))",
+        json.dumps({"tool": {"name": "look"}, "output": None, "run_item": {"type": "tool_approval_item"}}),
+    ],
+)
+def test_what_openais_kit_puts_out_while_a_tool_waits_for_leave_is_no_result(came):
+    (run,) = runs(
+        agent(1, "helper", took=9),
+        chat(2, 1, [("c1", "look", {"q": 1})], "Where?", at=1),
+        tool(3, 1, "look", "c1", came, at=3),
+    )
+    assert _called(run) == [("look", {"q": 1}, "requested", None)]
+
+
+@pytest.mark.parametrize("offered, status", [(["look"], "unknown"), (["look", "jump"], "ok"), ([], "ok")])
+def test_how_a_loop_answered_for_a_tool_that_nobody_has_is_unknown(offered, status):
+    definitions = {"gen_ai.tool.definitions": [{"type": "function", "name": name} for name in offered]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "jump", "arguments": {}}]}
+    came = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "there is no jump"}]}
+    (run,) = runs(
+        chat(1, None, [("c1", "jump", {})], [QUESTION], attributes=definitions),
+        chat(2, None, "I cannot.", [QUESTION, asked, came], trace=2, at=3, attributes=definitions),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("jump", status)]
+
+
 @pytest.mark.parametrize("id", ["msg_7", "chatcmpl-8"])
 def test_a_gateway_may_give_an_answer_an_id_of_its_own(id):
     """Of one make with what is inside, it is that of another answer."""
