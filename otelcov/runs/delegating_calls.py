@@ -74,7 +74,7 @@ def _work_seen(call: ToolCall, scene: Scene) -> _Found | None:
     """Another agent at work inside the call's span, or beside it in its time; or its attributes name the agent."""
     if not call.nodes:
         return None
-    node = _agent_below(call.nodes[0], call.agent) or _agent_beside(call, scene.agents)
+    node = _agent_below(call.nodes[0], call.agent) or _agent_beside(call, scene)
     told = span_fact(call.nodes, "to_agent")
     if told and not placeholder(str(told)):
         form = "tool" if node is not None or transfers(call.name) is None else "handoff"
@@ -94,24 +94,35 @@ def _agent_below(node: Node, caller: str | None) -> Node | None:
     return None
 
 
-def _agent_beside(call: ToolCall, agents: list[Node]) -> Node | None:
+def _agent_beside(call: ToolCall, scene: Scene) -> Node | None:
     """An agent that ran within the tool's time under the same roof, though not below it; or whose own roof is missing
-    (spans that tell of no AI were filtered out), where the tool bears its name."""
+    (spans that tell of no AI were filtered out), where the tool bears its name. Of tools that ran at one time the one
+    called it that bears its name, else the one whose time is nearest to its."""
     node = call.nodes[0]
     if node.children and any(c.kind is not None for c in node.below()):
         return None
-    roof = {id(a) for a in node.ancestors()}
-    for n in agents:
-        if (
-            n.own_agent != call.agent
-            and n.kind == AGENT
-            and n.start >= node.start
-            and n.end <= node.end
-            and n.end > n.start
-            and (id(n.parent) in roof if n.parent is not None else n.orphan and bears_name_of(call.name, n.own_agent))
-        ):
+    found = [n for n in scene.agents if n.own_agent != call.agent and id(n) not in scene.used and _within(n, node)]
+    for n in found:
+        if bears_name_of(call.name, n.own_agent):
             return n
-    return None
+    layers = {id(n) for n in call.nodes}
+    others = [t for t in scene.nodes if t.kind == TOOL and id(t) not in layers] if found else []
+    return next((n for n in found if not any(_rather(t, node, n) for t in others)), None)
+
+
+def _within(agent: Node, tool: Node) -> bool:
+    if agent.kind != AGENT or not tool.start <= agent.start < agent.end <= tool.end:
+        return False
+    if agent.parent is None:
+        return agent.orphan and bears_name_of(tool.span.tool, agent.own_agent)
+    return any(agent.parent is above for above in tool.ancestors())
+
+
+def _rather(other: Node, tool: Node, agent: Node) -> bool:
+    """Did that other tool call this agent, rather?"""
+    if not _within(agent, other):
+        return False
+    return bears_name_of(other.span.tool, agent.own_agent) or other.end - other.start < tool.end - tool.start
 
 
 def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:

@@ -165,3 +165,23 @@ def test_tools_of_a_delegate_whose_model_cannot_be_seen_stand_where_they_ran():
         ["b/save"],
         ["b/mail"],
     ]
+
+
+@pytest.mark.parametrize("tools", [("ask_left", "ask_right"), ("west", "east")])
+def test_agents_called_at_once_beside_their_tools_are_told_apart(tools):
+    """By the tools' names; else by the time that is nearest."""
+    (run,) = runs(
+        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
+        agent(2, "planner", 1, took=19),
+        chat(3, 2, [("c1", tools[0], {}), ("c2", tools[1], {}), ("c3", "weather", {})], at=0.5, took=0.1),
+        tool(4, 2, tools[0], "c1", at=1, took=4),
+        tool(5, 2, tools[1], "c2", at=1.2, took=9),
+        tool(6, 2, "weather", "c3", "3", at=0.9, took=12),
+        agent(7, "left", 1, at=1.3, took=3.6),
+        chat(8, 7, "a", at=2),
+        agent(9, "right", 1, at=1.4, took=8.7),
+        chat(10, 9, "b", at=2.1),
+        chat(11, 2, "done", at=14),
+    )
+    assert handed(run) == [("planner", "left", "tool", tools[0]), ("planner", "right", "tool", tools[1])]
+    assert [c["name"] for c in run["tool_calls"]] == ["weather"]
