@@ -25,7 +25,7 @@ Unite = Callable[[Fragment, Fragment], None]
 
 def unite_twins(loose: list[Fragment], unite: Unite) -> None:
     """Two instrumentations of one client, each with a trace of its own: the answer's id is the same, or - where not
-    both tell one - one lies within the other's time."""
+    both tell one - one lies within the other's time, or ends a little later with the same tokens (of a stream)."""
     answers: dict[str, Fragment] = {}
     last: dict[str | None, list[Fragment]] = {}
     for p in loose:
@@ -35,7 +35,7 @@ def unite_twins(loose: list[Fragment], unite: Unite) -> None:
         twin = answers.setdefault(answer, p) if answer else p
         if twin is p:
             recent = last.setdefault(p.root.span.service, [])
-            fitting = [q for q in recent if q.end >= p.end and q.calls and _one_call(q, p)]
+            fitting = [q for q in recent if q.calls and (q.end >= p.end or _overlap(q, p)) and _one_call(q, p)]
             twin = fitting[0] if len(fitting) == 1 else p
             last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
         if twin is p or twin.root.span.scope == p.root.span.scope:
@@ -75,9 +75,18 @@ def _one_call(outer: Fragment, inner: Fragment) -> bool:
         return False
     if not a.response_id and not b.response_id:
         return True
+    return _count_alike(outer, inner) and not (a.response_id and b.response_id)
+
+
+def _overlap(first: Fragment, second: Fragment) -> bool:
+    """Do these count the same tokens, in the same time for the most part?"""
+    return (first.end - second.start) * 2 > second.end - second.start and _count_alike(first, second)
+
+
+def _count_alike(one: Fragment, two: Fragment) -> bool:
+    a, b = one.root.span, two.root.span
     counted = None not in (a.input_tokens, a.output_tokens)
-    alike = (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
-    return counted and alike and not (a.response_id and b.response_id)
+    return counted and (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
 
 
 def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment], set[int]]:
@@ -88,6 +97,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     followers: dict[int, Fragment] = {}
     joined: set[int] = set()
     texts: dict[str | None, list[Fragment]] = {}
+    said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
     failed: dict[tuple[str | None, str, str], Fragment] = {}
     for p in loose:
         if p.tools:
@@ -109,6 +119,10 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 before = next(askers, None)
                 if before is None and history:
                     before = openings.get(print_of(history)) or _begun(streams.get(print_of(history[:-1])), history[-1])
+                    before = before or _asked_beside(said, history)
+                    if before is None and history[-1].text:  # a stream's text may not be told beside its calls
+                        alone = Message(history[-1].role, requests=history[-1].requests)
+                        before = openings.get(print_of([*history[:-1], alone]))
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
                     unite(before, p)
@@ -117,6 +131,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
                     asked.setdefault(known, []).append((p, call))
                     del asked[known][:-_AT_ONCE]
+            if call.text and call.inputs and not call.requests:
+                said[len(call.inputs), call.text] = p, call
             if call.requests and not any(r.id for r in call.requests):
                 said = [acted(call.text)] if call.text_react else call.outputs or []
                 openings[print_of([*(call.inputs or []), *said])] = p
@@ -135,6 +151,19 @@ def _begun(stream: tuple[Fragment, ModelCall] | None, answer: Message) -> Fragme
         return None
     call.was(answer)
     return p
+
+
+def _asked_beside(said: dict[tuple[int, str], tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
+    """The fragment whose answer, of which its text alone was told (Langfuse, of OpenAI's Responses), asked for the
+    tools at the end of this history, too."""
+    at = next((i for i in range(len(history) - 1, -1, -1) if history[i].text), None)
+    if at is None or any(x.role != "assistant" for x in history[at:]):
+        return None
+    found = said.get((at, history[at].text or ""))
+    if found is None or print_of(found[1].inputs or []) != print_of(history[:at]):
+        return None
+    found[1].was(Message("assistant", history[at].text, [r for x in history[at:] for r in x.requests]))
+    return found[0]
 
 
 def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:

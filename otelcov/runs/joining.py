@@ -83,8 +83,9 @@ def joints(frame: pl.DataFrame) -> Joints:
 
 
 def continued(frame: pl.DataFrame) -> pl.DataFrame:
-    """trace_id, start_time_unix_nano, target, span: the links by which these spans go on with another trace."""
-    return (
+    """trace_id, start_time_unix_nano, target, span: the links by which these spans go on with another trace. That an
+    agent was made in another (OpenLIT) says nothing of who asked it."""
+    links = (
         frame.lazy()
         .filter(pl.col("links").list.len() > 0)
         .select(
@@ -101,6 +102,10 @@ def continued(frame: pl.DataFrame) -> pl.DataFrame:
         .unique()
         .collect()
     )
+    if not links.height:
+        return links
+    made = frame.filter(pl.col("name").str.starts_with("create_agent"))
+    return links.join(made.select(target="trace_id", span="span_id"), on=["target", "span"], how="anti")
 
 
 def waits(part: Fragment, where: Joints) -> bool:

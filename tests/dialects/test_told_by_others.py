@@ -172,6 +172,33 @@ def test_openlit_tells_no_call_beside_the_text_of_a_response():
     assert run["tool_calls"] == []
 
 
+def test_that_agents_were_made_in_one_trace_does_not_make_their_runs_one():
+    made = span(9, None, "create_agent helper", trace=9, gen_ai__operation__name="create_agent")
+
+    def turn(trace, at):
+        return [
+            agent(trace * 10, "helper", trace=trace, at=at, took=2, links=[(9, 9)]),
+            chat(trace * 10 + 1, trace * 10, "Yes.", f"{trace}?", trace=trace, at=at + 0.5),
+        ]
+
+    found = runs(made, *turn(2, 2), *turn(3, 4))
+    assert [run["input"] for run in found] == ["2?", "3?"]
+
+
+@pytest.mark.parametrize("tokens, calls", [(10, 1), (11, 2)])
+def test_two_layers_tell_of_one_stream_though_neither_lies_in_the_others_time(tokens, calls):
+    given = ASKED | {
+        "gen_ai.usage.input_tokens": tokens,
+        "gen_ai.usage.output_tokens": 2,
+        "gen_ai.response.id": "msg_1",
+    }
+    found = runs(
+        chat(1, None, "There.", "Where?", took=3, scope="layer"),
+        span(2, None, "messages.create", trace=2, at=0.1, took=3, scope="sdk", attributes=given),
+    )
+    assert sum(len(run["llm_calls"]) for run in found) == calls
+
+
 def test_anthropics_client_tells_why_it_stopped_in_a_key_of_its_own():
     def told(reason):
         given = ASKED | {"gen_ai.usage.input_tokens": 3, "anthropic.message.stop_reason": reason}
@@ -196,3 +223,35 @@ def test_traceloop_says_well_of_a_run_that_stopped_after_its_tools():
         tool(3, 1, "look", "c1", "here", at=3, status=1, scope=scope),
     )
     assert run["status"] == "unknown"
+
+
+def _langfuse(id, name, asked, answer, **more):
+    told = {"langfuse.observation.type": "generation", "langfuse.observation.model.name": "model-a"}
+    told |= {"langfuse.observation.input": json.dumps(asked), "langfuse.observation.output": answer}
+    return span(id, None, name, trace=id, attributes=told, scope="langfuse-sdk", **more)
+
+
+def test_what_was_asked_for_beside_a_text_may_be_told_by_the_next_input_alone():
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me see."}]}
+    asked = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": '{"q": 1}'}
+    came = {"type": "function_call_output", "call_id": "c1", "output": "here"}
+    question = {"role": "user", "content": "Where?"}
+    first = _langfuse(1, "OpenAI.responses", [question], "Let me see.")
+    (run,) = runs(first, _langfuse(2, "OpenAI.responses", [question, said, asked, came], "Here.", at=3))
+    assert _called(run) == [("look", {"q": 1}, "ok", "here")]
+    assert (run["input"], run["output"]) == ("Where?", "Here.")
+    (run,) = runs(first)
+    assert run["tool_calls"] is None
+
+
+def test_a_text_beside_the_calls_of_a_stream_may_be_told_by_the_next_input_alone():
+    function = {"name": "look", "arguments": '{"q": 1}'}
+    call = {"id": "c1", "type": "function", "function": function}
+    question = {"messages": [{"role": "user", "content": "Where?"}]}
+    said = {"role": "assistant", "content": "Let me see.", "tool_calls": [call]}
+    history = {"messages": [*question["messages"], said, {"role": "tool", "tool_call_id": "c1", "content": "here"}]}
+    (run,) = runs(
+        _langfuse(1, "OpenAI.chat", question, json.dumps({"tool_calls": [{"function": function}]})),
+        _langfuse(2, "OpenAI.chat", history, "Here.", at=3),
+    )
+    assert _called(run) == [("look", {"q": 1}, "ok", "here")]
