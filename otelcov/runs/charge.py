@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.runs.semconv import semconv_messages
 from otelcov.runs.tree import Node, failure
 
 
@@ -28,8 +29,17 @@ def broke_off(root: Node) -> bool:
 def broken_step(root: Node) -> bool:
     """Did the last step of who was in charge at the end fail, after which it put nothing out? Some kits tell an error
     of the step in which it came (a turn of OpenAI's agents that a guardrail stopped), and some instrumentations call
-    well whatever tells no error of its own."""
-    return any(_broken(n) for n in _at_the_end(root))
+    well whatever tells no error of its own. Or did it put an error out in place of an answer (Agno)?"""
+    return any(_broken(n) or put_out_an_error(n) for n in _at_the_end(root))
+
+
+def put_out_an_error(agent: Node) -> bool:
+    """Is what an agent put out an error's text, by its finish reason?"""
+    out = agent.span.output or ""
+    if agent.kind != AGENT or '"error"' not in out:
+        return False
+    said = semconv_messages(out)
+    return said is not None and len(said) > 0 and said[-1].finish_reason == "error"
 
 
 def _at_the_end(root: Node) -> list[Node]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any, TypeGuard
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
-from otelcov.runs.charge import broke_off
+from otelcov.runs.charge import broke_off, put_out_an_error
 from otelcov.runs.chat import Message
 from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
 from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer, says_returned
@@ -113,6 +113,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     said = last.text if last is not None and not pending else None  # without the line break that Strands adds
     front = [n for n in _front(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
+    front = [n for n in front if not put_out_an_error(n)]
     for node in front:
         if node is root:
             text = _assistant_text(node.span.output, limit)

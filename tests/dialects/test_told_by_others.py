@@ -255,3 +255,19 @@ def test_a_text_beside_the_calls_of_a_stream_may_be_told_by_the_next_input_alone
         _langfuse(2, "OpenAI.chat", history, "Here.", at=3),
     )
     assert _called(run) == [("look", {"q": 1}, "ok", "here")]
+
+
+@pytest.mark.parametrize("seen", [True, False])
+@pytest.mark.parametrize("reason", ["error", "stop"])
+def test_an_error_that_an_agent_put_out_in_place_of_an_answer_is_none(seen, reason):
+    said = {"role": "assistant", "parts": [{"type": "text", "content": "no quota"}], "finish_reason": reason}
+    models = [chat(2, 1, [("c1", "look", {"q": 1})], "Where?", at=1)] if seen else []
+    (run,) = runs(
+        agent(1, "helper", took=9, gen_ai__output__messages=[said], gen_ai__input__messages=[QUESTION]),
+        *models,
+        tool(3, 1, "look", "c1", "here", at=3, attributes={"gen_ai.tool.call.arguments": {"q": 1}}),
+        *([chat(4, 1, "no quota", "Where?", at=5)] if seen else []),
+    )
+    failed = reason == "error"
+    assert (run["status"], run["output"]) == (("error", None) if failed else ("ok", "no quota"))
+    assert ("error" in run["boundaries"]) == failed
