@@ -134,8 +134,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             if call.text and call.inputs and not call.requests:
                 said[len(call.inputs), call.text] = p, call
             if call.requests and not any(r.id for r in call.requests):
-                said = [acted(call.text)] if call.text_react else call.outputs or []
-                openings[print_of([*(call.inputs or []), *said])] = p
+                answer = [acted(call.text)] if call.text_react else call.outputs or []
+                openings[print_of([*(call.inputs or []), *answer])] = p
                 if pieces(call) and call.inputs:
                     streams[print_of(call.inputs)] = (p, call)
     return followers, joined

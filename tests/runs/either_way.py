@@ -186,7 +186,7 @@ def damaged(rng, spans):
             case 0 if pairs:
                 pairs.remove(pair)
             case 1 | 2:
-                pair["string_value"] = rng.choice(ODD_VALUES)
+                pair |= {**dict.fromkeys(pair), "key": pair["key"], "string_value": rng.choice(ODD_VALUES)}
             case 3:
                 same = [o for o in others if o["key"] == pair["key"]]
                 pair |= rng.choice(same or [pair])
