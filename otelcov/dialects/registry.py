@@ -6,9 +6,9 @@ dialects are asked first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import entry_points
 from itertools import groupby, takewhile
 
@@ -154,9 +154,34 @@ class Answer:
         same = expr.meta.eq(first(*roots)) or (len(roots) == 1 and expr.meta.eq(pl.col(roots[0]))) if roots else False
         return cls(expr, roots, same)
 
+    @cached_property
+    def conditions(self) -> list[list[pl.Expr]] | None:
+        """For this to tell anything, one of these lists must be true in all; None: nobody knows."""
+        return _conditions(self.expr)
+
     def can_be(self, present: Collection[str]) -> bool:
         """An expression over attributes that no span of the batch has is null everywhere, unless names alone may do."""
         return not self.roots or any(root in CONTEXT or root in present for root in self.roots)
+
+
+def _conditions(expr: pl.Expr) -> list[list[pl.Expr]] | None:
+    found = []
+    while str(expr) != "null":
+        parts = expr.meta.pop()
+        if len(parts) != 3 or str(expr) != f".when({parts[0]}).then({parts[2]}).otherwise({parts[1]})":
+            return None
+        found.append(list(_conjuncts(parts[0])))
+        expr = parts[1]
+    return found
+
+
+def _conjuncts(expr: pl.Expr) -> Iterator[pl.Expr]:
+    parts = expr.meta.pop() if str(expr).startswith("[") else []
+    if len(parts) == 2 and str(expr) == f"[({parts[1]}) & ({parts[0]})]":
+        for part in parts:
+            yield from _conjuncts(part)
+    else:
+        yield expr
 
 
 @cache
@@ -184,14 +209,18 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
     present = set(attributes.columns)
     asked = {fact: [a for a in some if a.can_be(present)] for fact, some in _answers(table).items()}
     other = {root for some in asked.values() for a in some if not a.plain for root in a.roots if root in present}
-    few = _few(attributes, sorted(other))
+    few = _few(attributes, sorted(other)) or [CONTEXT[0]]
+    begins = _begins(attributes, few)
+    rows = attributes.select(few)[begins.unique().sort()]
+    idle = _idle(rows, present, {answer for some in asked.values() for answer in some})
+    asked = {fact: [a for a in some if a not in idle] for fact, some in asked.items()}
     steps = {fact: _steps(fact, some, present, few) for fact, some in asked.items()}
-    frame = _with_once(attributes, few, [step for some in steps.values() for step in some])
+    frame = _with_once(attributes, rows, begins, [step for some in steps.values() for step in some])
     there = set(frame.columns)
     steps = {fact: [step for step in some if step.once.keys() <= there] for fact, some in steps.items()}
     cheap = {fact: list(takewhile(lambda step: step.cheap, some)) for fact, some in steps.items()}
-    rows = CONTEXT[0]  # as many, also where every answer is null
-    found = frame.select(rows, **{fact: _first(fact, some) for fact, some in cheap.items()}).drop(rows)
+    height = CONTEXT[0]  # as many, also where every answer is null
+    found = frame.select(height, **{fact: _first(fact, some) for fact, some in cheap.items()}).drop(height)
     gaps = [fact for fact, some in steps.items() if len(some) > len(cheap[fact]) and found[fact].null_count()]
     if gaps:
         every = _with_absent(frame, present, [a for fact in gaps for a in asked[fact]])
@@ -248,23 +277,41 @@ def _few(attributes: pl.DataFrame, names: list[str]) -> list[str]:
     return [name for name in names if head[name].n_unique() <= _FEW]
 
 
-def _with_once(attributes: pl.DataFrame, few: list[str], steps: list[_Step]) -> pl.DataFrame:
-    """The columns that steps look for, worked out on the distinct rows of `few`; those that are null are left out."""
+def _begins(attributes: pl.DataFrame, few: list[str]) -> pl.Series:
+    """Of each row, the first that is like it in these columns."""
+    numbered = attributes.select(few).with_row_index("_row")
+    return numbered.select(pl.col("_row").first().over(few)).to_series()
+
+
+def _idle(rows: pl.DataFrame, present: Collection[str], answers: Iterable[Answer]) -> set[Answer]:
+    """Those that tell nothing, as the distinct rows of columns of few values show: what they ask for never holds."""
+    known = {name for answer in answers for name in answer.roots if name not in present} | set(rows.columns)
+    asked: dict[Answer, list[pl.Expr]] = {}
+    for answer in answers:
+        if answer.plain or known.issuperset(answer.roots) or answer.conditions is None:
+            continue
+        told = [[c for c in some if known.issuperset(c.meta.root_names())] for some in answer.conditions]
+        if all(told):
+            asked[answer] = [pl.all_horizontal(some) for some in told]
+    if not asked:
+        return set()
+    frame = _with_absent(rows, set(rows.columns), asked)
+    held = frame.select(pl.any_horizontal(some).any().alias(str(i)) for i, some in enumerate(asked.values())).row(0)
+    return {answer for answer, holds in zip(asked, held, strict=True) if not holds}
+
+
+def _with_once(attributes: pl.DataFrame, rows: pl.DataFrame, begins: pl.Series, steps: list[_Step]) -> pl.DataFrame:
+    """The columns that steps look for, worked out on the distinct `rows`; those that are null are left out."""
     once = {name: answers for step in steps for name, answers in step.once.items()}
     if not once:
         return attributes
-    if not few:
-        few = [CONTEXT[0]]
-    numbered = attributes.select(few).with_row_index("_row")
-    begins = numbered.select(pl.col("_row").first().over(few)).to_series()
-    places = begins.unique().sort()
-    rows = _with_absent(attributes.select(few)[places], set(few), [a for some in once.values() for a in some])
+    rows = _with_absent(rows, set(rows.columns), [a for some in once.values() for a in some])
     told = rows.select(**{name: pl.coalesce([a.expr for a in some]) for name, some in once.items()})
     told = told.select(name for name in told.columns if told[name].null_count() < told.height)
     if not told.width:
         return attributes
     place = np.zeros(attributes.height, dtype=np.uint32)
-    place[places.to_numpy()] = np.arange(len(places), dtype=np.uint32)
+    place[begins.unique().sort().to_numpy()] = np.arange(told.height, dtype=np.uint32)
     return attributes.hstack(told[pl.Series(place[begins.to_numpy()])])
 
 

@@ -202,7 +202,12 @@ def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall]
         {c.agent for c in calls} | {t.agent for t in tools} | {d.source for d in handed} | {d.target for d in handed}
     )
     if not calls:
-        holding = {id(a) for n in nodes if n.own_agent for a in n.ancestors()}
+        holding = set[int]()
+        for n in nodes:
+            above = n.parent if n.own_agent else None
+            while above is not None and id(above) not in holding:
+                holding.add(id(above))
+                above = above.parent
         working |= {n.own_agent for n in nodes if n.kind == AGENT and id(n) not in holding}
     named = {n.own_agent for n in nodes if n.own_agent}
     return {a for a in named if a not in working} if named & {w for w in working if w} else set()

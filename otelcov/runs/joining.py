@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
@@ -83,11 +84,12 @@ def joints(frame: pl.DataFrame) -> Joints:
 
 
 def continued(frame: pl.DataFrame) -> pl.DataFrame:
-    """trace_id, start_time_unix_nano, target, span: the links by which these spans go on with another trace. That an
-    agent was made in another (OpenLIT) says nothing of who asked it."""
-    links = (
-        frame.lazy()
-        .filter(pl.col("links").list.len() > 0)
+    """trace_id, start_time_unix_nano, target, span: the links by which these spans go on with another trace."""
+    linking = frame.filter(pl.col("links").list.len() > 0)
+    own = [scope for scope in linking["scope"].unique() if scope and _TO_MAKERS.match(_scope_name(scope))]
+    return (
+        linking.lazy()
+        .filter(~pl.col("scope").is_in(pl.Series(own, dtype=pl.Binary).implode()).fill_null(False))
         .select(
             "trace_id",
             "start_time_unix_nano",
@@ -102,10 +104,15 @@ def continued(frame: pl.DataFrame) -> pl.DataFrame:
         .unique()
         .collect()
     )
-    if not links.height:
-        return links
-    made = frame.filter(pl.col("name").str.starts_with("create_agent"))
-    return links.join(made.select(target="trace_id", span="span_id"), on=["target", "span"], how="anti")
+
+
+_TO_MAKERS = re.compile(r"openlit\b")
+"""Scopes whose spans link to where an agent was made, which says nothing of who asked it."""
+
+
+def _scope_name(data: bytes) -> str:
+    name: str = InstrumentationScope.FromString(data).name
+    return name
 
 
 def waits(part: Fragment, where: Joints) -> bool:

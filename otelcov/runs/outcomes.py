@@ -38,9 +38,9 @@ class Outcomes:
         self.results: list[str | None] = [None] * len(number)
         for i, text in zip(places.tolist(), answers.json_texts(texts.to_list()), strict=True):
             self.results[i] = text
-        none, hushed = shape(None), sketch.contentless[self.trace].tolist()
-        flags = zip(hushed, plain.to_list(), strict=True)
-        forms = [none if silent else "text" if found else "" for silent, found in flags]
+        forms = ["text" if found else "" for found in plain.to_list()]
+        for i in np.flatnonzero(sketch.contentless[self.trace]).tolist():
+            forms[i] = shape(None)
         doubtful = np.arange(len(texts)) if soft else np.flatnonzero(texts.str.contains_any(SIGNS).to_numpy())
         some = zip(places[doubtful].tolist(), texts.gather(doubtful).to_list(), strict=True)
         spoilt = [

@@ -271,7 +271,10 @@ def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes
     at = calls.at[number]
     failed = pl.Series(sketch.failed[at])
     some = which.tolist()
-    evidence = pl.Series([["span", "message"], ["span"]]).gather(sketch.contentless[outcomes.trace[which]].astype(int))
+    evidence: pl.Expr = pl.lit(pl.Series([["span", "message"]])).first()
+    if sketch.contentless.any():
+        alone = sketch.contentless[outcomes.trace[which]].astype(np.int64)
+        evidence = pl.lit(pl.Series([["span", "message"], ["span"]]).gather(alone))
     return (
         pl.DataFrame(
             {
@@ -298,7 +301,7 @@ def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes
             "result",
             "call_id",
             "turn",
-            pl.lit(evidence).alias("evidence"),
+            evidence.alias("evidence"),
             "start_unix_nano",
             "end_unix_nano",
         )

@@ -30,7 +30,7 @@ PART = 54_000  # spans, so that a worker stays below half a gigabyte
 _LIGHT_ROWS = 250_000  # of a task of the survey
 _ROW = 2, 10  # parts that one worker takes in a row, at least and at most
 
-_JOINING = ("trace_id", "name", "start_time_unix_nano", "end_time_unix_nano", "links")
+_JOINING = ("trace_id", "name", "scope", "start_time_unix_nano", "end_time_unix_nano", "links")
 _LIGHT = ("parent_span_id", *_JOINING)
 TRACES = pl.Schema(
     {
@@ -390,10 +390,12 @@ def _where(traces: pl.DataFrame, found: Sequence[Seen]) -> Joints:
     links = linking.schema["links"]
     none = pl.lit(None, links).alias("links")
     times = [pl.col("first").alias("start_time_unix_nano"), pl.col("end").alias("end_time_unix_nano")]
-    ends = traces.select("trace_id", pl.lit(None, pl.String).alias("name"), *times, none)
+    nowhere = pl.lit(None, pl.Binary).alias("scope")
+    ends = traces.select("trace_id", pl.lit(None, pl.String).alias("name"), nowhere, *times, none)
     named = pl.DataFrame({"name": pl.Series(names, dtype=pl.String)}).select(
         pl.lit(None, pl.Binary).alias("trace_id"),
         "name",
+        nowhere,
         pl.lit(0, pl.UInt64).alias("start_time_unix_nano"),
         pl.lit(0, pl.UInt64).alias("end_time_unix_nano"),
         none,

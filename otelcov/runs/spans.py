@@ -22,7 +22,7 @@ from otelcov.dialects.registry import facts, keys, source
 from otelcov.runs.attributes import any_value, columns, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.chat import ROLES
-from otelcov.runs.jsontext import UNGIVEN, to_json
+from otelcov.runs.jsontext import to_json
 
 
 class Span(NamedTuple):
@@ -147,22 +147,12 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
                 "trace_state",
             ),
             found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
-                *(
-                    pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & ~pl.col(id).str.contains(UNGIVEN))
-                    .then(id)
-                    .alias(id)
-                    for id in _IDS
-                ),
-                *(
-                    pl.when((pl.col(model) != _NO_MODEL) & ~pl.col(model).str.contains(UNGIVEN))
-                    .then(model)
-                    .alias(model)
-                    for model in _MODELS
-                ),
+                *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & _given(id)).then(id).alias(id) for id in _IDS),
+                *(pl.when((pl.col(name) != _NO_MODEL) & _given(name)).then(name).alias(name) for name in _MODELS),
                 # The id of the answer before (Responses API): each turn of a conversation has another.
-                conversation=pl.when(
-                    ~pl.col("conversation").str.starts_with("resp_") & ~pl.col("conversation").str.contains(UNGIVEN)
-                ).then("conversation"),
+                conversation=pl.when(~pl.col("conversation").str.starts_with("resp_") & _given("conversation")).then(
+                    "conversation"
+                ),
                 input=pl.when(pl.col("kind") != base.LLM).then("input"),
                 output=pl.when(
                     (pl.col("kind") != base.LLM)
@@ -195,6 +185,11 @@ _IDS = ("call_id", "response_id")
 _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
 """What instrumentations write where a tool call or an answer has no id."""
 _MODELS = ("request_model", "response_model")
+
+
+def _given(name: str) -> pl.Expr:
+    """Are these no words in angle brackets (jsontext.UNGIVEN)?"""
+    return ~(pl.col(name).str.starts_with("<") & pl.col(name).str.ends_with(">"))
 
 
 def _codes(texts: pl.Series, side: Side) -> pl.Series:

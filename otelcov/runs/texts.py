@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection
+from itertools import accumulate
 from typing import Any, TypeGuard
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
@@ -145,10 +147,20 @@ def _abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
     top = _charge(root, last)
     if top is None:
         return False
-    mine = [c for c in own if _charge(root, c) is top]
-    ends = {id(n): c for c in own if (n := _charge(root, c)) is not None and n is not top}
-    others = [c for c in own if id(_charge(root, c)) in ends and ends[id(_charge(root, c))].text]
-    return any(c.start < m.end and m.start < c.end for c in others for m in mine)
+    mine: list[ModelCall] = []
+    theirs: dict[int, list[ModelCall]] = {}
+    for call in own:
+        agent = _charge(root, call)
+        if agent is top:
+            mine.append(call)
+        elif agent is not None:
+            theirs.setdefault(id(agent), []).append(call)
+    mine.sort(key=lambda c: c.start)
+    begins, until = [c.start for c in mine], list(accumulate((c.end for c in mine), max))
+    for calls in theirs.values():
+        if calls[-1].text and any((n := bisect_left(begins, c.end)) and until[n - 1] > c.start for c in calls):
+            return True
+    return False
 
 
 def _charge(root: Node, call: ModelCall) -> Node | None:

@@ -177,7 +177,7 @@ def test_that_agents_were_made_in_one_trace_does_not_make_their_runs_one():
 
     def turn(trace, at):
         return [
-            agent(trace * 10, "helper", trace=trace, at=at, took=2, links=[(9, 9)]),
+            agent(trace * 10, "helper", trace=trace, at=at, took=2, links=[(9, 9)]) | {"scope": "openlit.crewai"},
             chat(trace * 10 + 1, trace * 10, "Yes.", f"{trace}?", trace=trace, at=at + 0.5),
         ]
 
