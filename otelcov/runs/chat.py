@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from otelcov.runs.jsontext import UNGIVEN, Value
@@ -76,8 +75,5 @@ class Message:
 def as_text(value: Value) -> str | None:
     """An id or a name; None for words that stand where there is none."""
     if isinstance(value, str):
-        return value if value and not (value[0] == "<" and _UNGIVEN.match(value)) else None
+        return value if value and not (value[0] == "<" and UNGIVEN.match(value)) else None
     return str(value) if isinstance(value, int) else None
-
-
-_UNGIVEN = re.compile(UNGIVEN)

@@ -14,14 +14,13 @@ import numpy.typing as npt
 import polars as pl
 
 from otelcov.runs.calls import JITTER_NS
-from otelcov.runs.endings import asks, final
+from otelcov.runs.endings import asks, ends_alike, final
 from otelcov.runs.executions import bare_name
 from otelcov.runs.sketch import TOOL_, Bools, Models, Sketch
 from otelcov.runs.spans import Side
 
 _CONTENT = ("input", "output", "output_messages", "arguments", "result", "definitions")
 _GOOGLE = re.compile("google|gemini|vertex", re.I)
-_ENDS_ALIKE = "handler openai_agents"
 
 
 def without_content(frame: pl.DataFrame, side: Side, trace: npt.NDArray[np.int64], count: int) -> Bools:
@@ -44,14 +43,13 @@ def ask_by_time(sketch: Sketch, models: Models) -> None:
     _check_models(sketch, models, hushed)
     tools = np.flatnonzero((sketch.kind == TOOL_) & hushed[sketch.trace])
     at, owners = models.at, (sketch.owners(models.at), sketch.owners(tools))
-    end = sketch.taken("end", at)
     asked = pl.DataFrame(
         {
             "number": np.arange(len(at)),
             "trace": models.trace,
             "agent": owners[0],
             "start": sketch.taken("start", at),
-            "end": end,
+            "end": sketch.taken("end", at),
         }
     ).filter(pl.Series(hushed[models.trace]))
     named = sketch.taken("tool", tools)
@@ -59,7 +57,6 @@ def ask_by_time(sketch: Sketch, models: Models) -> None:
     sketch.spoil(named.is_in(odd).to_numpy(), sketch.trace[tools])
     begun = pl.DataFrame(
         {
-            "place": tools,
             "trace": sketch.trace[tools],
             "agent": owners[1],
             "start": sketch.taken("start", tools),
@@ -106,7 +103,8 @@ def _check_models(sketch: Sketch, models: Models, hushed: Bools) -> None:
         google |= values.is_in(theirs).fill_null(False).to_numpy()
     toolless = np.bincount(sketch.trace[sketch.kind == TOOL_], minlength=len(sketch.bad)) == 0
     sketch.spoil(mine & (open_ | google) & toolless[trace], trace)
-    alike = sketch.frame["scope"].str.ends_with(_ENDS_ALIKE).to_numpy()
+    scopes = sketch.frame["scope"]
+    alike = scopes.is_in([scope for scope in scopes.unique().to_list() if ends_alike(scope)]).to_numpy()
     sketch.spoil(alike & hushed[sketch.trace], sketch.trace)
 
 

@@ -110,8 +110,13 @@ _SAYS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
 
 def _hides_failures(run: Evidence) -> bool:
     """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit, Codex)?"""
-    alike = any(n.span.scope.endswith("handler openai_agents") for n in top_agents(run.root)) or _muted(run)
+    alike = any(ends_alike(n.span.scope) for n in top_agents(run.root)) or _muted(run)
     return run.output is None and alike
+
+
+def ends_alike(scope: str) -> bool:
+    """Does an agent's span of this scope end well, however its run went?"""
+    return scope.endswith("handler openai_agents")
 
 
 def _muted(run: Evidence) -> bool:

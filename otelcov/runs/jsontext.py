@@ -31,7 +31,7 @@ REDACTED = [
     "HIDDEN:non-empty",
 ]
 _REDACTED = frozenset(REDACTED)
-UNGIVEN = r"^<[\w ]+>$"
+UNGIVEN = re.compile(r"^<[\w ]+>$")
 """Words in angle brackets, which stand for a name or an id that nobody gave."""
 
 

@@ -346,10 +346,7 @@ def finish_reason(raw: str | None) -> str | None:
     value = parse_json(raw) if raw[:1] in '["' else raw
     if isinstance(value, list):
         value = next((v for v in value if isinstance(v, str) and v), None)
-    return value if isinstance(value, str) and value != "N/A" and not _UNGIVEN.match(value) else None
-
-
-_UNGIVEN = re.compile(UNGIVEN)
+    return value if isinstance(value, str) and value != "N/A" and not UNGIVEN.match(value) else None
 
 
 def says_stop(scope: str) -> bool:

@@ -22,7 +22,7 @@ from otelcov.dialects.registry import facts, keys, source
 from otelcov.runs.attributes import any_value, columns, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.chat import ROLES
-from otelcov.runs.jsontext import to_json
+from otelcov.runs.jsontext import UNGIVEN, to_json
 
 
 class Span(NamedTuple):
@@ -125,6 +125,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
     found = facts(context, every)
     side = Side(families=families)
     offered = found["definitions"]
+    given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
     sampling = [pl.col(k) for k in _SAMPLING if k in wide.columns]
     frame = pl.concat(
         [
@@ -147,10 +148,10 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
                 "trace_state",
             ),
             found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
-                *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & _given(id)).then(id).alias(id) for id in _IDS),
-                *(pl.when((pl.col(name) != _NO_MODEL) & _given(name)).then(name).alias(name) for name in _MODELS),
+                *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & given[id]).then(id).alias(id) for id in _IDS),
+                *(pl.when((pl.col(name) != _NO_MODEL) & given[name]).then(name).alias(name) for name in _MODELS),
                 # The id of the answer before (Responses API): each turn of a conversation has another.
-                conversation=pl.when(~pl.col("conversation").str.starts_with("resp_") & _given("conversation")).then(
+                conversation=pl.when(~pl.col("conversation").str.starts_with("resp_") & given["conversation"]).then(
                     "conversation"
                 ),
                 input=pl.when(pl.col("kind") != base.LLM).then("input"),
@@ -187,9 +188,11 @@ _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
 _MODELS = ("request_model", "response_model")
 
 
-def _given(name: str) -> pl.Expr:
-    """Are these no words in angle brackets (jsontext.UNGIVEN)?"""
-    return ~(pl.col(name).str.starts_with("<") & pl.col(name).str.ends_with(">"))
+def _given(texts: pl.Series) -> pl.Expr:
+    """Which of these are no words that stand where there are none."""
+    if not texts.str.starts_with("<").any():
+        return pl.lit(True)
+    return ~pl.col(texts.name).str.contains(UNGIVEN.pattern)
 
 
 def _codes(texts: pl.Series, side: Side) -> pl.Series:

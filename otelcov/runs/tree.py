@@ -189,14 +189,13 @@ def _moved(at: int, shift: int) -> int:
     return at + shift if at and 0 < at + shift <= LATEST_NS else 0
 
 
-_UNGIVEN = re.compile(UNGIVEN)
 _ID = re.compile(r"^(?=.*\d)(?:[0-9a-f]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.I)
 
 
 @lru_cache(maxsize=4096)
 def placeholder(name: str | None) -> bool:
     """No name of an agent: nothing, a word that stands for any, or an id."""
-    if name is None or _UNGIVEN.match(name):
+    if name is None or UNGIVEN.match(name):
         return True
     words = re.sub(r"[\s_-]+", " ", name).strip()
     return words.lower() in PLACEHOLDERS or _ID.match(name.strip()) is not None

@@ -33,12 +33,8 @@ if TYPE_CHECKING:
     from collector.segment import Row
     from otelcov.engine.second import Second
 
-SEEN = (
-    *("trace_id", "span_id", "parent_span_id", "name", "scope"),
-    "start_time_unix_nano",
-    "end_time_unix_nano",
-    "links",
-)
+_TIMES = ("start_time_unix_nano", "end_time_unix_nano")
+SEEN = ("trace_id", "span_id", "parent_span_id", "name", "scope", *_TIMES, "links")
 GLIMPSE = (*SEEN, "received_unix_nano", pieces.OUTSIDE)
 _SHARE = 0.58  # of the spans that wait: it need not import first what it needs for them
 Rows = tuple[pl.DataFrame, pl.DataFrame]

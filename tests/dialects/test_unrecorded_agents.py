@@ -103,6 +103,9 @@ def test_words_in_angle_brackets_are_no_names_and_no_ids():
     (call,) = run["llm_calls"]
     assert (call["response_model"], call["finish_reason"]) == (None, None)
     assert [(c["name"], c["call_id"]) for c in run["tool_calls"]] == [("look", None)]
+    mail = {"session.id": "<20261123.7@mail.example>"}  # an id of a message, as mail has it
+    (run,) = runs(agent(1, "helper", took=9, attributes=mail), chat(2, 1, at=1, attributes=told))
+    assert run["conversation_id"] == mail["session.id"]
 
 
 def koog(id, parent, operation, at, took, **told):
