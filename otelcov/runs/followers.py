@@ -3,18 +3,15 @@ which, by the ids and the words that they share."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
 from otelcov.runs.call import short_id
-from otelcov.runs.chat import Message, Request
-from otelcov.runs.delegation import ASK, TO
+from otelcov.runs.chat import Message
 from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.leaves import acted, print_of, tail
 from otelcov.runs.model_call import ModelCall, pieces
 from otelcov.runs.twins import echo
-from otelcov.runs.wrapped import arguments_of
 
 _JITTER_NS = 1_000_000
 _PATIENCE_NS = 60_000_000_000  # how long a client waits, at the most, before it tries again
@@ -216,45 +213,3 @@ def _continued_text(
     if p.calls[-1].requests:
         open_.append(p)
         del open_[:-_AT_ONCE]
-
-
-def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:
-    """Model calls made by a delegation: they fall between a request and the call that brings its result, and their
-    user's words are the request's arguments - or cannot be seen, and the tool's name says that it delegates."""
-    starts = [p.start for p in loose]
-    continued = {id(p) for p in followers.values()}
-    for p in loose:
-        after = followers.get(id(p))
-        if after is None or not p.calls:
-            continue
-        requests = p.calls[-1].requests or _asked_before(after)
-        lo, hi = bisect_left(starts, p.end - _JITTER_NS), bisect_right(starts, after.start)
-        for child in loose[lo:hi]:
-            if (
-                child is after
-                or child is p
-                or id(child) in continued
-                or not child.calls
-                or child.end > after.start + _JITTER_NS
-            ):
-                continue
-            if child.root.span.service == p.root.span.service and any(_calls_for(r, child) for r in requests):
-                unite(p, child)
-
-
-def _asked_before(after: Fragment) -> list[Request]:
-    """What the answer before asked for, by the input that brings the results."""
-    said = [x.requests for x in after.calls[0].inputs or [] if x.role == "assistant"]
-    return said[-1] if said else []
-
-
-def _calls_for(request: Request, child: Fragment) -> bool:
-    name = (request.name or "").replace("-", "_").replace(" ", "_")
-    inputs = child.calls[0].inputs
-    words = next((x.text for x in inputs or [] if x.role == "user" and x.text), None)
-    if words is not None:
-        arguments, text = arguments_of(request.arguments)
-        said = " ".join(v for v in (arguments or {}).values() if isinstance(v, str)) or (text or "")
-        if said.strip():
-            return said.strip() in words or words.strip() in said
-    return (TO.match(name) or ASK.match(name)) is not None

@@ -19,9 +19,10 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
+from otelcov.runs.children import unite_children
 from otelcov.runs.delegation import bare
 from otelcov.runs.doubles import Loner, loner, told_elsewhere, unite_doubles
-from otelcov.runs.followers import Unite, unite_children, unite_echoes, unite_followers, unite_twins
+from otelcov.runs.followers import Unite, unite_echoes, unite_followers, unite_twins
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.hollow import unite_hollow
 from otelcov.runs.leaves import unite_leaves

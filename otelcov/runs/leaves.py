@@ -110,7 +110,7 @@ def _unite_by_results(
         head = heads[id(after)] = heads.setdefault(id(q), id(q))
         if q.calls[-1].requests or not asks(q.calls[-1].finish):
             continue
-        for text in _brought(after.calls[0]):
+        for text in brought(after.calls[0]):
             missing[head] = missing.get(head, 0) + 1
             told.setdefault((q.root.span.service, text), []).append((q, after))
             words.setdefault(q.root.span.service, []).append((q, after, text))
@@ -146,7 +146,7 @@ def _threw(tool: Node, text: str) -> bool:
     return any(message.strip() and message in text for _, message in exceptions(tool))
 
 
-def _brought(call: ModelCall) -> list[str]:
+def brought(call: ModelCall) -> list[str]:
     """The results that a call's input ends with."""
     out: list[str] = []
     for message in reversed(call.inputs or ()):
