@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.semconv import semconv_messages
 from otelcov.runs.tree import Node, failure
@@ -9,10 +11,15 @@ from otelcov.runs.tree import Node, failure
 
 def top_agents(root: Node) -> list[Node]:
     """The agents in charge: the topmost agent spans, and those that took over from them (their siblings)."""
+    return _topmost(root, lambda n: n.own_agent)
+
+
+def _topmost(root: Node, name: Callable[[Node], str | None]) -> list[Node]:
+    """The topmost agent spans that have a name."""
     out, stack = [], [root]
     while stack:
         n = stack.pop()
-        if n.kind == AGENT and n.own_agent is not None:
+        if n.kind == AGENT and name(n) is not None:
             out.append(n)
             if n is not root:
                 continue
@@ -43,7 +50,10 @@ def put_out_an_error(agent: Node) -> bool:
 
 
 def _at_the_end(root: Node) -> list[Node]:
-    tops = [n for n in top_agents(root) if n is not root] or [root]
+    tops = [n for n in top_agents(root) if n is not root]
+    tops = (
+        tops or [n for n in _topmost(root, lambda n: n.span.agent) if n is not root] or [root]
+    )  # `default` is an agent
     ended = max(n.end for n in tops)
     return [n for n in tops if n.end >= ended]
 

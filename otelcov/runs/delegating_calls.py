@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
@@ -205,11 +206,17 @@ def _child_thread(call: ToolCall, model_calls: list[ModelCall]) -> bool:
     """Between a request and its result, another conversation with a model went on."""
     if call.asked_by is None or call.result_of is None or call.nodes:
         return False
-    between = [mc for mc in model_calls if call.asked_by.turn < mc.turn < call.result_of.turn]
+    later = [mc for mc in model_calls if call.asked_by.turn < mc.turn < call.result_of.turn]
+    between = itertools.takewhile(lambda mc: not _brings(mc, call), later)
     return any(
         mc.inputs is None or not any(r.id == call.call_id and r.id for x in mc.inputs for r in x.requests)
         for mc in between
     )
+
+
+def _brings(mc: ModelCall, call: ToolCall) -> bool:
+    """Does this input hold what came of a call? Histories of later ones repeat it."""
+    return bool(call.call_id) and any(r.id == call.call_id for x in mc.inputs or [] for r in x.results)
 
 
 def _anonymous(call: ToolCall, scene: Scene) -> _Found | None:

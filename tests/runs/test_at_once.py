@@ -10,7 +10,7 @@ from otelcov.runs import reconstruct
 from otelcov.store.layout import from_requests
 from tests import captures
 from tests.captures import LATER, as_json
-from tests.runs.requests import SECOND, T0
+from tests.runs.requests import SECOND, T0, chat, runs
 
 # Those that open traces of their own for each model call or tool.
 LOOSE = (
@@ -64,3 +64,63 @@ def test_runs_at_one_moment_are_told_apart(name, seed):
 def test_runs_of_every_dialect_at_one_moment_are_told_apart(set_name, name):
     some = [s for s in captures.packed(set_name, name) if s.requests and (name, s.name) not in ALONE]
     _same_at_once(some, len(name))
+
+
+def _asked(words, *told, prompt="You plan."):
+    """The messages of a model's input; `told` as (call, tool, arguments, result)."""
+    said = [("system", prompt), ("user", words)]
+    messages = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in said]
+    for call, name, arguments, result in told:
+        request = {"type": "tool_call", "id": call, "name": name, "arguments": arguments}
+        answer = {"type": "tool_call_response", "id": call, "response": result}
+        messages += [{"role": "assistant", "parts": [request]}, {"role": "tool", "parts": [answer]}]
+    return messages
+
+
+ASKED = ("c1", "research", {"topic": "Oslo"}, "A fjord.")
+
+
+@pytest.mark.parametrize(
+    ("words", "prompt", "at", "together"),
+    [
+        ("Tell me of Oslo.", "You plan.", 2, False),  # the same agent, for somebody else
+        ("Oslo", "You plan.", 2, True),
+        ("Research Oslo.", "You search.", 2, True),
+        ("Research Rome.", "You search.", 2, False),
+        ("Research Oslo.", "You search.", 6.5, False),  # and still at work when that was told what came of it
+    ],
+)
+def test_who_called_is_told_by_words_and_time(words, prompt, at, together):
+    first = chat(1, None, [("c1", "research", {"topic": "Oslo"})], _asked("Where to?"), trace=1)
+    last = chat(2, None, "To Oslo.", _asked("Where to?", ASKED), at=7, trace=2)
+    other = chat(3, None, "A fjord.", _asked(words, prompt=prompt), at=at, trace=3)
+    assert len(runs(first, last, other)) == (1 if together else 2)
+
+
+def test_of_two_callers_of_the_same_words_the_one_called_who_was_told_the_answer():
+    def asking(id, words, result, at):
+        told = (f"c{id}", "research", {"topic": "Oslo"}, result)
+        asked = [(f"c{id}", "research", {"topic": "Oslo"})]
+        return (
+            chat(id, None, asked, _asked(words), at=at, trace=id),
+            chat(id + 1, None, "Done.", _asked(words, told), at=8 + at, trace=id + 1),
+        )
+
+    inner = chat(9, None, "A fjord.", _asked("Oslo", prompt="You search."), at=3, trace=9)
+    for results in (("A fjord.", "A town."), ("A town.", "A fjord.")):
+        found = runs(*asking(1, "Where to?", results[0], 0), *asking(3, "What now?", results[1], 0.5), inner)
+        told = {run["input"]: len(run["llm_calls"]) for run in found}
+        assert told == {"Where to?": 2 + (results[0] == "A fjord."), "What now?": 2 + (results[1] == "A fjord.")}
+
+
+def test_a_call_before_the_one_that_delegates_asked_nobody():
+    table = ("c1", "query_table", {"name": "prices"}, "3 rows")
+    handed = ("c2", "ask_clerk", {"task": "File the prices."}, "Filed.")
+    (run,) = runs(
+        chat(1, None, [table[:3]], _asked("File them."), trace=1),
+        chat(2, None, [handed[:3]], _asked("File them.", table), at=2, trace=2),
+        chat(3, None, "Filed.", _asked("File the prices.", prompt="You file."), at=4, trace=3),
+        chat(4, None, "Done.", _asked("File them.", table, handed), at=6, trace=4),
+    )
+    assert [call["name"] for call in run["tool_calls"]] == ["query_table"]
+    assert [(d["to"], d["tool"]) for d in run["delegations"]] == [("clerk", "ask_clerk")]

@@ -78,6 +78,16 @@ def test_a_name_that_stands_for_any_agent_is_none(said):
     assert (run["agents"], [c["agent"] for c in run["llm_calls"]]) == ([], [None])
 
 
+def test_an_agent_is_one_that_can_fail_whatever_its_name():
+    (run,) = runs(
+        span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
+        agent(2, "default", parent=1, took=9, error="Max turns exceeded"),
+        chat(3, 2, [("c1", "look", {})], at=0.5),
+        tool(4, 2, "look", call="c1", result="here", at=2),
+    )
+    assert (run["status"], run["boundaries"], run["agents"]) == ("error", ["max_steps"], [])
+
+
 def test_a_transfer_tool_hands_over():
     (run,) = runs(
         span(1, None, "workflow", gen_ai__operation__name="invoke_workflow", took=20),
