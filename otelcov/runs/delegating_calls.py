@@ -260,8 +260,21 @@ def _loop_below(call: ToolCall, says_so: bool) -> bool:
     return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
 
 
+def _left_open(call: ToolCall, scene: Scene) -> _Found | None:
+    """A tool that by its name hands over, or asks somebody who is at work since, in a run of which not all has come:
+    who asked was not told of an end, and is not seen again."""
+    if not any(n.orphan or (n.kind == LLM and n.parent is None) for n in scene.nodes):
+        return None
+    since = [mc for mc in scene.model_calls if mc.start >= call.end]
+    pending = not call.nodes and call.answer is None
+    if transfers(call.name) is not None:
+        back = call.agent is not None and any(mc.agent == call.agent for mc in since)
+        return None if back and not pending else _Found(None, "tool")
+    return _Found(None, "tool") if pending and since and asks(call.name) is not None else None
+
+
 def _status(call: ToolCall) -> str:
     return "ok" if call.nodes or call.answer is not None else "requested"
 
 
-_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless)
+_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless, _left_open)

@@ -278,8 +278,9 @@ def _answered(run: Evidence, last: ModelCall) -> bool:
 
 
 def died_in_a_tool(run: Evidence) -> bool:
-    """The newest answer asked for tools, one of them failed with an exception, and no model was asked again."""
-    if run.last is None or not run.last.requests:
+    """The newest answer asked for tools, one of them failed with an exception, and no model was asked again: nor will
+    one be, if the agent has ended."""
+    if run.last is None or not run.last.requests or run.root.orphan:
         return False
     if any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return False
