@@ -96,6 +96,18 @@ def json_number(key: str, *names: str) -> pl.Expr:
     return pl.coalesce([pl.col(key).str.extract(rf'"{n}":\s*(\d+)') for n in names])
 
 
+_ANSWERED_BY = (
+    r'"response_metadata": ?\{.*?"model_name": ?"([^"\\]+)"',  # LangChain
+    r'"model(?:_v|V)ersion": ?"([^"\\]+)"',  # Gemini
+    r"\bmodel='([^']+)', object='chat\.completion'",  # OpenAI's, as Python prints it
+)
+
+
+def answered_by(*keys: str) -> pl.Expr:
+    """The model that an attribute with the whole of an answer names as the one that gave it."""
+    return pl.coalesce([pl.col(key).str.extract(pattern) for key in keys for pattern in _ANSWERED_BY])
+
+
 NAMED_BY_CLASS = r"^@traceloop/instrumentation-langchain$"
 """Scopes of instrumentations that name a tool's span by the class of the tool."""
 

@@ -12,6 +12,7 @@ from otelcov.dialects.base import (
     HANDOFF,
     LLM,
     NAMED_BY_CLASS,
+    NOTHING,
     OTHER,
     SETUP,
     TOOL,
@@ -280,4 +281,20 @@ GENAI_NAMES = Dialect(
     request_model=pl.when(pl.col("span.kind") == 3).then(
         pl.col("span.name").str.extract(r"^(?:chat|text_completion|generate_content) (\S+)$")
     ),
+)
+
+# Where only one model is known, it may stand in both places: the one that answered OpenAI's agents, or the one that was
+# asked for - of LangChain's where they stream, of Google's always.
+_SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
+_ID = pl.col("gen_ai.response.id")
+
+GENAI_ECHOES = Dialect(
+    name="genai-echoes",
+    request_model=pl.when(_SAME & _ID.is_not_null() & scope(r"^opentelemetry\.instrumentation\.openai_agents$")).then(
+        pl.lit(NOTHING)
+    ),
+    response_model=pl.when(_SAME & _ID.is_null() & scope(r"^opentelemetry\.instrumentation\.langchain$"))
+    .then(pl.lit(NOTHING))
+    .when(_SAME & scope(r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$"))
+    .then(pl.lit(NOTHING)),
 )

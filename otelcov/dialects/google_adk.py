@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, span_name
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, answered_by, first, json_number, span_name
 
 # Where content is not to be captured, both are empty objects; a response that was captured never is.
 _RESULT = pl.col("gcp.vertex.agent.tool_response")
@@ -45,6 +45,7 @@ GOOGLE_ADK = Dialect(
     result=pl.when(_CAPTURED & (_RESULT != '{"result": "<not specified>"}')).then(_RESULT),
     input_tokens=_number("prompt_token_count", "promptTokenCount"),
     output_tokens=_number("candidates_token_count", "candidatesTokenCount"),
+    response_model=answered_by(*_RESPONSES),
     input_messages=_REQUEST,
     output_messages=first(*_RESPONSES),
     definitions=_REQUEST,

@@ -41,11 +41,12 @@ _OFFERED = (
     .list.eval(pl.element().str.extract(r'"([^"]+)"$'))
 )
 
-# Its client for OpenAI writes the model that answered over the one that was asked for, once there is an answer.
+# Its clients for OpenAI and LangChain write the model that answered over the one that was asked for, once there is an
+# answer; LangChain tells that one of itself, too.
+_ASKED = pl.col("langfuse.observation.metadata.ls_model_name").str.strip_chars('"')
+_CLIENT = pl.col("span.name").str.contains(r"^OpenAI-generation$|^(?:OpenAI|Completions|Responses)\.\w+$")
 _BY_THE_ANSWER = (
-    (pl.col("span.name") == "OpenAI-generation")
-    & pl.col("langfuse.observation.output").is_not_null()
-    & ~_FAILED.fill_null(False)
+    (_CLIENT | _ASKED.is_not_null()) & pl.col("langfuse.observation.output").is_not_null() & ~_FAILED.fill_null(False)
 )
 
 LANGFUSE = Dialect(
@@ -76,7 +77,7 @@ LANGFUSE = Dialect(
     tool=pl.when(_IS_TOOL).then(pl.col("span.name")),
     arguments=pl.when(_IS_TOOL).then(first("langfuse.observation.input")),
     result=pl.when(_IS_TOOL).then(first("langfuse.observation.output")),
-    request_model=pl.when(~_BY_THE_ANSWER).then(first("langfuse.observation.model.name")),
+    request_model=pl.coalesce([_ASKED, pl.when(~_BY_THE_ANSWER).then(pl.col("langfuse.observation.model.name"))]),
     response_model=pl.when(_BY_THE_ANSWER).then(first("langfuse.observation.model.name")),
     input_tokens=_tokens("input", "prompt_tokens", "input_tokens", "promptTokens"),
     output_tokens=_tokens("output", "completion_tokens", "output_tokens", "completionTokens"),

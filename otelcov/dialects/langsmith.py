@@ -2,12 +2,25 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    LLM,
+    NOTHING,
+    OTHER,
+    TOOL,
+    Dialect,
+    answered_by,
+    first,
+    json_number,
+    value,
+)
 
 _IS_TOOL = pl.col("langsmith.span.kind").str.to_lowercase() == "tool"
 _IS_LLM = pl.col("langsmith.span.kind").str.to_lowercase() == "llm"
 # The processor for OpenAI's Agents SDK writes a list of one object as that object: such a result is not what it was.
 _AGENTS_SDK = (pl.col("langsmith.metadata.ls_integration") == "openai-agents-sdk").fill_null(False)
+_RESPONSE = _AGENTS_SDK & (pl.col("langsmith.metadata.object") == "response").fill_null(False)
 _WHOLE = ~_AGENTS_SDK | pl.col("gen_ai.completion").str.starts_with('{"output":')
 _NOTHING = pl.col("gen_ai.completion") == "{}"  # a tool that failed: an empty object that one gave has a frame
 # What a function in JavaScript gave that is no object stands in a frame.
@@ -30,6 +43,12 @@ LANGSMITH = Dialect(
     result=pl.when(_IS_TOOL & _WHOLE & ~_NOTHING).then(
         pl.coalesce([pl.col("gen_ai.completion").str.extract(_FRAMED), pl.col("gen_ai.completion")])
     ),
+    # A response tells of no model but the one that answered.
+    request_model=pl.when(_RESPONSE).then(pl.lit(NOTHING)),
+    response_model=pl.when(_RESPONSE)
+    .then(pl.col("gen_ai.request.model"))
+    .when(_IS_LLM)
+    .then(answered_by("gen_ai.completion")),
     input_tokens=pl.when(_IS_LLM).then(json_number("langsmith.usage_metadata", "input_tokens")),
     output_tokens=pl.when(_IS_LLM).then(json_number("langsmith.usage_metadata", "output_tokens")),
     conversation=first(

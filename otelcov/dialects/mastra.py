@@ -2,12 +2,26 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, scope, span_name, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    LLM,
+    OTHER,
+    TOOL,
+    Dialect,
+    first,
+    json_number,
+    json_text,
+    scope,
+    span_name,
+    value,
+)
 
 _TYPE = pl.col("mastra.span.type")
 _STEP = _TYPE == "model_step"
 _TOOL = _TYPE.is_in(["tool_call", "mcp_tool_call"])
 _EXPORTED = scope(r"^@mastra/")  # for Arize: no types, and each piece of a stream is called a model's
+_ASKED = json_text("modelMetadata", "modelId")  # what a step is called by itself is the model that answered, if any
 _RUN = _TYPE.is_in(["agent_run", "workflow_run"])
 
 MASTRA = Dialect(
@@ -39,7 +53,10 @@ MASTRA = Dialect(
     ),
     arguments=pl.when(_TOOL).then(first("gen_ai.tool.input", "input")),
     result=pl.when(_TOOL).then(first("gen_ai.tool.output", "output")),
-    response_model=pl.when(_STEP).then(first("modelId")),
+    request_model=pl.when(_STEP).then(_ASKED),
+    response_model=pl.when(_STEP & ((pl.col("modelId") != _ASKED) | pl.col("body").is_not_null())).then(
+        pl.col("modelId")
+    ),
     input_tokens=pl.when(_STEP).then(json_number("body", "prompt_tokens", "input_tokens")),
     output_tokens=pl.when(_STEP).then(json_number("body", "completion_tokens", "output_tokens")),
     finish=pl.when(_STEP).then(first("finishReason")),

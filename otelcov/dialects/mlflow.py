@@ -84,5 +84,7 @@ MLFLOW_METHODS = Dialect(
     agent=pl.when(_OURS & _AGENT_NAME.str.contains(r"^\w+\.\w+$")).then(
         pl.coalesce([pl.col("name").str.extract(r'^"(.+)"$'), pl.lit("unknown")])
     ),
+    # The conventions' name for the model that was asked for is given to the one that answered.
+    request_model=pl.when(_OURS & pl.col("object").is_null()).then(pl.col("model").str.extract(r'^"(.+)"$')),
     tool=pl.when(_OURS & _TOOL_NAME.str.contains(r"^Tool\.")).then(_TOOL_NAME.str.replace(r"^Tool\.", "")),
 )

@@ -13,6 +13,7 @@ from otelcov.dialects.base import (
     THREAD,
     TOOL,
     Dialect,
+    answered_by,
     first,
     json_text,
     scope,
@@ -27,6 +28,18 @@ _TOOL_INPUT = pl.when(
 
 # Claude's Agent SDK answers with text; a list in JSON is of the errors that ended the run.
 _ERRORS = (scope("claude[-_]agent[-_]sdk$") & (pl.col("output.mime_type") == "application/json")).fill_null(value=False)
+
+# One key holds the model that was asked for and, with some clients, the one that answered once it has; the parameters
+# of the request tell which was asked for. Those of an agent's response are the answer's own.
+_ANSWER = scope(r"openai[-_]agents$").fill_null(value=False) & (pl.col("span.name") == "response")
+_ANSWERED = first("output.value", "output.mime_type", "llm.token_count.prompt").is_not_null()
+_OVERWRITTEN = _ANSWER | _ANSWERED & (
+    scope(r"openinference.*[.-](?:openai|groq|mistralai|portkey|haystack|google[-_]genai)$").fill_null(value=False)
+)
+_ASKED = pl.when(~_ANSWER).then(json_text("llm.invocation_parameters", "model", "model_name"))
+# AutoGen tells of an alias which dated model it takes it for.
+_RESOLVED = (scope("autogen") & pl.col("llm.model_name").str.contains(r"-\d{4}-\d{2}-\d{2}$")).fill_null(value=False)
+_LLM = pl.col("openinference.span.kind").str.to_uppercase() == "LLM"
 
 OPENINFERENCE = Dialect(
     name="openinference",
@@ -53,10 +66,22 @@ OPENINFERENCE = Dialect(
         first("tool_call.function.arguments", "input.value", "tool.arguments", "tool.parameters")
     ),
     result=_TOOL_INPUT.then(first("output.value", "tool.output", "tool.result")),
-    request_model=first(  # its one name is that of the answer where there is one; what it was made of may tell more
-        "llm.request.model_name", "gen_ai.request.model", "ai.model.id", "llm.model_name", "embedding.model_name"
+    request_model=pl.coalesce(
+        [
+            pl.col("llm.request.model_name"),
+            pl.when(pl.col("openinference.span.kind").is_not_null()).then(first("gen_ai.request.model", "ai.model.id")),
+            _ASKED,
+            pl.when(~_OVERWRITTEN & ~_RESOLVED).then(pl.col("llm.model_name")),
+            first("embedding.model_name"),
+        ]
     ),
-    response_model=first("llm.response.model_name"),
+    response_model=pl.coalesce(
+        [
+            pl.col("llm.response.model_name"),
+            pl.when(_LLM).then(answered_by("output.value")),
+            pl.when(_OVERWRITTEN | (pl.col("llm.model_name") != _ASKED)).then(pl.col("llm.model_name")),
+        ]
+    ),
     input_tokens=first("llm.token_count.prompt"),
     output_tokens=first("llm.token_count.completion"),
     response_id=first("llm.response.id"),

@@ -23,7 +23,16 @@ from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, 
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.eve import EVE
-from otelcov.dialects.genai import EINO_NODES, GENAI, GENAI_KINDS, GENAI_NAMES, OPENLIT, OPENLIT_GUESSES, OPENLIT_NODES
+from otelcov.dialects.genai import (
+    EINO_NODES,
+    GENAI,
+    GENAI_ECHOES,
+    GENAI_KINDS,
+    GENAI_NAMES,
+    OPENLIT,
+    OPENLIT_GUESSES,
+    OPENLIT_NODES,
+)
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
@@ -98,6 +107,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLLMETRY_MCP,
     OPENLLMETRY_TEAMS,
     OPENLLMETRY_HOLDERS,
+    GENAI_ECHOES,
     OPENLLMETRY_LANGCHAIN_JS,
     GOOGLE_ADK,
     EINO_NODES,

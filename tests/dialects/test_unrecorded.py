@@ -293,4 +293,4 @@ def test_filling_in_haystacks_prompt_is_no_call_of_a_model():
             3, "LLM", "OpenAIGenerator.run", 3, told={"llm.model_name": "m", "output.value": _json({"replies": ["y"]})}
         ),
     )
-    assert [c["request_model"] for c in run["llm_calls"]] == ["m"]
+    assert [c["response_model"] for c in run["llm_calls"]] == ["m"]
