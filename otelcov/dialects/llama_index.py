@@ -6,6 +6,7 @@ from otelcov.dialects.base import OTHER, TOOL, Dialect, first, json_text
 
 _TASK = pl.col("traceloop.span.kind").str.to_lowercase() == "task"
 _TOOL = _TASK & pl.col("tool.name").is_not_null()
+_STEP = _TASK & pl.col("span.name").str.contains(r"Agent(?:Workflow)?\.task$")  # it puts out who works next
 
 LLAMA_INDEX = Dialect(
     name="llama-index",
@@ -16,6 +17,7 @@ LLAMA_INDEX = Dialect(
     .then(pl.lit(OTHER))
     .when(_TOOL)
     .then(pl.lit(TOOL)),
+    agent=pl.when(_STEP).then(json_text("traceloop.entity.output", "current_agent_name")),
     arguments=pl.when(_TOOL).then(first("tool.arguments")),
     result=pl.when(_TOOL).then(first("traceloop.entity.output")),
     call_id=pl.when(_TOOL).then(json_text("traceloop.entity.output", "tool_id")),

@@ -15,7 +15,15 @@ from otelcov.runs.calls import merge
 from otelcov.runs.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.delegation import ways as ways_over
 from otelcov.runs.delegations import delegations
-from otelcov.runs.endings import Evidence, answered_in_one_span, asks, boundaries, status, tools_visible
+from otelcov.runs.endings import (
+    Evidence,
+    answered_in_one_span,
+    asks,
+    boundaries,
+    ended_in_what_is_lost,
+    status,
+    tools_visible,
+)
 from otelcov.runs.executions import tool_spans
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.handed_in import ways_to_answer
@@ -82,7 +90,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add("model calls share a span")
         unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
     ended = status(run)
-    if ended == "unknown" and calls and any(r.name not in ways for r in calls[-1].requests):
+    pending = bool(calls) and any(r.name not in ways for r in calls[-1].requests)
+    if ended == "unknown" and (pending or ended_in_what_is_lost(run)):
         incomplete.add("what came last is not visible")
     agents = sorted(
         {

@@ -60,7 +60,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
         return "unknown"
-    if _stopped_unheard(run) or _hides_failures(run):
+    if _stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
@@ -84,7 +84,10 @@ def _told_nothing(run: Evidence) -> bool:
     """Is there no step, no answer and no word of how it went? A guard may have stopped it before all else."""
     if run.calls or run.outcomes:
         return False
-    return not run.root.span.end or not (run.output is not None or any(n.span.status_code for n in run.nodes))
+    said = any(
+        n.span.status_code and not (n.span.status_code == 1 and _SAYS_WELL.search(n.span.scope)) for n in run.nodes
+    )
+    return not run.root.span.end or not (run.output is not None or said)
 
 
 def _stopped_unheard(run: Evidence) -> bool:
@@ -126,6 +129,17 @@ def _muted(run: Evidence) -> bool:
 def mute(scope: str) -> bool:
     """Does no span of this scope ever say that anything failed?"""
     return scope.startswith("codex")
+
+
+def ended_in_what_is_lost(run: Evidence) -> bool:
+    """Is there no answer, and did a step that has not come hold what came after all that has?"""
+    last = run.last
+    if last is None or run.output is not None:
+        return False
+    return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
+
+
+_STEPS = (AGENT, LLM, TOOL)
 
 
 def _swallowed(root: Node) -> bool:
@@ -244,7 +258,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     last = run.last
     if _asked_for_nobodys(run) or _stopped_unheard(run) or _unwatched(run) or any(_unnamed(run, n) for n in run.nodes):
         unknown.add("error")
-    if _muted(run):
+    if _muted(run) or ended_in_what_is_lost(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}

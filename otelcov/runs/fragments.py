@@ -42,12 +42,16 @@ def fragments(trace: Trace) -> list[Fragment]:
         if len(siblings) > 1:
             _twins(siblings)
             _replays(siblings)
-    tops = [(root, [root, *root.below()]) for root in trace.roots]
-    tops = [(root, nodes) for root, nodes in tops if any(n.kind in _STEPS for n in nodes)]
+    every = [(root, [root, *root.below()]) for root in trace.roots]
+    tops = [(root, nodes) for root, nodes in every if any(n.kind in _STEPS for n in nodes)]
+    if not tops:  # of an agent's step nothing else may have come
+        tops = [(root, nodes) for root, nodes in every if root.orphan and root.own_agent is not None]
     if not tops:
         return []
     raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
     parts = _after_raising(tops, raised) if any(_next_run(n, raised) for n, _ in tops) else _split(tops)
+    if len(parts) == 1 and len(every) > len(tops):
+        parts[0][1].extend(_preparing(parts[0][1], [root for root, _ in every]))
     out = []
     for root, nodes in parts:
         nodes.sort(key=lambda n: (n.start, n.span.span_id))
@@ -59,6 +63,13 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.loose, fragment.tools = True, held
         out.append(fragment)
     return out
+
+
+def _preparing(nodes: list[Node], roots: list[Node]) -> list[Node]:
+    """What prepares a step of this run that has not come: a step that failed never does, with some instrumentations."""
+    there, scopes = {id(n) for n in nodes}, {n.span.scope for n in nodes if n.kind in _STEPS}
+    found = [root for root in roots if root.orphan and id(root) not in there and root.span.scope in scopes]
+    return [n for root in found for n in (root, *root.below())]
 
 
 def _held(root: Node) -> list[Node]:

@@ -254,10 +254,27 @@ def name_agents(trace: Trace) -> None:
             node.agent = above
             for child in reversed(node.children):
                 stack.append((child, above, from_span))
+    _name_next_steps(trace)
     _name_graph_nodes(trace)
     _name_authors(trace)
     if any(n.span.status_code == 2 for n in trace.nodes):
         _inherited_errors(trace)
+
+
+_STEP_BY_STEP = re.compile(r"^opentelemetry\.instrumentation\.llamaindex$")
+"""Instrumentations of workflows in which a step puts out which agent works next, and not every step does."""
+
+
+def _name_next_steps(trace: Trace) -> None:
+    """A step that puts out no agent is of the one that the step before it put out."""
+    for node in trace.nodes:
+        if len(node.children) < 2 or not _STEP_BY_STEP.search(node.span.scope):
+            continue
+        current: str | None = None
+        for step in node.children:
+            current = step.own_agent or current
+            for n in (step, *step.below()) if current is not None and step.agent == node.agent else ():
+                n.agent = current if n.agent == node.agent else n.agent
 
 
 _TRANSFER = re.compile(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)

@@ -281,3 +281,76 @@ def test_what_a_model_said_before_its_frame_failed_is_no_answer(raised):
     (run,) = runs(agent(1, "a", took=9, error=raised), chat(2, 1, "next: fly", "go", at=1))
     assert run["output"] == (None if raised else "next: fly")
     assert run["status"] == ("error" if raised else "ok")
+
+
+def _task(id, parent, name, at, took=1, kind="task", **told):
+    told = {"traceloop.span.kind": kind, "traceloop.entity.name": f"{name}.{kind}"} | told
+    scope = "opentelemetry.instrumentation.llamaindex"
+    return span(id, parent, f"{name}.{kind}", at=at, took=took, scope=scope, attributes=told)
+
+
+def _next(name):
+    return {"traceloop.entity.output": json.dumps({"input": [], "current_agent_name": name})}
+
+
+_NEXT = _next("helper")
+
+
+def test_a_step_of_llama_index_under_traceloop_is_of_the_agent_that_the_step_before_it_put_out():
+    def answered(id, parent, at, text=""):
+        told = [{"role": "assistant", "parts": [{"type": "text", "content": text}] if text else []}]
+        messages = {"gen_ai.output.messages": json.dumps(told), "gen_ai.response.id": str(id)}
+        return _task(id, parent, "LLM", at, **messages, **{"gen_ai.operation.name": "chat"})
+
+    def called(id, at, name, given):
+        told = {"tool.name": name, "tool.arguments": json.dumps(given)}
+        result = {"tool_name": name, "tool_id": f"c{id}", "tool_output": {"raw_output": "fine", "is_error": False}}
+        return _task(id, 1, "AgentWorkflow", at, **told, **{"traceloop.entity.output": json.dumps(result)})
+
+    (run,) = runs(
+        _task(1, None, "AgentWorkflow", 0, 20, kind="workflow"),
+        _task(2, 1, "AgentWorkflow", 1, **_next("planner")),
+        _task(3, 1, "AgentWorkflow", 2),
+        answered(4, 3, 2.2),
+        called(5, 4, "handoff", {"to_agent": "scout", "reason": "weather"}),
+        _task(6, 1, "AgentWorkflow", 6, **_next("scout")),
+        _task(7, 1, "AgentWorkflow", 8),
+        answered(8, 7, 8.2),
+        called(9, 10, "look", {"city": "Oslo"}),
+        _task(10, 1, "AgentWorkflow", 12),
+        answered(11, 10, 12.2, "done"),
+    )
+    assert _handed(run) == [("planner", "scout", "handoff", "ok")]
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "scout")]
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "scout", "scout"]
+
+
+def test_what_fails_under_traceloop_for_llama_index_is_never_told():
+    steps = [_task(2, 1, "BaseWorkflowAgent", 1, **_NEXT), _task(3, 1, "BaseWorkflowAgent", 2, **_NEXT)]
+    (run,) = runs(*steps, _task(5, 4, "LLM", 3))
+    assert (run["status"], run["agents"], run["llm_calls"]) == ("unknown", ["helper"], None)
+    assert runs(_task(5, 4, "LLM", 3)) == []
+
+
+@pytest.mark.parametrize(("parent", "status"), [(9, "unknown"), (1, "ok")])
+def test_a_run_ends_in_what_is_lost_where_only_what_prepared_it_has_come(parent, status):
+    asked = [{"role": "assistant", "parts": [], "finish_reason": ""}]
+    answer = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(asked), "gen_ai.response.id": "1"}
+    (run,) = runs(
+        _task(1, None, "FunctionAgent", 0, 4, kind="workflow"),
+        _task(2, 1, "BaseWorkflowAgent", 1, 3),
+        _task(3, 2, "LLM", 2, **answer),
+        _task(4, parent, "LLM", 5),
+    )
+    assert run["status"] == status
+    assert ("what came last is not visible" in run["incomplete"]) == (status == "unknown")
+    assert ("error" in run["boundaries_unknown"]) == (status == "unknown")
+
+
+def test_traceloop_says_well_of_an_agent_of_openais_that_its_guard_stopped():
+    scope = "opentelemetry.instrumentation.openai_agents"
+    frame = span(1, None, "Agent Workflow", took=3, scope=scope, status=1, traceloop__span__kind="workflow")
+    told = {"traceloop.span.kind": "agent", "gen_ai.agent.name": "helper", "gen_ai.operation.name": "invoke_agent"}
+    (run,) = runs(frame, span(2, 1, "helper.agent", scope=scope, status=1, attributes=told))
+    assert (run["status"], run["agents"]) == ("unknown", ["helper"])
+    assert "error" in run["boundaries_unknown"]
