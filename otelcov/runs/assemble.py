@@ -250,8 +250,9 @@ def _reasons(nodes: list[Node], limit: int | None, incomplete: set[str]) -> None
 
 
 def _conversation(root: Node, nodes: list[Node]) -> str | None:
-    if root.span.conversation:
-        return root.span.conversation
+    for above in (root, *root.ancestors()):  # a span around several requests tells of each
+        if above.span.conversation:
+            return above.span.conversation
     if root.own_agent is not None:  # a delegate talks in a conversation of its own
         nodes = [n for n in nodes if n.agent in (None, root.own_agent)]
     top = next((n for n in nodes if n.kind in (AGENT, CHAIN, LLM) and n.span.conversation), None)

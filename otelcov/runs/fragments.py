@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.runs.chat import Message
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.models import OVERWRITTEN, model_calls
 from otelcov.runs.tree import Node, Trace
@@ -175,7 +177,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
-    if requests := _requests(root, nodes):
+    if requests := _requests(root, nodes) or _one_after_another(root, nodes):
         return requests
     entries = _entries(root) if root.kind != SETUP else [e for child in root.children for e in _entries(child)]
     if root.kind == SETUP and len(entries) > 1 and all(e.kind == AGENT for e in entries):
@@ -209,18 +211,43 @@ def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
     and each beginning with words of the user."""
     if root.span.name != "mcp.client.session":
         return []
-    held = [(n, [n, *n.below()]) for n in root.children]
-    held = [(n, below) for n, below in held if any(x.kind in _STEPS for x in below)]
-    if len(held) < 2 or any(n.kind is not None for n, _ in held):
+    held = [n for n in root.children if any(x.kind in _STEPS for x in (n, *n.below()))]
+    if len(held) < 2 or any(n.kind is not None for n in held) or not all(_first_said(n) for n in held):
         return []
-    for _, below in held:
-        first = min((x for x in below if x.kind == LLM), key=_start, default=None)
-        said = (ModelCall(first, [first]).inputs if first is not None else None) or []
-        if not said or said[-1].role != "user" or said[-1].results:
-            return []
-    told = {id(x) for _, below in held for x in below}
-    held[0][1].extend(n for n in nodes if id(n) not in told)
-    return held
+    return _apart(nodes, held)
+
+
+def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """The turns of a conversation below a span that was neither asked nor answered anything: alike, one after another,
+    and each begins with new words of the user, after those that the turn before it began with and their answer."""
+    turns = [n for n in root.children if any(x.kind in _STEPS for x in (n, *n.below()))]
+    if len(turns) < 2 or root.kind not in (None, AGENT, CHAIN) or any(n.kind not in (AGENT, CHAIN) for n in turns):
+        return []
+    if any(told is not None for told in (root.span.input, root.span.output, root.input_messages)):
+        return []
+    alike = len({(n.kind, n.span.scope, _NUMBER.sub("", n.span.name)) for n in turns}) == 1
+    if not alike or any(later.start < turn.end for turn, later in pairwise(turns)):
+        return []
+    said = [_first_said(n) for n in turns]
+    return _apart(nodes, turns) if all(_goes_on(x, y) for x, y in pairwise(said)) else []
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+def _goes_on(before: list[Message], said: list[Message]) -> bool:
+    """Do these words go on with what was said before, once that was answered?"""
+    if not before or not said:
+        return False
+    asked = next((i for i, x in enumerate(said[:-1]) if x.role == "user" and x.text == before[-1].text), None)
+    return asked is not None and any(x.role == "assistant" and x.text for x in said[asked + 1 : -1])
+
+
+def _first_said(turn: Node) -> list[Message]:
+    """What the first model below a span was asked, where that ends with words of the user."""
+    first = min((x for x in (turn, *turn.below()) if x.kind == LLM), key=_start, default=None)
+    said = (ModelCall(first, [first]).inputs if first is not None else None) or []
+    return said if said and said[-1].role == "user" and said[-1].text and not said[-1].results else []
 
 
 def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:

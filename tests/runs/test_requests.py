@@ -57,6 +57,38 @@ def test_several_requests_under_one_app_span_are_several_runs():
     assert len({r["run_id"] for r in found}) == 2
 
 
+def _turns(*histories, root=None, **names):
+    """Model calls, each asked one of these histories, below an agent of their own below one span."""
+    root = {"openinference__span__kind": "CHAIN", "session__id": "s"} if root is None else root
+    found = [span(1, None, "session", took=90, **root)]
+    for i, words in enumerate(histories):
+        roles = ("user", "assistant")
+        asked = [{"role": roles[k % 2], "parts": [{"type": "text", "content": w}]} for k, w in enumerate(words)]
+        name = names.get(f"name{i}", "a")
+        found += [
+            agent(10 * i + 10, name, parent=1, at=20 * i, took=10),
+            chat(10 * i + 11, 10 * i + 10, f"answer {i}", asked, at=20 * i + 1),
+        ]
+    return runs(*found)
+
+
+def test_turns_of_a_conversation_below_one_span_are_runs_of_their_own():
+    found = _turns(["one?"], ["one?", "answer 0", "two?"], ["one?", "answer 0", "two?", "answer 1", "three?"])
+    assert [(r["input"], r["output"]) for r in found] == [
+        ("one?", "answer 0"),
+        ("two?", "answer 1"),
+        ("three?", "answer 2"),
+    ]
+    assert [r["conversation_id"] for r in found] == ["s"] * 3
+
+
+def test_what_is_no_conversation_below_one_span_is_one_run():
+    assert len(_turns(["one?"], ["two?"])) == 1
+    assert len(_turns(["one?"], ["one?", "answer 0", "two?"], name1="b")) == 1
+    asked = {"openinference__span__kind": "CHAIN", "input__value": "all of it"}
+    assert len(_turns(["one?"], ["one?", "answer 0", "two?"], root=asked)) == 1
+
+
 def test_a_missing_root_is_said():
     (run,) = runs(chat(2, 99, "hi", at=1), tool(3, 99, "t", at=3, result="x"))
     assert "missing parent" in run["incomplete"]
