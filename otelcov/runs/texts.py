@@ -66,7 +66,7 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
                     text = text if text is not None else _user_text(layer.input_messages, limit)
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
                 incomplete.add("order of messages not reported")
-            elif text is not None and _asked_otherwise(first, own, text):
+            elif text is not None and (_asked_otherwise(first, own, text) or _sums_up(first, own)):
                 incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):
                 return text.removeprefix(_TASK) if any(_SMOL.search(n.span.scope) for n in first.layers) else text
@@ -86,6 +86,13 @@ def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:
         if told and text not in told and first.start < call.end:
             return True
     return False
+
+
+def _sums_up(first: ModelCall, own: list[ModelCall]) -> bool:
+    """Was this told what other agents had answered before it? Then the words that follow are not the user's (AutoGen's
+    society of mind)."""
+    said = {c.text for c in own if c.end <= first.start and c.agent not in (None, first.agent)} - {None}
+    return bool(said) and any(x.text in said for x in (first.inputs or ())[:-1])
 
 
 def _later(node: Node, first: ModelCall) -> bool:

@@ -315,3 +315,22 @@ def test_of_a_pipelines_parts_the_one_that_ended_last_gave_the_answer(several, t
         span(9, 1, "store", at=8, attributes=_of_kind("TOOL", tool__name="store", output__value="kept")),
     )
     assert run["output"] == told
+
+
+def test_what_an_agent_is_told_to_do_with_what_its_team_said_is_not_the_users_request():
+    def said(*words):
+        return [{"role": "user", "parts": [{"type": "text", "content": w}]} for w in words]
+
+    def society(*words):
+        (run,) = runs(
+            agent(1, "society", took=20),
+            agent(2, "writer", parent=1, at=1, took=5),
+            chat(3, 2, "draft", said("write of Oslo"), at=2),
+            chat(4, 1, "final", said(*words), at=10),
+        )
+        return run
+
+    assert society("write of Oslo")["input"] == "write of Oslo"
+    run = society("your team said:", "draft", "put it in one answer")
+    assert (run["input"], run["output"]) == (None, "final")
+    assert "input not reported" in run["incomplete"]
