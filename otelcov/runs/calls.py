@@ -13,10 +13,12 @@ from itertools import islice
 
 from otelcov.dialects.base import AGENT
 from otelcov.runs.call import ToolCall, awaits_result, short_id
+from otelcov.runs.chat import Request
 from otelcov.runs.endings import asks
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs
 from otelcov.runs.model_call import ModelCall
+from otelcov.runs.reused import execution
 from otelcov.runs.tree import Node, same_name, spelling
 from otelcov.runs.wrapped import arguments_of
 
@@ -40,7 +42,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     strangers = not any(i in by_id for i in ids if i)  # the spans' ids are another namespace than the messages'
     made_up = not any(_UUID.match(i) for i in by_id)  # so is an id that only some spans have (OpenLIT, of failures)
     for nodes, call_id in zip(executions, ids, strict=True):
-        hit = next((c for c in by_id.get(call_id, ()) if id(c) in free), None) if call_id else None
+        hit = execution([c for c in by_id.get(call_id, ()) if id(c) in free], nodes) if call_id else None
         if hit is None:
             rest.append((nodes, call_id))
         else:
@@ -115,12 +117,11 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
 
 def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
     out: list[ToolCall] = []
-    seen: set[tuple[str | None, int]] = set()
     for mc in model_calls:
+        seen: dict[str, list[Request]] = {}
         for position, request in enumerate(mc.asked):
-            if request.id and (request.id, mc.turn) in seen:
+            if request.id and _told_before(request, seen):
                 continue
-            seen.add((request.id, mc.turn))
             call = ToolCall(request.name)
             call.call_id = request.id
             call.arguments = request.arguments
@@ -132,6 +133,19 @@ def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
                 call.answer, call.result_of = request.served, mc
             out.append(call)
     return out
+
+
+def _told_before(request: Request, seen: dict[str, list[Request]]) -> bool:
+    """Was this request of an answer told already? What bears one id and asks for something else is another (Strands
+    gives Gemini's calls the names of their tools for ids)."""
+    before = seen.setdefault(request.id or "", [])
+    if before:
+        given = arguments_of(request.arguments)[0]
+        told = [arguments_of(r.arguments)[0] for r in before if same_name(r.name, request.name)]
+        if given is None or given in told or None in told or len(told) < len(before):
+            return True
+    before.append(request)
+    return False
 
 
 def _attach(call: ToolCall, nodes: list[Node]) -> None:

@@ -12,6 +12,7 @@ from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.jsontext import Value
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import react_request
+from otelcov.runs.reused import results, reused
 from otelcov.runs.tree import same_name
 from otelcov.runs.wrapped import arguments_of
 
@@ -233,11 +234,18 @@ def _match_results(
     pairs: list[tuple[Request, Result]] = []
     single: list[Result] = []
     meant = _ids_by_place(inputs)
+    again = reused(inputs, by_id)
+    for shared in sorted(again):
+        for call, result in results(inputs, shared, filter(earlier, by_id[shared])):
+            if awaits_result(call):
+                settle(call, result)
     for message in inputs:
         for request in message.requests if message.role == "assistant" else ():
             shown.append(request)
             shown_as.setdefault(request.id or "", []).append(request)
         for result in message.results:
+            if result.id in again:
+                continue
             call_id = meant.get(id(result), result.id)
             if call_id and call_id in by_id:
                 _by_call_id(call_id, result, mc, by_id, earlier, settle)
