@@ -9,9 +9,11 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
+from otelcov.runs.boundaries import limits
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Later, Outcome, outcome
 from otelcov.runs.calls import merge
+from otelcov.runs.charge import top_agents
 from otelcov.runs.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.delegation import ways as ways_over
 from otelcov.runs.delegations import delegations
@@ -33,7 +35,7 @@ from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.offered import offered, told_to_answer
 from otelcov.runs.paths import path, states
 from otelcov.runs.texts import input_text, output_text
-from otelcov.runs.tree import USUAL_LIMITS, Node, spelling
+from otelcov.runs.tree import USUAL_LIMITS, Node, failure, spelling
 from otelcov.runs.unknowns import NO_ROOT
 
 Row = dict[str, Any]
@@ -64,6 +66,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     limit = _value_limit(nodes)
     _reasons(nodes, limit, incomplete)
     for found in _answered_for_nobody(tools, outcomes, names):
+        found.status = "unknown"
+    for found in _may_have_ended(root, calls, tools, outcomes):
         found.status = "unknown"
     for found in outcomes:
         told = found.result
@@ -178,9 +182,28 @@ def _answered_for_nobody(tools: list[ToolCall], outcomes: list[Outcome], names: 
     ]
 
 
+def _may_have_ended(
+    root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]
+) -> list[Outcome]:
+    """What came of the tools that a run ran last, where it failed after them by no limit, and their spans say neither
+    what they gave nor that they went well: one of them may have failed, and taken the run with it."""
+    failed = [f for n in (root, *top_agents(root)) if n.kind != TOOL and (f := failure(n)) is not None]
+    if not calls or calls[-1].error is not None or not failed or any(limits(f"{f[0]}: {f[1]}") for f in failed):
+        return []
+    last = [(t, o) for t, o in zip(tools, outcomes, strict=True) if t.turn == calls[-1].turn and t.nodes]
+    if any(o.status == "error" for _, o in last):
+        return []
+    return [o for t, o in last if o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)]
+
+
+def _says_well(node: Node) -> bool:
+    return node.span.status_code == 1
+
+
 def root_of(group: list[Fragment]) -> Node:
-    """The step the run begins with: the root of its earliest fragment, one with an agent before loose model calls."""
-    first = min(group, key=lambda f: (f.loose, f.root.orphan, f.start, f.trace_id))
+    """The step the run begins with: the root of its earliest fragment, one with an agent before loose model calls, and
+    one that called before one that was called (whose root lies below a step of it)."""
+    first = min(group, key=lambda f: (f.loose, f.root.parent is not None, f.root.orphan, f.start, f.trace_id))
     return first.root
 
 

@@ -64,7 +64,7 @@ class Later:
                 self._shown[mc.agent, None, spelling(request.name) if request.name else ""] = mc.turn
                 if request.id:
                     self._shown[mc.agent, request.id, ""] = mc.turn
-            for begun in _beginnings(mc.inputs):
+            for begun in _beginnings(mc.inputs[:-1]):  # what shows no more than was asked before does not go on
                 self._begun[(mc.agent, *begun)] = mc.turn
 
 

@@ -42,7 +42,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     strangers = not any(i in by_id for i in ids if i)  # the spans' ids are another namespace than the messages'
     made_up = not any(_UUID.match(i) for i in by_id)  # so is an id that only some spans have (OpenLIT, of failures)
     for nodes, call_id in zip(executions, ids, strict=True):
-        hit = execution([c for c in by_id.get(call_id, ()) if id(c) in free], nodes) if call_id else None
+        hit = execution(by_id.get(call_id, ()), free, nodes) if call_id else None
         if hit is None:
             rest.append((nodes, call_id))
         else:

@@ -64,7 +64,9 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
             scene.used.add(id(found.node))
         call.delegates_to = found.target or ""
         taken_over = (
-            found.form == "handoff" and found.target is not None and _works_after(found.target, call, scene.model_calls)
+            (found.form == "handoff" or rule is _managed)
+            and found.target is not None
+            and _works_after(found.target, call, scene.model_calls)
         )
         status = "ok" if taken_over else _status(call)
         return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
@@ -100,13 +102,13 @@ def _agent_beside(call: ToolCall, scene: Scene) -> Node | None:
     (spans that tell of no AI were filtered out), where the tool bears its name. Of tools that ran at one time the one
     called it that bears its name, else the one whose time is nearest to its."""
     node = call.nodes[0]
-    if node.children and any(c.kind is not None for c in node.below()):
+    layers = {id(n) for n in call.nodes}
+    if node.children and any(c.kind is not None and id(c) not in layers for c in node.below()):
         return None
     found = [n for n in scene.agents if n.own_agent != call.agent and id(n) not in scene.used and _within(n, node)]
     for n in found:
         if bears_name_of(call.name, n.own_agent):
             return n
-    layers = {id(n) for n in call.nodes}
     others = [t for t in scene.nodes if t.kind == TOOL and id(t) not in layers] if found else []
     return next((n for n in found if not any(_rather(t, node, n) for t in others)), None)
 
@@ -250,7 +252,8 @@ def _nameless(call: ToolCall, scene: Scene) -> _Found | None:
         return None
     named = transfers(call.name) or asks(call.name)
     if _loop_below(call, named is not None):
-        return _Found(named.group("to") if named is not None else None, "tool")
+        to = named.group("to") if named is not None else None
+        return _Found(scene.known.get(bare(to), to) if to is not None else None, "tool")
     return None
 
 

@@ -76,7 +76,7 @@ def _handoffs(
             (
                 d
                 for d in found
-                if d.source == source
+                if source in (d.source, None)
                 and (d.target == target or target is None)
                 and d.node is None
                 and d.call is not None
@@ -92,7 +92,7 @@ def _handoffs(
                 c
                 for c in calls
                 if c.delegates_to is None
-                and c.agent == source
+                and source in (c.agent, None)
                 and not c.nodes
                 and (x := transfers(c.name)) is not None
                 and (

@@ -50,9 +50,7 @@ class Evidence:
 def status(run: Evidence) -> str:
     """error: the root, or the agent in charge, failed, or the last model call did. ok: an answer, or a clean end."""
     root, last = run.root, run.last
-    if failure(root) is not None and root.kind != TOOL:
-        return "error"
-    if broke_off(root):
+    if not _tried_again(run) and ((failure(root) is not None and root.kind != TOOL) or broke_off(root)):
         return "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run) or _died_in_a_step(run):
         return "error"
@@ -73,6 +71,11 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) else "ok"
+
+
+def _tried_again(run: Evidence) -> bool:
+    """Is the root a model's call that failed, and was a model asked after it?"""
+    return run.root.kind == LLM and run.last is not None and run.last.start >= run.root.end
 
 
 def _unwatched(run: Evidence) -> bool:

@@ -190,12 +190,33 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         or root.span.case
     ):
         return tops
-    names = {e.own_agent for e in entries}
+    led = [_leader(e) for e in entries]
     cases = {e.span.case for e in entries}
-    same = len(names) == 1 and None not in names and all(e.kind == AGENT for e in entries)
+    same = len(set(led)) == 1 and None not in led and len({e.kind for e in entries}) == 1
+    same = same and (entries[0].kind == AGENT or len({e.span.name for e in entries}) == 1)
     if not same and not (len(cases) == len(entries) and None not in cases):
         return tops
     return _apart(nodes, entries)
+
+
+def _leader(entry: Node) -> str | None:
+    """The name of the agent that an entry is, or is no more than a frame around."""
+    if entry.kind == CHAIN:
+        held = [e for child in entry.children for e in _steps_of(child)]
+        entry = held[0] if len(held) == 1 else entry
+    return entry.own_agent if entry.kind == AGENT else None
+
+
+def _steps_of(node: Node) -> list[Node]:
+    """The topmost steps."""
+    out, stack = [], [node]
+    while stack:
+        n = stack.pop()
+        if n.kind in _STEPS:
+            out.append(n)
+        else:
+            stack.extend(n.children)
+    return out
 
 
 def _apart(nodes: list[Node], entries: list[Node]) -> list[tuple[Node, list[Node]]]:

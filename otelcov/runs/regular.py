@@ -216,13 +216,16 @@ def _check_steps(form: _Form) -> None:
 
 
 def _check_layers(form: _Form) -> None:
-    """Bad where no model call is told, where two instrumentations tell of them, and where values may have been cut."""
+    """Bad where no model call is told, where two instrumentations tell of them, where an agent alone tells tokens, and
+    where values may have been cut."""
     trace, models = form.trace, form.is_a(LLM_)
     scopes = form.codes("scope")
     low, high = np.full(form.count, np.iinfo(np.int64).max), np.full(form.count, -1)
     np.minimum.at(low, trace[models], scopes[models])
     np.maximum.at(high, trace[models], scopes[models])
     form.bad |= (high < 0) | (low != high)
+    counted = form.frame["input_tokens"].is_not_null().to_numpy()
+    form.bad |= (form.count_of(counted & form.is_a(AGENT_)) > 0) & (form.count_of(counted & models) == 0)
     longest = form.frame["longest"].to_numpy()
     peak = np.zeros(form.count, dtype=np.int64)
     np.maximum.at(peak, trace, longest.astype(np.int64))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from otelcov.runs.call import ToolCall
 from otelcov.runs.chat import Message, Request, Result
-from otelcov.runs.executions import span_fact
+from otelcov.runs.executions import span_fact, span_name
 from otelcov.runs.tree import Node, same_name
 from otelcov.runs.wrapped import arguments_of
 
@@ -58,13 +58,15 @@ def _equal(some: object, others: object) -> bool:
     return None in given or given[0] == given[1]
 
 
-def execution(calls: Collection[ToolCall], nodes: list[Node]) -> ToolCall | None:
-    """Which of the calls that bear an id these spans ran: the newest that was asked for before, with their arguments
-    where several were asked for at once."""
+def execution(calls: Collection[ToolCall], free: Collection[int], nodes: list[Node]) -> ToolCall | None:
+    """Which of the calls that bear an id, and are free still, these spans ran: of several the newest of this tool that
+    was asked for before, with their arguments where more were asked for at once."""
+    left = [c for c in calls if id(c) in free]
     if len(calls) < 2:
-        return next(iter(calls), None)
-    before = [c for c in calls if c.asked_by is not None and c.asked_by.end <= nodes[0].start] or calls
-    newest = max(c.turn or 0 for c in before)
-    found = [c for c in before if (c.turn or 0) == newest]
+        return left[0] if left else None
+    name, start = span_name(nodes), nodes[0].start
+    left = [c for c in left if c.asked_by is not None and c.asked_by.start <= start and same_name(c.name, name)]
+    newest = max((c.turn or 0 for c in left), default=0)
+    left = [c for c in left if (c.turn or 0) == newest]
     told = span_fact(nodes, "arguments")
-    return next((c for c in found if _equal(c.arguments, told)), found[0])
+    return next((c for c in left if _equal(c.arguments, told)), left[0] if left else None)

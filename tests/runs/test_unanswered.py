@@ -53,7 +53,7 @@ def _in_answers_that_only_a_history_tells():
 @pytest.mark.parametrize(
     ("asked", "statuses"),
     [
-        (_a_turn_each, {"requested", "unknown"}),
+        (_a_turn_each, {"unknown"}),
         (_another_conversation_each, {"unknown"}),
         (_in_one_answer, {"requested"}),
         (_in_one_answer_without_ids, {"requested"}),
