@@ -231,6 +231,9 @@ OPENLIT_GUESSES = Dialect(name="openlit-guesses", input_tokens=_GUESSED, output_
 # Operations that use a model and are no call of an agent.
 _ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
 
+# What is done about a tool that is about to run, or has run.
+_BEFORE = r"(?i)permi|approv|guard|valid|check|policy|confirm|hook|schema|list|regist|select|rout"
+
 # Spans named as the conventions demand, by instrumentations that leave the operation out or lost it to a limit.
 GENAI_NAMES = Dialect(
     name="genai-names",
@@ -260,6 +263,13 @@ GENAI_NAMES = Dialect(
             "tool_arguments",
             "tool_response",
         ).is_not_null()
+    )
+    .then(pl.lit(TOOL))
+    .when(  # nothing but a tool's name, which the span's ends with
+        pl.col("gen_ai.tool.name").is_not_null()
+        & first("gen_ai.operation.name", "gen_ai.request.model").is_null()
+        & pl.col("span.name").str.ends_with(pl.col("gen_ai.tool.name"))
+        & ~pl.col("span.name").str.contains(_BEFORE)
     )
     .then(pl.lit(TOOL))
     .when(

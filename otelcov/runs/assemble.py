@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Collection
+from itertools import pairwise
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -23,6 +25,7 @@ from otelcov.runs.endings import (
     asks,
     boundaries,
     ended_in_what_is_lost,
+    final,
     status,
     tools_visible,
 )
@@ -115,6 +118,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     known, source = _known(names, {*over, *ways, *(d.tool for d in handed if d.tool)}, config)
     # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.
     unseen = over and any(asks(c.finish) and c.outputs is None and c.turn not in seen_to_ask for c in calls)
+    unseen = unseen or _may_have_handed_over(nodes, calls, seen_to_ask)
     trace_ids = sorted({f.trace_id.hex() for f in group})
     if not agents and (calls or tools):
         incomplete.add("no agent name")
@@ -213,6 +217,22 @@ def _shown(agents: list[str], nodes: list[Node], calls: list[ModelCall]) -> bool
     if len(agents) == 1:
         return True
     return any(n.own_agent is not None for n in nodes) and (bool(calls) or not agents)
+
+
+def _may_have_handed_over(nodes: list[Node], calls: list[ModelCall], seen_to_ask: Collection[int | None]) -> bool:
+    """Did an agent go to work beside another that was done, of whose last answer nothing is told, not even its end?"""
+    last = {c.node.agent: c for c in calls}
+    by_roof: dict[int, list[Node]] = {}
+    for n in nodes:
+        if n.kind == AGENT and n.own_agent is not None:
+            by_roof.setdefault(id(n.parent), []).append(n)
+    for one, two in (pair for some in by_roof.values() for pair in pairwise(some)):
+        said = last.get(one.own_agent)
+        if one.own_agent == two.own_agent or one.end > two.start or said is None or said.start > one.end:
+            continue
+        if said.outputs is None and said.error is None and not final(said.finish) and said.turn not in seen_to_ask:
+            return True
+    return False
 
 
 def _torn_off(nodes: list[Node], handed: list[Delegation]) -> bool:

@@ -75,14 +75,15 @@ def _of_one_call(
     executions: list[list[Node]], model_calls: list[ModelCall]
 ) -> tuple[list[list[Node]], list[str | None]]:
     """The executions and their call ids; spans side by side with one id - a call announced and run, or tried again -
-    are one, unless a model was asked between them or their arguments differ: then the id was used again."""
+    are one, unless a model was asked between them, their arguments differ or the id is the tool's name: then the id was
+    used again."""
     found: list[list[Node]] = []
     ids: list[str | None] = []
     last: dict[tuple[str, str, str | None], list[Node]] = {}
     for nodes in sorted(executions, key=lambda some: some[0].start):
         call_id = span_call_id(nodes)
         key = (call_id or "", spelling(span_name(nodes) or ""), nodes[0].agent)
-        before = last.get(key) if call_id else None
+        before = last.get(key) if call_id and spelling(call_id) != key[1] else None
         if (
             before is not None
             and not any(before[0].start < mc.start < nodes[0].start for mc in model_calls)

@@ -184,14 +184,15 @@ def _node_named(name: str, call: ToolCall, nodes: list[Node]) -> str | None:
 
 
 def _managed(call: ToolCall, scene: Scene) -> _Found | None:
-    """A call without a span of its own that bears an agent's name, alone or after `ask_`: that agent worked then."""
-    if call.nodes:
-        return None
-    asked = asks(call.name)
+    """A call that bears an agent's name, alone or after `ask_`: that agent worked then; in the time of the call's span
+    where it has one."""
+    asked, works = asks(call.name), _works_within if call.nodes else _works_after
     for name in (call.name or "", asked.group("to") if asked is not None else ""):
         target = scene.known.get(bare(name)) if bare(name) else None
-        if target is not None and target != call.agent and _works_after(target, call, scene.model_calls):
+        if target is not None and target != call.agent and works(target, call, scene.model_calls):
             return _Found(target, "tool")
+    if call.nodes:
+        return None
     if asked is not None and not scene.known and call.agent is None and _child_thread(call, scene.model_calls):
         return _Found(asked.group("to"), "tool")
     return None
@@ -202,6 +203,10 @@ def _works_after(agent: str, call: ToolCall, model_calls: list[ModelCall]) -> bo
     return any(
         mc.agent == agent and mc.start >= call.start and (until is None or mc.start < until) for mc in model_calls
     )
+
+
+def _works_within(agent: str, call: ToolCall, model_calls: list[ModelCall]) -> bool:
+    return any(mc.agent == agent and mc.start >= call.start and mc.end <= call.end for mc in model_calls)
 
 
 def _child_thread(call: ToolCall, model_calls: list[ModelCall]) -> bool:

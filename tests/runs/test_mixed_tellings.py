@@ -135,3 +135,47 @@ def test_a_tool_after_which_a_run_failed_may_have_failed_where_its_span_says_not
     assert status("no such place", status=1) == ["ok"]
     assert status("no such place", result="3") == ["ok"]
     assert status("MaxTurnsExceeded: Max turns (3) exceeded") == ["ok"]
+
+
+def test_an_agent_that_worked_beside_the_tool_of_its_name_in_its_time_was_called_by_it():
+    def said(id, name, answer, asked, **more):
+        return chat(id, 1, answer, asked, attributes={"gen_ai.agent.name": name}, **more)
+
+    def called(at):
+        return _either_way(
+            span(1, None, "handle", took=30),
+            said(2, "planner", [("c1", "ask_worker", {"task": "book"})], "go", at=1),
+            tool(3, 1, "ask_worker", "c1", "booked", at=3, took=6),
+            said(4, "worker", "booked", "book", at=at),
+            said(5, "planner", "done", "go", at=20),
+        )[0]
+
+    assert _delegated(called(5)) == [("planner", "worker", "tool", "ask_worker", "ok")]
+    assert [c["name"] for c in called(15)["tool_calls"]] == ["ask_worker"]
+
+
+def test_a_span_that_tells_a_tools_name_alone_and_is_called_by_it_ran_it():
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {"q": 1})], "go", at=1),
+        span(3, 1, "acme permission look", at=2.5, took=0.1, gen_ai__tool__name="look"),
+        span(4, 1, "acme tool look", at=3, gen_ai__tool__name="look", error="no such place"),
+        chat(5, 1, "done", at=5),
+    )
+    told = [(c["name"], c["call_id"], c["status"], c["turn"]) for c in run["tool_calls"]]
+    assert told == [("look", "c1", "error", 0)]
+
+
+def test_who_works_after_an_agent_of_whose_last_answer_nothing_is_told_may_have_been_handed_the_work():
+    def delegations(**told):
+        asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+        return _either_way(
+            span(1, None, "handle", took=20),
+            agent(2, "planner", 1, at=1, took=4),
+            span(3, 2, "chat m", at=2, attributes=asked | told),
+            agent(4, "worker", 1, at=6, took=4),
+            span(5, 4, "chat m", at=7, attributes=asked),
+        )[0]["delegations"]
+
+    assert delegations() is None
+    assert delegations(**{"gen_ai.response.finish_reasons": '["stop"]'}) == []

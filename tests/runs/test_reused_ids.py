@@ -78,3 +78,15 @@ def test_a_span_ran_the_newest_call_with_its_id():
         chat(5, 1, "done", "go on", at=9),
     ]
     assert [(given["q"], result) for _, given, _, result, _ in _results(*spans)] == [(1, None), (2, "two")]
+
+
+def test_spans_side_by_side_that_bear_the_name_of_their_tool_for_an_id_are_several_calls():
+    both = [("look", "look", {"q": 1}), ("look", "look", {"q": 2})]
+    spans = [
+        agent(1, "a", took=20),
+        chat(2, 1, both, "go", at=1),
+        tool(3, 1, "look", "look", at=3),
+        tool(4, 1, "look", "look", at=3.1),
+        chat(5, 1, "done", at=7),
+    ]
+    assert [(given["q"], status) for _, given, status, _, _ in _results(*spans)] == [(1, "ok"), (2, "ok")]
