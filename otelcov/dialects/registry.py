@@ -17,6 +17,7 @@ import polars as pl
 
 from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
+from otelcov.dialects.azure import AZURE
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
@@ -46,6 +47,7 @@ from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
 from otelcov.dialects.neurolink import NEUROLINK
+from otelcov.dialects.observers import HONEYHIVE, JUDGEVAL, NETRA, UPSONIC
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openclaw import OPENCLAW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
@@ -93,6 +95,11 @@ DIALECTS: tuple[Dialect, ...] = (
     AGENTOPS,
     LANGWATCH,
     BRAINTRUST,
+    NETRA,
+    JUDGEVAL,
+    HONEYHIVE,
+    UPSONIC,
+    AZURE,
     SMOLAGENTS,
     DSPY,
     VOLTAGENT,

@@ -12,7 +12,18 @@ import re
 
 from otelcov.runs.chat import ROLES, Message, Result, role_of
 from otelcov.runs.jsontext import Value, hidden, parse_json
-from otelcov.runs.parts import CALL_KEYS, CALLS, RESULT_KEYS, RESULTS, is_part, joined, kind_of, requests_in, result_in
+from otelcov.runs.parts import (
+    CALL_KEYS,
+    CALLS,
+    RESULT_KEYS,
+    RESULTS,
+    calls_function,
+    is_part,
+    joined,
+    kind_of,
+    requests_in,
+    result_in,
+)
 from otelcov.runs.reprs import chat_message, langchain_message, with_reprs
 
 _WRAPPERS = (
@@ -78,14 +89,14 @@ def _of_object(value: dict[str, Value], role: str, depth: int) -> list[Message]:
         return _of_constructor(value, role, depth)
     if isinstance(value.get("message"), dict) and "role" not in value:
         return _of_choice(value, role, depth)
-    content, function = value.get("content"), value.get("function")
+    content = value.get("content")
     if isinstance(content, dict) and "parts" in content:  # a Gemini candidate
         reason = value.get("finish_reason", value.get("finishReason"))
         return _walk(content | {"finish_reason": reason}, role, depth + 1)
     if _is_message(value):
         return [message_of(value, role)]
-    called = isinstance(function, dict) and "arguments" in function and "name" in function  # no mere definition
-    if called or "toolName" in value or ("toolCallId" in value and ("args" in value or "input" in value)):
+    named = "toolName" in value or "tool.name" in value
+    if calls_function(value) or named or ("toolCallId" in value and ("args" in value or "input" in value)):
         return [message_of({"role": "assistant", "tool_calls": [value]}, role)]
     if (kind := kind_of(value)) in CALLS or kind in RESULTS:
         return [message_of({"role": "assistant" if kind in CALLS else "tool", "content": [value]}, role)]
@@ -266,7 +277,7 @@ def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
     kind = kind_of(part)
     inside = next((key for key in (*CALL_KEYS, *RESULT_KEYS) if isinstance(part.get(key), dict)), None)
     body = part if inside is None else part[inside]
-    if inside in CALL_KEYS or (inside is None and kind in CALLS):
+    if inside in CALL_KEYS or (inside is None and (kind in CALLS or calls_function(part))):
         m.requests += requests_in([body])
     elif inside or kind in RESULTS:
         m.results.append(result_in(body))

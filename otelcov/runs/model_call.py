@@ -28,8 +28,9 @@ _LAST_PIECE = re.compile(r"^opentelemetry\.instrumentation\.google_generativeai$
 _LAST_ONLY = re.compile(r"^openlit\.instrumentation\.openai$")
 
 
-_NOTED_LATE = re.compile(r"^gcp\.vertex\.agent$")
-"""Instrumentations that tell what a call was once it was answered, and no error (Google's ADK for JavaScript)."""
+_NOTED_LATE = re.compile(r"^(?:gcp\.vertex\.agent|opentelemetry\.util\.genai\.handler)$")
+"""Instrumentations that tell what a call was once it was answered, and no error (Google's ADK for JavaScript, Splunk's
+of OpenAI's agents)."""
 _CALLS_FUNCTIONS = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
 """Instrumentations of Google's client that open no spans for the functions that it calls."""
 

@@ -49,8 +49,8 @@ CALL_KEYS = ("toolUse", "function_call", "functionCall", "tool_call", "toolReque
 RESULT_KEYS = ("toolResult", "function_response", "functionResponse", "toolResponse", "tool_call_result")
 # An item of OpenAI's Responses has an id of its own beside the call's.
 _IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id", "ref")
-_NAMES = ("name", "toolName", "tool_name", "function_name")
-_ARGUMENTS = ("arguments", "args", "input", "parameters", "tool_input", "kwargs", "server_tool_call")
+_NAMES = ("name", "toolName", "tool_name", "function_name", "tool.name")
+_ARGUMENTS = ("arguments", "args", "input", "parameters", "tool_input", "kwargs", "tool.args", "server_tool_call")
 _RESULTS = ("result", "response", "output", "content", "server_tool_call_response")
 AI_SDK = ("text", "json", "error-text", "error-json", "content")
 
@@ -78,6 +78,12 @@ def is_part(value: Value) -> bool:
     if kind in ("text", "input_text", "output_text", "image", "image_url", "thinking", "reasoning"):
         return kind != "reasoning" or "content" in value or "text" in value
     return any(k in value for k in ("toolUse", "toolResult", "function_call", "functionCall", "functionResponse"))
+
+
+def calls_function(value: dict[str, Value]) -> bool:
+    """Does an object hold a function that is called - and not one that is defined?"""
+    function = value.get("function")
+    return isinstance(function, dict) and "arguments" in function and "name" in function
 
 
 def requests_in(calls: Value) -> list[Request]:

@@ -1,0 +1,66 @@
+"""Tracers told by decorators what a function is (Netra, Judgeval, HoneyHive), by one kind key each; and Upsonic."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, json_text, value
+
+_NETRA = pl.col("netra.span.type").str.to_lowercase()
+_NETRA_TOOL = pl.when(_NETRA == "tool")
+
+NETRA = Dialect(
+    name="netra",
+    kind=value("netra.span.type", agent=AGENT, tool=TOOL, generation=LLM, span=CHAIN, embedding=OTHER, usage=OTHER),
+    agent=first("netra.agent.name"),
+    tool=_NETRA_TOOL.then(pl.col("span.name")),
+    arguments=_NETRA_TOOL.then(pl.col("input")),
+    result=_NETRA_TOOL.then(pl.col("output")),
+    output=pl.when(_NETRA.is_in(["agent", "span"])).then(pl.col("output")),
+    error_text=first("netra.entity.error"),
+    tool_error=_NETRA_TOOL.then(pl.when(pl.col("netra.entity.error").is_not_null()).then(pl.lit("true"))),
+)
+
+_JUDGMENT = pl.col("judgment.span_kind").str.to_lowercase()
+_JUDGMENT_LLM = pl.when(_JUDGMENT == "llm")
+_JUDGMENT_TOOL = pl.when(_JUDGMENT == "tool")
+
+JUDGEVAL = Dialect(
+    name="judgeval",
+    kind=value("judgment.span_kind", agent=AGENT, tool=TOOL, llm=LLM, function=CHAIN, span=CHAIN, generator=CHAIN),
+    agent=pl.when(_JUDGMENT == "agent").then(pl.col("span.name")),
+    tool=_JUDGMENT_TOOL.then(pl.col("span.name")),
+    arguments=_JUDGMENT_TOOL.then(pl.col("judgment.input")),
+    result=_JUDGMENT_TOOL.then(pl.col("judgment.output")),
+    request_model=_JUDGMENT_LLM.then(json_text("gen_ai.prompt", "model")),
+    response_model=first("judgment.llm.model"),
+    input_tokens=json_number("judgment.usage.metadata", "prompt_tokens"),  # its own keys leave out what was cached
+    output_tokens=first("judgment.usage.output_tokens"),
+    output=pl.when(_JUDGMENT.is_in(["agent", "function"])).then(pl.col("judgment.output")),
+    conversation=first("judgment.session_id"),
+)
+
+# A failed function has a second span, which tells the error alone.
+_HONEYHIVE_ERROR = pl.col("honeyhive_error").is_not_null() & pl.col("honeyhive_event_name").is_null()
+_HONEYHIVE_TOOL = pl.when(~_HONEYHIVE_ERROR & (pl.col("honeyhive_event_type") == "tool"))
+
+HONEYHIVE = Dialect(
+    name="honeyhive",
+    kind=pl.when(_HONEYHIVE_ERROR)
+    .then(pl.lit(OTHER))
+    .otherwise(value("honeyhive_event_type", tool=TOOL, model=LLM, chain=CHAIN, session=CHAIN)),
+    tool=_HONEYHIVE_TOOL.then(pl.coalesce([pl.col("honeyhive_event_name"), pl.col("span.name")])),
+    result=_HONEYHIVE_TOOL.then(pl.col("honeyhive_outputs.result")),
+    output=pl.when(pl.col("honeyhive_event_type") == "chain").then(pl.col("honeyhive_outputs.result")),
+)
+
+UPSONIC = Dialect(
+    name="upsonic",
+    kind=pl.when(pl.col("upsonic.tool.name").is_not_null() & (pl.col("span.name") == "tool.execute"))
+    .then(pl.lit(TOOL))
+    .when(pl.col("upsonic.agent.name").is_not_null() & (pl.col("span.name") == "agent.run"))
+    .then(pl.lit(AGENT)),
+    agent=first("upsonic.agent.name"),
+    tool=first("upsonic.tool.name"),
+    call_id=first("upsonic.tool.call_id"),
+    input=first("upsonic.input"),
+    output=first("upsonic.output"),
+)

@@ -1,0 +1,162 @@
+"""Tracers that are told by decorators what a function is, and clients of services: written by hand as they tell it."""
+
+import pytest
+
+from tests.dialects.test_unrecorded_kits import called_with, jsons
+from tests.runs.requests import chat, runs, span
+
+
+def _kind(key):
+    """A maker of spans whose kind stands under one key."""
+
+    def made(id, parent, name, kind, at=0, took=1, error=None, trace=1, **told):
+        return span(id, parent, name, trace, at, took, error=error, attributes={key: kind} | told)
+
+    return made
+
+
+def test_netra_tells_what_a_function_is_and_what_it_was_given():
+    step = _kind("netra.span.type")
+    (run,) = runs(
+        step(1, None, "chat", "SPAN", took=9, input=jsons({"text": "Order?"}), output="Shipped."),
+        step(2, 1, "planner", "AGENT", 0, 9, output="Shipped.", **{"netra.agent.name": "planner"}),
+        chat(3, 2, [("call_a1", "lookup", {"id": "bad"})], "Order?", at=1),
+        step(4, 2, "lookup", "TOOL", 3, input=jsons({"id": "bad"}), **{"netra.entity.error": "no such order"}),
+        chat(5, 2, "Shipped.", "Order?", at=5),
+    )
+    assert called_with(run) == [("lookup", "planner", "error", "call_a1")]
+    assert (run["input"], run["output"], run["agents"]) == ("Order?", "Shipped.", ["planner"])
+    assert run["tool_calls"][0]["arguments"] == {"id": "bad"}
+
+
+def test_judgeval_tells_the_whole_request_and_answer():
+    step = _kind("judgment.span_kind")
+    asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Weather?"}]}
+    call = {"id": "call_a1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+    answer = {"finish_reason": "tool_calls", "message": {"role": "assistant", "content": None, "tool_calls": [call]}}
+    told = {
+        "gen_ai.prompt": jsons(asked),
+        "gen_ai.completion": jsons({"id": "chatcmpl-1", "model": "gpt-4o-2024-08-06", "choices": [answer]}),
+        "judgment.llm.model": "gpt-4o-2024-08-06",
+        "judgment.usage.non_cached_input_tokens": 40,
+        "judgment.usage.output_tokens": 7,
+        "judgment.usage.metadata": jsons({"completion_tokens": 7, "prompt_tokens": 100}),
+    }
+    (run,) = runs(
+        step(1, None, "planner", "agent", took=9, **{"judgment.input": jsons({"text": "Weather?"})}),
+        step(2, 1, "OPENAI_API_CALL", "llm", 1, **told),
+        step(3, 1, "weather", "tool", 3, **{"judgment.input": '{"city": "Oslo"}', "judgment.output": "12 degrees"}),
+    )
+    assert called_with(run) == [("weather", "planner", "ok", "call_a1")]
+    (call,) = run["llm_calls"]
+    assert (call["request_model"], call["response_model"]) == ("gpt-4o", "gpt-4o-2024-08-06")
+    assert (call["input_tokens"], call["output_tokens"]) == (100, 7)
+
+
+def test_honeyhive_tells_of_a_failure_by_a_second_span():
+    step = _kind("honeyhive_event_type")
+    (run,) = runs(
+        step(1, None, "chat", "chain", took=9, honeyhive_event_name="chat"),
+        step(2, 1, "lookup", "tool", 1, error="no such order", honeyhive_event_name="lookup"),
+        step(3, 1, "lookup_error", "tool", 2, error="no such order", honeyhive_error="no such order"),
+        step(4, None, "chat_error", "chain", 9, trace=2, honeyhive_error="stopped"),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("lookup", "error")]
+
+
+def test_upsonic_names_agents_and_tools_by_keys_of_its_own():
+    agent = {"upsonic.agent.name": "planner", "upsonic.input": "Weather?", "upsonic.output": "Sunny."}
+    tool = {"upsonic.tool.name": "weather", "upsonic.tool.call_id": "call_a1"}
+    (run,) = runs(
+        span(1, None, "agent.run", took=9, kind=2, attributes=agent),
+        span(2, 1, "pipeline.step.model_execution", at=1, took=7),
+        chat(3, 2, [("call_a1", "weather", {"city": "Oslo"})], "Weather?", at=1),
+        span(4, 2, "tool.execute", at=3, attributes=tool),
+        chat(5, 2, "Sunny.", "Weather?", at=5),
+    )
+    assert called_with(run) == [("weather", "planner", "ok", "call_a1")]
+    assert run["agents"] == ["planner"]
+
+
+def test_an_agent_that_azure_runs_is_asked_answer_by_answer():
+    def asked(id, at, told, answer=None, **more):
+        parts = [{"role": "assistant", "parts": answer}] if answer else None
+        told = {"gen_ai.input.messages": jsons([told])} | ({"gen_ai.output.messages": jsons(parts)} if parts else {})
+        named = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+        used = {"gen_ai.response.id": f"resp_{id}", "gen_ai.usage.input_tokens": 9} if answer else {}
+        attributes = {"az.namespace": "Microsoft.CognitiveServices"} | named | used | told
+        return span(id, 1, "invoke_agent planner", at=at, kind=3, attributes=attributes, **more)
+
+    user = {"role": "user", "parts": [{"type": "text", "content": "Weather?"}]}
+    call = {"type": "tool_call", "id": "call_a1", "name": "weather", "arguments": '{"city": "Oslo"}'}
+    result = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_a1", "result": "12 degrees"}]}
+    first = (span(1, None, "request", took=9), asked(2, 1, user, [call]))
+    (run,) = runs(*first, asked(3, 3, result, [{"type": "text", "content": "12 degrees in Oslo."}]))
+    assert called_with(run) == [("weather", "planner", "ok", "call_a1")]
+    assert (run["input"], run["output"], run["status"]) == ("Weather?", "12 degrees in Oslo.", "ok")
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "planner"]
+    (run,) = runs(*first, asked(3, 3, result, error="Error code: 500"))
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
+
+
+def test_a_workflow_that_azure_runs_is_no_model_call():
+    actions = [{"role": "workflow", "parts": [{"type": "workflow_action", "content": {"status": "completed"}}]}]
+    told = {"az.namespace": "Microsoft.CognitiveServices", "gen_ai.operation.name": "invoke_agent"}
+    told |= {"gen_ai.agent.name": "flow", "gen_ai.output.messages": jsons(actions)}
+    (run,) = runs(span(1, None, "invoke_agent flow", kind=3, attributes=told))
+    assert (run["agents"], run["llm_calls"]) == (["flow"], None)
+
+
+def test_calls_may_stand_in_the_content_of_an_answer():
+    call = {"id": "call_a1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+    answer = jsons([{"role": "assistant", "content": [call]}])
+    asked = [{"role": "user", "content": "Weather?"}]
+    later = [*asked, [{"id": "", "type": ""}], {"role": "tool", "tool_call_id": "call_a1", "content": "12 degrees"}]
+
+    def told(id, at, asked, answer):
+        events = [
+            ("gen_ai.content.prompt", {"gen_ai.prompt": jsons(asked)}),
+            ("gen_ai.content.completion", {"gen_ai.completion": answer}),
+        ]
+        named = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "model-a"}
+        return span(id, 1, "openai.chat.completions.create", at=at, kind=3, attributes=named, events=events)
+
+    done = jsons([{"role": "assistant", "content": "12 degrees in Oslo."}])
+    (run,) = runs(span(1, None, "request", took=9), told(2, 1, asked, answer), told(3, 3, later, done))
+    assert called_with(run) == [("weather", None, "ok", "call_a1")]
+    assert (run["input"], run["output"]) == ("Weather?", "12 degrees in Oslo.")
+
+
+def test_any_agent_tells_calls_by_the_keys_of_their_spans():
+    def step(id, name, at, operation, **told):
+        return span(id, 1, name, at=at, attributes={"gen_ai.operation.name": operation} | told)
+
+    asked = {"gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 9}
+    call = [{"tool.name": "weather", "tool.args": '{"city": "Oslo"}'}]
+    user = {"gen_ai.input.messages": jsons([{"role": "user", "content": "Weather?"}])}
+    given = {"gen_ai.tool.name": "weather", "gen_ai.tool.args": '{"city": "Oslo"}', "gen_ai.output": "12 degrees"}
+    named = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    (run,) = runs(
+        span(1, None, "invoke_agent [planner]", took=9, attributes=named),
+        step(2, "call_llm gpt-4o", 1, "call_llm", **asked, **user, **{"gen_ai.output": jsons(call)}),
+        step(3, "execute_tool weather", 3, "execute_tool", **given),
+        step(4, "call_llm gpt-4o", 5, "call_llm", **asked, **{"gen_ai.output": "12 degrees in Oslo."}),
+    )
+    (made,) = run["tool_calls"]
+    assert (made["arguments"], made["result"], made["turn"]) == ({"city": "Oslo"}, "12 degrees", 0)
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("Weather?", "12 degrees in Oslo.", 2)
+
+
+@pytest.mark.parametrize(
+    ("told", "status"), [({}, "unknown"), ({"gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 9}, "ok")]
+)
+def test_splunk_tells_nothing_of_a_call_that_failed(told, status):
+    named = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "unknown_model"} | told
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    handler = "opentelemetry.util.genai.handler"
+    (run,) = runs(
+        span(1, None, "invoke_agent planner", took=9, scope=handler, attributes=agent),
+        span(2, 1, "chat unknown_model", at=1, kind=3, scope=handler, attributes=named),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == [status]
+    assert ("error" in run["boundaries_unknown"]) == (status == "unknown")
