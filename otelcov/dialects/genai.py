@@ -79,7 +79,9 @@ GENAI = Dialect(
         evaluate=OTHER,
         **_MEMORY,
         create_thread=SETUP,
-        process_thread_run=AGENT,  # Azure's agents: the service runs the loop, its steps are not told one by one
+        **dict.fromkeys(("process_thread_run", "start_thread_run"), AGENT),  # Azure's service runs the loop unseen
+        **dict.fromkeys(("get_thread_run", "submit_tool_outputs", "create_message"), OTHER),
+        **dict.fromkeys(("list_messages", "list_run_steps"), OTHER),
         handoff=HANDOFF,
         agent_handoff=HANDOFF,
         **_SEMANTIC_KERNEL,

@@ -58,7 +58,10 @@ OPENINFERENCE = Dialect(
     ),
     # Processors that turn GenAI spans into these write ids of nodes beside the agent's name.
     agent=pl.coalesce(
-        [first("agent.name", "gen_ai.agent.name", "graph.node.id"), json_text("metadata", "lc_agent_name")]
+        [
+            first("agent.name", "gen_ai.agent.name", "graph.node.id"),
+            json_text("metadata", "lc_agent_name", "agent_collaborator_name"),
+        ]
     ),
     tool=first("tool.name", "tool_call.function.name"),
     call_id=first("tool_call.id", "tool.id", "tool.call_id"),

@@ -55,6 +55,8 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         if hit is not None:
             _attach(hit, nodes)
             hit.call_id = hit.call_id or call_id
+            if not same_name(hit.name, span_name(nodes)) and not (hit.name or "").startswith("mcp__"):
+                hit.name = span_name(nodes)  # Bedrock's agents: the model asks for it by its group's name, too
             continue
         call = ToolCall(span_name(nodes))
         call.call_id = call_id
@@ -164,16 +166,20 @@ class _Asked:
 
     def __init__(self, calls: list[ToolCall]) -> None:
         self._by_name: dict[str, list[ToolCall]] = {}
+        self._whole: dict[str, str] = {}  # names by what they are without the group that a model knows a tool by
         for c in calls:
             if c.asked_by is not None and c.name is not None:
                 self._by_name.setdefault(spelling(c.name), []).append(c)
+                if "__" in c.name:
+                    self._whole.setdefault(spelling(c.name.rsplit("__", 1)[1]), spelling(c.name))
         for some in self._by_name.values():
             some.sort(key=lambda c: (c.turn or 0, c.position))
 
     def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
         """The request that these spans most likely ran: same tool, equal arguments first, newest turn before them."""
         name, agent = span_name(nodes), nodes[0].agent
-        some = self._by_name.get(spelling(name)) if name else None
+        key = spelling(name or "")
+        some = self._by_name.get(key) or self._by_name.get(self._whole.get(key, ""))
         if not some:
             return None
         above = {id(a) for a in nodes[0].ancestors()}

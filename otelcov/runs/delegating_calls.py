@@ -63,11 +63,8 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
         if found.node is not None:
             scene.used.add(id(found.node))
         call.delegates_to = found.target or ""
-        taken_over = (
-            (found.form == "handoff" or rule is _managed)
-            and found.target is not None
-            and _works_after(found.target, call, scene.model_calls)
-        )
+        told_apart = found.form == "handoff" or not call.nodes  # no span of the tool's says whether it went well
+        taken_over = told_apart and found.target is not None and _works_after(found.target, call, scene.model_calls)
         status = "ok" if taken_over else _status(call)
         return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
     return None

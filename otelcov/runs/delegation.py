@@ -36,6 +36,7 @@ BY_ARGUMENT = frozenset(
         "invokeagent",
         "askagent",
         "consultagent",
+        "agentcommunicationsendmessage",  # of Bedrock's agents
         "strandsstructuredoutput",  # by which an agent of a swarm says whose turn it is, else its answer
     }
 )

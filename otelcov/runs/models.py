@@ -68,6 +68,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
     _aggregates(calls, nodes)
     if any(running_sums(c.node.span.scope) for c in calls):
         _without_sums(calls)
+    _without_guesses([c for c in calls if guesses_tokens(c.node.span.scope)])
     return calls
 
 
@@ -173,6 +174,18 @@ def _without_sums(calls: list[ModelCall]) -> None:
         before[id(parent)] = told
         more = told[0] >= earlier[0] and told[1] >= earlier[1]
         if more and any(n.kind == TOOL and n.end <= c.start for n in parent.children):
+            c.input_tokens = c.output_tokens = None
+
+
+def guesses_tokens(scope: str) -> bool:
+    """Does this instrumentation count the words of an answer that streamed by itself, whatever its provider counted?"""
+    return scope == "@traceloop/instrumentation-openai"
+
+
+def _without_guesses(calls: list[ModelCall]) -> None:
+    """Of an answer without words nothing is counted: it streamed, and so did the others, whose tokens are guesses."""
+    if any(c.input_tokens is None and c.output_tokens is None and c.error is None for c in calls):
+        for c in calls:
             c.input_tokens = c.output_tokens = None
 
 

@@ -24,7 +24,7 @@ from otelcov.runs.contentless import without_content
 from otelcov.runs.endings import asks_once_more, mute
 from otelcov.runs.joining import Joints, called
 from otelcov.runs.model_call import says_stop
-from otelcov.runs.models import running_sums
+from otelcov.runs.models import guesses_tokens, running_sums
 from otelcov.runs.offered import tells_of_answers
 from otelcov.runs.shortcut import rows
 from otelcov.runs.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch
@@ -235,7 +235,9 @@ def _check_layers(form: _Form) -> None:
 
 def _odd(frame: pl.DataFrame) -> pl.Series:
     """Spans that carry anything the shortcut does not weigh."""
-    own_rules = [scope for scope in frame["scope"].unique() if _own_rules(scope)]
+    scopes = frame["scope"].unique()
+    own_rules = [scope for scope in scopes if _own_rules(scope)]
+    guessing = [scope for scope in scopes if guesses_tokens(scope)]
     null = ("trace_state", "sampling", "tool_error", "from_agent", "to_agent", "error_text", "case")
     return frame.select(
         pl.any_horizontal(
@@ -253,6 +255,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("kind").eq_missing(LLM) & pl.col("output").str.contains(r"^[\[{]").fill_null(False),
             pl.col("kind").eq_missing(AGENT) & pl.col("output").str.contains('"error"', literal=True).fill_null(False),
             pl.col("scope").is_in(own_rules),
+            pl.col("kind").eq_missing(LLM) & pl.col("input_tokens").is_null() & pl.col("scope").is_in(guessing),
         )
     ).to_series()
 

@@ -35,9 +35,22 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
         except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             literal = None
         value = literal if isinstance(literal, dict) and all(isinstance(k, str) for k in literal) else None
+    if isinstance(value, list):
+        value = _of_pairs(value)
     if isinstance(value, dict) and not _by_place(value):
         return _unwrap(value), None
     return None, raw
+
+
+def _of_pairs(value: list[Value]) -> Value:
+    """Arguments that are told one by one, each with its name, its type and its value as text (Bedrock's agents)."""
+    told = [v for v in value if isinstance(v, dict) and isinstance(v.get("name"), str) and "type" in v and "value" in v]
+    return {str(v["name"]): _typed(v["value"], v["type"]) for v in told} if len(told) == len(value) > 0 else None
+
+
+def _typed(value: Value, kind: Value) -> Value:
+    parsed = parse_json(value) if isinstance(value, str) and kind != "string" else None
+    return value if parsed is None else parsed
 
 
 _OMITTED = re.compile(r"\[\d+ chars omitted\]")

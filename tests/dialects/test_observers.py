@@ -3,7 +3,7 @@
 import pytest
 
 from tests.dialects.test_unrecorded_kits import called_with, jsons
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import chat, runs, span, tool
 
 
 def _kind(key):
@@ -160,3 +160,87 @@ def test_splunk_tells_nothing_of_a_call_that_failed(told, status):
     )
     assert [c["status"] for c in run["llm_calls"]] == [status]
     assert ("error" in run["boundaries_unknown"]) == (status == "unknown")
+
+
+def test_traceloop_for_javascript_counts_the_words_of_a_stream_by_itself():
+    def seen(**counted):
+        scope = "@traceloop/instrumentation-openai"
+        agent = {"traceloop.span.kind": "agent", "traceloop.entity.name": "planner"}
+        asked = chat(2, 1, [("call_a1", "weather", {})], "Weather?", at=1, scope=scope)
+        for key in ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"):
+            del asked["attributes"][key]
+        (run,) = runs(
+            span(1, None, "planner.agent", took=9, attributes=agent),
+            asked | {"attributes": asked["attributes"] | counted},
+            tool(3, 1, "weather", "call_a1", "12 degrees", at=3),
+            chat(4, 1, "12 degrees.", "Weather?", at=5, scope=scope),
+        )
+        return [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]]
+
+    assert seen() == [(None, None), (None, None)]
+    assert seen(**{"gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 4}) == [(30, 4), (10, 2)]
+
+
+def test_a_run_of_azures_service_is_one_however_many_spans_begin_it():
+    def told(id, parent, operation, at=0, took=1, **more):
+        attributes = {"gen_ai.operation.name": operation, "gen_ai.thread.id": "thread_1"} | more
+        return span(id, parent, operation, at=at, took=took, kind=3, attributes=attributes)
+
+    (run,) = runs(
+        told(1, None, "start_thread_run", took=9, **{"gen_ai.usage.input_tokens": 200}),
+        told(2, 1, "start_thread_run"),
+        told(3, 1, "get_thread_run", 2),
+        told(4, 1, "submit_tool_outputs", 4),
+        told(5, 1, "get_thread_run", 6),
+    )
+    assert (run["conversation_id"], run["llm_calls"], run["tool_calls"]) == ("thread_1", None, None)
+
+
+def _bedrock(id, parent, name, kind, at=0, took=1, **told):
+    return span(id, parent, name, at=at, took=took, attributes={"openinference.span.kind": kind} | told)
+
+
+def _bedrock_asks(id, parent, at, name, given):
+    use = {"toolUse": {"toolUseId": f"tooluse_{id}", "name": name, "input": given}}
+    told = jsons({"output": {"message": {"role": "assistant", "content": [use]}}, "stopReason": "tool_use"})
+    flat = "llm.output_messages.0.message.tool_calls.0.tool_call."
+    call = {f"{flat}function.name": name, f"{flat}function.arguments": jsons(given), f"{flat}id": f"tooluse_{id}"}
+    call |= {"llm.output_messages.0.message.role": "assistant", "output.value": told}
+    return _bedrock(id, parent, "LLM", "LLM", at, **call)
+
+
+def _action_group(id, parent, at, name, *given):
+    pairs = [{"name": name, "type": kind, "value": value} for name, kind, value in given]
+    told = {"tool.name": name, "tool.parameters": jsons(pairs), "output.value": "done"}
+    return _bedrock(id, parent, "action_group", "TOOL", at, **told)
+
+
+def test_bedrocks_agents_ask_for_a_function_by_the_name_of_its_group():
+    days = ("days", "integer", "3")
+    (run,) = runs(
+        _bedrock(1, None, "bedrock_agent.invoke_agent", "AGENT", took=9, **{"input.value": "Weather?"}),
+        _bedrock_asks(2, 1, 1, "Weather__get_weather", {"city": "Oslo", "days": 3}),
+        _action_group(3, 1, 3, "get_weather", ("city", "string", "12"), days),
+        _bedrock(4, 1, "LLM", "LLM", 5, **{"output.value": "12 degrees in Oslo."}),
+        _action_group(5, 1, 7, "get_time", ("zone", "string", "12"), days),
+    )
+    assert [(c["name"], c["arguments"], c["turn"]) for c in run["tool_calls"]] == [
+        ("get_weather", {"city": "Oslo", "days": 3}, 0),
+        ("get_time", {"zone": "12", "days": 3}, None),
+    ]
+
+
+def test_a_bedrock_agent_sends_a_message_to_its_collaborator():
+    named = {"metadata": jsons({"agent_collaborator_name": "worker", "output_type": "TEXT"})}
+    (run,) = runs(
+        _bedrock(1, None, "bedrock_agent.invoke_agent", "AGENT", took=20, **{"input.value": "Weather?"}),
+        _bedrock_asks(2, 1, 1, "AgentCommunication__sendMessage", {"recipient": "worker", "content": "Oslo?"}),
+        _bedrock(3, 1, "agent_collaborator[worker]", "AGENT", 3, 9, **named),
+        _bedrock_asks(4, 3, 4, "Weather__get_weather", {"city": "Oslo"}),
+        _action_group(5, 3, 6, "get_weather", ("city", "string", "Oslo")),
+        _bedrock(6, 3, "LLM", "LLM", 8, **{"output.value": "Sunny."}),
+        _bedrock(7, 1, "LLM", "LLM", 14, **{"output.value": "Oslo is sunny."}),
+    )
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("get_weather", "worker")]
+    assert [(d["to"], d["form"], d["status"]) for d in run["delegations"]] == [("worker", "tool", "ok")]
+    assert run["agents"] == ["worker"]
