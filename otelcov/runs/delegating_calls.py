@@ -268,14 +268,15 @@ def _loop_below(call: ToolCall, says_so: bool) -> bool:
 def _left_open(call: ToolCall, scene: Scene) -> _Found | None:
     """A tool that by its name hands over, or asks somebody who is at work since, in a run of which not all has come:
     who asked was not told of an end, and is not seen again."""
-    if not any(n.orphan or (n.kind == LLM and n.parent is None) for n in scene.nodes):
-        return None
     since = [mc for mc in scene.model_calls if mc.start >= call.end]
-    pending = not call.nodes and call.answer is None
-    if transfers(call.name) is not None:
+    if call.nodes:
         back = call.agent is not None and any(mc.agent == call.agent for mc in since)
-        return None if back and not pending else _Found(None, "tool")
-    return _Found(None, "tool") if pending and since and asks(call.name) is not None else None
+        lost = any(n.orphan for n in scene.nodes)
+        return _Found(None, "tool") if lost and not back and transfers(call.name) is not None else None
+    if call.answer is not None or not any(n.kind == LLM and n.parent is None and not n.orphan for n in scene.nodes):
+        return None
+    asked = transfers(call.name) is not None or (since and asks(call.name) is not None)
+    return _Found(None, "tool") if asked else None
 
 
 def _status(call: ToolCall) -> str:

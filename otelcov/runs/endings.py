@@ -61,7 +61,8 @@ def status(run: Evidence) -> str:
     if _stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
-    if root.orphan and not (own and own[0].text and not own[0].requests and not asks(own[0].finish)):
+    answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
+    if root.orphan and not answered:
         return "unknown"
     if last is not None and root.kind == LLM:
         if any(r.name not in run.ways for r in last.requests):

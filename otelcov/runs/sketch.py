@@ -296,8 +296,8 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     arguments = [models.said.arguments[i] for i in place.tolist()]
     told = pl.Series(arguments, dtype=pl.String)
     sketch.spoil((told.is_null() | told.str.contains(SUBAGENT, literal=True)).fill_null(True).to_numpy(), trace)
-    special = [name for name in names.unique().to_list() if name is None or is_answer(name) or delegates(name)]
-    sketch.spoil(names.is_in(special, nulls_equal=True).to_numpy(), trace)
+    special = [name for name in names.unique().to_list() if is_answer(name)]
+    sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
     sketch.spoil(_answered(sketch, models, by, place), trace)
     return Asked(place, by, trace, names, arguments)
 

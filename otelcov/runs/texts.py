@@ -30,9 +30,10 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
     empty = False
     spoken = own_calls(root, calls)
     first = min(spoken, key=lambda c: c.start) if spoken else None
+    called = root.orphan and first is not None and _later(root, first)
     for node in _front(root):
         raw = node.span.input
-        if node.kind in (LLM, TOOL) or (node is not root and first is not None and _later(node, first)):
+        if node.kind in (LLM, TOOL) or ((node is not root or called) and first is not None and _later(node, first)):
             continue
         empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
         if raw:
@@ -57,7 +58,7 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
                 return text
     if own := own_calls(root, calls):
         asked = (c for c in own if c.agent is not None and c.agent == root.own_agent)
-        first = next(asked, own[0])  # an agent that it calls first was not asked by the user
+        first = own[0] if called else next(asked, own[0])  # an agent that it calls first was not asked by the user
         inputs = first.inputs
         if inputs is not None and not (limit is not None and first.truncated_input):
             text = _last_user(inputs)
@@ -128,6 +129,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             text = _assistant_text(node.span.output, limit)
             if _answers(text):
                 return said if said is not None and said.strip() == text.strip() else text
+    if last is not None and own[0].agent != last.agent and _at_work(root, own[0]):
+        return None  # it may go on, once it has heard from others
     if last is not None and len({c.agent for c in own}) > 1 and _abreast(root, own, last):
         return None
     if last is not None and not pending and not handed and last.text is not None and not _raised(root):
@@ -146,6 +149,11 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if _answers(text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _at_work(root: Node, first: ModelCall) -> bool:
+    """Has the agent that was asked first not ended yet?"""
+    return root.orphan and not any(n is root or n.kind == AGENT for n in first.node.ancestors())
 
 
 def _abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
