@@ -50,10 +50,9 @@ def put_out_an_error(agent: Node) -> bool:
 
 
 def _at_the_end(root: Node) -> list[Node]:
-    tops = [n for n in top_agents(root) if n is not root]
-    tops = (
-        tops or [n for n in _topmost(root, lambda n: n.span.agent) if n is not root] or [root]
-    )  # `default` is an agent
+    named = [n for n in top_agents(root) if n is not root]
+    others = [n for n in _topmost(root, lambda n: n.span.agent) if n is not root]  # by a name that stands for any
+    tops = named or others or [root]
     ended = max(n.end for n in tops)
     return [n for n in tops if n.end >= ended]
 

@@ -35,6 +35,9 @@ class Scene:
     known: dict[str, str]  # bare name -> agent
     model_calls: list[ModelCall]
     used: set[int]  # agent spans that a delegation was found for
+    lost: bool  # some span's parent has not come
+    loose: bool  # model calls stand in traces of their own
+    last: dict[str | None, int]  # agent -> when it asked a model for the last time
 
 
 @dataclass(slots=True)
@@ -268,15 +271,14 @@ def _loop_below(call: ToolCall, says_so: bool) -> bool:
 def _left_open(call: ToolCall, scene: Scene) -> _Found | None:
     """A tool that by its name hands over, or asks somebody who is at work since, in a run of which not all has come:
     who asked was not told of an end, and is not seen again."""
-    since = [mc for mc in scene.model_calls if mc.start >= call.end]
+    hands_over = transfers(call.name) is not None
     if call.nodes:
-        back = call.agent is not None and any(mc.agent == call.agent for mc in since)
-        lost = any(n.orphan for n in scene.nodes)
-        return _Found(None, "tool") if lost and not back and transfers(call.name) is not None else None
-    if call.answer is not None or not any(n.kind == LLM and n.parent is None and not n.orphan for n in scene.nodes):
+        back = call.agent is not None and scene.last.get(call.agent, 0) >= call.end
+        return _Found(None, "tool") if hands_over and scene.lost and not back else None
+    if call.answer is not None or not scene.loose:
         return None
-    asked = transfers(call.name) is not None or (since and asks(call.name) is not None)
-    return _Found(None, "tool") if asked else None
+    at_work = max(scene.last.values(), default=0) >= call.end
+    return _Found(None, "tool") if hands_over or (at_work and asks(call.name) is not None) else None
 
 
 def _status(call: ToolCall) -> str:

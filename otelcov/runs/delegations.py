@@ -29,7 +29,9 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     known = {bare(a): a for a in sorted(agents - workflows)}
     used: set[int] = set()
     spans = [n for n in nodes if n.own_agent is not None]
-    scene = Scene(nodes, spans, known, model_calls, used)
+    loose = any(n.kind == LLM and n.parent is None and not n.orphan for n in nodes)
+    last = {c.agent: c.start for c in sorted(model_calls, key=lambda c: c.start)}
+    scene = Scene(nodes, spans, known, model_calls, used, any(n.orphan for n in nodes), loose, last)
     out = [d for c in calls if (d := by_call(c, scene)) is not None]
     out += _handoffs(nodes, calls, out, known, used)
     out += [d for d in _nested(nodes, calls, out, workflows, steps, used) if not _came_back(d, model_calls)]

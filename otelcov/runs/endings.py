@@ -18,7 +18,7 @@ from otelcov.runs.delegation import transfers
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, last_only, unheard
 from otelcov.runs.models import OVERWRITTEN
-from otelcov.runs.texts import agent_said, own_calls, told_as_object
+from otelcov.runs.texts import agent_said, at_work, own_calls, told_as_object
 from otelcov.runs.tree import Node, control_flow, exceptions, failure, spelling
 
 
@@ -298,7 +298,7 @@ def _answered(run: Evidence, last: ModelCall) -> bool:
 def died_in_a_tool(run: Evidence) -> bool:
     """The newest answer asked for tools, one of them failed with an exception, and no model was asked again: nor will
     one be, if the agent has ended."""
-    if run.last is None or not run.last.requests or run.root.orphan:
+    if run.last is None or not run.last.requests or at_work(run.root, run.last):
         return False
     if any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return False

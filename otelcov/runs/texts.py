@@ -129,7 +129,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             text = _assistant_text(node.span.output, limit)
             if _answers(text):
                 return said if said is not None and said.strip() == text.strip() else text
-    if last is not None and own[0].agent != last.agent and _at_work(root, own[0]):
+    if last is not None and own[0].agent != last.agent and at_work(root, own[0]):
         return None  # it may go on, once it has heard from others
     if last is not None and len({c.agent for c in own}) > 1 and _abreast(root, own, last):
         return None
@@ -151,9 +151,9 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     return answer_put_in(root, last, ways) if handed and last is not None else None
 
 
-def _at_work(root: Node, first: ModelCall) -> bool:
-    """Has the agent that was asked first not ended yet?"""
-    return root.orphan and not any(n is root or n.kind == AGENT for n in first.node.ancestors())
+def at_work(root: Node, call: ModelCall) -> bool:
+    """Has the agent that made this call not ended yet?"""
+    return root.orphan and not any(n.kind == AGENT for n in call.node.ancestors())
 
 
 def _abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
