@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from otelcov.runs.chat import Request
-from otelcov.runs.delegation import ASK, TO, delegates
+from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.followers import Unite
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.leaves import brought
@@ -40,7 +40,7 @@ def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite:
             if q is not p and q is not after and id(q) not in continued and _within(q, until, followers)
             if q.calls and q.root.span.service == p.root.span.service
         ]
-        results = brought(after.calls[0]) if after.calls else []
+        results = {text for text in brought(after.calls[0]) if text}
         for child, words, by_name in (*_told(p, requests, inner), *_untold(requests, inner)):
             found = ((_last(child, followers).calls[-1].text in results, words, by_name), at, p, child)
             best[id(child)] = max(best.get(id(child), found), found, key=lambda each: each[:2])
@@ -59,7 +59,7 @@ def _within(p: Fragment, until: int, followers: dict[int, Fragment]) -> bool:
 
 
 def _last(p: Fragment, followers: dict[int, Fragment]) -> Fragment:
-    while (after := followers.get(id(p))) is not None and after.calls:
+    while (after := followers.get(id(p))) is not None:
         p = after
     return p
 
@@ -117,4 +117,4 @@ def _said(request: Request) -> list[str]:
 
 def _delegates(request: Request) -> bool:
     name = (request.name or "").replace("-", "_").replace(" ", "_")
-    return delegates(name) or (TO.match(name) or ASK.match(name)) is not None
+    return delegates(name) or asks(name) is not None
