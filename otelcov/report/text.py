@@ -55,7 +55,7 @@ def _parts(report: Report, width: int) -> list[RenderableType]:
     else:
         lists = _lists(report, width)
         parts += [_dimensions(snapshot, width), *([Text("")] if lists else []), *lists, *_edges(snapshot, width)]
-        parts += _groups(report, width) + _gaps(report, width) + _figures(snapshot)
+        parts += _groups(report, width) + _gaps(report, width) + _figures(snapshot, width)
     parts += _quality(snapshot)
     parts += _verdicts(report)
     return parts
@@ -275,14 +275,17 @@ def _gaps(report: Report, width: int) -> list[RenderableType]:
     return [text]
 
 
-def _figures(snapshot: dict[str, Any]) -> list[RenderableType]:
+def _figures(snapshot: dict[str, Any], width: int) -> list[RenderableType]:
+    """In one line, or in several where that would break between a name and its number."""
     m = snapshot["metrics"]
     latency, tokens = m["latency_ms"], m["input_tokens"]
-    text = Text("\n")
-    text.append(f"latency p50 {words.milliseconds(latency['p50'])}, p95 {words.milliseconds(latency['p95'])}", "dim")
-    text.append(f"; tokens in {words.number(tokens['sum'])}, out {words.number(m['output_tokens']['sum'])}", "dim")
-    text.append(f"; errors: model {words.number(m['llm_errors'])}, tool {words.number(m['tool_errors'])}", "dim")
-    return [text]
+    said = [
+        f"latency p50 {words.milliseconds(latency['p50'])}, p95 {words.milliseconds(latency['p95'])}",
+        f"tokens in {words.number(tokens['sum'])}, out {words.number(m['output_tokens']['sum'])}",
+        f"errors: model {words.number(m['llm_errors'])}, tool {words.number(m['tool_errors'])}",
+    ]
+    line = "; ".join(said)
+    return [Text("\n" + (line if len(line) <= width else "\n".join(said)), "dim")]
 
 
 def _quality(snapshot: dict[str, Any]) -> list[RenderableType]:
