@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValueList
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValueList
 
 from otelcov.dialects.base import FAMILIES
 from otelcov.runs.jsontext import REDACTED, parse_json, to_json
@@ -122,6 +122,11 @@ def _deal_families(
         ):
             if key[:1].isdecimal():  # `gen_ai.prompt.name` is none of the messages
                 family.setdefault(row, []).append((key, value))
+
+
+def scope_name(scope: bytes | None) -> str:
+    """The name in a serialized InstrumentationScope; empty where there is none."""
+    return str(InstrumentationScope.FromString(scope).name) if scope else ""
 
 
 def any_value(value: AnyValue) -> Any:

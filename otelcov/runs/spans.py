@@ -13,13 +13,12 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 import polars as pl
-from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects as all_dialects
 from otelcov.dialects.registry import facts, keys, source
-from otelcov.runs.attributes import any_value, columns, struct_value
+from otelcov.runs.attributes import any_value, columns, scope_name, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.chat import ROLES
 from otelcov.runs.jsontext import UNGIVEN, to_json
@@ -116,7 +115,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
     height = spans.height
     wanted = set(keys(every)) | set(_SAMPLING) | {_FRAMEWORK}
     wide, families = columns([spans["attributes"], spans["content"]], wanted, height)
-    scopes = {b: _scope_name(b) for b in spans["scope"].unique().to_list()}
+    scopes = {b: scope_name(b) for b in spans["scope"].unique().to_list()}
     context = wide.with_columns(
         spans["name"].alias("span.name"),
         spans["kind"].alias("span.kind"),
@@ -250,10 +249,6 @@ def _scopes(context: pl.DataFrame) -> pl.Series:
     shared = pl.col("scope.name").str.ends_with("util.genai.handler") & pl.col(_FRAMEWORK).is_not_null()
     both = pl.concat_str("scope.name", _FRAMEWORK, separator=" ", ignore_nulls=True)
     return context.select(scope=pl.when(shared).then(both).otherwise("scope.name")).to_series()
-
-
-def _scope_name(data: bytes | None) -> str:
-    return InstrumentationScope.FromString(data).name if data else ""
 
 
 def _cases(spans: pl.DataFrame, side: Side) -> None:
