@@ -105,7 +105,12 @@ GENAI = Dialect(
         "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "gen_ai.response.completion_tokens"
     ),
     response_id=first("gen_ai.response.id"),
-    finish=first("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "anthropic.message.stop_reason"),
+    finish=first(
+        "gen_ai.response.finish_reasons",
+        "gen_ai.response.finish_reason",
+        "anthropic.message.stop_reason",
+        "gen_ai.finish_reason",
+    ),
     input_messages=first(
         "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.request.messages", "gen_ai.input", "gen_ai.prompt_json"
     ),
@@ -297,16 +302,16 @@ GENAI_NAMES = Dialect(
     ),
 )
 
-# Where only one model is known, it may stand in both places: the one that answered OpenAI's agents, or the one that was
-# asked for - of LangChain's where they stream, of Google's always.
+# Where only one model is known, it may stand in both places: the one that answered OpenAI's agents (Traceloop, Weave),
+# or the one that was asked for - of LangChain's where they stream, of Google's always.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
 
 GENAI_ECHOES = Dialect(
     name="genai-echoes",
-    request_model=pl.when(_SAME & _ID.is_not_null() & scope(r"^opentelemetry\.instrumentation\.openai_agents$")).then(
-        pl.lit(NOTHING)
-    ),
+    request_model=pl.when(
+        _SAME & _ID.is_not_null() & scope(r"^(?:opentelemetry\.instrumentation|weave)\.openai_agents$")
+    ).then(pl.lit(NOTHING)),
     response_model=pl.when(_SAME & _ID.is_null() & scope(r"^opentelemetry\.instrumentation\.langchain$"))
     .then(pl.lit(NOTHING))
     .when(_SAME & scope(r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$"))

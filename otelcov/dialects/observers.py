@@ -1,8 +1,22 @@
-"""Tracers told by decorators what a function is (Netra, Judgeval, HoneyHive), by one kind key each; and Upsonic."""
+"""Tracers told by decorators what a function is (Netra, Judgeval, HoneyHive), by one kind key each; Upsonic; and Weave,
+which tells of OpenAI's agents in the conventions' keys, but for who was handed over to and what was offered."""
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, json_text, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    HANDOFF,
+    LLM,
+    OTHER,
+    SETUP,
+    TOOL,
+    Dialect,
+    first,
+    json_number,
+    json_text,
+    value,
+)
 
 _NETRA = pl.col("netra.span.type").str.to_lowercase()
 _NETRA_TOOL = pl.when(_NETRA == "tool")
@@ -63,4 +77,22 @@ UPSONIC = Dialect(
     call_id=first("upsonic.tool.call_id"),
     input=first("upsonic.input"),
     output=first("upsonic.output"),
+)
+
+_WEAVE = "weave.openai_agents."
+_WEAVE_SIDE = ("guardrail.name", "transcription.model", "speech.model", "speech_group.input")
+
+WEAVE = Dialect(
+    name="weave",
+    kind=pl.when(first(f"{_WEAVE}handoff.to_agent", f"{_WEAVE}handoff.from_agent").is_not_null())
+    .then(pl.lit(HANDOFF))
+    .when(first(f"{_WEAVE}task.workflow_name", f"{_WEAVE}turn.agent_name").is_not_null())
+    .then(pl.lit(CHAIN))
+    .when(first(f"{_WEAVE}mcp.server").is_not_null())
+    .then(pl.lit(SETUP))
+    .when(first(*(f"{_WEAVE}{key}" for key in _WEAVE_SIDE)).is_not_null())
+    .then(pl.lit(OTHER)),
+    from_agent=first(f"{_WEAVE}handoff.from_agent"),
+    to_agent=first(f"{_WEAVE}handoff.to_agent"),
+    definitions=first(f"{_WEAVE}agent.tools", f"{_WEAVE}mcp.result"),
 )

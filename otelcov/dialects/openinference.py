@@ -41,6 +41,21 @@ _ASKED = pl.when(~_ANSWER).then(json_text("llm.invocation_parameters", "model", 
 _RESOLVED = (scope("autogen") & pl.col("llm.model_name").str.contains(r"-\d{4}-\d{2}-\d{2}$")).fill_null(value=False)
 _LLM = pl.col("openinference.span.kind").str.to_uppercase() == "LLM"
 
+# A function that a program declares an agent (`@tracer.agent`) has no name but its span's; one that says what is done
+# is no agent's.
+_DOES = (
+    r"(?i)(?:^|[^a-z])(?:run|invoke|call|execute|handle|process|answer|ask|main|loop|turn|step|request|response|query"
+    r"|session|conversation|chat|workflow|task|trace|execution|invocation|interaction|pipeline|completion)(?:[^a-z]|$)"
+    r"|agent(?:run|call|loop|turn|step|execution|invocation|workflow|executor)"
+)
+_DECLARED = (
+    (pl.col("openinference.span.kind").str.to_uppercase() == "AGENT")
+    & ~scope(r"(?i)openinference[.-]instrumentation").fill_null(value=False)
+    & first("gen_ai.operation.name", "ai.operationId", "graph.node.id", "metadata", "llm.system").is_null()
+    & pl.col("span.name").str.contains(r"^[A-Za-z][\w -]{0,40}$")
+    & ~pl.col("span.name").str.contains(_DOES)
+)
+
 OPENINFERENCE = Dialect(
     name="openinference",
     kind=value(
@@ -61,6 +76,7 @@ OPENINFERENCE = Dialect(
         [
             first("agent.name", "gen_ai.agent.name", "graph.node.id"),
             json_text("metadata", "lc_agent_name", "agent_collaborator_name"),
+            pl.when(_DECLARED).then(pl.col("span.name")),
         ]
     ),
     tool=first("tool.name", "tool_call.function.name"),

@@ -151,26 +151,58 @@ LAMINAR = Dialect(
 )
 
 _BRAINTRUST = json_text("braintrust.span_attributes", "type").str.to_lowercase()
+# Calls of a client that say no type: RubyLLM's, and those of Go's clients, tell a model among their parameters.
+_BRAINTRUST_CALL = (
+    pl.col("braintrust.span_attributes").is_null()
+    & pl.col("braintrust.input_json").is_not_null()
+    & ~pl.col("span.name").str.contains(r"(?i)embed|moderat|image|audio|speech|rerank")
+    & (
+        json_text("braintrust.metadata", "provider").is_not_null()
+        & json_text("braintrust.metadata", "model").is_not_null()
+        | (pl.col("span.name") == "ruby_llm.chat")
+    )
+).fill_null(value=False)
+_BRAINTRUST_LLM = pl.when((_BRAINTRUST == "llm") | _BRAINTRUST_CALL)
+_BRAINTRUST_TOOL = pl.when(_BRAINTRUST == "tool")
+# One key holds the model that was asked for or, with most clients, the one that answered: where that is dated, nobody
+# knows whether the date was asked for.
+_BRAINTRUST_MODEL = json_text("braintrust.metadata", "model")
+_DATED = (
+    _BRAINTRUST_MODEL.str.contains(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$") & pl.col("braintrust.output_json").is_not_null()
+)
 
 BRAINTRUST = Dialect(
     name="braintrust",
-    kind=_BRAINTRUST.replace_strict(
-        {"llm": LLM, "tool": TOOL, "function": CHAIN, "task": CHAIN, "eval": CHAIN, "score": EVALUATION},
-        default=None,
-        return_dtype=pl.String,
+    kind=pl.coalesce(
+        [
+            _BRAINTRUST.replace_strict(
+                {"llm": LLM, "tool": TOOL, "function": CHAIN, "task": CHAIN, "eval": CHAIN, "score": EVALUATION},
+                default=None,
+                return_dtype=pl.String,
+            ),
+            pl.when(_BRAINTRUST_CALL).then(pl.lit(LLM)),
+            # Google's ADK for Go, as it calls back.
+            pl.when(pl.col("adk.agent.name").is_not_null() & pl.col("span.name").str.starts_with("agent_run [")).then(
+                pl.lit(AGENT)
+            ),
+        ]
     ),
-    tool=pl.when(_BRAINTRUST == "tool").then(
-        pl.coalesce([json_text("braintrust.span_attributes", "name"), pl.col("span.name")])
+    agent=first("adk.agent.name"),
+    tool=_BRAINTRUST_TOOL.then(
+        pl.coalesce([pl.col("tool.name"), json_text("braintrust.span_attributes", "name"), pl.col("span.name")])
     ),
-    arguments=pl.when(_BRAINTRUST == "tool").then(first("braintrust.input_json", "braintrust.input")),
-    result=pl.when(_BRAINTRUST == "tool").then(first("braintrust.output_json", "braintrust.output")),
-    request_model=json_text("braintrust.metadata", "model"),
+    arguments=_BRAINTRUST_TOOL.then(first("braintrust.input_json", "braintrust.input")),
+    result=_BRAINTRUST_TOOL.then(first("braintrust.output_json", "braintrust.output")),
+    request_model=pl.when(~_DATED.fill_null(value=False)).then(_BRAINTRUST_MODEL),
+    response_model=pl.when(_DATED).then(_BRAINTRUST_MODEL),
     input_tokens=json_number("braintrust.metrics", "prompt_tokens"),
     output_tokens=json_number("braintrust.metrics", "completion_tokens"),
     input_messages=first("braintrust.input_json", "braintrust.input"),
     output_messages=first("braintrust.output_json", "braintrust.output"),
+    definitions=_BRAINTRUST_LLM.then(pl.col("braintrust.metadata")),
     input=first("braintrust.input_json", "braintrust.input"),
     output=first("braintrust.output_json", "braintrust.output"),
+    conversation=first("adk.agent.session_id"),
 )
 
 _TRULENS = pl.col("ai.observability.span_type").str.to_lowercase()

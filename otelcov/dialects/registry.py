@@ -47,7 +47,7 @@ from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
 from otelcov.dialects.neurolink import NEUROLINK
-from otelcov.dialects.observers import HONEYHIVE, JUDGEVAL, NETRA, UPSONIC
+from otelcov.dialects.observers import HONEYHIVE, JUDGEVAL, NETRA, UPSONIC, WEAVE
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openclaw import OPENCLAW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
@@ -99,6 +99,7 @@ DIALECTS: tuple[Dialect, ...] = (
     JUDGEVAL,
     HONEYHIVE,
     UPSONIC,
+    WEAVE,
     AZURE,
     SMOLAGENTS,
     DSPY,

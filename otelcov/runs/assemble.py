@@ -29,7 +29,7 @@ from otelcov.runs.endings import (
     status,
     tools_visible,
 )
-from otelcov.runs.executions import tool_spans
+from otelcov.runs.executions import own_up, tool_spans
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.handed_in import ways_to_answer
 from otelcov.runs.jsontext import to_json
@@ -53,6 +53,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     for turn, call in enumerate(calls):
         call.turn = turn
         call.agent = call.layers[-1].agent or call.node.agent
+    own_up(nodes, calls)
     executions = tool_spans(nodes)
     tools = merge(calls, executions)
     seen_to_ask = {t.turn for t in tools}

@@ -14,7 +14,7 @@ from itertools import islice
 from otelcov.dialects.base import AGENT
 from otelcov.runs.call import ToolCall, awaits_result, short_id
 from otelcov.runs.chat import Request
-from otelcov.runs.endings import asks
+from otelcov.runs.endings import asks, final
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs
 from otelcov.runs.model_call import ModelCall
@@ -267,10 +267,10 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
 
 def _may_have_asked(model: ModelCall) -> bool:
     """Is there more in this answer than can be seen of it? One that ended to have tools called asked, if it shows it
-    or not."""
+    or not; and one that shows nothing at all, and no end, may have (Weave, of OpenAI's agents in chats)."""
     if model.outputs is None or model.cut or model.truncated_output:
         return True
-    return not model.asked and asks(model.finish)
+    return not model.asked and (asks(model.finish) or not (model.text or final(model.finish)))
 
 
 def _beside(call: ToolCall, model: ModelCall) -> bool:

@@ -9,7 +9,8 @@ from itertools import zip_longest
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
-from otelcov.runs.tree import Node, same_name, same_step, spelling
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.tree import Node, failure, same_name, same_step, spelling
 from otelcov.runs.wrapped import result_call_id
 
 
@@ -36,6 +37,24 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
         found.append(group)
         of[id(node)] = group
     return _with_servers([one for group in found for one in _of_each(group)])
+
+
+def own_up(nodes: list[Node], calls: list[ModelCall]) -> None:
+    """A span that failed before it could tell anything of itself (Braintrust, of LangChain4j's tools) ran the tool that
+    it is named as, if that was asked for before and the instrumentation is the one that tells of models or tools."""
+    bare = [n for n in nodes if n.kind is None and failure(n) is not None]
+    if not bare:
+        return
+    scopes = {n.span.scope for n in nodes if n.kind in (LLM, TOOL)}
+    asked: dict[str, int] = {}
+    for call in calls:
+        for request in call.asked:
+            name = spelling(request.name or "")
+            asked[name] = min(asked.get(name, call.end), call.end)
+    for node in bare:
+        name = spelling(node.span.name)
+        if name and node.span.scope in scopes and asked.get(name, node.end) < node.end:
+            node.kind = TOOL
 
 
 def _of_each(group: list[Node]) -> list[list[Node]]:

@@ -68,6 +68,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
     _aggregates(calls, nodes)
     if any(running_sums(c.node.span.scope) for c in calls):
         _without_sums(calls)
+    _without_totals([c for c in calls if tells_totals(c.node.span.scope)])
     _without_guesses([c for c in calls if guesses_tokens(c.node.span.scope)])
     return calls
 
@@ -175,6 +176,23 @@ def _without_sums(calls: list[ModelCall]) -> None:
         more = told[0] >= earlier[0] and told[1] >= earlier[1]
         if more and any(n.kind == TOOL and n.end <= c.start for n in parent.children):
             c.input_tokens = c.output_tokens = None
+
+
+def tells_totals(scope: str) -> bool:
+    """May this instrumentation tell of an agent's last call what all of them used (Weave, of Claude's Agent SDK)?"""
+    return scope == "weave.conversation"
+
+
+def _without_totals(calls: list[ModelCall]) -> None:
+    """Where of several calls of an agent the last one alone tells tokens, these may be the sum."""
+    by_agent: dict[int, list[ModelCall]] = {}
+    for c in calls:
+        owner = next((a for a in c.node.ancestors() if a.kind == AGENT), None)
+        by_agent.setdefault(id(owner), []).append(c)
+    for some in by_agent.values():
+        *before, last = sorted(some, key=lambda c: c.start)
+        if before and all(c.input_tokens is None and c.output_tokens is None for c in before):
+            last.input_tokens = last.output_tokens = None
 
 
 def guesses_tokens(scope: str) -> bool:

@@ -24,7 +24,7 @@ from otelcov.runs.contentless import without_content
 from otelcov.runs.endings import asks_once_more, mute
 from otelcov.runs.joining import Joints, called
 from otelcov.runs.model_call import says_stop
-from otelcov.runs.models import guesses_tokens, running_sums
+from otelcov.runs.models import guesses_tokens, running_sums, tells_totals
 from otelcov.runs.offered import tells_of_answers
 from otelcov.runs.shortcut import rows
 from otelcov.runs.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch
@@ -224,6 +224,7 @@ def _check_layers(form: _Form) -> None:
     np.minimum.at(low, trace[models], scopes[models])
     np.maximum.at(high, trace[models], scopes[models])
     form.bad |= (high < 0) | (low != high)
+    form.spoil(form.failed & form.flags(pl.col("kind").is_null()) & (scopes == high[trace]))  # a tool's, perhaps
     counted = form.frame["input_tokens"].is_not_null().to_numpy()
     form.bad |= (form.count_of(counted & form.is_a(AGENT_)) > 0) & (form.count_of(counted & models) == 0)
     longest = form.frame["longest"].to_numpy()
@@ -262,7 +263,8 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
-    return asks_once_more(scope) or running_sums(scope) or says_stop(scope) or tells_raised(scope) or mute(scope)
+    sums = running_sums(scope) or tells_totals(scope)
+    return sums or asks_once_more(scope) or says_stop(scope) or tells_raised(scope) or mute(scope)
 
 
 def _gaps(frame: pl.DataFrame, trace: Ints, some: Bools, count: int) -> Ints:

@@ -149,10 +149,10 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
             found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
                 *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & given[id]).then(id).alias(id) for id in _IDS),
                 *(pl.when((pl.col(name) != _NO_MODEL) & given[name]).then(name).alias(name) for name in _MODELS),
-                # The id of the answer before (Responses API): each turn of a conversation has another.
-                conversation=pl.when(~pl.col("conversation").str.starts_with("resp_") & given["conversation"]).then(
-                    "conversation"
-                ),
+                # The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another.
+                conversation=pl.when(
+                    ~pl.col("conversation").str.contains(r"^(?:resp_|trace_[0-9a-f]{32}$)") & given["conversation"]
+                ).then("conversation"),
                 input=pl.when(pl.col("kind") != base.LLM).then("input"),
                 output=pl.when(
                     (pl.col("kind") != base.LLM)
