@@ -2,11 +2,14 @@
 asks for is done by the caller. An agent that is a workflow may hold any number of them.
 
 https://learn.microsoft.com/azure/ai-foundry/how-to/develop/trace-agents-sdk
+
+Microsoft's distribution of OpenTelemetry tells of OpenAI's agents with the model that answered in place of the one that
+was asked for, once there is a response; in chats it knows no other than the latter.
 """
 
 import polars as pl
 
-from otelcov.dialects.base import LLM, Dialect
+from otelcov.dialects.base import DATED, LLM, NOTHING, Dialect, scope
 
 _ASKED = (
     pl.col("az.namespace").is_not_null()
@@ -16,3 +19,13 @@ _ASKED = (
 )
 
 AZURE = Dialect(name="azure", kind=pl.when(_ASKED).then(pl.lit(LLM)))
+
+_MICROSOFT = scope(r"^microsoft\.opentelemetry\..*openai_agents")
+_ANSWERED = (_MICROSOFT & pl.col("gen_ai.request.model").str.contains(DATED)).fill_null(value=False)
+
+MICROSOFT = Dialect(
+    name="microsoft",
+    request_model=pl.when(_ANSWERED).then(pl.lit(NOTHING)),
+    response_model=pl.when(_ANSWERED).then(pl.col("gen_ai.request.model")),
+    definitions=pl.when(_MICROSOFT).then(pl.col("gen_ai.execution.payload")),
+)

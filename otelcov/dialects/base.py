@@ -108,6 +108,9 @@ def answered_by(*keys: str) -> pl.Expr:
     return pl.coalesce([pl.col(key).str.extract(pattern) for key in keys for pattern in _ANSWERED_BY])
 
 
+DATED = r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$"
+"""How the name of a model ends that answered for an alias, or was asked for by its date."""
+
 NAMED_BY_CLASS = r"^@traceloop/instrumentation-langchain$"
 """Scopes of instrumentations that name a tool's span by the class of the tool."""
 

@@ -243,6 +243,9 @@ _ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
 # What is done about a tool that is about to run, or has run.
 _BEFORE = r"(?i)permi|approv|guard|valid|check|policy|confirm|hook|schema|list|regist|select|rout"
 
+# Ids that a service gives agents, in place of their names.
+_NO_NAME = r"(?i)^invoke_agent (?:asst_\w+|[0-9a-f-]{16,})$"
+
 # Spans named as the conventions demand, by instrumentations that leave the operation out or lost it to a limit.
 GENAI_NAMES = Dialect(
     name="genai-names",
@@ -296,23 +299,25 @@ GENAI_NAMES = Dialect(
         & ~pl.col("gen_ai.operation.name").str.contains(_ASIDE).fill_null(True)
     )
     .then(pl.lit(LLM)),
+    agent=pl.when(~pl.col("span.name").str.contains(_NO_NAME)).then(span_name(r"^invoke_agent (\S.{0,99})$")),
     tool=pl.when(~scope(NAMED_BY_CLASS).fill_null(False)).then(span_name(r"^execute_tool (\S+)$")),
     request_model=pl.when(pl.col("span.kind") == 3).then(
         pl.col("span.name").str.extract(r"^(?:chat|text_completion|generate_content) (\S+)$")
     ),
 )
 
-# Where only one model is known, it may stand in both places: the one that answered OpenAI's agents (Traceloop, Weave),
-# or the one that was asked for - of LangChain's where they stream, of Google's always.
+# Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop and
+# Weave, LangChain under Microsoft's distribution), or the one that was asked for - of LangChain's where they stream or
+# fail, of Google's always.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
+_ANSWERED = scope(r"^(?:opentelemetry\.instrumentation|weave)\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
+_ASKED = scope(r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$")
 
 GENAI_ECHOES = Dialect(
     name="genai-echoes",
-    request_model=pl.when(
-        _SAME & _ID.is_not_null() & scope(r"^(?:opentelemetry\.instrumentation|weave)\.openai_agents$")
-    ).then(pl.lit(NOTHING)),
-    response_model=pl.when(_SAME & _ID.is_null() & scope(r"^opentelemetry\.instrumentation\.langchain$"))
+    request_model=pl.when(_SAME & _ID.is_not_null() & _ANSWERED).then(pl.lit(NOTHING)),
+    response_model=pl.when(_SAME & _ID.is_null() & _ASKED)
     .then(pl.lit(NOTHING))
     .when(_SAME & scope(r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$"))
     .then(pl.lit(NOTHING)),

@@ -127,10 +127,15 @@ OPENINFERENCE = Dialect(
 _TOOL = first("openinference.span.kind", "gen_ai.span.kind").str.to_uppercase() == "TOOL"
 _AGENT = pl.col("openinference.span.kind").str.to_uppercase() == "AGENT"
 _OVER = pl.col("span.name").str.contains(r"^handoff to ")
+_UNNAMED = (pl.col("gen_ai.operation.name") == "execute_tool") & pl.col("gen_ai.tool.name").is_null()  # Microsoft's
 
 OPENAI_AGENTS = Dialect(
     name="openai-agents-handoff",
-    kind=pl.when(_TOOL & _OVER & (pl.col("tool.name").is_null() | pl.col("tool.name").str.starts_with("handoff_to_")))
+    kind=pl.when(
+        (_TOOL | _UNNAMED)
+        & _OVER
+        & (pl.col("tool.name").is_null() | pl.col("tool.name").str.starts_with("handoff_to_"))
+    )
     .then(pl.lit(HANDOFF))
     .when(_TOOL & pl.col("tool.name").is_null() & pl.col("span.name").is_in(_LISTS))
     .then(pl.lit(SETUP))

@@ -6,6 +6,7 @@ import polars as pl
 from otelcov.dialects.base import (
     AGENT,
     CHAIN,
+    DATED,
     EVALUATION,
     HANDOFF,
     LLM,
@@ -167,9 +168,7 @@ _BRAINTRUST_TOOL = pl.when(_BRAINTRUST == "tool")
 # One key holds the model that was asked for or, with most clients, the one that answered: where that is dated, nobody
 # knows whether the date was asked for.
 _BRAINTRUST_MODEL = json_text("braintrust.metadata", "model")
-_DATED = (
-    _BRAINTRUST_MODEL.str.contains(r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$") & pl.col("braintrust.output_json").is_not_null()
-)
+_DATED = _BRAINTRUST_MODEL.str.contains(DATED) & pl.col("braintrust.output_json").is_not_null()
 
 BRAINTRUST = Dialect(
     name="braintrust",

@@ -17,7 +17,7 @@ import polars as pl
 
 from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
-from otelcov.dialects.azure import AZURE
+from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI
 from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
@@ -101,6 +101,7 @@ DIALECTS: tuple[Dialect, ...] = (
     UPSONIC,
     WEAVE,
     AZURE,
+    MICROSOFT,
     SMOLAGENTS,
     DSPY,
     VOLTAGENT,

@@ -77,8 +77,8 @@ class ModelCall:
         self.finish: str | None = None
         self.cut = False
         for span in spans:
-            if not says_stop(span.scope):
-                self.finish = self.finish if self.finish is not None else finish_reason(span.finish)
+            if self.finish is None:
+                self.finish = _told_end(span.scope, finish_reason(span.finish))
             self.cut = self.cut or bool(span.dropped) or _last_only(span)
         self.error = self.error or next((told for n in layers if (told := _told_in_stream(n)) is not None), None)
         if self.error is None and broke(self.finish):
@@ -96,8 +96,9 @@ class ModelCall:
     def outputs(self) -> list[Message] | None:
         if self._outputs is False:
             self._outputs = self._read_outputs()
-            if self.finish is None and self._outputs and not any(says_stop(n.span.scope) for n in self.layers):
-                self.finish = next((o.finish_reason for o in self._outputs if o.finish_reason), None)
+            if self.finish is None and self._outputs:
+                told = next((o.finish_reason for o in self._outputs if o.finish_reason), None)
+                self.finish = told if all(_told_end(n.span.scope, told) for n in self.layers) else None
         return self._outputs  # type: ignore[return-value]
 
     @property
@@ -352,7 +353,14 @@ def finish_reason(raw: str | None) -> str | None:
 
 def says_stop(scope: str) -> bool:
     """Does this instrumentation say `stop` of every answer, whatever its provider said?"""
-    return scope == "agentscope"
+    return scope == "agentscope" or _OF_CHATS.match(scope) is not None
+
+
+_OF_CHATS = re.compile(r"microsoft\.opentelemetry\..*openai_agents")
+
+
+def _told_end(scope: str, finish: str | None) -> str | None:
+    return None if finish == "stop" and says_stop(scope) else finish
 
 
 def _told_in_stream(node: Node) -> tuple[str, str] | None:

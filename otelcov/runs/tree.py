@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -259,6 +260,7 @@ def name_agents(trace: Trace) -> None:
     _name_authors(trace)
     if any(n.span.status_code == 2 for n in trace.nodes):
         _inherited_errors(trace)
+        _got_over(trace)
 
 
 _STEP_BY_STEP = re.compile(r"^opentelemetry\.instrumentation\.llamaindex$")
@@ -396,6 +398,44 @@ def _inherited_errors(trace: Trace) -> None:
         ):
             continue
         node.inherited = node.start >= first.start or first.kind == TOOL
+
+
+def _got_over(trace: Trace) -> None:
+    """Some put the error of any step on the frame around all of them, too (AWS's distribution, of OpenAI's agents): it
+    is not the frame's where the agent that ran the failed tool did not fail, and a model answered after that."""
+    failed = [n for n in trace.nodes if n.kind == TOOL and n.span.status_code == 2 and n.span.status_message]
+    if not failed:
+        return
+    asked = [n for n in trace.nodes if n.kind == LLM]
+    last = max(asked, key=lambda n: n.start, default=None)
+    if last is None or last.span.status_code == 2:
+        return
+    around = {id(a) for a in last.ancestors()}
+    for tool in failed:
+        above = next((a for a in _some_above(tool) if a.span.status_code == 2), None)
+        if (
+            above is not None
+            and above.kind == CHAIN
+            and above.span.status_message == tool.span.status_message
+            and above.span.row not in above.side.exceptions
+            and tool.end <= last.start
+            and id(above) in around
+            and above is not tool.parent
+        ):
+            above.inherited = True
+
+
+def _some_above(node: Node) -> Iterator[Node]:
+    """What holds it, innermost first, as deep as kits go."""
+    above = node.parent
+    for _ in range(_DEEPEST):
+        if above is None:
+            return
+        yield above
+        above = above.parent
+
+
+_DEEPEST = 64
 
 
 def exceptions(node: Node) -> list[tuple[str, str]]:

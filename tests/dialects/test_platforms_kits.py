@@ -1,4 +1,5 @@
-"""What platforms' own SDKs tell of kits by OpenTelemetry: Weave, Braintrust, OpenInference's decorators."""
+"""What platforms' own SDKs and distributions tell of kits: Weave, Braintrust, OpenInference's decorators, and
+those of AWS and Microsoft."""
 
 import pytest
 
@@ -261,3 +262,114 @@ def test_an_answer_that_shows_nothing_may_have_asked_for_what_ran_next():
         chat(4, 1, "done", at=6),
     )
     assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("look", 0)]
+
+
+_OF_AWS = "amazon.opentelemetry.distro.instrumentation."
+
+
+def _of_aws(id, parent, name, operation, at=0, took=1, error=None, kit="openai_agents", **told):
+    told = {f"gen_ai.{key.replace('__', '.')}": value for key, value in told.items()}
+    told = {"gen_ai.operation.name": operation, "gen_ai.provider.name": "openai"} | told
+    return span(id, parent, name, 1, at, took, error=error, attributes=told, scope=f"{_OF_AWS}{kit}")
+
+
+def test_what_a_tool_failed_of_is_no_failure_of_the_frame_that_repeats_it():
+    """aws-opentelemetry-distro 0.21.0, openai-agents 0.24.0: the workflow bears the first error of any step."""
+
+    def run_of(*answers):
+        frame = _of_aws(1, None, "invoke_workflow Agent workflow", "invoke_workflow", 0, 20, error="tool failed")
+        failed = _of_aws(
+            4, 2, "execute_tool look", "execute_tool", 3, 1, "tool failed", tool__name="look", tool__call__id="c1"
+        )
+        asked = chat(3, 2, [("c1", "look", {"x": 1})], "Go", at=1, scope=f"{_OF_AWS}openai_agents")
+        planner = _of_aws(2, 1, "invoke_agent planner", "invoke_agent", 0, 19, agent__name="planner")
+        (run,) = either_way(frame, planner, asked, failed, *answers)
+        return run
+
+    run = run_of(chat(5, 2, "It is broken.", "Go", at=6, scope=f"{_OF_AWS}openai_agents"))
+    assert (run["status"], run["output"], run["boundaries"]) == ("ok", "It is broken.", ["tool_failure"])
+    assert called_with(run) == [("look", "planner", "error", "c1")]
+    assert run_of()["status"] == "error"  # it raised
+    assert run_of(chat(5, 2, None, "Go", at=6, error="boom", scope=f"{_OF_AWS}openai_agents"))["status"] == "error"
+
+
+def test_langchain_under_awss_distribution_knows_no_model_that_answered_where_it_streams_or_fails():
+    """aws-opentelemetry-distro 0.21.0, langchain 1.4.7."""
+    same = {"request__model": "gpt-x", "response__model": "gpt-x"}
+    asked = jsons([words("user", "Go")])
+    (run,) = either_way(
+        _of_aws(1, None, "invoke_agent a", "invoke_agent", 0, 9, kit="langchain", agent__name="a"),
+        _of_aws(2, 1, "chat gpt-x", "chat", 1, 1, "boom", kit="langchain", input__messages=asked, **same),
+    )
+    (call,) = run["llm_calls"]
+    assert (call["request_model"], call["response_model"], call["status"]) == ("gpt-x", None, "error")
+
+
+_OF_MICROSOFT = "microsoft.opentelemetry._genai._openai_agents._trace_instrumentor"
+
+
+def _of_microsoft(id, parent, name, operation, at=0, took=1, **told):
+    told = {f"gen_ai.{key.replace('__', '.')}": value for key, value in told.items()}
+    told = {"gen_ai.operation.name": operation, "gen_ai.provider.name": "openai"} | told
+    return span(id, parent, name, 1, at, took, status=1, attributes=told, scope=_OF_MICROSOFT)
+
+
+def test_microsofts_distribution_tells_agents_and_handoffs_by_the_names_of_spans():
+    """microsoft-opentelemetry 1.5.0, openai-agents 0.24.0; every answer of a chat ends with `stop`."""
+
+    def call(id, parent, at, *parts, **told):
+        answer = jsons([{"role": "assistant", "parts": list(parts), "finish_reason": "stop"}])
+        asked = jsons([words("user", "Weather?")])
+        told = {"request__model": "gpt-x"} | told
+        return _of_microsoft(
+            id, parent, "chat gpt-x", "chat", at, output__messages=answer, input__messages=asked, **told
+        )
+
+    over = {"type": "tool_call", "id": "c1", "name": "transfer_to_worker", "arguments": "{}"}
+    looks = {"type": "tool_call", "id": "c2", "name": "weather", "arguments": '{"city": "Oslo"}'}
+    (run,) = either_way(
+        _of_microsoft(1, None, "Agent workflow", "chain", 0, 30),
+        _of_microsoft(2, 1, "invoke_agent planner", "invoke_agent", 0, 6),
+        call(3, 2, 1, over),
+        _of_microsoft(4, 2, "handoff to worker", "execute_tool", 3),
+        _of_microsoft(5, 1, "invoke_agent worker", "invoke_agent", 7, 20),
+        call(6, 5, 8, looks),
+        _of_microsoft(
+            7,
+            5,
+            "execute_tool weather",
+            "execute_tool",
+            10,
+            tool__name="weather",
+            tool__call__id="c2",
+            tool__call__result="12",
+        ),
+        call(8, 5, 12, _text("12 degrees")),
+    )
+    assert run["agents"] == ["planner", "worker"]
+    assert delegated(run) == [("planner", "worker", "handoff", "transfer_to_worker")]
+    assert called_with(run) == [("weather", "worker", "ok", "c2")]
+    assert [c["finish_reason"] for c in run["llm_calls"]] == [None, None, None]
+
+
+def test_microsofts_distribution_knows_no_model_of_a_response_but_the_one_that_answered():
+    def models(scope=_OF_MICROSOFT, **told):
+        call = _of_microsoft(2, 1, "chat", "chat", 1, **told) | {"scope": scope}
+        (run,) = either_way(_of_microsoft(1, None, "invoke_agent a", "invoke_agent", 0, 9, agent__name="a"), call)
+        (call,) = run["llm_calls"]
+        return call["request_model"], call["response_model"]
+
+    assert models(request__model="gpt-x-2026-01-01") == (None, "gpt-x-2026-01-01")
+    assert models(request__model="gpt-x") == ("gpt-x", None)
+    both = {"request__model": "gpt-x-2026-01-01", "response__model": "gpt-x-2026-01-01"}
+    langchain = "microsoft.opentelemetry._genai._langchain._tracer_instrumentor"
+    assert models(langchain, response__id="chatcmpl-1", **both) == (None, "gpt-x-2026-01-01")
+
+
+@pytest.mark.parametrize("name", ["asst_abc123", "0f8fad5b-d9cb-469f-a165-70867728950e"])
+def test_an_id_in_a_spans_name_is_no_agents_name(name):
+    (run,) = either_way(
+        span(1, None, f"invoke_agent {name}", took=9, gen_ai__operation__name="invoke_agent"),
+        chat(2, 1, "done", "Go", at=1),
+    )
+    assert run["agents"] == []
