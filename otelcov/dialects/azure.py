@@ -13,6 +13,7 @@ from otelcov.dialects.base import DATED, LLM, NOTHING, Dialect, scope
 
 _ASKED = (
     pl.col("az.namespace").is_not_null()
+    & ~scope(r"^Agent365Sdk$").fill_null(value=False)  # which says so of every span
     & (pl.col("gen_ai.operation.name") == "invoke_agent")
     & (pl.col("span.kind") == 3)
     & ~pl.col("gen_ai.output.messages").str.contains('"workflow_action"', literal=True).fill_null(value=False)

@@ -76,6 +76,8 @@ GENAI = Dialect(
         retrieval=OTHER,
         retrieve=OTHER,
         guardrail=OTHER,
+        apply_guardrail=OTHER,
+        output_messages=OTHER,
         evaluate=OTHER,
         **_MEMORY,
         create_thread=SETUP,
@@ -316,7 +318,12 @@ _ASKED = scope(r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentati
 
 GENAI_ECHOES = Dialect(
     name="genai-echoes",
-    request_model=pl.when(_SAME & _ID.is_not_null() & _ANSWERED).then(pl.lit(NOTHING)),
+    request_model=pl.when(_SAME & _ID.is_not_null() & _ANSWERED)
+    .then(pl.lit(NOTHING))
+    .when(
+        pl.col("gen_ai.request.model") == pl.col("gen_ai.operation.name")
+    )  # azure-ai-inference, where nobody named one
+    .then(pl.lit(NOTHING)),
     response_model=pl.when(_SAME & _ID.is_null() & _ASKED)
     .then(pl.lit(NOTHING))
     .when(_SAME & scope(r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$"))

@@ -206,6 +206,8 @@ class ModelCall:
             if any(_AS_TEXT.match(n.span.scope) for n in self.layers):
                 self.finish = None  # it says `stop` of whatever a Response was
             return None
+        if best and self._arguments_alone(best):
+            return None
         if best and any(_run_together(r.arguments) for o in best for r in o.requests):
             return None
         if best:
@@ -232,6 +234,12 @@ class ModelCall:
         """An empty text, where the model did answer: calls, which this instrumentation does not tell."""
         said = any(o.text or o.requests or o.text is None for o in answer)
         return not said and bool(self.output_tokens) and self.finish not in _ENDED
+
+    def _arguments_alone(self, answer: list[Message]) -> bool:
+        """What reads like the arguments of calls that are not told, where tools were offered."""
+        if not any(tells_arguments(n.span.scope) and n.definitions for n in self.layers):
+            return False
+        return all((o.text or "{").startswith("{") and not o.requests for o in answer)
 
     def _without_history(self, answer: list[Message]) -> list[Message]:
         """The answer without what the model had said before: calls whose results stand in the very input."""
@@ -354,6 +362,11 @@ def finish_reason(raw: str | None) -> str | None:
 def says_stop(scope: str) -> bool:
     """Does this instrumentation say `stop` of every answer, whatever its provider said?"""
     return scope == "agentscope" or _OF_CHATS.match(scope) is not None
+
+
+def tells_arguments(scope: str) -> bool:
+    """Does this instrumentation tell of a stream that may ask for tools their arguments alone, as a text?"""
+    return scope == "langtrace_python_sdk.instrumentation.openai.instrumentation"
 
 
 _OF_CHATS = re.compile(r"microsoft\.opentelemetry\..*openai_agents")

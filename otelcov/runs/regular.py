@@ -23,7 +23,7 @@ from otelcov.runs.call_status import tells_raised
 from otelcov.runs.contentless import without_content
 from otelcov.runs.endings import asks_once_more, mute
 from otelcov.runs.joining import Joints, called
-from otelcov.runs.model_call import says_stop
+from otelcov.runs.model_call import says_stop, tells_arguments
 from otelcov.runs.models import guesses_tokens, running_sums, tells_totals
 from otelcov.runs.offered import tells_of_answers
 from otelcov.runs.shortcut import rows
@@ -263,8 +263,8 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
-    sums = running_sums(scope) or tells_totals(scope)
-    return sums or asks_once_more(scope) or says_stop(scope) or tells_raised(scope) or mute(scope)
+    rules = (running_sums, tells_totals, asks_once_more, says_stop, tells_arguments, tells_raised, mute)
+    return any(rule(scope) for rule in rules)
 
 
 def _gaps(frame: pl.DataFrame, trace: Ints, some: Bools, count: int) -> Ints:

@@ -373,3 +373,46 @@ def test_an_id_in_a_spans_name_is_no_agents_name(name):
         chat(2, 1, "done", "Go", at=1),
     )
     assert run["agents"] == []
+
+
+def test_a_model_that_is_called_as_the_operation_is_none():
+    """azure-ai-inference 1.0.0b9 writes `chat` where only the client, or the service, knows the model."""
+    (run,) = either_way(
+        agent(1, "a", took=9), chat(2, 1, "done", "Go", at=1, attributes={"gen_ai.request.model": "chat"})
+    )
+    assert run["llm_calls"][0]["request_model"] is None
+
+
+def test_an_agent_of_agent_365_is_no_model_call_though_its_spans_bear_azures_namespace():
+    """Microsoft's Agent 365 SDK before 1.0: `az.namespace` on every span, an invocation is a client's."""
+    told = {"scope": "Agent365Sdk", "kind": 3}
+    azure = {"az.namespace": "Microsoft.CognitiveServices"}
+    first = agent(1, "planner", took=9, **told)
+    first["attributes"] |= azure
+    (run,) = either_way(first, chat(2, 1, "done", "Go", at=1, attributes=azure, scope="Agent365Sdk"))
+    assert (run["agents"], len(run["llm_calls"])) == (["planner"], 1)
+
+
+def test_arguments_that_langtrace_tells_as_the_text_of_a_stream_are_no_answer():
+    """langtrace-python-sdk 3.8.21: of a stream to which tools were offered only the arguments of calls are told."""
+
+    def call(id, at, answer, *messages):
+        events = [("gen_ai.content.prompt", {"gen_ai.prompt": jsons(messages)})]
+        if answer is not None:
+            said = [{"role": "assistant", "content": answer}]
+            events.append(("gen_ai.content.completion", {"gen_ai.completion": jsons(said)}))
+        told = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": "gpt-x",
+            "gen_ai.request.tools": jsons([_CALL]),
+        }
+        scope = "langtrace_python_sdk.instrumentation.openai.instrumentation"
+        return span(id, None, "openai.chat.completions.create", id, at, 1, attributes=told, events=events, scope=scope)
+
+    asked = {"role": "user", "content": "Weather?"}
+    wanted = {"role": "assistant", "content": None, "tool_calls": [_CALL]}
+    gave = {"role": "tool", "tool_call_id": "c1", "content": "12"}
+    (run,) = runs(call(1, 0, '{"city": "Oslo"}', asked), call(2, 3, None, asked, wanted, gave))
+    assert called_with(run) == [("weather", None, "ok", "c1")]
+    (run,) = runs(call(1, 0, '{"city": "Oslo"}', asked))
+    assert (run["output"], run["tool_calls"]) == (None, None)
