@@ -16,6 +16,14 @@ _CALL = span_name(r"^tool_call \[(.+)\]$")
 _ADK = pl.col("scope.name").str.contains("adk|vertex")
 
 
+# For JavaScript a tool's span has nothing but its name until the tool gives something.
+_THREW = (
+    (pl.col("scope.name") == "gcp.vertex.agent")
+    & pl.col("span.name").str.contains(r"^execute_tool [\w.-]+$")
+    & first("gen_ai.operation.name", "gen_ai.tool.name", "gcp.vertex.agent.tool_call_args").is_null()
+)
+
+
 def _number(*names: str) -> pl.Expr:
     return pl.coalesce([json_number(response, *names) for response in _RESPONSES])
 
@@ -50,4 +58,5 @@ GOOGLE_ADK = Dialect(
     output_messages=first(*_RESPONSES),
     definitions=_REQUEST,
     conversation=first("gcp.vertex.agent.session_id", "adk.session_id"),
+    tool_error=pl.when(_THREW).then(pl.lit("true")),
 )

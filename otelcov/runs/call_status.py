@@ -244,9 +244,10 @@ def _event_result(nodes: list[Node]) -> Any:
 
 
 def _error_type(failed: tuple[str, str], nodes: list[Node]) -> str | None:
-    if failed[0]:
-        return bare_type(failed[0])
-    return _text_type(failed[1])
+    named = bare_type(failed[0])
+    if named and not re.search(r"\s", named):
+        return named
+    return _text_type(failed[0]) or _text_type(failed[1])  # words are no type (AWS's distribution, of CrewAI's tools)
 
 
 def bare_type(name: str) -> str:

@@ -416,3 +416,38 @@ def test_arguments_that_langtrace_tells_as_the_text_of_a_stream_are_no_answer():
     assert called_with(run) == [("weather", None, "ok", "c1")]
     (run,) = runs(call(1, 0, '{"city": "Oslo"}', asked))
     assert (run["output"], run["tool_calls"]) == (None, None)
+
+
+def test_words_are_no_type_of_an_error():
+    """aws-opentelemetry-distro 0.21.0 of CrewAI's tools: `error.type` is the error's message."""
+
+    def told(type):
+        failed = tool(3, 1, "look", "c1", at=3, error="no such thing", attributes={"error.type": type})
+        (run,) = either_way(
+            agent(1, "a", took=9), chat(2, 1, [("c1", "look", {"x": 1})], "Go", at=1), failed, chat(4, 1, "done", at=6)
+        )
+        (call,) = run["tool_calls"]
+        assert call["status"] == "error"
+        return call["error_type"]
+
+    assert told("no such thing") is None
+    assert told("ValueError: no such thing") == "ValueError"
+    assert told("<class 'ValueError'>") == "ValueError"
+    assert told("TOOL_NOT_FOUND") == "TOOL_NOT_FOUND"
+
+
+def test_a_tools_span_of_googles_kit_for_javascript_that_tells_nothing_is_of_one_that_threw():
+    """@google/adk 2.0.0 without content: what a tool gave is told by attributes, that it threw by none."""
+    told = {"scope": "gcp.vertex.agent"}
+    nothing = {"gcp.vertex.agent.llm_request": "{}", "gcp.vertex.agent.llm_response": "{}"}
+    usage = {"gen_ai.request.model": "gemini-x", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 1}
+    gave = {"gcp.vertex.agent.tool_call_args": "{}", "gcp.vertex.agent.tool_response": "{}"}
+    good = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add", "gen_ai.tool.call.id": "adk-1"} | gave
+    (run,) = either_way(
+        agent(1, "planner", took=9, **told),
+        span(2, 1, "call_llm", at=1, took=4, attributes=usage | nothing, **told),
+        span(3, 2, "execute_tool look", at=2, **told),
+        span(4, 2, "execute_tool add", at=3, attributes=good, **told),
+        span(5, 1, "call_llm", at=6, attributes=usage | nothing, **told),
+    )
+    assert sorted((c["name"], c["status"]) for c in run["tool_calls"]) == [("add", "ok"), ("look", "error")]
