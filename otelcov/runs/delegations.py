@@ -150,12 +150,15 @@ def _nested(
         if above is not None and source not in steps:
             fans.setdefault(id(above), []).append(node)
         remote = above is not None and above.span.service != node.span.service
+        tool = through.name if through is not None else None
+        if node.kind == AGENT and node.span.call_id:
+            tool = tool or node.span.tool  # told of by the agent's own span (Weave, without content)
         out.append(
             Delegation(
                 source,
                 node.own_agent,
-                "remote" if remote else "tool" if through else "nested" if above is not None else "handoff",
-                through.name if through is not None else None,
+                "remote" if remote else "tool" if through or tool else "nested" if above is not None else "handoff",
+                tool,
                 "ok",
                 node.start,
                 None,

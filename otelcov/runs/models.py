@@ -12,7 +12,7 @@ import re
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.boundaries import limits
 from otelcov.runs.model_call import ModelCall
-from otelcov.runs.tree import Node, failure, same_step
+from otelcov.runs.tree import Node, failure, same_step, some_above
 from otelcov.runs.twins import beside, echoes
 
 OVERWRITTEN = "overwritten"
@@ -187,7 +187,7 @@ def _without_totals(calls: list[ModelCall]) -> None:
     """Where of several calls of an agent the last one alone tells tokens, these may be the sum."""
     by_agent: dict[int, list[ModelCall]] = {}
     for c in calls:
-        owner = next((a for a in c.node.ancestors() if a.kind == AGENT), None)
+        owner = next((a for a in some_above(c.node) if a.kind == AGENT), None)
         by_agent.setdefault(id(owner), []).append(c)
     for some in by_agent.values():
         *before, last = sorted(some, key=lambda c: c.start)

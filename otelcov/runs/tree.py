@@ -412,7 +412,7 @@ def _got_over(trace: Trace) -> None:
         return
     around = {id(a) for a in last.ancestors()}
     for tool in failed:
-        above = next((a for a in _some_above(tool) if a.span.status_code == 2), None)
+        above = next((a for a in some_above(tool) if a.span.status_code == 2), None)
         if (
             above is not None
             and above.kind == CHAIN
@@ -425,7 +425,7 @@ def _got_over(trace: Trace) -> None:
             above.inherited = True
 
 
-def _some_above(node: Node) -> Iterator[Node]:
+def some_above(node: Node) -> Iterator[Node]:
     """What holds it, innermost first, as deep as kits go."""
     above = node.parent
     for _ in range(_DEEPEST):

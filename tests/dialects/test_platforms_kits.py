@@ -451,3 +451,12 @@ def test_a_tools_span_of_googles_kit_for_javascript_that_tells_nothing_is_of_one
         span(5, 1, "call_llm", at=6, attributes=usage | nothing, **told),
     )
     assert sorted((c["name"], c["status"]) for c in run["tool_calls"]) == [("add", "ok"), ("look", "error")]
+
+
+def test_an_agents_span_with_the_id_of_a_call_was_called_by_that_tool():
+    """weave 0.54.0, a sub-agent without content."""
+    called = {"gen_ai.tool.name": "Task", "gen_ai.tool.call.id": "c1"}
+    worker = agent(3, "worker", 1, at=3, took=3)
+    worker["attributes"] |= called
+    (run,) = either_way(agent(1, "planner", took=9), chat(2, 1, at=1), worker, chat(4, 3, at=4), chat(5, 1, at=7))
+    assert delegated(run) == [("planner", "worker", "tool", "Task")]
