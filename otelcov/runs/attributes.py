@@ -7,6 +7,7 @@ are opened once, pairs that nobody reads are dropped, and the rest is dealt out 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any
@@ -63,7 +64,8 @@ def _enum(wanted: frozenset[str]) -> pl.Enum:
 
 
 def _codes(keys: pl.Series, strings: pl.Series, wanted: frozenset[str]) -> np.ndarray[Any, np.dtype[np.uint16]]:
-    """Each pair's place among the sorted names wanted; beyond them: another key, or a value that is redacted."""
+    """Each pair's place among the sorted names wanted; beyond them: another key, or a value that is redacted or that is
+    no name where one belongs."""
     codes = keys.cast(_enum(wanted), strict=False).to_physical().cast(pl.UInt16).fill_null(len(wanted))
     found: np.ndarray[Any, np.dtype[np.uint16]] = codes.to_numpy(writable=True)
     longest = max(map(len, REDACTED)) + 1
@@ -73,7 +75,18 @@ def _codes(keys: pl.Series, strings: pl.Series, wanted: frozenset[str]) -> np.nd
     short = np.flatnonzero(as_long[np.minimum(lengths, longest)])
     hidden = strings.gather(short).is_in(REDACTED).to_numpy()
     found[short[hidden]] = len(wanted) + 1
+    empty = np.flatnonzero(lengths == 0)
+    found[empty[_names(wanted)[found[empty]]]] = len(wanted) + 1
     return found
+
+
+@lru_cache(maxsize=8)
+def _names(wanted: frozenset[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which of the keys hold a name, an id or a kind: there nothing at all is as good as no key."""
+    return np.array([*(_NAMING.search(key) is not None for key in sorted(wanted)), False, False])
+
+
+_NAMING = re.compile(r"(?:name|id|kind|type|model|provider|system|operation|agent|session)$", re.I)
 
 
 def _texts(opened: list[pl.DataFrame]) -> tuple[pl.Series, np.ndarray[Any, np.dtype[np.uint32]]]:

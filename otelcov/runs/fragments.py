@@ -15,7 +15,7 @@ from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER,
 from otelcov.runs.chat import Message
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.models import OVERWRITTEN, model_calls
-from otelcov.runs.tree import Node, Trace
+from otelcov.runs.tree import Node, Trace, by_time
 
 _STEPS = (AGENT, LLM, TOOL, HANDOFF)
 
@@ -56,7 +56,7 @@ def fragments(trace: Trace) -> list[Fragment]:
         parts[0][1].extend(_preparing(parts[0][1], [root for root, _ in every]))
     out = []
     for root, nodes in parts:
-        nodes.sort(key=lambda n: (n.start, n.span.span_id))
+        nodes.sort(key=by_time)
         fragment = Fragment(trace, root, nodes)
         fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
         if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
@@ -343,5 +343,5 @@ def _entries(root: Node) -> list[Node]:
             out.append(node)
         elif node.kind != SETUP:
             stack.extend(node.children)
-    out.sort(key=lambda n: (n.start, n.span.span_id))
+    out.sort(key=by_time)
     return out

@@ -58,6 +58,7 @@ class Node:
     __slots__ = (
         "agent",
         "children",
+        "depth",
         "end",
         "inherited",
         "kind",
@@ -65,6 +66,7 @@ class Node:
         "own_agent",
         "parent",
         "side",
+        "since",
         "span",
         "start",
     )
@@ -75,11 +77,12 @@ class Node:
         self.kind = span.kind
         self.parent: Node | None = None
         self.children: list[Node] = []
+        self.depth = 0  # how many spans of its trace are above it
         self.agent: str | None = None  # the agent this span's work belongs to
         self.own_agent: str | None = None  # set where the span *is* an agent's
         self.orphan = False
         self.inherited = False  # its ERROR repeats that of an earlier span
-        self.start = span.start or span.end
+        self.start = self.since = span.start or span.end  # since: no earlier than what it is in
         self.end = max(span.end, self.start)
 
     @property
@@ -104,6 +107,16 @@ class Node:
             node = node.parent
         return out
 
+    def explained(self) -> list[Node]:
+        """The children, and in place of those that nobody explains what is right below them."""
+        out, unread = list[Node](), list(self.children)
+        for node in unread:
+            if node.kind is None and node.children:
+                unread.extend(node.children)
+            else:
+                out.append(node)
+        return out
+
     def below(self) -> list[Node]:
         """All descendants, parents before children."""
         out = list(self.children)
@@ -112,8 +125,13 @@ class Node:
         return out
 
 
+def by_time(node: Node) -> tuple[int, int, int, bytes]:
+    """The order of a trace's nodes: by start, but a parent before what is below it, whatever their clocks say."""
+    return node.since, node.depth, node.start, node.span.span_id
+
+
 class Trace:
-    """One trace's nodes by (start, span id); `roots` have no parent here."""
+    """One trace's nodes `by_time`; `roots` have no parent here."""
 
     __slots__ = ("nodes", "roots", "trace_id")
 
@@ -138,10 +156,15 @@ class Trace:
         if len({s.service for s in spans}) > 1:
             for root in self.roots:
                 _mend_clocks(root)
-        self.nodes.sort(key=lambda n: (n.start, n.span.span_id))
+        for root in self.roots:
+            root.since = root.start
+            for node in (root, *root.below()):
+                for child in node.children:
+                    child.depth, child.since = node.depth + 1, max(child.start, node.since)
+        self.nodes.sort(key=by_time)
         for node in self.nodes:
             if len(node.children) > 1:
-                node.children.sort(key=lambda n: (n.start, n.span.span_id))
+                node.children.sort(key=by_time)
 
     def release(self) -> None:
         """Let go of parents and children, so that the tree goes without the garbage collector's help."""
