@@ -28,9 +28,25 @@ def _topmost(root: Node, name: Callable[[Node], str | None]) -> list[Node]:
     return out
 
 
+def frames(root: Node) -> list[Node]:
+    """The root and, where no dialect explains it, what lies between it and the run's work: spans that hold all of that
+    work and that nobody explains either (a server's request, and in it the application's own handler)."""
+    out = [root]
+    while out[-1].kind is None and len(out) < _FRAMES:
+        holding = [n for n in out[-1].children if n.kind in _STEPS or any(x.kind in _STEPS for x in n.below())]
+        if len(holding) != 1 or holding[0].kind is not None:
+            break
+        out.append(holding[0])
+    return out
+
+
+_FRAMES = 8  # in each other, at the most
+_STEPS = (AGENT, CHAIN, LLM, TOOL)
+
+
 def broke_off(root: Node) -> bool:
-    """Did who was in charge at the end fail?"""
-    return any(failure(n) is not None for n in _at_the_end(root)) or broken_step(root)
+    """Did who was in charge at the end fail, or what framed their work?"""
+    return any(failure(n) is not None for n in (*frames(root), *_at_the_end(root))) or broken_step(root)
 
 
 def broken_step(root: Node) -> bool:

@@ -34,7 +34,8 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     scene = Scene(nodes, spans, known, model_calls, used, any(n.orphan for n in nodes), loose, last)
     out = [d for c in calls if (d := by_call(c, scene)) is not None]
     out += _handoffs(nodes, calls, out, known, used)
-    out += [d for d in _nested(nodes, calls, out, workflows, steps, used) if not _came_back(d, model_calls)]
+    frames = _namesakes(nodes) | {id(n) for n in nodes if n.own_agent in workflows}
+    out += [d for d in _nested(nodes, calls, out, frames, steps, used) if not _came_back(d, model_calls)]
     out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
     _unrecorded(out, calls, model_calls)
     return [d for d in out if d.target != d.source or d.target is None]
@@ -43,11 +44,40 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
 def _is_workflow(node: Node) -> bool:
     """A graph or pipeline that its framework reports as if it were an agent."""
     name = node.own_agent
-    for n in [node, *node.children]:
+    for n in [node, *node.explained()]:
         span = n.span
         if span.kind == "chain" and (span.agent == name or span.name in (name, f"{name}.workflow")):
             return True
     return node.span.kind != AGENT
+
+
+def _namesakes(nodes: list[Node]) -> set[int]:
+    """The workflows named like one of the agents in them: what is at the top and does nothing but hold agents, that one
+    among them."""
+    found = set[int]()
+    for node in nodes:
+        if len(found) == _FRAMES or node.own_agent is None:
+            continue
+        above = next((a for a in node.ancestors() if a.own_agent is not None), None)
+        if above is None or id(above) in found:
+            held = {n.own_agent for n in node.below() if n.own_agent is not None}
+            if len(held) > 1 and node.own_agent in held and not _works_itself(node):
+                found.add(id(node))
+    return found
+
+
+_FRAMES = 4  # of workflows, at the most
+
+
+def _works_itself(agent: Node) -> bool:
+    """Is a step of this agent in no other that it holds?"""
+    unread = list(agent.children)
+    for n in unread:
+        if n.own_agent is None:
+            if n.kind in (LLM, TOOL):
+                return True
+            unread.extend(n.children)
+    return False
 
 
 def _handoffs(
@@ -117,7 +147,7 @@ def _nested(
     nodes: list[Node],
     calls: list[ToolCall],
     found: list[Delegation],
-    workflows: set[str],
+    workflows: set[int],
     steps: set[str | None],
     used: set[int],
 ) -> list[Delegation]:
@@ -129,11 +159,11 @@ def _nested(
     for node in nodes:
         if node.own_agent is None or id(node) in used:
             continue
-        above = next((a for a in node.ancestors() if a.own_agent is not None and a.own_agent not in workflows), None)
+        above = next((a for a in node.ancestors() if a.own_agent is not None and id(a) not in workflows), None)
         source = above.own_agent if above is not None else None
         if above is None and node.span.kind == AGENT and node.span.from_agent and not placeholder(node.span.from_agent):
             source = node.span.from_agent
-        if source is None or source == node.own_agent or node.own_agent in workflows:
+        if source is None or source == node.own_agent or id(node) in workflows:
             continue
         pair = (source, node.own_agent)
         if told.get(pair, 0) > 0:

@@ -13,7 +13,7 @@ from otelcov.ground.config import BOUNDARIES
 from otelcov.runs import boundaries as b
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
-from otelcov.runs.charge import broke_off, broken_step, top_agents
+from otelcov.runs.charge import broke_off, broken_step, frames, top_agents
 from otelcov.runs.delegation import transfers
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, last_only, unheard
@@ -64,6 +64,13 @@ def status(run: Evidence) -> str:
     answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
     if root.orphan and not answered:
         return "unknown"
+    if (
+        last is not None
+        and root.kind is None
+        and run.output is None
+        and any(r.name not in run.ways for r in last.requests)
+    ):
+        return "unknown"  # what frames it does not know of agents, nor whether what was asked for was done
     if last is not None and root.kind == LLM:
         if any(r.name not in run.ways for r in last.requests):
             return "unknown"
@@ -171,10 +178,13 @@ def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
 
 def _failures(run: Evidence, seen: set[str]) -> None:
     """What spans say failed. A run stopped by its step or cost limit has only that name."""
+    framing = {id(n) for n in frames(run.root)}
     told = [
         (n, f"{f[0]}: {f[1]}")
         for n in run.nodes
-        if n.kind not in (TOOL, OTHER, SETUP) and (n.kind is not None or n.parent is None) and (f := failure(n))
+        if n.kind not in (TOOL, OTHER, SETUP)
+        and (n.kind is not None or n.parent is None or id(n) in framing)
+        and (f := failure(n))
     ]
     stopped = {limit for n, text in told if n.kind != LLM for limit in b.limits(text)}
     for call in run.calls:
@@ -196,7 +206,7 @@ def _failures(run: Evidence, seen: set[str]) -> None:
     for n, text in told:
         if n.kind == LLM or control_flow(n) or _unnamed(run, n):
             continue
-        reached_the_top = n.parent is None or n.kind == AGENT or (exceptions(n) and _escapes(n))
+        reached_the_top = n.parent is None or n.kind == AGENT or id(n) in framing or (exceptions(n) and _escapes(n))
         if reached_the_top:
             seen.add("error")
             if b.TIMEOUT.search(text) and run.last is not None and run.last.error is not None:

@@ -15,7 +15,7 @@ from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER,
 from otelcov.runs.chat import Message
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.models import OVERWRITTEN, model_calls
-from otelcov.runs.tree import Node, Trace, by_time
+from otelcov.runs.tree import Node, Trace, by_time, failure
 
 _STEPS = (AGENT, LLM, TOOL, HANDOFF)
 
@@ -23,7 +23,7 @@ _STEPS = (AGENT, LLM, TOOL, HANDOFF)
 class Fragment:
     """What one trace holds of one run. `loose` fragments are model calls, or tools, without anything above them."""
 
-    __slots__ = ("astray", "calls", "end", "hidden", "loose", "nodes", "root", "start", "tools", "trace_id")
+    __slots__ = ("astray", "calls", "end", "frame", "hidden", "loose", "nodes", "root", "start", "tools", "trace_id")
 
     def __init__(self, trace: Trace, root: Node, nodes: list[Node]) -> None:
         self.trace_id, self.root, self.nodes = trace.trace_id, root, nodes
@@ -34,6 +34,12 @@ class Fragment:
         self.loose = False
         self.astray = False  # several runs may have done this
         self.tools: list[Node] = []  # of a loose one that is no model call: what it ran
+        self.frame: Node | None = None  # what is around a model call that counts as if it stood alone
+
+    def alone(self) -> None:
+        """Nothing goes on with it, nor did it go on with anything: then it is a run in its frame."""
+        if self.frame is not None:
+            self.root, self.loose = self.frame, False
 
 
 def fragments(trace: Trace) -> list[Fragment]:
@@ -58,6 +64,9 @@ def fragments(trace: Trace) -> list[Fragment]:
     for root, nodes in parts:
         nodes.sort(key=by_time)
         fragment = Fragment(trace, root, nodes)
+        if (model := _wrapped(root, nodes)) is not None:
+            fragment.frame, fragment.root = root, model
+            root = model
         fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
         if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
             fragment.loose, fragment.tools = True, [root]
@@ -65,6 +74,27 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.loose, fragment.tools = True, held
         out.append(fragment)
     return out
+
+
+def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
+    """The one model call in a trace, below nothing but spans that nobody explains and of which none failed (functions
+    of the application, coroutines), where it asks for tools or goes on after them: part of a run, as if it stood alone.
+    A server's request, or a message that is consumed, is a request by itself."""
+    model = next((n for n in nodes if n.kind == LLM), None)
+    if model is None or root.kind is not None or root.orphan or any(n.kind not in (None, LLM, OTHER) for n in nodes):
+        return None
+    above = model.ancestors()
+    if any(n.span.span_kind in _REQUESTS or failure(n) is not None for n in above):
+        return None
+    layers = [n for n in nodes if n.kind == LLM and n is not model]
+    if len(layers) > _LAYERS or any(model not in n.ancestors() for n in layers):
+        return None
+    call = ModelCall(model, [model])
+    return model if call.requests or any(x.results for x in (call.inputs or ())[-1:]) else None
+
+
+_LAYERS = 4  # of instrumentation, below the first
+_REQUESTS = (2, 5)  # OTLP's kinds of spans: a server's, a consumer's
 
 
 def _preparing(nodes: list[Node], roots: list[Node]) -> list[Node]:
@@ -185,7 +215,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if (
         entries == [root]
         or len(entries) < 2
-        or root.span.span_kind in (2, 5)
+        or root.span.span_kind in _REQUESTS
         or root.span.conversation
         or root.span.case
     ):

@@ -231,6 +231,8 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
         if id(g) not in seen:
             seen.add(id(g))
             g.sort(key=lambda f: (f.start, f.trace_id, f.root.span.span_id))
+            if len(g) == 1:
+                p.alone()
             out.append(g)
     return out
 

@@ -285,7 +285,7 @@ def _tops(form: _Form) -> Ints:
     agents = np.bincount(trace[found], minlength=form.count)
     around = outside & form.is_a(NONE_)
     framed &= (agents == 1) & (form.count_of(around) < _AROUND)
-    form.spoil(around & ~silent)
+    form.spoil(around & (form.failed | ~silent))
     tops = root.copy()
     tops[trace[found]] = found
     start = frame["start"].to_numpy()

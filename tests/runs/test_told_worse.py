@@ -1,0 +1,155 @@
+"""The same captures as other clocks, kits and applications would have told them: nothing of it may become wrong."""
+
+from itertools import count
+
+import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+
+from otelcov.ground.config import Config
+from otelcov.runs import reconstruct
+from tests import captures
+from tests.captures import LATER, as_json, scoring
+from tests.runs.requests import agent, chat, frames, runs, span, tool
+
+MS = 1_000_000
+
+
+def spans_of(request):
+    for resource in request.resource_spans:
+        for scope in resource.scope_spans:
+            yield from scope.spans
+
+
+def whole_milliseconds(request):
+    """JavaScript's clock."""
+    for one in spans_of(request):
+        one.start_time_unix_nano -= one.start_time_unix_nano % MS
+        one.end_time_unix_nano -= one.end_time_unix_nano % MS
+
+
+def begun_before_what_is_around(request):
+    """A clock that was set back, or two of them."""
+    by_id = {(s.trace_id, s.span_id): s for s in spans_of(request)}
+    for one in spans_of(request):
+        above = by_id.get((one.trace_id, one.parent_span_id))
+        if above is not None and one.start_time_unix_nano - above.start_time_unix_nano < MS:
+            one.start_time_unix_nano = above.start_time_unix_nano - 1000
+
+
+EMPTY = (
+    *("gen_ai.agent.name", "gen_ai.tool.call.id", "gen_ai.conversation.id", "gen_ai.response.model", "error.type"),
+    *("tool.name", "llm.model_name", "session.id", "gen_ai.operation.name", "openinference.span.kind"),
+)
+
+
+def empty_names(request):
+    """A kit that sets what it does not know to nothing."""
+    for one in spans_of(request):
+        there = {a.key for a in one.attributes}
+        one.attributes.extend(KeyValue(key=k, value=AnyValue(string_value="")) for k in EMPTY if k not in there)
+
+
+def frames_of_the_application(request):
+    """A function of the application around each span."""
+    numbers = count(1)
+    for resource in request.resource_spans:
+        made = []
+        for scope in resource.scope_spans:
+            for one in scope.spans:
+                id = b"\xee" + next(numbers).to_bytes(7, "big")
+                made.append(type(one)(trace_id=one.trace_id, span_id=id, parent_span_id=one.parent_span_id, name="run"))
+                made[-1].start_time_unix_nano = one.start_time_unix_nano
+                made[-1].end_time_unix_nano = one.end_time_unix_nano
+                one.parent_span_id = id
+        scope = resource.scope_spans.add()
+        scope.scope.name = "my.app"
+        scope.spans.extend(made)
+
+
+CHANGES = (whole_milliseconds, begun_before_what_is_around, empty_names, frames_of_the_application)
+FEW = (
+    *("openai-agents--openinference--mcp-tools", "langgraph--openllmetry", "openai-loop--otel-openai-v2"),
+    *("crewai--openllmetry--native", "otel-semconv--manual", "openai-loop--otel-openai-v2-latest"),
+)
+SOME = [pytest.param(name, marks=() if name in FEW else pytest.mark.full) for name in captures.dialects("corpus")]
+
+
+def wrong(name, change):
+    scenarios = captures.packed("corpus", name)
+    traces, logs = ExportTraceServiceRequest(), ExportLogsServiceRequest()
+    for scenario in scenarios:
+        for kind, body in scenario.requests:
+            (traces if kind == "traces" else logs).MergeFromString(body)
+    change(traces)
+    table = scoring.Table()
+    told = [("traces", traces.SerializeToString()), ("logs", logs.SerializeToString())]
+    scoring.score(table, scenarios, as_json(reconstruct(*frames(told), Config(), LATER)))
+    return table.bad
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", SOME)
+def test_nothing_becomes_wrong(name, change):
+    assert wrong(name, change) == []
+
+
+def test_a_span_of_a_tool_that_began_with_the_one_inside_it_is_one_call():
+    """MCP's own SDK for Python 2.3 inside the tool of an agent, by a clock of milliseconds."""
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {})]),
+        tool(9, 1, "look", call="c1", result="blue", at=2),
+        span(3, 9, "tools/call look", at=2, mcp__method__name="tools/call", gen_ai__tool__name="look"),
+        chat(5, 1, "It is blue.", at=4),
+    )
+    assert [call["name"] for call in run["tool_calls"]] == ["look"]
+
+
+def framed(number, at, *model, **more):
+    """A trace of a model call in a function of the application."""
+    frame = {"trace": number, "at": at}
+    return [span(10 * number, name="ask", **frame, **more), chat(10 * number + 1, 10 * number, *model, **frame)]
+
+
+ASKED = [{"role": "user", "parts": [{"type": "text", "content": "What colour?"}]}]
+LOOKED = [
+    *ASKED,
+    {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_x7Yq2LkW9", "name": "look", "arguments": {}}]},
+    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_x7Yq2LkW9", "response": "blue"}]},
+]
+LOOK = [("call_x7Yq2LkW9", "look", {})]
+
+
+def test_a_loop_of_which_each_model_call_is_in_a_function_of_its_own_is_one_run():
+    (run,) = runs(*framed(1, 0, LOOK, ASKED), *framed(2, 3, "It is blue.", LOOKED))
+    assert (run["input"], run["output"], run["status"]) == ("What colour?", "It is blue.", "ok")
+    assert [(call["name"], call["result"]) for call in run["tool_calls"]] == [("look", "blue")]
+
+
+def test_each_request_to_a_server_is_a_run_by_itself():
+    first, last = runs(*framed(1, 0, LOOK, ASKED, kind=2), *framed(2, 3, "It is blue.", LOOKED, kind=2))
+    assert (first["status"], last["status"]) == ("unknown", "ok")
+
+
+def test_what_the_application_raised_around_its_agent_is_an_error():
+    handler = span(2, 1, "handle", took=9, error="ValueError: no")
+    (run,) = runs(span(1, name="POST /chat", kind=2, took=9), handler, agent(3, "planner", parent=2), chat(4, 3, "Hm."))
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
+
+
+@pytest.mark.parametrize("name", ["crew", "worker", "planner"])
+def test_a_workflow_is_no_agent_also_if_it_is_named_like_one(name):
+    """invoke_workflow and invoke_agent of the conventions, as CrewAI's and LangGraph's instrumentations use them."""
+    (run,) = runs(
+        span(1, name=name, took=9, traceloop__span__kind="workflow", traceloop__entity__name=name),
+        agent(2, name, parent=1, took=9),
+        agent(3, "planner", parent=2, took=8),
+        chat(4, 3, [("c1", "ask_worker", {})]),
+        tool(5, 3, "ask_worker", call="c1", at=2, took=4),
+        agent(6, "worker", parent=5, at=2, took=3),
+        chat(7, 6, "Found.", at=3),
+        chat(8, 3, "Done.", at=7),
+    )
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
