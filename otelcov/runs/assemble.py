@@ -75,7 +75,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         found.status = "unknown"
     for found in outcomes:
         told = found.result
-        if limit is not None and isinstance(told, str) and len(told) == limit and told[0] not in "[{":
+        if limit is not None and isinstance(told, str) and len(told) == limit:
             found.result = None  # what is left of it
     run = Evidence(
         root,
@@ -287,7 +287,8 @@ def _texts_of_events(node: Node) -> list[str]:
 def _reasons(nodes: list[Node], limit: int | None, incomplete: set[str]) -> None:
     if limit is not None:
         incomplete.add("truncated values")
-    if any(n.span.dropped for n in nodes if n.kind is not None):
+    scopes = {n.span.scope for n in nodes if n.kind is not None}
+    if any(n.span.dropped for n in nodes if n.kind is not None or n.span.scope in scopes):
         incomplete.add("attributes dropped")
     if any(n.span.masked for n in nodes):
         incomplete.add("values masked")

@@ -131,9 +131,12 @@ def coworker_agents(nodes: list[Node]) -> None:
         if spelling(node.span.tool) not in BY_ARGUMENT and not subagent(node.span.arguments):
             continue
         target = argument_target(node.span.arguments)
+        below = node.below()
+        if target is None and arguments_of(node.span.arguments)[1] and spelling(node.span.tool) in COWORKER:
+            for n in below:  # whose work it was is cut off
+                n.agent = None if n.agent == node.agent else n.agent
         if target is None or placeholder(target):
             continue
-        below = node.below()
         own = {n.own_agent for n in below if n.own_agent is not None}
         if own == {node.span.tool} and subagent(node.span.arguments):
             _rename(below, node.span.tool, target)  # its span bears the tool's name, the arguments its own

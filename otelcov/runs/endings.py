@@ -58,7 +58,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
         return "unknown"
-    if _stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run):
+    if _stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or _answer_lost(run):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
@@ -151,6 +151,11 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
 
 
 _STEPS = (AGENT, LLM, TOOL)
+
+
+def _answer_lost(run: Evidence) -> bool:
+    """Did a model answer after a tool that threw, and is nothing of that told?"""
+    return run.output is None and bool(_threw(run)) and _went_on(run)
 
 
 def _swallowed(root: Node) -> bool:
@@ -272,7 +277,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     last = run.last
     if _asked_for_nobodys(run) or _stopped_unheard(run) or _unwatched(run) or any(_unnamed(run, n) for n in run.nodes):
         unknown.add("error")
-    if _muted(run) or ended_in_what_is_lost(run):
+    if _muted(run) or ended_in_what_is_lost(run) or _answer_lost(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
@@ -308,11 +313,26 @@ def _answered(run: Evidence, last: ModelCall) -> bool:
 def died_in_a_tool(run: Evidence) -> bool:
     """The newest answer asked for tools, one of them failed with an exception, and no model was asked again: nor will
     one be, if the agent has ended."""
+    return bool(_threw(run)) and not _went_on(run)
+
+
+def _threw(run: Evidence) -> list[ToolCall]:
+    """The tools of the newest answer that failed with an exception, where no model was asked after them."""
     if run.last is None or not run.last.requests or at_work(run.root, run.last):
-        return False
+        return []
     if any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
+        return []
+    return [t for t, o in _done(run) if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
+
+
+def _went_on(run: Evidence) -> bool:
+    """Did a run that threw, and does not say that it failed, answer all the same, or last as long as a model takes
+    after that? Then a model was asked, and its span has not come."""
+    if failure(run.root) is not None or broke_off(run.root):
         return False
-    return any(o.error_kind == "hard" and t.asked_by is run.last and not _caught(t) for t, o in _done(run))
+    shortest = min(c.end - c.start for c in run.calls)
+    threw = max((t.end for t in _threw(run)), default=run.root.end)
+    return run.output is not None or 0 < shortest <= run.root.end - threw
 
 
 def _caught(tool: ToolCall) -> bool:

@@ -121,8 +121,8 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
         spans["kind"].alias("span.kind"),
         spans["scope"].replace_strict(scopes, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
     )
-    found = facts(context, every)
     side = Side(families=families)
+    found = facts(context, every).pipe(_kinds_lost, spans, side)
     offered = found["definitions"]
     given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
     sampling = [pl.col(k) for k in _SAMPLING if k in wide.columns]
@@ -178,6 +178,17 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
     _logs(spans, logs, side)
     _cases(spans, side)
     return frame[order], side
+
+
+def _kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, side: Side) -> pl.DataFrame:
+    """What tells a model's messages one by one is a model's span, also where the SDK dropped the attribute that says so
+    (it keeps so many, and messages are many)."""
+    lost = found["kind"].is_null() & (spans["dropped_attributes_count"].fill_null(0) > 0)
+    if not lost.any():
+        return found
+    told = side.families["flat_input"].keys() | side.families["flat_output"].keys()
+    models = lost & pl.Series(range(found.height)).is_in(sorted(told))
+    return found.with_columns(kind=pl.when(models).then(pl.lit(base.LLM)).otherwise("kind"))
 
 
 _KEPT = ("input_messages", "system")

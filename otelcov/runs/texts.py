@@ -303,7 +303,7 @@ def _object_repr(text: str) -> bool:
 
 def _answers(text: str | None) -> TypeGuard[str]:
     """Is this an answer, and nothing that stands in place of one?"""
-    return text is not None and not _object_repr(text) and not says_returned(text)
+    return text is not None and text not in _NOTHING and not _object_repr(text) and not says_returned(text)
 
 
 def _front(root: Node) -> list[Node]:

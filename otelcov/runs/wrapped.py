@@ -113,6 +113,8 @@ def result_of(raw: Value) -> tuple[Value, bool | None]:
         if hidden(raw) or _OMITTED.search(raw):
             return None, None
         value = parse_json(raw) if raw[:1] in '[{"' else None
+        if value is None and (frame := _CUT_FRAME.match(raw)) is not None:
+            return parse_json(frame.group(1)), None
         if value is None:
             return _outcome_repr(raw)
     flagged: bool | None = None
@@ -195,6 +197,16 @@ def _told(choices: list[Value]) -> Value:
     inside = parse_json(content) if isinstance(content, str) and content[:1] in '[{"' else None
     return content if inside is None else inside
 
+
+_CUT_FRAME = re.compile(
+    r"""(?: \{"output":\s?(?= \{"(?:content|lc)": )         # LangSmith; Traceloop, around LangChain's form
+        | (?= \{"type":\s?"(?:tool|ToolMessage|text)" )     # OpenInference for LangChain; MCP's parts
+        )
+        \{ (?:"lc":[^{}]*"ToolMessage"\],\s?"kwargs":\s?\{ | "type":\s?"\w+",\s?(?:"data":\s?\{)? )?
+        (?: "(?:content|text)":\s? ("(?:[^"\\]|\\.)*")[,}] )?""",
+    re.X,
+)
+"""What instrumentations put around a result, cut short: what the tool gave is whole, or nobody knows it."""
 
 # LangChain's `str(ToolMessage)`; that it went well stands only where somebody set it.
 _TOOL_MESSAGE = re.compile(

@@ -171,7 +171,7 @@ def test_what_a_tool_threw_and_what_ran_it_caught_did_not_end_the_run(caught):
     inner = tool(4, 3 if caught else 1, "look", "c1", at=3.2, took=0.5, error="no", events=[("exception", thrown)])
     outer = span(3, 1, "a.look", at=3, status=1, attributes=_of_kind("TOOL", tool__name="look", output__value="no"))
     (run,) = runs(
-        agent(1, "a", took=9), chat(2, 1, [("c1", "look", {})], "go", at=1), *([outer] if caught else []), inner
+        agent(1, "a", took=4), chat(2, 1, [("c1", "look", {})], "go", at=1), *([outer] if caught else []), inner
     )
     assert [(c["status"], c["error_kind"]) for c in run["tool_calls"]] == [("error", "hard")]
     assert (run["status"], "error" in run["boundaries"]) == (("ok", False) if caught else ("error", True))

@@ -22,7 +22,7 @@ def test_a_tool_that_failed_is_no_end():
     assert (run["status"], run["boundaries"]) == ("unknown", ["tool_failure"])
     assert "error" in run["boundaries_unknown"]
     for above in (None, 98):  # that of the agent, too, may be somewhere else
-        (run,) = runs(agent(LOST, "planner", parent=above, took=9), asked, failed)
+        (run,) = runs(agent(LOST, "planner", parent=above, took=3), asked, failed)
         assert (run["status"], run["boundaries"]) == ("error", ["error", "tool_failure"])
 
 

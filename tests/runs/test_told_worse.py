@@ -68,7 +68,22 @@ def frames_of_the_application(request):
         scope.spans.extend(made)
 
 
-CHANGES = (whole_milliseconds, begun_before_what_is_around, empty_names, frames_of_the_application)
+def few_attributes(request):
+    """An SDK that keeps the first 24 of a span (Go, Java, JavaScript)."""
+    for one in spans_of(request):
+        one.dropped_attributes_count += max(len(one.attributes) - 24, 0)
+        del one.attributes[24:]
+
+
+def short_values(request):
+    """OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT=128."""
+    for one in spans_of(request):
+        for pair in (*one.attributes, *(a for event in one.events for a in event.attributes)):
+            if pair.value.WhichOneof("value") == "string_value":
+                pair.value.string_value = pair.value.string_value[:128]
+
+
+CHANGES = (whole_milliseconds, begun_before_what_is_around, empty_names, frames_of_the_application, few_attributes)
 FEW = (
     *("openai-agents--openinference--mcp-tools", "langgraph--openllmetry", "openai-loop--otel-openai-v2"),
     *("crewai--openllmetry--native", "otel-semconv--manual", "openai-loop--otel-openai-v2-latest"),
@@ -93,6 +108,53 @@ def wrong(name, change):
 @pytest.mark.parametrize("name", SOME)
 def test_nothing_becomes_wrong(name, change):
     assert wrong(name, change) == []
+
+
+@pytest.mark.parametrize("name", ["langgraph--openllmetry", "langgraph--langsmith", "crewai--openinference"])
+def test_what_is_cut_is_not_told(name):
+    assert wrong(name, short_values) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "result"),
+    [
+        ('{"type": "tool", "data": {"content": "blue \\"1\\"", "additional_kwargs": {}, "na', 'blue "1"'),
+        ('{"output":{"content":"blue","additional_kw', "blue"),
+        ('{"output": {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "ToolMess', None),
+        ('{"type": "text", "text": "bl', None),
+        ('{"colour": "blue", "text": "and', '{"colour": "blue", "text": "and'),
+    ],
+)
+def test_of_a_result_that_was_cut_only_what_is_whole_is_told(told, result):
+    """OpenInference for LangChain 0.1.80, LangSmith 0.15, Traceloop's 0.62, MCP's parts; a tool's own text."""
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c1", "look", {})]), tool(3, 1, "look", "c1", told, at=2))
+    assert run["tool_calls"][0]["result"] == result
+
+
+def test_whose_work_it_was_is_not_told_where_that_was_cut():
+    """CrewAI 1.15 under OpenInference: who is called has no span, and stands in the arguments alone."""
+    given = '{"task": "find flights", "cowor'
+    called = tool(3, 1, "Delegate work to coworker", at=2, took=5, attributes={"gen_ai.tool.call.arguments": given})
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1),
+        called,
+        chat(4, 3, [("c1", "look", {})], at=3),
+        tool(5, 3, "look", at=5),
+    )
+    assert [(call["name"], call["agent"]) for call in run["tool_calls"]] == [("look", None)]
+
+
+@pytest.mark.parametrize(("took", "status"), [(3.5, "error"), (9, "unknown")])
+def test_a_run_that_went_on_after_a_tool_that_threw_is_not_told_as_failed(took, status):
+    """Spans get lost: a full queue, a process that ends."""
+    threw = tool(3, 1, "look", "c1", at=2, error="no")
+    (run,) = runs(agent(1, "a", took=took), chat(2, 1, [("c1", "look", {})]), threw)
+    assert (run["status"], "error" in run["boundaries"]) == (status, status == "error")
+    answered = [{"role": "assistant", "parts": [{"type": "text", "content": "No such place."}]}]
+    above = agent(1, "a", took=took, attributes={"gen_ai.output.messages": answered})
+    (run,) = runs(above, chat(2, 1, [("c1", "look", {})]), threw)
+    assert (run["status"], run["output"], run["boundaries"]) == ("ok", "No such place.", ["tool_failure"])
 
 
 def test_a_span_of_a_tool_that_began_with_the_one_inside_it_is_one_call():
