@@ -46,6 +46,28 @@ def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite:
             best[id(child)] = max(best.get(id(child), found), found, key=lambda each: each[:2])
     for _, _, p, child in best.values():
         unite(p, child)
+    _unite_with_open(loose, followers, {*best, *continued}, unite)
+
+
+def _unite_with_open(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> None:
+    """The same where the call that brings the result has not come yet: who is told, soon after, just the words of a
+    request by which somebody is called, and is instructed otherwise than who asked."""
+    free: dict[tuple[str | None, str], list[Fragment]] = {}
+    for child in reversed(loose):
+        if child.calls and id(child) not in taken and (words := _words(child)) is not None:
+            free.setdefault((child.root.span.service, words), []).append(child)
+    for p in loose:
+        requests = p.calls[-1].requests if p.calls and id(p) not in followers else ()
+        for words in (words for r in requests if _delegates(r) for words in _said(r)):
+            some = free.get((p.root.span.service, words), [])  # the earliest is the last of them
+            while some and some[-1].start < p.end - _JITTER_NS:
+                some.pop()
+            if some and some[-1].start <= p.end + _SOON_NS and _instructions(some[-1]) != _instructions(p):
+                unite(p, some.pop())
+                break
+
+
+_SOON_NS = 60_000_000_000
 
 
 def _within(p: Fragment, until: int, followers: dict[int, Fragment]) -> bool:

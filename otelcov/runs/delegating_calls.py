@@ -275,10 +275,35 @@ def _left_open(call: ToolCall, scene: Scene) -> _Found | None:
     if call.nodes:
         back = call.agent is not None and scene.last.get(call.agent, 0) >= call.end
         return _Found(None, "tool") if hands_over and scene.lost and not back else None
-    if call.answer is not None or not scene.loose:
+    if call.answer is not None or not (scene.loose or (scene.lost and _open(call))):
         return None
-    at_work = max(scene.last.values(), default=0) >= call.end
+    if scene.loose:
+        at_work = max(scene.last.values(), default=0) >= call.end
+    else:
+        at_work = any(_anothers(mc, call) for mc in scene.model_calls[-_NEWEST:])
     return _Found(None, "tool") if hands_over or (at_work and asks(call.name) is not None) else None
+
+
+_NEWEST = 32  # model calls, among which is that of whoever was called
+
+
+def _open(call: ToolCall) -> bool:
+    """Has the span of who asked not come, nor anything that it asked since?"""
+    asker = call.asked_by
+    return asker is not None and not any(n.kind == AGENT for n in asker.node.ancestors())
+
+
+def _anothers(mc: ModelCall, call: ToolCall) -> bool:
+    """Is this somebody else's work since the call was asked for? Its conversation does not show that call."""
+    if mc.start < call.end or mc is call.asked_by:
+        return False
+    if mc.agent is not None and call.agent is not None:
+        return mc.agent != call.agent
+    return (
+        mc.inputs is not None
+        and bool(call.call_id)
+        and not any(r.id == call.call_id for x in mc.inputs for r in x.requests)
+    )
 
 
 def _status(call: ToolCall) -> str:

@@ -18,7 +18,7 @@ from otelcov.runs.delegation import transfers
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, last_only, unheard
 from otelcov.runs.models import OVERWRITTEN
-from otelcov.runs.texts import agent_said, at_work, own_calls, told_as_object
+from otelcov.runs.texts import agent_said, at_work, awaits_another, own_calls, told_as_object
 from otelcov.runs.tree import Node, control_flow, exceptions, failure, spelling
 
 
@@ -59,6 +59,8 @@ def status(run: Evidence) -> str:
     if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
         return "unknown"
     if _stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or _answer_lost(run):
+        return "unknown"
+    if root.kind == LLM and awaits_another(run.calls):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
@@ -322,7 +324,9 @@ def _threw(run: Evidence) -> list[ToolCall]:
         return []
     if any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return []
-    return [t for t, o in _done(run) if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
+    threw = [t for t, o in _done(run) if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
+    worker = _worker(run.last)  # of a graph whose root is lost, perhaps a node beside that of its tools
+    return [t for t in threw if not (run.root.orphan and t.nodes) or worker in t.nodes[0].ancestors()]
 
 
 def _went_on(run: Evidence) -> bool:

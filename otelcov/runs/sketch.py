@@ -15,7 +15,7 @@ import polars as pl
 
 from otelcov.runs import answers, columns
 from otelcov.runs.boundaries import GAVE_UP
-from otelcov.runs.delegation import SUBAGENT, delegates
+from otelcov.runs.delegation import SUBAGENT, asks, delegates
 from otelcov.runs.handed_in import is_answer, says_returned
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.jsontext import UNREADABLE, hidden
@@ -296,8 +296,11 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     arguments = [models.said.arguments[i] for i in place.tolist()]
     told = pl.Series(arguments, dtype=pl.String)
     sketch.spoil((told.is_null() | told.str.contains(SUBAGENT, literal=True)).fill_null(True).to_numpy(), trace)
-    special = [name for name in names.unique().to_list() if is_answer(name)]
+    named = names.unique().to_list()
+    special = [name for name in named if is_answer(name) or delegates(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
+    calling = [name for name in named if asks(name)]  # somebody who is at work now, perhaps
+    sketch.spoil(names.is_in(calling).fill_null(True).to_numpy() & (sketch.gaps[trace] > 1), trace)
     sketch.spoil(_answered(sketch, models, by, place), trace)
     return Asked(place, by, trace, names, arguments)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.charge import broke_off, put_out_an_error
 from otelcov.runs.chat import Message
+from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
 from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer, says_returned
 from otelcov.runs.jsontext import parse_json
@@ -129,7 +130,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             text = _assistant_text(node.span.output, limit)
             if _answers(text):
                 return said if said is not None and said.strip() == text.strip() else text
-    if last is not None and own[0].agent != last.agent and at_work(root, own[0]):
+    if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
         return None  # it may go on, once it has heard from others
     if last is not None and len({c.agent for c in own}) > 1 and _abreast(root, own, last):
         return None
@@ -154,6 +155,21 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
 def at_work(root: Node, call: ModelCall) -> bool:
     """Has the agent that made this call not ended yet?"""
     return root.orphan and not any(n.kind == AGENT for n in call.node.ancestors())
+
+
+def awaits_another(calls: list[ModelCall]) -> bool:
+    """Of calls that stand in traces of their own, does one still wait for somebody whom it asked? No later one shows
+    that; what was said last is that other one's answer, then."""
+    shown = set[str | None]()
+    for call in reversed(calls):
+        if call.node.parent is not None or call.node.orphan or call.inputs is None or call.truncated_input:
+            return False
+        asked = {r.id for r in call.requests if r.name and (delegates(r.name) or asks(r.name))}
+        if call is not calls[-1] and asked and None not in asked and asked.isdisjoint(shown):
+            return True
+        shown.update(r.id for x in call.inputs for r in x.requests)
+        shown.update(r.id for x in call.inputs for r in x.results)
+    return False
 
 
 def _abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:

@@ -215,3 +215,46 @@ def test_a_workflow_is_no_agent_also_if_it_is_named_like_one(name):
         chat(8, 3, "Done.", at=7),
     )
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
+
+
+LOST = 99  # an agent's span that has not come
+
+
+@pytest.mark.parametrize(
+    ("name", "after", "delegated"),
+    [
+        ("delegate_to_worker", [], True),
+        ("ask_worker", [chat(5, 98, asked=ASKED, at=5)], True),
+        ("ask_worker", [], False),
+        ("look_up", [chat(5, 98, asked=ASKED, at=5)], False),
+    ],
+)
+def test_a_call_that_is_open_in_a_run_under_way_is_a_delegation_where_somebody_is_called(name, after, delegated):
+    """pydantic-ai 2.68, OpenAI's agents 0.24 and others: the tool's span has not come, nor have those of the agents."""
+    looked = tool(3, LOST, "look", "c1", "blue", at=2)
+    (run,) = runs(chat(2, LOST, [("c1", "look", {})]), looked, chat(4, LOST, [("c2", name, {})], at=4), *after)
+    assert [call["name"] for call in run["tool_calls"]] == ["look", *([] if delegated else [name])]
+    assert [(d["to"], d["tool"]) for d in run["delegations"] or []] == ([(None, name)] if delegated else [])
+
+
+def test_a_node_that_has_come_is_no_agent_that_ended():
+    """LangGraph 1.2's prebuilt loop under OpenInference: `agent` is a node of it, and its tools have another."""
+    node = span(2, LOST, "agent", took=2, openinference__span__kind="AGENT")
+    threw = tool(5, LOST, "look", "c1", at=3, error="no")
+    (run,) = runs(node, chat(3, 2, [("c1", "look", {})]), threw)
+    assert (run["status"], run["boundaries"]) == ("unknown", ["tool_failure"])
+
+
+def test_who_was_called_is_no_run_of_its_own_before_its_answer_was_heard():
+    """openai-v2 2.4b0 without a root: a trace for each model call, of an agent and of one that it calls as a tool."""
+
+    def told(number, at, answer, system, asked):
+        said = [{"role": "system", "parts": [{"type": "text", "content": system}]}]
+        return chat(number, None, answer, said + (ASKED if asked is None else asked), trace=number, at=at)
+
+    task = [{"role": "user", "parts": [{"type": "text", "content": "find a colour"}]}]
+    called = [("call_q8Zr3VbN1", "delegate_to_worker", {"task": "find a colour"})]
+    (run,) = runs(told(1, 0, called, "You plan.", None), told(2, 2, "Blue.", "You work.", task))
+    assert (run["input"], run["output"], run["status"]) == ("What colour?", None, "unknown")
+    assert run["tool_calls"] == []
+    assert len(runs(told(1, 0, called, "You plan.", None), told(2, 99, "Blue.", "You work.", task))) == 2
