@@ -69,6 +69,15 @@ FAMILIES = {
 }
 
 
+EVENT = "\N{SECTION SIGN}"
+"""Between the name of a span's event and a key of its attributes, where a dialect reads these: see `of_event`."""
+
+
+def of_event(name: str, key: str) -> str:
+    """The attribute `key` of the last event of a span that has this name, as if it were an attribute of the span."""
+    return f"{name}{EVENT}{key}"
+
+
 def first(*keys: str) -> pl.Expr:
     """The first of these attributes that is set."""
     return pl.coalesce([pl.col(k) for k in keys])

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, json_number, json_text
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, answered_by, first, json_number, json_text
 
 _SUB = pl.col("genkit:metadata:subtype")
 _MODEL, _TOOL = _SUB == "model", _SUB == "tool"
@@ -35,6 +35,11 @@ GENKIT = Dialect(
     arguments=pl.when(_TOOL).then(first("genkit:input")),
     result=pl.when(_TOOL).then(first("genkit:output")),
     request_model=pl.when(_MODEL).then(first("genkit:name").str.extract(r"([^/]+)$")),
+    response_model=pl.when(_MODEL).then(
+        pl.coalesce(
+            [answered_by("genkit:output"), pl.col("genkit:output").str.extract(r'"raw":\{[^{}]*"model":"([^"\\]+)"')]
+        )
+    ),
     input_tokens=pl.when(_MODEL).then(json_number("genkit:output", "inputTokens")),
     output_tokens=pl.when(_MODEL).then(json_number("genkit:output", "outputTokens")),
     finish=pl.when(_MODEL).then(json_text("genkit:output", "finishReason")),

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, NOTHING, OTHER, TOOL, Dialect, first, scope
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, NOTHING, OTHER, TOOL, Dialect, answered_by, first, scope
 
 _AGENTS = scope(r"^logfire\.openai_agents$")
 _TEMPLATE = pl.col("logfire.msg_template")
@@ -18,6 +18,9 @@ _FILLED_IN = (
     & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))
     & pl.coalesce([first("gen_ai.response.id", "response_id"), _TOLD]).is_null()
 )
+# Over the model that LangSmith's export tells as the one that was asked for it writes the one that answered.
+_LANGSMITH = pl.col("logfire.span_type").is_not_null() & scope("^langsmith$")
+_LANGSMITH_LLM = _LANGSMITH & (pl.col("langsmith.span.kind").str.to_lowercase() == "llm")
 
 LOGFIRE = Dialect(
     name="logfire",
@@ -41,7 +44,11 @@ LOGFIRE = Dialect(
     tool=pl.when(_TOOL).then(first("name")),
     arguments=pl.when(_TOOL).then(first("input")),
     result=pl.when(_TOOL & (pl.col("output") != "null")).then(first("output")),
-    response_model=pl.when(_FILLED_IN).then(pl.lit(NOTHING)),
+    request_model=pl.when(_LANGSMITH_LLM).then(first("langsmith.metadata.ls_model_name").fill_null(NOTHING)),
+    response_model=pl.when(_LANGSMITH_LLM)
+    .then(answered_by("gen_ai.completion").fill_null(NOTHING))
+    .when(_FILLED_IN)
+    .then(pl.lit(NOTHING)),
     input_messages=pl.coalesce(
         [pl.when(_AGENTS).then(first("raw_input", "events")), pl.when(_CHAT).then(first("input"))]
     ),

@@ -41,6 +41,7 @@ from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
 from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
+from otelcov.dialects.llama_index_otel import LLAMA_INDEX_OTEL
 from otelcov.dialects.logfire import LOGFIRE
 from otelcov.dialects.mastra import MASTRA
 from otelcov.dialects.mcp import MCP
@@ -77,6 +78,7 @@ DIALECTS: tuple[Dialect, ...] = (
     CREWAI,
     BEEAI,
     LLAMA_INDEX,
+    LLAMA_INDEX_OTEL,
     HAYSTACK_PROMPTS,
     LITELLM,
     OPENCLAW,

@@ -2,9 +2,13 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, OTHER, TOOL, Dialect, first, span_name, value
+from otelcov.dialects.base import AGENT, CHAIN, NOTHING, OTHER, TOOL, Dialect, first, scope, span_name, value
 
 _QUARKUS = span_name(r"^langchain4j\.tools\.(.+)$")
+# It tells the texts of all messages as one, a line each, without saying whose they are.
+_RUN_TOGETHER = (
+    scope(r"^io\.quarkus\b") & span_name(r"^(completion) ").is_not_null() & pl.col("gen_ai.prompt").str.contains("\n")
+)
 
 SPRING_AI = Dialect(
     name="spring-ai",
@@ -21,6 +25,7 @@ SPRING_AI = Dialect(
     tool=pl.coalesce([pl.col("spring.ai.tool.definition.name"), _QUARKUS]),
     arguments=first("spring.ai.tool.call.arguments"),
     result=first("spring.ai.tool.call.result"),
+    input_messages=pl.when(_RUN_TOGETHER).then(pl.lit(NOTHING)),
     definitions=first("spring.ai.chat.client.tool.names", "spring.ai.model.request.tool.names"),
     conversation=pl.when(pl.col("spring.ai.chat.client.conversation.id") != "default").then(
         pl.col("spring.ai.chat.client.conversation.id")

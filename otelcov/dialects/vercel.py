@@ -5,7 +5,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, first, scope
+from otelcov.dialects.base import CHAIN, LLM, NOTHING, OTHER, TOOL, Dialect, first, scope
 
 _OPERATION = pl.col("ai.operationId")
 _TOOL = _OPERATION == "ai.toolCall"  # of which Traceloop for JavaScript moves content to its own keys
@@ -22,8 +22,14 @@ _OBJECT = pl.concat_str(
 # What a durable run does again from its journal, the SDK for Python tells once more.
 _AGAIN = (pl.col("ai.replay").str.to_lowercase() == "true") & (pl.col("gen_ai.operation.name") != "invoke_agent")
 
+# Where a provider names neither its answer nor the model that gave it, both are made up: the latter is the one asked.
+_MADE_UP = first("ai.response.id", "gen_ai.response.id").str.starts_with("aitxt-") & (
+    first("ai.response.model", "gen_ai.response.model") == first("ai.model.id", "gen_ai.request.model")
+)
+
 VERCEL_LOOPS = Dialect(
     name="vercel-ai-loops",
+    response_model=pl.when(_MADE_UP).then(pl.lit(NOTHING)),
     kind=pl.when(_AGAIN)
     .then(pl.lit(OTHER))
     .when(

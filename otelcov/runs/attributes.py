@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValueList
 
-from otelcov.dialects.base import FAMILIES
+from otelcov.dialects.base import EVENT, FAMILIES
 from otelcov.runs.jsontext import REDACTED, parse_json, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
@@ -30,15 +30,32 @@ def key_values(lists: pl.Series) -> pl.DataFrame:
     return inner.struct.unnest().with_columns(row=pl.Series(rows, dtype=pl.UInt32))
 
 
-def columns(lists: list[pl.Series], wanted: Collection[str], height: int) -> tuple[pl.DataFrame, dict[str, Pairs]]:
-    """Text columns of the wanted keys that occur, and the pairs of each flattened family by row.
+def event_pairs(events: pl.Series, wanted: Collection[str]) -> list[pl.DataFrame]:
+    """The attributes of those events that dialects read, each under its event's name and its own."""
+    names = {key.partition(EVENT)[0] for key in wanted if EVENT in key}
+    some = pl.DataFrame({"events": events}).with_row_index("row").filter(pl.col("events").list.len() > 0)
+    if not some.height or not names:
+        return []
+    opened = some.explode("events").select("row", pl.col("events").struct.field("name", "attributes"))
+    opened = opened.filter(pl.col("name").is_in(names) & (pl.col("attributes").list.len() > 0)).explode("attributes")
+    if not opened.height:
+        return []
+    pairs = opened.select("row", "name", pl.col("attributes").struct.unnest())
+    return [pairs.with_columns(key=pl.concat_str("name", "key", separator=EVENT)).drop("name")]
+
+
+def columns(
+    lists: list[pl.Series], wanted: Collection[str], height: int, more: Iterable[pl.DataFrame] = ()
+) -> tuple[pl.DataFrame, dict[str, Pairs]]:
+    """Text columns of the wanted keys that occur, and the pairs of each flattened family by row; `more` are pairs that
+    stand in no list.
 
     The pairs are sorted by key once, and each column is a gather of its part of them; of two pairs of one key in one
     span the later counts.
     """
     families: dict[str, Pairs] = {column: {} for column in FAMILIES.values()}
     out: dict[str, pl.Series] = {}
-    opened = [key_values(series) for series in lists]
+    opened = [*(key_values(series) for series in lists), *more]
     if any(pairs.height for pairs in opened):
         names = _enum(frozenset(wanted)).categories.to_list()
         keys = pl.concat([pairs["key"] for pairs in opened])

@@ -16,7 +16,7 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects, facts, keys
-from otelcov.runs.attributes import columns
+from otelcov.runs.attributes import columns, event_pairs
 
 _BATCH = 50_000  # spans whose facts are in memory at one time
 _USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096, 8192)  # of attribute values, as SDKs are set
@@ -165,7 +165,9 @@ def _facts(spans: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     from otelcov.store.otlp import span_bytes
 
     table = dialects()
-    wide, families = columns([spans["attributes"], spans["content"]], set(keys(table)), spans.height)
+    wanted = set(keys(table))
+    told_by_events = event_pairs(spans["events"], wanted)
+    wide, families = columns([spans["attributes"], spans["content"]], wanted, spans.height, told_by_events)
     scopes = {data: scope_name(data) for data in spans["scope"].unique().to_list()}
     named = pl.Series("scope", [scopes[data] for data in spans["scope"].to_list()], pl.String)
     context = wide.with_columns(

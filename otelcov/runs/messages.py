@@ -48,6 +48,7 @@ _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruct
 _UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "file", "blob", "uri")
 _CLASSES = ("ToolCall", "ToolCallRequest", "ToolCallResponse")  # of parts that Splunk's instrumentations lost
 _NAMED = re.compile(r"(?:\[tool-result: [^\]]+\])+")  # Mastra names results in place of what they are
+_CONTENTS = ("content", "parts", "body", "contents", "blocks")
 _DEEPEST = 12  # levels of JSON, and of JSON in its texts
 
 
@@ -208,7 +209,7 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     m = Message(role, finish_reason=_finish(value))
     name = value.get("name")
     m.name = name if isinstance(name, str) else None
-    content = value.get("content", value.get("parts", value.get("body", value.get("contents"))))
+    content = next((value[key] for key in _CONTENTS if key in value), None)
     if content is None and isinstance(value.get("text"), str):
         content = value["text"]
     inner = value.get("message")
@@ -224,7 +225,10 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     if role == "tool" and not m.results and isinstance(content, str) and _NAMED.fullmatch(content):
         m.results += [Result(None, name) for name in re.findall(r": ([^\]]+)\]", content)]
     elif role == "tool" and not m.results:
-        m.results.append(result_in(value | {"content": content}, ("content",)))
+        extra = value.get("additional_kwargs")  # LlamaIndex keeps the call's id there
+        m.results.append(
+            result_in((extra if isinstance(extra, dict) else {}) | value | {"content": content}, ("content",))
+        )
     if hidden(m.text):
         m.text = None
     if role == "assistant":

@@ -318,14 +318,13 @@ class ModelCall:
     @property
     def truncated_input(self) -> bool:
         return any(
-            raw is not None and raw[:1] in "[{" and parse_json(raw) is None
-            for raw in (n.input_messages for n in self.layers)
+            raw and raw[:1] in "[{" and parse_json(raw) is None for raw in (n.input_messages for n in self.layers)
         )
 
     @property
     def truncated_output(self) -> bool:
         return any(
-            s.output_messages is not None and s.output_messages[:1] in "[{" and parse_json(s.output_messages) is None
+            s.output_messages and s.output_messages[:1] in "[{" and parse_json(s.output_messages) is None
             for s in (n.span for n in self.layers)
         )
 

@@ -50,7 +50,17 @@ RESULT_KEYS = ("toolResult", "function_response", "functionResponse", "toolRespo
 # An item of OpenAI's Responses has an id of its own beside the call's.
 _IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id", "ref")
 _NAMES = ("name", "toolName", "tool_name", "function_name", "tool.name")
-_ARGUMENTS = ("arguments", "args", "input", "parameters", "tool_input", "kwargs", "tool.args", "server_tool_call")
+_ARGUMENTS = (
+    "arguments",
+    "args",
+    "input",
+    "parameters",
+    "tool_input",
+    "tool_kwargs",
+    "kwargs",
+    "tool.args",
+    "server_tool_call",
+)
 _RESULTS = ("result", "response", "output", "content", "server_tool_call_response")
 AI_SDK = ("text", "json", "error-text", "error-json", "content")
 
@@ -58,7 +68,7 @@ AI_SDK = ("text", "json", "error-text", "error-json", "content")
 def kind_of(part: dict[str, Value]) -> str | None:
     """What a part says it is; a word of another casing (`toolCallResponse`, `tool-call-response`, `TEXT`) as the
     conventions write it. None where it says nothing, empty where what it says is no word."""
-    told = part.get("type") or part.get("part_kind") or part.get("kind")
+    told = part.get("type") or part.get("part_kind") or part.get("kind") or part.get("block_type")
     if not isinstance(told, str):
         return "" if told else None
     return told if told in CALLS or told in RESULTS else _snake(told)

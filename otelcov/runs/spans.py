@@ -18,7 +18,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects as all_dialects
 from otelcov.dialects.registry import facts, keys, source
-from otelcov.runs.attributes import any_value, columns, scope_name, struct_value
+from otelcov.runs.attributes import any_value, columns, event_pairs, scope_name, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.chat import ROLES
 from otelcov.runs.jsontext import UNGIVEN, to_json
@@ -114,7 +114,9 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
     every = all_dialects()
     height = spans.height
     wanted = set(keys(every)) | set(_SAMPLING) | {_FRAMEWORK}
-    wide, families = columns([spans["attributes"], spans["content"]], wanted, height)
+    wide, families = columns(
+        [spans["attributes"], spans["content"]], wanted, height, event_pairs(spans["events"], wanted)
+    )
     scopes = {b: scope_name(b) for b in spans["scope"].unique().to_list()}
     context = wide.with_columns(
         spans["name"].alias("span.name"),

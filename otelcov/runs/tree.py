@@ -286,7 +286,7 @@ def name_agents(trace: Trace) -> None:
         _got_over(trace)
 
 
-_STEP_BY_STEP = re.compile(r"^opentelemetry\.instrumentation\.llamaindex$")
+_STEP_BY_STEP = re.compile(r"^opentelemetry\.instrumentation\.llamaindex$|^llamaindex\.opentelemetry\.tracer$")
 """Instrumentations of workflows in which a step puts out which agent works next, and not every step does."""
 
 
