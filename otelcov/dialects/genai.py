@@ -310,13 +310,14 @@ GENAI_NAMES = Dialect(
 
 # Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop and
 # Weave, LangChain under Microsoft's distribution), or the one that was asked for - of LangChain's where they stream or
-# fail, of Google's always, and of CrewAI's under AWS's distribution.
+# fail, of Google's and Mirascope's always, and of CrewAI's under AWS's distribution.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
 _ANSWERED = scope(r"^(?:opentelemetry\.instrumentation|weave)\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
 _ASKED = scope(r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$")
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"
+    r"|^mirascope\.llm$"
 )
 
 GENAI_ECHOES = Dialect(

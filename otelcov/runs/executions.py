@@ -39,13 +39,18 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
     return _with_servers([one for group in found for one in _of_each(group)])
 
 
+def _kit(scope: str) -> str:
+    """The instrumentation that a scope belongs to: Mirascope tells models and functions under two."""
+    return "mirascope" if scope.startswith("mirascope.") else scope
+
+
 def own_up(nodes: list[Node], calls: list[ModelCall]) -> None:
     """A span that failed before it could tell anything of itself (Braintrust, of LangChain4j's tools) ran the tool that
     it is named as, if that was asked for before and the instrumentation is the one that tells of models or tools."""
     bare = [n for n in nodes if n.kind is None and failure(n) is not None]
     if not bare:
         return
-    scopes = {n.span.scope for n in nodes if n.kind in (LLM, TOOL)}
+    scopes = {_kit(n.span.scope) for n in nodes if n.kind in (LLM, TOOL)}
     asked: dict[str, int] = {}
     for call in calls:
         for request in call.asked:
@@ -53,7 +58,7 @@ def own_up(nodes: list[Node], calls: list[ModelCall]) -> None:
             asked[name] = min(asked.get(name, call.end), call.end)
     for node in bare:
         name = spelling(node.span.name)
-        if name and node.span.scope in scopes and asked.get(name, node.end) < node.end:
+        if name and _kit(node.span.scope) in scopes and asked.get(name, node.end) < node.end:
             node.kind = TOOL
 
 

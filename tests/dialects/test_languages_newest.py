@@ -183,3 +183,28 @@ def test_logfire_writes_the_model_that_answered_over_the_one_that_langsmith_told
     told |= {"langsmith.metadata.ls_model_name": asked} if asked else {}
     (run,) = either_way(span(1, None, "ChatOpenAI", attributes=told, scope="langsmith"))
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(named, "gpt-x-2026-01-01")]
+
+
+def _mirascope(id, parent, at, answer, asked):
+    one = chat(id, parent, answer, asked, at=at, scope="mirascope.llm")
+    same = {"gen_ai.request.model": "openai/gpt-x", "gen_ai.response.model": "openai/gpt-x"}
+    return one | {"attributes": one["attributes"] | same | {"gen_ai.response.id": f"resp_{id}"}}
+
+
+def test_mirascope_leaves_out_that_a_tool_failed_and_names_the_model_that_was_asked_twice():
+    """mirascope 2.8.2: a function that is traced is no tool by its span, and one that is not has none."""
+    told = {"mirascope.type": "trace", "mirascope.fn.qualname": "lookup"}
+    calls = [("c1", "add", {"a": 1}), ("c2", "lookup", {"id": "bad"})]
+    texts = [("c1", "3"), ("c2", "no such order")]
+    results = [{"type": "tool_call_response", "id": id, "response": text} for id, text in texts]
+    parts = [{"type": "tool_call", "id": id, "name": name, "arguments": given} for id, name, given in calls]
+    user = {"role": "user", "parts": [{"type": "text", "content": "Go"}]}
+    history = [user, {"role": "assistant", "parts": parts}, {"role": "tool", "parts": results}]
+    (run,) = either_way(
+        span(1, None, "run", took=9, scope="mirascope.ops"),
+        _mirascope(2, 1, 1, calls, "Go"),
+        span(3, 1, "lookup", at=3, attributes=told, scope="mirascope.ops", error="no such order"),
+        _mirascope(4, 1, 5, "Done.", history),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("add", "unknown"), ("lookup", "error")]
+    assert {(c["request_model"], c["response_model"]) for c in run["llm_calls"]} == {("openai/gpt-x", None)}
