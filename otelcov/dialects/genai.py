@@ -301,7 +301,9 @@ GENAI_NAMES = Dialect(
         & ~pl.col("gen_ai.operation.name").str.contains(_ASIDE).fill_null(True)
     )
     .then(pl.lit(LLM)),
-    agent=pl.when(~pl.col("span.name").str.contains(_NO_NAME)).then(span_name(r"^invoke_agent (\S.{0,99})$")),
+    agent=pl.when(~pl.col("span.name").str.contains(_NO_NAME)).then(
+        span_name(r"^invoke_agent (\S.{0,99}?)(?:\([0-9a-f]{32}\))?$")
+    ),
     tool=pl.when(~scope(NAMED_BY_CLASS).fill_null(False)).then(span_name(r"^execute_tool (\S+)$")),
     request_model=pl.when(pl.col("span.kind") == 3).then(
         pl.col("span.name").str.extract(r"^(?:chat|text_completion|generate_content) (\S+)$")

@@ -180,7 +180,9 @@ def _again(failed: Node, nodes: list[Node]) -> bool:
     return any(n.parent is failed.parent and n.start >= failed.end and failure(n) is None for n in nodes)
 
 
-_WITHOUT_FLAGS = re.compile(r"^opentelemetry\.instrumentation\.bedrock$|^@traceloop/instrumentation-anthropic$|^mirascope\.llm$")
+_WITHOUT_FLAGS = re.compile(
+    r"^opentelemetry\.instrumentation\.bedrock$|^@traceloop/instrumentation-anthropic$|^mirascope\.llm$"
+)
 """Instrumentations that leave out the flag by which a provider's own protocol or the kit (Mirascope's `error`) tells a
 failed tool (toolResult.status, is_error): there a text that reads like any other says nothing."""
 

@@ -39,9 +39,14 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
     return _with_servers([one for group in found for one in _of_each(group)])
 
 
+def in_two_scopes(scope: str) -> bool:
+    """Does its instrumentation tell of models under one scope and of functions under another (Mirascope)?"""
+    return scope.startswith("mirascope.")
+
+
 def _kit(scope: str) -> str:
-    """The instrumentation that a scope belongs to: Mirascope tells models and functions under two."""
-    return "mirascope" if scope.startswith("mirascope.") else scope
+    """What tells of a failed function and of the model that asked for it has one name here."""
+    return scope.partition(".")[0] if in_two_scopes(scope) else scope
 
 
 def own_up(nodes: list[Node], calls: list[ModelCall]) -> None:

@@ -22,6 +22,7 @@ from otelcov.ground.schemas import RUNS
 from otelcov.runs.call_status import tells_raised
 from otelcov.runs.contentless import without_content
 from otelcov.runs.endings import asks_once_more, mute
+from otelcov.runs.executions import in_two_scopes
 from otelcov.runs.joining import Joints, called
 from otelcov.runs.model_call import says_stop, tells_arguments
 from otelcov.runs.models import guesses_tokens, running_sums, tells_totals
@@ -263,7 +264,8 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
-    rules = (running_sums, tells_totals, asks_once_more, says_stop, tells_arguments, tells_raised, mute)
+    told = (tells_arguments, tells_raised, in_two_scopes)
+    rules = (running_sums, tells_totals, asks_once_more, says_stop, mute, *told)
     return any(rule(scope) for rule in rules)
 
 

@@ -208,3 +208,15 @@ def test_mirascope_leaves_out_that_a_tool_failed_and_names_the_model_that_was_as
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("add", "unknown"), ("lookup", "error")]
     assert {(c["request_model"], c["response_model"]) for c in run["llm_calls"]} == {("openai/gpt-x", None)}
+
+
+@pytest.mark.parametrize(
+    "id, name", [("(0123456789abcdef0123456789abcdef)", "writer"), ("", "writer"), ("(v2)", "writer(v2)")]
+)
+def test_microsofts_agents_for_net_are_named_before_their_ids(id, name):
+    """Microsoft.Agents.AI, OpenTelemetryAgent: where the attribute that names the agent was lost."""
+    (run,) = either_way(
+        span(1, None, f"invoke_agent writer{id}", took=9, gen_ai__operation__name="invoke_agent"),
+        chat(2, 1, "Fine.", "How?", at=1),
+    )
+    assert run["agents"] == [name]
