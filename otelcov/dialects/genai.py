@@ -310,12 +310,15 @@ GENAI_NAMES = Dialect(
     ),
 )
 
-# Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop and
-# Weave, LangChain under Microsoft's distribution), or the one that was asked for - of LangChain's where they stream or
-# fail, of Google's and Mirascope's always, and of CrewAI's under AWS's distribution.
+# Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop -
+# before 0.5x in the other's place alone - and Weave, LangChain under Microsoft's distribution), or the one that was
+# asked for - of LangChain's where they stream or fail, of Google's and Mirascope's always, and of CrewAI's under AWS's
+# distribution.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
-_ANSWERED = scope(r"^(?:opentelemetry\.instrumentation|weave)\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
+_OF_AGENTS = scope(r"^opentelemetry\.instrumentation\.openai_agents$")
+_MISPLACED = (pl.col("gen_ai.operation.name") == "response") & pl.col("gen_ai.response.model").is_null() & _OF_AGENTS
+_ANSWERED = _OF_AGENTS | scope(r"^weave\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
 _ASKED = scope(r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$")
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"
@@ -324,14 +327,14 @@ _ALWAYS = scope(
 
 GENAI_ECHOES = Dialect(
     name="genai-echoes",
-    request_model=pl.when(_SAME & _ID.is_not_null() & _ANSWERED)
+    request_model=pl.when(_SAME & _ID.is_not_null() & _ANSWERED | _MISPLACED)
     .then(pl.lit(NOTHING))
     .when(
         pl.col("gen_ai.request.model") == pl.col("gen_ai.operation.name")
     )  # azure-ai-inference, where nobody named one
     .then(pl.lit(NOTHING)),
-    response_model=pl.when(_SAME & _ID.is_null() & _ASKED)
-    .then(pl.lit(NOTHING))
-    .when(_SAME & _ALWAYS)
+    response_model=pl.when(_MISPLACED)
+    .then(pl.col("gen_ai.request.model"))
+    .when(_SAME & (_ALWAYS | (_ID.is_null() & _ASKED)))
     .then(pl.lit(NOTHING)),
 )

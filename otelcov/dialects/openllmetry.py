@@ -63,6 +63,16 @@ OPENLLMETRY_LANGCHAIN_JS = Dialect(
     result=pl.when(_IN_JS).then(first("traceloop.entity.output")),
 )
 
+# LangChain, before 0.38.7: an error ends a tool's span like any other, and nothing is put out.
+_MUTE = scope(r"^opentelemetry\.instrumentation\.langchain$") & pl.col("scope.version").str.contains(
+    r"^0\.(?:[012]?\d|3[0-7])\.|^0\.38\.[0-6]$"
+)
+
+OPENLLMETRY_LANGCHAIN_MUTE = Dialect(
+    name="openllmetry-langchain-mute",
+    tool_error=pl.when(_MUTE & _IS_TOOL & pl.col("traceloop.entity.output").is_null()).then(pl.lit("unknown")),
+)
+
 # A team of Agno's is a workflow with a name of its own: it asks a model and hands work to its members, as agents do.
 _TEAM = (pl.col("traceloop.span.kind").str.to_lowercase() == "workflow") & pl.col("agno.team.name").is_not_null()
 

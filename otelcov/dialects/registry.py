@@ -56,6 +56,7 @@ from otelcov.dialects.openllmetry import (
     OPENLLMETRY,
     OPENLLMETRY_HOLDERS,
     OPENLLMETRY_LANGCHAIN_JS,
+    OPENLLMETRY_LANGCHAIN_MUTE,
     OPENLLMETRY_MCP,
     OPENLLMETRY_NAMES,
     OPENLLMETRY_TEAMS,
@@ -120,6 +121,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLLMETRY_HOLDERS,
     GENAI_ECHOES,
     OPENLLMETRY_LANGCHAIN_JS,
+    OPENLLMETRY_LANGCHAIN_MUTE,
     GOOGLE_ADK,
     EINO_NODES,
     GENAI,
@@ -146,7 +148,7 @@ DIALECTS: tuple[Dialect, ...] = (
     COMMON,
 )
 
-CONTEXT = ("span.name", "scope.name", "span.kind")
+CONTEXT = ("span.name", "scope.name", "scope.version", "span.kind")
 
 _MOST = 2**40  # no model counts more tokens, and sums of them stay exact; what is beyond is no count
 _HEAD, _FEW = 4096, 256  # a column is taken to have few values if so many spans have so many at most

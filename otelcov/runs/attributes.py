@@ -154,9 +154,10 @@ def _deal_families(
                 family.setdefault(row, []).append((key, value))
 
 
-def scope_name(scope: bytes | None) -> str:
-    """The name in a serialized InstrumentationScope; empty where there is none."""
-    return str(InstrumentationScope.FromString(scope).name) if scope else ""
+def scope_of(scope: bytes | None) -> tuple[str, str]:
+    """Name and version in a serialized InstrumentationScope; empty where there is none."""
+    told = InstrumentationScope.FromString(scope or b"")
+    return told.name, told.version
 
 
 def any_value(value: AnyValue) -> Any:

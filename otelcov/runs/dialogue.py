@@ -209,7 +209,7 @@ def _played(agent: str | None) -> bool:
 
 def evaluations(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.DataFrame | None) -> list[Evaluation]:
     """Every `gen_ai.evaluation.result` in span events and log records, sorted."""
-    from otelcov.runs.attributes import scope_name, struct_value
+    from otelcov.runs.attributes import scope_of, struct_value
 
     found: list[Evaluation] = []
 
@@ -239,7 +239,7 @@ def evaluations(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.Data
         .collect()
     )
     for trace, span, scope, service, event in with_events.iter_rows():
-        take(trace, span, event["attributes"] or [], None, scope_name(scope) or service or "unknown")
+        take(trace, span, event["attributes"] or [], None, scope_of(scope)[0] or service or "unknown")
     if logs is not None:
         named = pl.col("attributes").list.eval(
             (pl.element().struct.field("key") == "event.name")
@@ -253,7 +253,7 @@ def evaluations(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.Data
         )
         for row in records.iter_rows(named=True):
             pairs = [*(row["attributes"] or []), *(row["content"] or [])]
-            source = scope_name(row["scope"]) or row["service"] or "unknown"
+            source = scope_of(row["scope"])[0] or row["service"] or "unknown"
             take(row["trace_id"], row["span_id"], pairs, struct_value(row["body"]), source)
     return sorted(found, key=lambda e: (e.trace_id, e.span_id, e.source, e.name, e.value or 0, e.label or ""))
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
-from otelcov.runs.attributes import scope_name
+from otelcov.runs.attributes import scope_of
 from otelcov.runs.children import unite_children
 from otelcov.runs.delegation import bare
 from otelcov.runs.doubles import Loner, loner, told_elsewhere, unite_doubles
@@ -87,7 +87,7 @@ def joints(frame: pl.DataFrame) -> Joints:
 def continued(frame: pl.DataFrame) -> pl.DataFrame:
     """trace_id, start_time_unix_nano, target, span: the links by which these spans go on with another trace."""
     linking = frame.filter(pl.col("links").list.len() > 0)
-    own = [scope for scope in linking["scope"].unique() if scope and _TO_MAKERS.match(scope_name(scope))]
+    own = [scope for scope in linking["scope"].unique() if scope and _TO_MAKERS.match(scope_of(scope)[0])]
     return (
         linking.lazy()
         .filter(~pl.col("scope").is_in(pl.Series(own, dtype=pl.Binary).implode()).fill_null(False))

@@ -18,7 +18,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects as all_dialects
 from otelcov.dialects.registry import facts, keys, source
-from otelcov.runs.attributes import any_value, columns, event_pairs, scope_name, struct_value
+from otelcov.runs.attributes import any_value, columns, event_pairs, scope_of, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.chat import ROLES
 from otelcov.runs.jsontext import UNGIVEN, to_json
@@ -117,11 +117,13 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
     wide, families = columns(
         [spans["attributes"], spans["content"]], wanted, height, event_pairs(spans["events"], wanted)
     )
-    scopes = {b: scope_name(b) for b in spans["scope"].unique().to_list()}
+    scopes = {b: scope_of(b) for b in spans["scope"].unique().to_list()}
+    names, versions = ({b: told[place] for b, told in scopes.items()} for place in (0, 1))
     context = wide.with_columns(
         spans["name"].alias("span.name"),
         spans["kind"].alias("span.kind"),
-        spans["scope"].replace_strict(scopes, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
+        spans["scope"].replace_strict(names, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
+        spans["scope"].replace_strict(versions, default="", return_dtype=pl.String).alias("scope.version"),
     )
     side = Side(families=families)
     found = facts(context, every).pipe(_kinds_lost, spans, side)

@@ -105,6 +105,7 @@ def request(spans: Iterable[dict[str, Any]], service: str = "app", scope: str = 
         if one.get("scope", scope) not in scopes:
             scopes[one["scope"]] = group.scope_spans.add()
             scopes[one["scope"]].scope.name = one["scope"]
+            scopes[one["scope"]].scope.version = one.get("version", "")
         made = scopes[one.get("scope", scope)].spans.add(
             trace_id=one["trace"].to_bytes(16, "big"),
             span_id=one["id"].to_bytes(8, "big"),
