@@ -27,6 +27,7 @@ from otelcov.runs.endings import (
     ended_in_what_is_lost,
     final,
     status,
+    step_lost,
     tools_visible,
 )
 from otelcov.runs.executions import own_up, tool_spans
@@ -99,7 +100,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
     ended = status(run)
     pending = bool(calls) and any(r.name not in ways for r in calls[-1].requests)
-    if ended == "unknown" and (pending or ended_in_what_is_lost(run)):
+    if (ended == "unknown" and (pending or ended_in_what_is_lost(run))) or (
+        ended == "error" and _broke_unseen(run, seen)
+    ):
         incomplete.add("what came last is not visible")
     agents = sorted(
         {
@@ -121,6 +124,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     unseen = over and any(asks(c.finish) and c.outputs is None and c.turn not in seen_to_ask for c in calls)
     unseen = unseen or _may_have_handed_over(nodes, calls, seen_to_ask)
     trace_ids = sorted({f.trace_id.hex() for f in group})
+    if step_lost(run):
+        incomplete.add("missing step")
     if not agents and (calls or tools):
         incomplete.add("no agent name")
     if calls and all(c.input_tokens is None for c in calls if c.error is None) and any(c.error is None for c in calls):
@@ -134,6 +139,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     visible = run.visible or bool(tools)
     start = min((n.start for n in nodes if n.start), default=0)
     end = max((n.end for n in nodes), default=0)
+    unheard = {id(c) for c in run.unheard}
     return {
         "run_id": hashlib.sha256("".join(trace_ids).encode() + root.span.span_id).digest()[:16].hex(),
         "trace_ids": trace_ids,
@@ -154,7 +160,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "known_tools": known,
         "known_tools_source": source,
         "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
-        "llm_calls": [_llm_row(c, c in run.unheard) for c in calls] if calls and not hidden else None,
+        "llm_calls": [_llm_row(c, id(c) in unheard) for c in calls] if calls and not hidden else None,
         "delegations": [_delegation_row(d) for d in handed]
         if not _torn_off(nodes, handed)
         and (handed or ((calls or tools) and _shown(agents, nodes, calls) and not unseen))
@@ -199,6 +205,19 @@ def _may_have_ended(
     if any(o.status == "error" for _, o in last):
         return []
     return [o for t, o in last if o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)]
+
+
+def _broke_unseen(run: Evidence, seen: Collection[str]) -> bool:
+    """Did a run fail once the tools that were asked for last had done what they should, by no limit and no model call
+    that can be seen? One that failed may have come after them (Traceloop tells of none of Anthropic's, before 0.5x)."""
+    last = run.last
+    if last is None or any(c.error is not None for c in run.calls) or _LIMITS & set(seen):
+        return False
+    then = [o.status for t, o in zip(run.tools, run.outcomes, strict=True) if t.turn == last.turn]
+    return bool(then) and all(status in ("ok", "unknown") for status in then)
+
+
+_LIMITS = {"max_steps", "cost_limit", "timeout"}
 
 
 def _says_well(node: Node) -> bool:

@@ -20,6 +20,7 @@ from otelcov.runs.sketch import TOOL_, Bools, Models, Sketch
 from otelcov.runs.spans import Side
 
 _CONTENT = ("input", "output", "output_messages", "arguments", "result", "definitions")
+_ANSWER = ("finish", "input_tokens", "output_tokens", "response_model", "response_id")
 _GOOGLE = re.compile("google|gemini|vertex", re.I)
 
 
@@ -87,11 +88,15 @@ def _check_models(sketch: Sketch, models: Models, hushed: Bools) -> None:
     mine = hushed[trace]
     nameless = sketch.frame[at].select(pl.all_horizontal(pl.col("request_model", "response_model").is_null()))
     sketch.spoil(mine & nameless.to_series().to_numpy(), trace)
+    answered = sketch.frame[at].select(pl.any_horizontal(pl.col(fact).is_not_null() for fact in _ANSWER))
+    told = answered.to_series().to_numpy()
+    some = np.bincount(trace[told], minlength=len(sketch.bad)) > 0
+    sketch.spoil(mine & ~told & ~sketch.broken[at] & some[trace], trace)  # that one may have failed
     last = np.zeros(len(sketch.bad), dtype=np.int64)
     last[trace] = np.arange(len(at))
     finishes = models.said.finish
     reasons = set(finishes)
-    asking, ended = ({r for r in reasons if told(r)} for told in (asks, final))
+    asking, ended = ({r for r in reasons if test(r)} for test in (asks, final))
     over = np.array([finish in asking for finish in finishes], dtype=bool)
     sketch.bad |= hushed & over[last]
     sketch.bad |= hushed & sketch.broken[at][last] & ~sketch.broken[sketch.top]  # that of an agent that was called

@@ -152,6 +152,12 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
     return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
 
 
+def step_lost(run: Evidence) -> bool:
+    """Is the parent of a model's call or of a tool missing from a run whose root has come? It may have been a tool:
+    what lies below one that raised has lost it (decorators of Traceloop's SDK 0.33 never end its span)."""
+    return not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL) for n in run.nodes)
+
+
 _STEPS = (AGENT, LLM, TOOL)
 
 
@@ -279,6 +285,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     last = run.last
     if _asked_for_nobodys(run) or _stopped_unheard(run) or _unwatched(run) or any(_unnamed(run, n) for n in run.nodes):
         unknown.add("error")
+    if step_lost(run):
+        unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
     if _muted(run) or ended_in_what_is_lost(run) or _answer_lost(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if last is None or run.unheard:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -31,6 +31,9 @@ _LAST_ONLY = re.compile(r"^openlit\.instrumentation\.openai$")
 _NOTED_LATE = re.compile(r"^(?:gcp\.vertex\.agent|opentelemetry\.util\.genai\.handler)$")
 """Instrumentations that tell what a call was once it was answered, and no error (Google's ADK for JavaScript, Splunk's
 of OpenAI's agents)."""
+_ENDS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
+"""Instrumentations that, as long as they wrote flat messages, told no answer of chat completions and that all of them
+went well, whatever OpenAI's kit knew (Traceloop's, before 0.5x)."""
 _CALLS_FUNCTIONS = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
 """Instrumentations of Google's client that open no spans for the functions that it calls."""
 
@@ -120,6 +123,20 @@ class ModelCall:
         spans = [n.span for n in self.layers]
         told = (self.request_model, self.response_model, self.output_tokens, _first(spans, "response_id"))
         return all(fact is None for fact in told) and self.outputs is None and self.inputs is None
+
+    @property
+    def unanswered(self) -> bool:
+        """Is nothing told of an answer to it, whatever is told of what was asked, and nothing left out?"""
+        spans = [n.span for n in self.layers]
+        if (
+            self.error is not None
+            or self.finish is not None
+            or self.outputs is not None
+            or any(s.dropped for s in spans)
+        ):
+            return False
+        told = (self.input_tokens, self.output_tokens, self.response_model, _first(spans, "response_id"))
+        return all(fact is None for fact in told)
 
     @property
     def google(self) -> bool:
@@ -330,12 +347,19 @@ class ModelCall:
 
 
 def unheard(calls: list[ModelCall]) -> list[ModelCall]:
-    """Those of which nothing is told where others are told of, or always are once they were answered: they may have
-    failed."""
-    silent = [c for c in calls if c.silent]
-    if any(c.error is None and not c.silent for c in calls):
-        return silent
-    return [c for c in silent if any(_NOTED_LATE.match(n.span.scope) for n in c.layers)]
+    """Those of which nothing is told, or no answer, where others are told of in the same way, or always are once they
+    were answered: they may have failed."""
+    silent = {id(c) for c in calls if c.silent}
+    if not any(c.error is None and id(c) not in silent for c in calls):
+        return [c for c in calls if id(c) in silent and any(_NOTED_LATE.match(n.span.scope) for n in c.layers)]
+    heard = {n.span.scope for c in calls if c.error is None and not c.unanswered for n in c.layers}
+    return [c for c in calls if id(c) in silent or (c.unanswered and all(_heard(n, heard) for n in c.layers))]
+
+
+def _heard(node: Node, scopes: Collection[str]) -> bool:
+    """Would an answer be told here, or would nothing be told that failed?"""
+    flat = node.span.row in node.side.families["flat_input"]
+    return node.span.scope in scopes or (flat and _ENDS_WELL.match(node.span.scope) is not None)
 
 
 def in_order(calls: Iterable[ModelCall]) -> list[ModelCall]:

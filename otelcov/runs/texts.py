@@ -143,6 +143,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     for told, _ in agent_said(root):
         if told:
             return final_answer(told)
+    if pending and root.orphan and root.own_agent is None:
+        return None  # a step says which comes next
     for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer

@@ -26,7 +26,10 @@ FACTS = (
 )
 
 # Reasons of `incomplete` that can explain each fact; what cuts values or loses spans can explain all of them.
-_ANY = (*("truncated values", "attributes dropped", "values masked", "missing parent", "model calls share a span"),)
+_ANY = (
+    *("truncated values", "attributes dropped", "values masked", "missing parent", "missing step"),
+    "model calls share a span",
+)
 _WHY = {
     "tools": ("tool calls not visible", "no model call visible"),
     "arguments": ("arguments not reported", "arguments not parsable"),
