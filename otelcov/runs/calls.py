@@ -8,7 +8,8 @@ brought anything back was not executed - if this run would have shown it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from itertools import islice
 
 from otelcov.dialects.base import AGENT
@@ -16,7 +17,8 @@ from otelcov.runs.call import ToolCall, awaits_result, short_id
 from otelcov.runs.chat import Request
 from otelcov.runs.endings import asks, final
 from otelcov.runs.executions import span_call_id, span_fact, span_name
-from otelcov.runs.inputs import read_inputs
+from otelcov.runs.inputs import read_inputs, unseen_siblings
+from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.reused import execution
 from otelcov.runs.tree import Node, same_name, spelling
@@ -48,6 +50,11 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         else:
             free.discard(id(hit))
             _attach(hit, nodes)
+    if calls and rest and not blind and _outnumbered(rest, calls, free):
+        told = len(calls)
+        unseen_siblings(model_calls, calls, by_id)
+        free.update(id(c) for c in calls[told:])
+        rest = _surest_first(rest, calls)
     asked = _Asked([c for c in calls if id(c) in free]) if rest else None
     for nodes, call_id in rest:
         strange = strangers or (made_up and call_id is not None and _UUID.match(call_id) is not None)
@@ -71,6 +78,31 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     for c in calls:
         c.from_memory = bool(ran) and _from_memory(c, ran, model_calls)
     return calls
+
+
+_Run = tuple[list[Node], str | None]  # an execution and its call id
+
+
+def _outnumbered(rest: list[_Run], calls: list[ToolCall], free: Collection[int]) -> bool:
+    """Did a tool run more often than answers tell that it was asked for?"""
+    wanted = Counter(spelling(c.name) for c in calls if c.name and id(c) in free)
+    ran = Counter(spelling(span_name(nodes) or "") for nodes, _ in rest)
+    return any(wanted[name] < count for name, count in ran.items())
+
+
+def _surest_first(rest: list[_Run], calls: list[ToolCall]) -> list[_Run]:
+    """Those before all others that were given exactly what some answer asked for: the others may not take its place."""
+    wanted = {
+        (spelling(c.name), to_json(given))
+        for c in calls
+        if c.name and not c.nodes and (given := arguments_of(c.arguments)[0]) is not None
+    }
+
+    def asked_for(nodes: list[Node]) -> bool:
+        given = arguments_of(span_fact(nodes, "arguments"))[0]
+        return given is not None and (spelling(span_name(nodes) or ""), to_json(given)) in wanted
+
+    return sorted(rest, key=lambda run: not asked_for(run[0]))
 
 
 def _of_one_call(

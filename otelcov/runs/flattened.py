@@ -47,8 +47,12 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
                 out.extend(messages_of(whole, default_role))
                 continue
         body = dict(body)
-        if isinstance(content, str) and body.get("role", default_role) == "assistant":
-            body["content"] = _parts(content) or content
+        if body.get("role") == "unknown" and default_role == "assistant":
+            body["role"] = default_role
+            said = parse_json(content) if isinstance(content, str) and content.startswith('"') else None
+            body["content"] = content = said if isinstance(said, str) else content  # Traceloop, of LangChain: as JSON
+        if isinstance(content, str) and not body.get("tool_calls"):
+            body["content"] = _parts(content, body.get("role", default_role) == "assistant") or content
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
         calls = body.get("tool_calls")
@@ -58,14 +62,24 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
     return out
 
 
-def _parts(text: str) -> Value:
-    """The parts of text that an answer was written as (Traceloop, of Cohere's client); None for any other text."""
+def _parts(text: str, answered: bool) -> Value:
+    """The parts that a message was written as (Traceloop, of Cohere's and Anthropic's clients): those of an answer, or
+    such among which are a call or a result; None for any other text."""
     parts = parse_json(text) if text.startswith("[{") and '"type"' in text else None
-    told = isinstance(parts, list) and all(
-        isinstance(part, dict) and part.get("type") in ("text", "thinking") and isinstance(part.get(part["type"]), str)
-        for part in parts
-    )
-    return parts if told else None
+    if not isinstance(parts, list) or not all(isinstance(part, dict) and _is_part(part) for part in parts):
+        return None
+    exchanged = any(isinstance(part, dict) and part.get("type") in _EXCHANGED for part in parts)
+    return parts if answered or exchanged else None
+
+
+_EXCHANGED = {"tool_use": "name", "tool_result": "tool_use_id"}
+
+
+def _is_part(part: dict[str, Value]) -> bool:
+    kind = part.get("type")
+    if not isinstance(kind, str):
+        return False
+    return isinstance(part.get(_EXCHANGED.get(kind, kind)), str) and kind in ("text", "thinking", *_EXCHANGED)
 
 
 def first_index(pairs: list[tuple[str, Value]]) -> set[int]:

@@ -53,6 +53,13 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
                 _match_results(thread[0], inputs, calls, by_id, anyones=True)
 
 
+def unseen_siblings(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Requests that the newest input of each agent shows beside known ones, and the answer that asked does not."""
+    for mc in {mc.agent: mc for mc in model_calls if mc.inputs is not None}.values():
+        if not mc.gappy:
+            _unseen_siblings(mc.inputs or [], calls, by_id)
+
+
 class _Open:
     """The calls of an agent that wait for a result, the oldest first."""
 

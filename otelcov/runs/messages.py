@@ -49,6 +49,7 @@ _UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "
 _CLASSES = ("ToolCall", "ToolCallRequest", "ToolCallResponse")  # of parts that Splunk's instrumentations lost
 _NAMED = re.compile(r"(?:\[tool-result: [^\]]+\])+")  # Mastra names results in place of what they are
 _CONTENTS = ("content", "parts", "body", "contents", "blocks")
+_OF_CALL = re.compile(r"Call id: (\S+)\n(?:Observation|Error):\n(.*)", re.S)  # smolagents, before 1.20
 _DEEPEST = 12  # levels of JSON, and of JSON in its texts
 
 
@@ -224,6 +225,8 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
         m.role = role = "assistant"  # whoever asks for tools
     if role == "tool" and not m.results and isinstance(content, str) and _NAMED.fullmatch(content):
         m.results += [Result(None, name) for name in re.findall(r": ([^\]]+)\]", content)]
+    elif role == "tool" and not m.results and (told := _OF_CALL.match(m.text or "")) is not None:
+        m.results.append(Result(told[1], None, told[2]))
     elif role == "tool" and not m.results:
         extra = value.get("additional_kwargs")  # LlamaIndex keeps the call's id there
         m.results.append(

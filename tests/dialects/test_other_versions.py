@@ -15,6 +15,10 @@ def _run(*spans):
     return run
 
 
+def _called(run):
+    return [(c["name"], c["agent"], c["status"], c["result"], c["call_id"]) for c in run["tool_calls"]]
+
+
 _OI = "openinference.instrumentation.openai_agents"
 
 
@@ -135,6 +139,31 @@ def _anthropic(id, parent, at, prompt, answer):
     return span(id, parent, "anthropic.chat", at=at, status=1, kind=3, scope=scope, attributes=told)
 
 
+def _use(call, name, arguments):
+    return {"type": "tool_use", "id": call, "name": name, "input": arguments}
+
+
+def _result(call, text, **more):
+    return {"type": "tool_result", "tool_use_id": call, "content": text} | more
+
+
+def test_parts_that_were_written_as_json_into_flat_messages_are_calls_and_results():
+    """0.33: a decorated tool that raises is told by no span at all; its result stands in what the model is told."""
+    start = [("user", "go")]
+    first = [*start, ("assistant", [_use("c1", "look", {"x": 1})]), ("user", [_result("c1", "no", is_error=True)])]
+    run = _run(
+        _decorated(1, None, "planner", "agent", took=20),
+        _anthropic(2, 1, 1, start, ("c1", "look", {"x": 1})),
+        _anthropic(3, 1, 5, first, ("c2", "look", {"x": 2})),
+        _decorated(4, 1, "look", "tool", at=7, **{"traceloop.entity.output": '"seen"'}),
+        _anthropic(
+            5, 1, 9, [*first, ("assistant", [_use("c2", "look", {"x": 2})]), ("user", [_result("c2", "seen")])], "done"
+        ),
+    )
+    assert _called(run) == [("look", "planner", "error", "no", "c1"), ("look", "planner", "ok", "seen", "c2")]
+    assert "tool_failure" in run["boundaries"]
+
+
 def test_a_step_that_never_came_may_have_been_a_tool():
     """Traceloop's SDK 0.33 without content: what follows a decorated tool that raised lies below a span that has not
     come."""
@@ -147,6 +176,38 @@ def test_a_step_that_never_came_may_have_been_a_tool():
     )
     assert "missing step" in run["incomplete"]
     assert {"tool_failure", "tool_recovery"} <= set(run["boundaries_unknown"])
+
+
+def test_what_a_user_wrote_in_json_stays_what_the_user_wrote():
+    told = json.dumps([{"type": "text", "text": "hi"}])
+    run = _run(_decorated(1, None, "planner", "agent", took=9), _anthropic(2, 1, 1, [("user", told)], "done"))
+    assert run["input"] == told
+
+
+@pytest.mark.parametrize("history", [True, False])
+def test_of_an_answer_that_keeps_only_its_last_call_each_tool_has_its_own_arguments(history):
+    """Traceloop 0.44 of a stream of Anthropic's: of parallel calls the last one alone is told."""
+    given = [{"city": "Oslo"}, {"city": "Bergen"}]
+    uses = [_use(f"c{n}", "look", g) for n, g in enumerate(given)]
+    back = [_result(f"c{n}", f"seen {g['city']}") for n, g in enumerate(given)]
+    later = [("user", "go"), ("assistant", uses), ("user", back)] if history else [("user", "go")]
+
+    def ran(n):
+        told = {
+            "traceloop.entity.input": json.dumps({"args": [], "kwargs": given[n]}),
+            "traceloop.entity.output": json.dumps(f"seen {given[n]['city']}"),
+        }
+        return _decorated(3 + n, 1, "look", "tool", at=3 + 2 * n, **told)
+
+    run = _run(
+        _decorated(1, None, "planner", "agent", took=20),
+        _anthropic(2, 1, 1, [("user", "go")], ("c1", "look", given[1])),
+        ran(0),
+        ran(1),
+        _anthropic(5, 1, 9, later, "done"),
+    )
+    told = sorted((c["arguments"]["city"], c["result"], c["call_id"]) for c in run["tool_calls"])
+    assert told == [("Bergen", "seen Bergen", "c1"), ("Oslo", "seen Oslo", "c0" if history else None)]
 
 
 def test_a_run_that_broke_after_its_tools_had_answered_may_have_asked_a_model_once_more():
@@ -210,6 +271,18 @@ def test_a_tool_that_ended_without_a_result_where_no_error_is_ever_told_may_have
     assert new == {"look": "ok", "fail": "ok"}
 
 
+def test_who_answers_by_an_unknown_role_is_the_model():
+    (run,) = runs(_completion(1, None, 0, "all done"))
+    assert run["output"] == "all done"
+    run = _run(
+        _chain(1, None, "planner", "workflow", took=30),
+        _completion(2, 1, 1, ("c1", "look")),
+        _chain(3, 1, "look", "tool", at=3, output={"output": _message("ToolMessage", "seen", tool_call_id="c1")}),
+        _completion(4, 1, 5, "done"),
+    )
+    assert [(c["call_id"], c["evidence"]) for c in run["tool_calls"]] == [("c1", ["span", "message"])]
+
+
 def test_where_a_graph_goes_next_is_no_answer():
     """LangGraph under Traceloop 0.36, asynchronous: of a run that failed only the steps that ended well have come."""
     (run,) = runs(
@@ -220,3 +293,41 @@ def test_where_a_graph_goes_next_is_no_answer():
         _chain(6, 5, "look", "tool", at=5.5, took=0.1, output={"output": _message("ToolMessage", "seen")}),
     )
     assert (run["output"], run["status"]) == (None, "unknown")
+
+
+def test_a_result_that_names_its_call_is_no_other_calls():
+    """smolagents 1.12 runs the first call of an answer alone, and writes the call's id into what came back."""
+    told = {"openinference.span.kind": "AGENT", "input.value": '{"task": "go"}', "output.value": "done"}
+    scope = "openinference.instrumentation.smolagents"
+
+    def model(id, at, prompt, calls):
+        out = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.prompt": 1}
+        for place, (role, content) in enumerate(prompt):
+            out |= {
+                f"llm.input_messages.{place}.message.role": role,
+                f"llm.input_messages.{place}.message.content": content,
+            }
+        out |= {"llm.output_messages.0.message.role": "assistant"}
+        for place, (call, name, arguments) in enumerate(calls):
+            first = f"llm.output_messages.0.message.tool_calls.{place}.tool_call"
+            out |= {f"{first}.id": call, f"{first}.function.name": name, f"{first}.function.arguments": arguments}
+        return span(id, 1, "OpenAIServerModel.__call__", at=at, status=1, scope=scope, attributes=out)
+
+    ran = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": "seen"}
+    ran |= {"input.value": '{"args": [], "kwargs": {"x": 1}}'}
+    asked = "Calling tools:\n[{'id': 'c1', 'type': 'function', 'function': {'name': 'look', 'arguments': {'x': 1}}}]"
+    run = _run(
+        span(1, None, "ToolCallingAgent.run", took=20, status=1, scope=scope, attributes=told),
+        model(2, 1, [("user", "New task:\ngo")], [("c1", "look", '{"x": 1}'), ("c2", "watch", '{"x": 2}')]),
+        span(3, 1, "SimpleTool", at=3, status=1, scope=scope, attributes=ran),
+        model(
+            4,
+            5,
+            [("user", "New task:\ngo"), ("tool-call", asked), ("tool-response", "Call id: c1\nObservation:\nseen")],
+            [("c3", "final_answer", '{"answer": "done"}')],
+        ),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("look", "ok", "seen"),
+        ("watch", "requested", None),
+    ]
