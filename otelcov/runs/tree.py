@@ -251,12 +251,15 @@ def name_agents(trace: Trace) -> None:
         if n.kind == AGENT and n.span.agent is not None and not placeholder(n.span.agent):
             known.setdefault(spelling(n.span.agent), n.span.agent)
     named = set(known.values())
+    left = _left_behind(trace)
     for root in trace.roots:
         stack: list[tuple[Node, str | None, bool]] = [(root, None, False)]
         while stack:
             node, above, from_span = stack.pop()
             told = node.span.agent
             stamp = None if told is None or placeholder(told) else known.get(spelling(told), told)
+            if stamp is not None and left.get(stamp, node.start) < node.start and above in left and node.kind != AGENT:
+                stamp = None
             if node.kind == AGENT and stamp is not None:
                 node.own_agent = stamp
                 above, from_span = stamp, True
@@ -284,6 +287,19 @@ def name_agents(trace: Trace) -> None:
     if any(n.span.status_code == 2 for n in trace.nodes):
         _inherited_errors(trace)
         _got_over(trace)
+
+
+_LEAVES_NAMES = re.compile(r"^traceloop\.tracer$")
+"""Decorators that stamp an agent's name on all that follows its span, too (Traceloop's SDK, 0.5x)."""
+
+
+def _left_behind(trace: Trace) -> dict[str, int]:
+    """When an agent first ended whose name may be stamped on what others did after it, by its name."""
+    ended: dict[str, int] = {}
+    for n in trace.nodes:
+        if n.kind == AGENT and n.span.agent is not None and _LEAVES_NAMES.match(n.span.scope):
+            ended[n.span.agent] = min(n.end, ended.get(n.span.agent, n.end))
+    return ended
 
 
 _STEP_BY_STEP = re.compile(r"^opentelemetry\.instrumentation\.llamaindex$|^llamaindex\.opentelemetry\.tracer$")
@@ -364,15 +380,15 @@ _NEAR = 32  # spans between a graph and a model in it, at the most
 
 
 def _name_authors(trace: Trace) -> None:
-    """A graph is an agent if its name is that of the author of what a model in it answered (LangGraph's prebuilt)."""
-    for model in trace.nodes:
-        if model.kind != LLM or model.agent is not None:
-            continue
+    """A graph is an agent if its name is that of the author of what a model in it answered (LangGraph's prebuilt); one
+    that runs within another is an agent of its own."""
+    named = set[int]()
+    for model in [n for n in trace.nodes if n.kind == LLM and n.agent is None]:
         said: list[str] = []
         graph: Node | None = None
         node = model
         for _ in range(_NEAR):
-            if node.parent is None:
+            if node.parent is None or id(node.parent) in named:
                 break
             node = node.parent
             if node.kind == TOOL or (graph is not None and node.span.name != graph.span.name):
@@ -382,9 +398,10 @@ def _name_authors(trace: Trace) -> None:
                 if graph is not None or any(_wrote(_without_kind(node.span.name), text) for text in said):
                     graph = node
         if graph is not None:
-            graph.own_agent = name = _without_kind(graph.span.name)
+            named.add(id(graph))
+            around, graph.own_agent = graph.agent, _without_kind(graph.span.name)
             for n in (graph, *graph.below()):
-                n.agent = n.agent or name
+                n.agent = graph.own_agent if n.agent in (None, around) else n.agent
 
 
 def _without_kind(name: str) -> str:

@@ -121,6 +121,23 @@ def _decorated(id, parent, name, kind, at=0.0, took=1.0, stamp=None, **told):
     return span(id, parent, f"{name}.{kind}", at=at, took=took, scope="traceloop.tracer", attributes=told)
 
 
+def test_an_agents_name_that_is_left_behind_is_not_that_of_who_goes_on():
+    """Traceloop's SDK 0.55: after an inner agent has ended, its name is stamped on what the outer one does."""
+    left = {"gen_ai.agent.name": "worker"}
+    scope = "opentelemetry.instrumentation.openai.v1"
+    run = _run(
+        _decorated(1, None, "planner", "agent", took=20, stamp="planner"),
+        chat(2, 1, [("c1", "ask_worker", {"task": "book"})], "go", at=1, scope=scope),
+        _decorated(3, 1, "worker", "agent", at=3, took=4, stamp="worker"),
+        chat(4, 3, "booked", "book", at=4, scope=scope, attributes=left),
+        chat(5, 1, [("c2", "look", {})], "go", at=8, scope=scope, attributes=left),
+        _decorated(6, 1, "look", "tool", at=10, stamp="worker", **{"traceloop.entity.output": '"seen"'}),
+        chat(7, 1, "done", "go", at=12, scope=scope, attributes=left),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "planner", "planner"]
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "planner")]
+
+
 def _anthropic(id, parent, at, prompt, answer):
     """Traceloop of Anthropic's client, 0.33 to 0.47: flat messages, those of history as parts in JSON."""
     told = {"gen_ai.request.model": "claude", "llm.request.type": "completion", "gen_ai.usage.prompt_tokens": 5}
@@ -331,3 +348,73 @@ def test_a_result_that_names_its_call_is_no_other_calls():
         ("look", "ok", "seen"),
         ("watch", "requested", None),
     ]
+
+
+def test_an_agent_that_another_manages_is_called_what_its_task_says():
+    """smolagents 1.12: its span bears the class."""
+    scope = "openinference.instrumentation.smolagents"
+    task = "You're a helpful agent named 'worker'.\nYou have been submitted this task by your manager.\n---\nbook"
+    kind = {"openinference.span.kind": "AGENT"}
+    run = _run(
+        span(
+            1, None, "ToolCallingAgent.run", took=20, scope=scope, attributes=kind | {"input.value": '{"task": "go"}'}
+        ),
+        chat(2, 1, [("c1", "worker", {"task": "book"})], "go", at=1),
+        span(
+            3,
+            1,
+            "ToolCallingAgent.run",
+            at=3,
+            took=4,
+            scope=scope,
+            attributes=kind | {"input.value": json.dumps({"task": task})},
+        ),
+        chat(4, 3, "booked", "book", at=4),
+        chat(5, 1, "done", "go", at=9),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == [None, "worker", None]
+    assert [(d["to"], d["tool"]) for d in run["delegations"]] == [("worker", "worker")]
+    assert run["tool_calls"] == []
+
+
+@pytest.mark.parametrize("kind", ["tool", "span"])
+def test_a_graph_within_a_graph_is_an_agent_of_its_own(kind):
+    """LangGraph 0.6 under LangSmith 0.4 and Langfuse 3.3: a graph bears the name by which its answers are signed."""
+
+    def node(id, parent, name, at, took, said, type="span"):
+        out = {"messages": [{"content": said, "type": "ai", "name": name}]}
+        told = {"langfuse.observation.type": type, "langfuse.observation.output": json.dumps(out)}
+        return span(id, parent, name, at=at, took=took, scope="langfuse-sdk", attributes=told)
+
+    def step(id, parent, at, name, said, calls=()):
+        requests = [{"name": n, "args": a, "id": i, "type": "tool_call"} for i, n, a in calls]
+        out = {"messages": [{"content": said, "type": "ai", "name": name, "tool_calls": requests}]}
+        told = {"langfuse.observation.type": "span", "langfuse.observation.output": json.dumps(out)}
+        return span(id, parent, "agent", at=at, scope="langfuse-sdk", attributes=told)
+
+    def model(id, parent, at, said, calls=()):
+        out = {"role": "assistant", "content": said}
+        if calls:
+            out["tool_calls"] = [{"name": n, "args": a, "id": i, "type": "tool_call"} for i, n, a in calls]
+        told = {
+            "langfuse.observation.type": "generation",
+            "langfuse.observation.model.name": "gpt-4o",
+            "langfuse.observation.input": json.dumps([{"role": "user", "content": "go"}]),
+            "langfuse.observation.output": json.dumps(out),
+        }
+        return span(id, parent, "ChatOpenAI", at=at, took=0.5, scope="langfuse-sdk", attributes=told)
+
+    asked = [("c1", "ask_worker", {"task": "book"})]
+    run = _run(
+        node(1, None, "planner", 0, 30, "all done"),
+        step(2, 1, 1, "planner", "", asked),
+        model(3, 2, 1.1, "", asked),
+        node(4, 1, "ask_worker", 3, 10, "booked", kind),
+        node(5, 4, "worker", 4, 8, "booked"),
+        step(6, 5, 5, "worker", "booked"),
+        model(7, 6, 5.1, "booked"),
+        step(8, 1, 15, "planner", "all done"),
+        model(9, 8, 15.1, "all done"),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "planner"]
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
