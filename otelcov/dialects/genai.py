@@ -311,7 +311,7 @@ GENAI_NAMES = Dialect(
 )
 
 # Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop -
-# before 0.5x in the other's place alone - and Weave, LangChain under Microsoft's distribution), or the one that was
+# 0.47 in the other's place alone - and Weave, LangChain under Microsoft's distribution), or the one that was
 # asked for - of LangChain's where they stream or fail, of Google's and Mirascope's always, and of CrewAI's under AWS's
 # distribution.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")

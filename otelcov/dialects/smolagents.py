@@ -7,7 +7,7 @@ from otelcov.dialects.base import OTHER, Dialect, scope, span_name
 _AGENT = (pl.col("openinference.span.kind").str.to_uppercase() == "AGENT") & scope("smolagents|^smoltrace$")
 _CLASSES = ["ToolCallingAgent", "CodeAgent", "MultiStepAgent"]
 
-# Before 1.13 a span bears the class; what an agent is called that another manages, its task begins with.
+# In 1.12 a span bears the class; what an agent is called that another manages, its task begins with.
 _MANAGED = pl.col("input.value").str.extract(r"agent named '([^'\\]+)'\.\\nYou have been submitted this task")
 
 SMOLAGENTS = Dialect(

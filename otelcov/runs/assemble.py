@@ -209,7 +209,7 @@ def _may_have_ended(
 
 def _broke_unseen(run: Evidence, seen: Collection[str]) -> bool:
     """Did a run fail once the tools that were asked for last had done what they should, by no limit and no model call
-    that can be seen? One that failed may have come after them (Traceloop tells of none of Anthropic's, before 0.5x)."""
+    that can be seen? One that failed may have come after them (Traceloop 0.44 tells of none of Anthropic's)."""
     last = run.last
     if last is None or any(c.error is not None for c in run.calls) or _LIMITS & set(seen):
         return False

@@ -12,11 +12,10 @@ from functools import lru_cache
 from typing import Any
 
 import polars as pl
-from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects, facts, keys
-from otelcov.runs.attributes import columns, event_pairs
+from otelcov.runs.attributes import columns, event_pairs, scope_of
 
 _BATCH = 50_000  # spans whose facts are in memory at one time
 _USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096, 8192)  # of attribute values, as SDKs are set
@@ -114,7 +113,7 @@ def carries(spans: pl.DataFrame, logs: pl.DataFrame) -> list[dict[str, Any]]:
 @lru_cache(maxsize=1024)
 def scope_name(data: bytes | None) -> str | None:
     """The name in a serialized InstrumentationScope."""
-    return InstrumentationScope.FromString(data).name or None if data else None
+    return scope_of(data)[0] or None
 
 
 def advice(scope: str | None, lacking: str) -> str:
@@ -169,11 +168,13 @@ def _facts(spans: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     told_by_events = event_pairs(spans["events"], wanted)
     wide, families = columns([spans["attributes"], spans["content"]], wanted, spans.height, told_by_events)
     scopes = {data: scope_name(data) for data in spans["scope"].unique().to_list()}
+    versions = {data: scope_of(data)[1] for data in scopes}
     named = pl.Series("scope", [scopes[data] for data in spans["scope"].to_list()], pl.String)
     context = wide.with_columns(
         spans["name"].fill_null("").alias("span.name"),
         spans["kind"].fill_null(0).alias("span.kind"),
         named.fill_null("").alias("scope.name"),
+        pl.Series("scope.version", [versions[data] for data in spans["scope"].to_list()], pl.String),
     )
     flags = []
     for family in ("flat_input", "flat_output", "flat_tools"):

@@ -49,7 +49,7 @@ _UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "
 _CLASSES = ("ToolCall", "ToolCallRequest", "ToolCallResponse")  # of parts that Splunk's instrumentations lost
 _NAMED = re.compile(r"(?:\[tool-result: [^\]]+\])+")  # Mastra names results in place of what they are
 _CONTENTS = ("content", "parts", "body", "contents", "blocks")
-_OF_CALL = re.compile(r"Call id: (\S+)\n(?:Observation|Error):\n(.*)", re.S)  # smolagents, before 1.20
+_OF_CALL = re.compile(r"Call id: (\S+)\n(?:Observation|Error):\n(.*)", re.S)  # smolagents 1.12
 _DEEPEST = 12  # levels of JSON, and of JSON in its texts
 
 

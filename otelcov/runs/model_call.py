@@ -33,7 +33,7 @@ _NOTED_LATE = re.compile(r"^(?:gcp\.vertex\.agent|opentelemetry\.util\.genai\.ha
 of OpenAI's agents)."""
 _ENDS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
 """Instrumentations that, as long as they wrote flat messages, told no answer of chat completions and that all of them
-went well, whatever OpenAI's kit knew (Traceloop's, before 0.5x)."""
+went well, whatever OpenAI's kit knew (Traceloop's, 0.47)."""
 _CALLS_FUNCTIONS = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
 """Instrumentations of Google's client that open no spans for the functions that it calls."""
 

@@ -290,7 +290,7 @@ def name_agents(trace: Trace) -> None:
 
 
 _LEAVES_NAMES = re.compile(r"^traceloop\.tracer$")
-"""Decorators that stamp an agent's name on all that follows its span, too (Traceloop's SDK, 0.5x)."""
+"""Decorators that stamp an agent's name on all that follows its span, too (Traceloop's SDK, 0.55)."""
 
 
 def _left_behind(trace: Trace) -> dict[str, int]:

@@ -139,7 +139,7 @@ def test_an_agents_name_that_is_left_behind_is_not_that_of_who_goes_on():
 
 
 def _anthropic(id, parent, at, prompt, answer):
-    """Traceloop of Anthropic's client, 0.33 to 0.47: flat messages, those of history as parts in JSON."""
+    """Traceloop of Anthropic's client, 0.33 and 0.44: flat messages, those of history as parts in JSON."""
     told = {"gen_ai.request.model": "claude", "llm.request.type": "completion", "gen_ai.usage.prompt_tokens": 5}
     for place, (role, content) in enumerate(prompt):
         told |= {f"gen_ai.prompt.{place}.role": role}
@@ -255,7 +255,7 @@ def _message(kind, content, **more):
 
 
 def _completion(id, parent, at, answer, version="0.36.1"):
-    """Traceloop of LangChain before 0.38: who answers is `unknown`, and what is said is JSON."""
+    """Traceloop of LangChain 0.36: who answers is `unknown`, and what is said is JSON."""
     told = {"llm.request.type": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.prompt_tokens": 5}
     told |= {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "go", "gen_ai.completion.0.role": "unknown"}
     if isinstance(answer, str):
