@@ -163,7 +163,7 @@ _STEPS = (AGENT, LLM, TOOL)
 
 def _answer_lost(run: Evidence) -> bool:
     """Did a model answer after a tool that threw, and is nothing of that told?"""
-    return run.output is None and bool(_threw(run)) and _went_on(run)
+    return run.output is None and bool(threw := _threw(run)) and _went_on(run, threw)
 
 
 def _swallowed(root: Node) -> bool:
@@ -323,7 +323,7 @@ def _answered(run: Evidence, last: ModelCall) -> bool:
 def died_in_a_tool(run: Evidence) -> bool:
     """The newest answer asked for tools, one of them failed with an exception, and no model was asked again: nor will
     one be, if the agent has ended."""
-    return bool(_threw(run)) and not _went_on(run)
+    return bool(threw := _threw(run)) and not _went_on(run, threw)
 
 
 def _threw(run: Evidence) -> list[ToolCall]:
@@ -337,14 +337,13 @@ def _threw(run: Evidence) -> list[ToolCall]:
     return [t for t in threw if not (run.root.orphan and t.nodes) or worker in t.nodes[0].ancestors()]
 
 
-def _went_on(run: Evidence) -> bool:
-    """Did a run that threw, and does not say that it failed, answer all the same, or last as long as a model takes
-    after that? Then a model was asked, and its span has not come."""
+def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
+    """Did a run of which these tools threw, and that does not say that it failed, answer all the same, or last as long
+    as a model takes after that? Then a model was asked, and its span has not come."""
     if failure(run.root) is not None or broke_off(run.root):
         return False
     shortest = min(c.end - c.start for c in run.calls)
-    threw = max((t.end for t in _threw(run)), default=run.root.end)
-    return run.output is not None or 0 < shortest <= run.root.end - threw
+    return run.output is not None or 0 < shortest <= run.root.end - max(t.end for t in threw)
 
 
 def _caught(tool: ToolCall) -> bool:

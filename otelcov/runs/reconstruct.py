@@ -16,11 +16,12 @@ from otelcov.ground.schemas import LOGS, RUNS
 from otelcov.runs.assemble import assemble
 from otelcov.runs.fragments import Fragment, fragments
 from otelcov.runs.joining import Guest, Joints, guests, hosts, join, joints, waits
+from otelcov.runs.naming import name_agents
 from otelcov.runs.regular import regular
 from otelcov.runs.rows import Columns
 from otelcov.runs.spans import Side, table, traces
 from otelcov.runs.spans import rows as spans_of
-from otelcov.runs.tree import Trace, name_agents
+from otelcov.runs.tree import Trace, inherit_errors
 from otelcov.runs.unknowns import told
 
 BATCH = 80_000  # spans of whole traces whose columns are open at one time
@@ -178,6 +179,7 @@ def _trees(columns: pl.DataFrame, side: Side) -> Iterator[tuple[Trace, list[Frag
     for spans in traces(spans_of(columns)):
         trace = Trace(spans, side)
         name_agents(trace)
+        inherit_errors(trace)
         yield trace, fragments(trace)
 
 
