@@ -59,7 +59,7 @@ def weighed(store: str) -> Iterator[Finding]:
     from otelcov.store import tables
     from otelcov.store.sizes import size
 
-    for table in tables.open_(store):
+    for table in tables.seen(store):
         if (found := size(table)) is not None:
             text = (
                 f"{found.rows:,} {table.name if table.name == 'spans' else 'log records'} take "

@@ -69,7 +69,7 @@ def prune(
         )
         _tell(f"Erased {counted(len(traces), 'trace')}: {_rows(removed)}.")
     elif conversation:
-        tables.open_(store)
+        tables.seen(store)
         _tell("No trace names this conversation.")
     if older_than is not None:
         cutoff = windows.moment(older_than, windows.clock(now))

@@ -66,7 +66,7 @@ def _named(prefix: str, question: Question) -> pl.DataFrame:
     from otelcov.store import tables
 
     if not re.fullmatch(rf"[0-9a-f]{{{_SHORTEST},32}}", prefix):
-        tables.open_(question.store)  # where there is no store, that comes first
+        tables.seen(question.store)  # where there is no store, that comes first
         raise UsageError(
             f'"{prefix}" is no id. Give at least {_SHORTEST} of the hex digits that `otelcov runs` prints.'
         )

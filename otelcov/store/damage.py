@@ -36,10 +36,10 @@ def _broken(store: str) -> tuple[str, str] | None:
     import polars as pl
 
     from otelcov.store import remote
-    from otelcov.store.tables import open_
+    from otelcov.store.tables import seen
 
     for whole in (False, True):
-        for table in open_(store):
+        for table in seen(store):
             for path in sorted(table.files()["path"]):
                 url = f"{table.url}/{path}"
                 rows = pl.scan_parquet(url, glob=False, hive_partitioning=False, storage_options=remote.options(url))

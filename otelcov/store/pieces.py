@@ -19,7 +19,7 @@ import polars as pl
 from otelcov.ground.schemas import LOGS, SPANS
 from otelcov.store import duplicates, groups, partitions, remote, scan
 from otelcov.store.partitions import HOUR_NS
-from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, open_, stored_schema
+from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, seen, stored_schema
 
 if TYPE_CHECKING:
     from collector.segment import Row
@@ -95,7 +95,7 @@ def look(store: str | Path, inbox: Path | None = None) -> Look:
 
 def committed(store: str | Path) -> Look:
     """The same of the tables alone."""
-    return Look(open_(store), [])
+    return Look(seen(store), [])
 
 
 def empty_rows(name: str) -> pl.DataFrame:

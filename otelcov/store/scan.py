@@ -20,7 +20,7 @@ from otelcov.ground.schemas import LOGS, SPANS
 from otelcov.ground.windows import ALL, Window
 from otelcov.store import duplicates, partitions, remote
 from otelcov.store.partitions import HOUR_NS
-from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, open_, stored_schema
+from otelcov.store.tables import OUT_OF_RANGE, Table, Tables, decoded, seen, stored_schema
 
 if TYPE_CHECKING:
     from collector.segment import Row
@@ -136,7 +136,7 @@ def _look(store: str | Path, inbox: Path | None) -> tuple[Tables, list[Waiting]]
     root = inbox_root(store, inbox)
     for _ in range(_LOOKS):
         waiting = _waiting(root)
-        tables = open_(store)
+        tables = seen(store)
         if all(table.committed(box.app_id) <= box.last_number for table in tables for box in waiting):
             break
     return tables, waiting

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ import polars as pl
 
 from otelcov.ground.errors import StoreError
 from otelcov.ground.schemas import EVENT, LOGS, SPANS
+from otelcov.store import listing as listings
 from otelcov.store import remote
 from otelcov.store.duplicates import COPIES
+from otelcov.store.listing import Listing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,8 +54,23 @@ class Table:
     name: str
     url: str
     schema: pl.Schema  # of its rows, COPIES included
-    delta: DeltaTable
+    listing: Listing | None = None  # what its log was seen to list: who reads a table needs no more of it
     _committed: dict[str, tuple[int, int]] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @cached_property
+    def delta(self) -> DeltaTable:
+        """The table as the library knows it, for who writes."""
+        from deltalake import DeltaTable
+
+        return DeltaTable(self.url, storage_options=remote.options(self.url))
+
+    @property
+    def version(self) -> int:
+        return int(self.delta.version()) if self.listing is None else self.listing.version
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return dict(self.delta.metadata().configuration) if self.listing is None else self.listing.settings
 
     @property
     def local(self) -> Path | None:
@@ -63,13 +81,13 @@ class Table:
         self.delta.update_incremental()
 
     def reopened(self) -> Table:
-        from deltalake import DeltaTable
-
-        return replace(self, delta=DeltaTable(self.delta.table_uri, storage_options=remote.options(self.url)))
+        return replace(self, listing=None)
 
     def committed(self, app_id: str) -> int:
         """The number of the last batch of this inbox that is in the table."""
-        version = self.delta.version()
+        if self.listing is not None:
+            return self.listing.batches.get(app_id, 0)
+        version = self.version
         known = self._committed.get(app_id)
         if known is None or known[0] != version:  # else not: it reads the log from its last checkpoint on
             known = self._committed[app_id] = version, self.delta.transaction_version(app_id) or 0
@@ -88,9 +106,12 @@ class Table:
         """Every file of this version: path (relative), day, hour, num_records, size_bytes, when it was written
         (`written_ms`), and `first_ns`, `last_ns`: when its first and its last row start; null where that is not known.
         """
-        actions: Any = self.delta.get_add_actions(flatten=True)
-        listed = pl.DataFrame(actions)
         name = "start_time_unix_nano" if self.name == "spans" else "time_unix_nano"
+        if self.listing is None:
+            actions: Any = self.delta.get_add_actions(flatten=True)
+            listed = pl.DataFrame(actions)
+        else:
+            listed = listings.rows(self.listing, name)
         known = all(f"{end}.{name}" in listed.columns for end, _ in _ENDS)
         ends = [(pl.col(f"{end}.{name}") if known else pl.lit(None), alias) for end, alias in _ENDS]
         # A row without a time lies where its other one says. Delta, which rewrites hours, takes its 0 for the first.
@@ -155,6 +176,11 @@ def open_(store: str | Path) -> Tables:
     return Tables(*(_open(store, name) for name in _ROWS))
 
 
+def seen(store: str | Path) -> Tables:
+    """The same for who only reads: where the log alone tells what there is, the library is not loaded."""
+    return Tables(*(_seen(store, name) or _open(store, name) for name in _ROWS))
+
+
 def arrow_schema(schema: pl.Schema, partitioned: bool = False) -> pa.Schema:
     """The columns of a table's files; those of the table itself, `partitioned`, also name the partition."""
     import pyarrow as pa
@@ -207,13 +233,18 @@ def _table_url(store: str | Path, name: str) -> str:
     return f"{str(store).rstrip('/')}/{name}"
 
 
+def _seen(store: str | Path, name: str) -> Table | None:
+    url = _table_url(store, name)
+    listed = None if remote.is_remote(url) else listings.listing(Path(url))
+    return None if listed is None else _known(store, Table(name, url, _ROWS[name], listed))
+
+
 def _open(store: str | Path, name: str) -> Table:
-    from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
     url = _table_url(store, name)
     try:
-        delta = DeltaTable(url, storage_options=remote.options(url))
+        return _known(store, Table(name, url, _ROWS[name]))
     except TableNotFoundError as error:
         if _bare(url):
             raise _without_log(store, name) from error
@@ -223,13 +254,17 @@ def _open(store: str | Path, name: str) -> Table:
         ) from error
     except (DeltaError, OSError) as error:
         raise StoreError(f"Couldn't read the {name} of the store {store}: {error}") from error
-    found = int(delta.metadata().configuration.get(_FORMAT_KEY) or 0)
+
+
+def _known(store: str | Path, table: Table) -> Table:
+    """The table, if it is of a format that is known here."""
+    found = int(table.settings.get(_FORMAT_KEY) or 0)
     if found > FORMAT:
         raise StoreError(
             f"The store {store} has format {found}, and this otelcov knows formats up to {FORMAT}. "
             "Use the newer otelcov that wrote it."
         )
-    return Table(name, url, _ROWS[name], delta)
+    return table
 
 
 def _bare(url: str) -> bool:
@@ -249,8 +284,7 @@ def _without_log(store: str | Path, name: str) -> StoreError:
 
 def _migrate(table: Table) -> None:
     """Older formats step by step. Files need no change: a column they lack is read as null."""
-    found = int(table.delta.metadata().configuration.get(_FORMAT_KEY) or 0)
-    if found < FORMAT:
+    if int(table.settings.get(_FORMAT_KEY) or 0) < FORMAT:
         table.delta.alter.set_table_properties(_SETTINGS, raise_if_not_exists=False)
         table.refresh()
 

@@ -281,7 +281,7 @@ def _build(
     kept = replace(
         kept,
         # Of the newest version all is counted; where some files wait, a reader must look what there is.
-        versions=(look.tables.spans.delta.version() - (look.only is not None), look.tables.logs.delta.version()),
+        versions=(look.tables.spans.version - (look.only is not None), look.tables.logs.version),
         spans=frozenset(look.spans["path"]),
         logs=frozenset(look.logs["path"]),
         batches=tuple(batches),

@@ -218,7 +218,7 @@ def _renamed(table: Table, files: pl.DataFrame, counted: frozenset[str], since: 
     if counted <= there:
         return counted
     known = set(counted)
-    for version in range(since + 1, table.delta.version() + 1):
+    for version in range(since + 1, table.version + 1):
         actions = table.log(version)
         if actions is None:
             return None

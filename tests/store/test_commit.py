@@ -44,14 +44,14 @@ def test_a_batch_committed_while_a_reader_looks_is_seen_once(tmp_path: Path, mon
     box = Inbox.create(tmp_path / "inbox")
     committer = Committer(tmp_path, box)
     box.append([traces(span(1)), logs("a")])
-    open_tables, opened = scan.open_, []
+    open_tables, opened = scan.seen, []
 
     def commit_first(store: str | Path) -> tables.Tables:
         committer.drain()  # after the look into the inbox, before the look at the tables
         opened.append(store)
         return open_tables(store)
 
-    monkeypatch.setattr(scan, "open_", commit_first)
+    monkeypatch.setattr(scan, "seen", commit_first)
     assert scan.quality(tmp_path) == Quality(1, 0, 0, 0, 0)
     assert len(opened) == 2  # it looked again
     box.append([traces(span(2))])
