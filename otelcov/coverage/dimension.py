@@ -76,12 +76,15 @@ class View:
 
     def items(self, dimension: str, by_item: bool = False) -> pl.DataFrame:
         """Sums per item over the selection, sorted by item. `by_item` adds up every agent's rows."""
-        rows = self.of(dimension)
-        return self.sum([rows if by_item else rows.filter(pl.col("agent").is_null())])
+        if (dimension, by_item) not in self._summed:
+            rows = self.of(dimension)
+            rows = rows if by_item else rows.filter(pl.col("agent").is_null())
+            self._summed[dimension, by_item] = self.sum([rows])
+        return self._summed[dimension, by_item]
 
     def sum(self, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-        rows = pl.concat([f.select("item", *SUMS) for f in frames])
-        return rows.group_by("item").agg(_SUMMED).sort("item")
+        rows = pl.concat([f.lazy().select("item", *SUMS) for f in frames])
+        return rows.group_by("item").agg(_SUMMED).sort("item").collect()
 
     def kinds(self, dimension: str, sides: Iterable[str] | None = None) -> pl.DataFrame:
         """item, runs, mass of what some run did, in any order; `item` is text, or a number that stands for it."""
@@ -142,6 +145,11 @@ class View:
         return {}
 
     @cached_property
+    def _summed(self) -> dict[tuple[str, bool], pl.DataFrame]:
+        """Items that were asked for."""
+        return {}
+
+    @cached_property
     def _wide(self) -> dict[str, pl.DataFrame]:
         """The kinds of each wide dimension."""
         assert self.wide is not None
@@ -150,18 +158,21 @@ class View:
     @cached_property
     def _tests(self) -> dict[str, int]:
         """How many runs of tests could show what."""
-        rows = self.base.filter((pl.col("dimension") == "run") & pl.col("agent").is_null())
-        return dict(rows.filter(pl.col("side") == "test").group_by("item").agg(pl.col("runs").sum()).iter_rows())
+        rows = self._of_all("run").filter(pl.col("side") == "test")
+        return dict(rows.group_by("item").agg(pl.col("runs").sum()).iter_rows())
 
     @cached_property
     def _present(self) -> set[str]:
         """The sides that have runs, of all."""
-        rows = self.base.filter((pl.col("dimension") == "run") & (pl.col("item") == "all") & pl.col("agent").is_null())
-        return set(rows["side"])
+        return set(self._of_all("run").filter(pl.col("item") == "all")["side"])
 
     @cached_property
     def _parts(self) -> dict[str, pl.DataFrame]:
-        return {str(key[0]): rows for key, rows in self.rows.partition_by("dimension", as_dict=True).items()}
+        return self._base if self.rows is self.base else _by_dimension(self.rows)
+
+    @cached_property
+    def _base(self) -> dict[str, pl.DataFrame]:
+        return _by_dimension(self.base)
 
     @cached_property
     def _sets(self) -> pl.DataFrame:
@@ -177,7 +188,16 @@ class View:
         columns = ("item", "case", "side", "runs", "mass")
         if self.wide is not None and dimension in brief.WIDE:
             return self._wide[dimension].select(columns)
-        return self.base.filter((pl.col("dimension") == dimension) & pl.col("agent").is_null()).select(columns)
+        return self._of_all(dimension).select(columns)
+
+    def _of_all(self, dimension: str) -> pl.DataFrame:
+        """The rows of a dimension, of all sides, that are of whole runs."""
+        rows = self._base.get(dimension)
+        return self.base.clear() if rows is None else rows.filter(pl.col("agent").is_null())
+
+
+def _by_dimension(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    return {str(key[0]): some for key, some in rows.partition_by("dimension", as_dict=True).items()}
 
 
 @dataclass(frozen=True)
