@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from itertools import groupby, takewhile
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -328,14 +329,33 @@ def _with_once(attributes: pl.DataFrame, rows: pl.DataFrame, begins: pl.Series, 
     once = {name: answers for step in steps for name, answers in step.once.items()}
     if not once:
         return attributes
-    rows = _with_absent(rows, set(rows.columns), [a for some in once.values() for a in some])
-    told = rows.select(**{name: pl.coalesce([a.expr for a in some]) for name, some in once.items()})
+    told = _told(rows, once)
     told = told.select(name for name in told.columns if told[name].null_count() < told.height)
     if not told.width:
         return attributes
     place = np.zeros(attributes.height, dtype=np.uint32)
     place[begins.unique().sort().to_numpy()] = np.arange(told.height, dtype=np.uint32)
     return attributes.hstack(told[pl.Series(place[begins.to_numpy()])])
+
+
+def _told(rows: pl.DataFrame, once: dict[str, list[Answer]]) -> pl.DataFrame:
+    """What these answers tell of each row. One batch holds much the same rows as another, so what was told is kept."""
+    asked = (*rows.columns, *((name, *answers) for name, answers in once.items()))
+    known = _TOLD.get(asked)
+    new = rows if known is None else rows.join(known, on=rows.columns, how="anti", nulls_equal=True)
+    if known is None or new.height:
+        every = _with_absent(new, set(new.columns), [a for some in once.values() for a in some])
+        told = new.hstack(every.select(**{name: pl.coalesce([a.expr for a in some]) for name, some in once.items()}))
+        told = pl.DataFrame(told.to_dict(as_series=False), schema=told.schema)  # texts of its own, not all of a batch
+        known = told if known is None else pl.concat([known, told])
+        if sum(frame.height for frame in _TOLD.values()) > _MOST_TOLD:
+            _TOLD.clear()
+        _TOLD[asked] = known
+    return rows.join(known, on=rows.columns, how="left", nulls_equal=True, maintain_order="left").select(*once)
+
+
+_TOLD: dict[tuple[Any, ...], pl.DataFrame] = {}
+_MOST_TOLD = 20_000  # rows that are kept
 
 
 def _with_absent(frame: pl.DataFrame, present: set[str], answers: Iterable[Answer]) -> pl.DataFrame:

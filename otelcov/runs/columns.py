@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +54,6 @@ def subsets(names: Sequence[str], flags: Sequence[Bools]) -> pl.Series:
     code = np.zeros(len(flags[0]), dtype=np.int64)
     for bit, flag in enumerate(flags):
         code |= flag.astype(np.int64) << bit
-    choices: list[list[Any]] = [
-        list(compress(names, (code >> bit & 1 for bit in range(len(names))))) for code in range(1 << len(names))
-    ]
-    return pl.Series(choices, dtype=pl.List(pl.String)).gather(code)
+    codes, place = np.unique(code, return_inverse=True)
+    choices = [[name for bit, name in enumerate(names) if some >> bit & 1] for some in codes.tolist()]
+    return pl.Series(choices, dtype=pl.List(pl.String)).gather(place)
