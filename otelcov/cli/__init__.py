@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from otelcov.cli import ahead
 from otelcov.ground import errors
 from otelcov.ground.processes import FEW_PASSES
 
@@ -26,6 +27,7 @@ class Command(NamedTuple):
     name: str
     help: str
     module: str | None = None  # where it is not called like the command
+    asks: bool = False  # about a window (measuring.asking)
 
     def load(self) -> Any:
         name = self.module or self.name.replace("-", "_")
@@ -57,22 +59,22 @@ COMMANDS = (
     Command("demo", "Show the whole loop: a collector, scripted agents, a report."),
     Command("collect", "Receive spans over OTLP and keep them."),
     Command("import", "Take OTLP files into a store.", module="import_"),
-    Command("report", "Say what the agents exercised, and what not."),
-    Command("runs", "List the runs of a window."),
+    Command("report", "Say what the agents exercised, and what not.", asks=True),
+    Command("runs", "List the runs of a window.", asks=True),
     Command("show", "Show one run: agents, model calls, tool calls."),
-    Command("export", "Write runs, or the spans of whole traces, to a file."),
-    Command("gate", "Judge a window by a gate file."),
-    Command("gaps", "Show what production does and tests never exercised."),
-    Command("test", "Judge test cases on the runs of a window, without running the agent."),
-    Command("trend", "Show how pass rate, latency, tokens, errors and coverage went."),
+    Command("export", "Write runs, or the spans of whole traces, to a file.", asks=True),
+    Command("gate", "Judge a window by a gate file.", asks=True),
+    Command("gaps", "Show what production does and tests never exercised.", asks=True),
+    Command("test", "Judge test cases on the runs of a window, without running the agent.", asks=True),
+    Command("trend", "Show how pass rate, latency, tokens, errors and coverage went.", asks=True),
     Command("alerts", "Hold the numbers of now against the alert rules of the config."),
-    Command("compare", "Compare models, releases or prompts on the same cases."),
-    Command("diff", "Show behaviour that is new, lost or shifted."),
-    Command("undeclared", "List what was seen and never declared."),
-    Command("why", "Explain a number: its parts, its rule, its traces."),
-    Command("learn", "Write a declaration as the agents behaved."),
+    Command("compare", "Compare models, releases or prompts on the same cases.", asks=True),
+    Command("diff", "Show behaviour that is new, lost or shifted.", asks=True),
+    Command("undeclared", "List what was seen and never declared.", asks=True),
+    Command("why", "Explain a number: its parts, its rule, its traces.", asks=True),
+    Command("learn", "Write a declaration as the agents behaved.", asks=True),
     Command("declare", "Write a declaration from code or an MCP server."),
-    Command("snapshot", "Write a window's sums to a file."),
+    Command("snapshot", "Write a window's sums to a file.", asks=True),
     Command("combine", "Add up the snapshots of regions, shards or CI jobs."),
     Command("judge", "Judge conversations by rules and by LLM judges."),
     Command("prune", "Remove old spans, a trace or a conversation."),
@@ -140,4 +142,7 @@ def main(args: Sequence[str] | None = None) -> None:
     """The `otelcov` command."""
     gc.set_threshold(*FEW_PASSES)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start threads for algebra; so much again
+    arguments = sys.argv[1:] if args is None else args
+    if arguments and arguments[0] in _BY_NAME and _BY_NAME[arguments[0]].asks:
+        ahead.begin(arguments[1:])
     app(args=args, prog_name="otelcov")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,24 +14,50 @@ from otelcov.ground.processes import ONE_THREAD, cores
 if TYPE_CHECKING:
     from otelcov.engine.second import Second
 
+STORE = "./.otelcov"
 _MUCH = 2_000_000  # bytes of segments, some 15,000 spans: less is counted here about as soon
 _NEEDS = ("otelcov.store.pieces", "collector.wire:prepare", "otelcov.store.layout", "otelcov.sums.live")
+
+
+_begun: list[tuple[str, Second]] = []
+
+
+def begin(arguments: Sequence[str]) -> None:
+    """Start it for a command of these arguments: it has much to import, and so has who reads them."""
+    store = os.environ.get("OTELCOV_STORE") or STORE
+    for at, word in enumerate(arguments):
+        name, equals, value = word.partition("=")
+        if name == "--store":
+            store = value if equals else next(iter(arguments[at + 1 :]), store)
+    if (second := _second(store)) is not None:
+        _begun.append((store, second))
 
 
 @contextmanager
 def helped(store: str) -> Iterator[Second | None]:
     """A second process, where it would help."""
     second = None
-    if _waits(Path(store)) >= _MUCH and _idle(Path(store)):
-        from otelcov.engine.second import Second
-
-        with suppress(OSError):
-            second = Second(_NEEDS, ONE_THREAD)
+    while _begun:
+        named, begun = _begun.pop()
+        if named == store:
+            second = begun
+        else:
+            begun.close()
+    second = second or _second(store)
     try:
         yield second
     finally:
         if second is not None:
             second.close()
+
+
+def _second(store: str) -> Second | None:
+    if _waits(Path(store)) >= _MUCH and _idle(Path(store)):
+        from otelcov.engine.second import Second
+
+        with suppress(OSError):
+            return Second(_NEEDS, ONE_THREAD)
+    return None
 
 
 def _waits(store: Path) -> int:

@@ -12,12 +12,13 @@ from typing import Annotated, Literal
 
 import typer
 
+from otelcov.cli import ahead
 from otelcov.ground import windows
 from otelcov.ground.errors import UsageError
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
 
-STORE = "./.otelcov"
+STORE = ahead.STORE
 
 Store = Annotated[
     str, typer.Option("--store", envvar="OTELCOV_STORE", metavar="DIR", help="Folder or URL that keeps the spans.")

@@ -43,6 +43,12 @@ def test_every_option_is_a_variable_too(command):
         assert option.envvar == f"OTELCOV_{name[2:].upper().replace('-', '_')}", (way, name)
 
 
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+def test_who_asks_about_a_window_is_known_before_it_is_imported(command):
+    told = {p.name for p in getattr(command.load(), "params", ())}
+    assert command.asks == (told >= {"since", "side", "engine"})
+
+
 def test_a_list_in_a_variable_is_written_with_commas(tmp_path):
     body = request([agent(1, "Travel Agent"), tool(2, 1, "search")], service="the shop")
     (tmp_path / "one.pb").write_bytes(body)

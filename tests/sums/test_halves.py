@@ -181,6 +181,23 @@ def test_a_report_takes_a_second_process_where_much_waits_and_a_core_is_idle(sto
         assert len(shared) - before == (2 if much == 1 and idle else 0)
 
 
+@pytest.mark.parametrize("named", [["--store", "{}"], ["--store={}"], ["--since", "all"]])
+def test_a_second_process_is_begun_before_the_options_are_read(store, monkeypatch, named):
+    wait_in_inbox(store, bodies()[:3])
+    monkeypatch.setattr(ahead, "_MUCH", 1)
+    monkeypatch.setattr(ahead, "_idle", lambda store: True)
+    monkeypatch.setenv("OTELCOV_STORE", store.path)
+    ahead.begin(["--json", *(word.format(store.path) for word in named)])
+    [(where, begun)] = ahead._begun
+    assert where == store.path
+    with ahead.helped(store.path) as second:
+        assert second is begun and second.ask(os.getpid) == begun.pid
+    ahead.begin(named[:1])  # not all of the line was written
+    with ahead.helped("elsewhere") as second:
+        assert second is None
+    assert not ahead._begun and begun._process.returncode is not None
+
+
 def test_no_second_process_works_against_one_that_counts(tmp_path, monkeypatch):
     there = tmp_path / "sums" / "meaning"
     monkeypatch.setattr(os, "getloadavg", lambda: (64.0, 0.0, 0.0))
