@@ -8,6 +8,7 @@ attributes. The registry asks all dialects and keeps, fact by fact, the first an
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 
 import polars as pl
@@ -126,7 +127,21 @@ NAMED_BY_CLASS = r"^@traceloop/instrumentation-langchain$"
 
 def scope(pattern: str) -> pl.Expr:
     """True where the instrumentation scope's name matches."""
-    return pl.col("scope.name").str.contains(pattern)
+    return matches("scope.name", pattern)
+
+
+def matches(column: str, pattern: str) -> pl.Expr:
+    """True where a column matches. Most patterns are a word, at the beginning or the end perhaps: to make an automaton
+    of each takes longer than to look at all names of a batch."""
+    text, word = pl.col(column), pattern.removeprefix("^").removesuffix("$")
+    if not re.fullmatch(r"(?:[\w@/-]|\\\.)+", word):
+        return text.str.contains(pattern)
+    begins, ends, word = pattern.startswith("^"), pattern.endswith("$"), word.replace("\\", "")
+    if begins and ends:
+        return text == word
+    if begins or ends:
+        return text.str.starts_with(word) if begins else text.str.ends_with(word)
+    return text.str.contains(word, literal=True)
 
 
 def span_name(pattern: str) -> pl.Expr:

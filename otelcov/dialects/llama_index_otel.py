@@ -7,7 +7,7 @@ from otelcov.dialects.base import CHAIN, LLM, OTHER, TOOL, Dialect, of_event, sc
 
 _OURS = scope(r"^llamaindex\.opentelemetry\.tracer$")
 _GIVEN = pl.col("llamaindex.step.input_summary")  # of a step; whatever works inside it repeats it
-_METHOD = pl.col("span.name").str.extract(r"\.(\w+)$")
+_METHOD = pl.col("span.name").str.extract(r"\.([^. ]+)$")
 _STEP = _OURS & _METHOD.is_in(["init_run", "setup_agent", "run_agent_step", "parse_agent_output"])
 _TOOL = _OURS & (
     (_METHOD == "call_tool") | (_METHOD.is_in(["call", "acall"]) & pl.col("span.name").str.contains(r"Tool\."))

@@ -44,16 +44,18 @@ _LLM = pl.col("openinference.span.kind").str.to_uppercase() == "LLM"
 # A function that a program declares an agent (`@tracer.agent`) has no name but its span's; one that says what is done
 # is no agent's.
 _DOES = (
-    r"(?i)(?:^|[^a-z])(?:run|invoke|call|execute|handle|process|answer|ask|main|loop|turn|step|request|response|query"
+    r"(?:^|[^a-z])(?:run|invoke|call|execute|handle|process|answer|ask|main|loop|turn|step|request|response|query"
     r"|session|conversation|chat|workflow|task|trace|execution|invocation|interaction|pipeline|completion)(?:[^a-z]|$)"
     r"|agent(?:run|call|loop|turn|step|execution|invocation|workflow|executor)"
 )
+_LONGEST_NAME = 41
 _DECLARED = (
     (pl.col("openinference.span.kind").str.to_uppercase() == "AGENT")
     & ~scope(r"(?i)openinference[.-]instrumentation").fill_null(value=False)
     & first("gen_ai.operation.name", "ai.operationId", "graph.node.id", "metadata", "llm.system").is_null()
-    & pl.col("span.name").str.contains(r"^[A-Za-z][\w -]{0,40}$")
-    & ~pl.col("span.name").str.contains(_DOES)
+    & pl.col("span.name").str.contains(r"^[A-Za-z][\w -]*$")
+    & (pl.col("span.name").str.len_chars() <= _LONGEST_NAME)
+    & ~pl.col("span.name").str.to_lowercase().str.contains(_DOES)
 )
 
 OPENINFERENCE = Dialect(

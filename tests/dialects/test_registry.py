@@ -1,0 +1,43 @@
+"""How facts are found fast, and that this changes none of them."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from otelcov.dialects import registry
+from otelcov.dialects.base import matches
+from otelcov.runs.spans import table
+from otelcov.store.layout import from_requests
+from tests.captures import LATER, Scenario, dialects, packed
+
+NAMES = ["", "mcp", "mcps", "a.mcp", "mlflow.x", "mlflowx", "xmlflow.", "@mastra/core", "A-b", "mastra", "a\nmcp", None]
+PATTERNS = [
+    *("mcp$", "^mcp", "^mcp$", "mcp", r"^mlflow\.", r"\.mcp$", "^@mastra/", "^A-b$"),
+    *("^mlflow.", "mcp|mastra", r"^mcp\b", "(?i)^a-B$", "^$", "", r"mc[p]", r"\w"),
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_word_is_found_where_its_pattern_is(pattern: str) -> None:
+    names = pl.DataFrame({"name": pl.Series(NAMES, dtype=pl.String)})
+    found = names.select(fast=matches("name", pattern), slow=pl.col("name").str.contains(pattern))
+    assert found["fast"].equals(found["slow"])
+
+
+def _facts(scenario: Scenario) -> pl.DataFrame:
+    return table(*from_requests(scenario.bodies("traces"), scenario.bodies("logs"), LATER))[0]
+
+
+def test_what_was_told_of_other_batches_changes_no_fact(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = [scenario for dialect in dialects("corpus")[::4] for scenario in packed("corpus", dialect)[:3]]
+    alone = []
+    for scenario in some:
+        registry._TOLD.clear()
+        alone.append(_facts(scenario))
+    for most in (20_000, 50):
+        monkeypatch.setattr(registry, "_MOST_TOLD", most)
+        for _ in range(2):
+            for scenario, facts in zip(some, alone, strict=True):
+                assert _facts(scenario).equals(facts), scenario.name
+    assert sum(frame.height for frame in registry._TOLD.values()) < 1_000
