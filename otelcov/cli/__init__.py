@@ -6,12 +6,14 @@ It returns nothing or its exit code. What it raises as `OtelcovError` becomes te
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -143,6 +145,22 @@ def main(args: Sequence[str] | None = None) -> None:
     gc.set_threshold(*FEW_PASSES)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start threads for algebra; so much again
     arguments = sys.argv[1:] if args is None else args
-    if arguments and arguments[0] in _BY_NAME and _BY_NAME[arguments[0]].asks:
+    asks = bool(arguments) and arguments[0] in _BY_NAME and _BY_NAME[arguments[0]].asks
+    if asks:
         ahead.begin(arguments[1:])
-    app(args=args, prog_name="otelcov")
+    try:
+        app(args=args, prog_name="otelcov")
+    except SystemExit as ended:
+        if args is None and asks and (ended.code is None or isinstance(ended.code, int)):
+            _leave(ended.code or 0)
+        raise
+
+
+def _leave(code: int) -> NoReturn:
+    """End this process, with all that it does at its end but to free its memory piece by piece: of a report that takes
+    a tenth of its time."""
+    atexit._run_exitfuncs()
+    with suppress(OSError, ValueError):  # whoever listened has gone
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
