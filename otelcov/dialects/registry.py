@@ -346,16 +346,24 @@ def _told(rows: pl.DataFrame, once: dict[str, list[Answer]]) -> pl.DataFrame:
     if known is None or new.height:
         every = _with_absent(new, set(new.columns), [a for some in once.values() for a in some])
         told = new.hstack(every.select(**{name: pl.coalesce([a.expr for a in some]) for name, some in once.items()}))
-        told = pl.DataFrame(told.to_dict(as_series=False), schema=told.schema)  # texts of its own, not all of a batch
         known = told if known is None else pl.concat([known, told])
-        if sum(frame.height for frame in _TOLD.values()) > _MOST_TOLD:
-            _TOLD.clear()
-        _TOLD[asked] = known
+        _keep(asked, told)
     return rows.join(known, on=rows.columns, how="left", nulls_equal=True, maintain_order="left").select(*once)
 
 
+def _keep(asked: tuple[Any, ...], told: pl.DataFrame) -> None:
+    """Add these rows to what is kept for others, where they are few."""
+    if told.height > _MOST_ROWS:
+        return
+    own = pl.DataFrame(told.to_dict(as_series=False), schema=told.schema)  # its texts alone, not all of a batch
+    if sum(frame.estimated_size() for frame in [own, *_TOLD.values()]) > _MOST_BYTES:
+        _TOLD.clear()
+    if own.estimated_size() <= _MOST_BYTES:
+        _TOLD[asked] = pl.concat([_TOLD.get(asked, own.clear()), own])
+
+
 _TOLD: dict[tuple[Any, ...], pl.DataFrame] = {}
-_MOST_TOLD = 20_000  # rows that are kept
+_MOST_ROWS, _MOST_BYTES = 2_000, 8 << 20
 
 
 def _with_absent(frame: pl.DataFrame, present: set[str], answers: Iterable[Answer]) -> pl.DataFrame:

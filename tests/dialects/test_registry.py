@@ -35,9 +35,13 @@ def test_what_was_told_of_other_batches_changes_no_fact(monkeypatch: pytest.Monk
     for scenario in some:
         registry._TOLD.clear()
         alone.append(_facts(scenario))
-    for most in (20_000, 50):
-        monkeypatch.setattr(registry, "_MOST_TOLD", most)
+    registry._TOLD.clear()
+    for rows, size in ((2_000, 8 << 20), (2_000, 60_000), (20, 8 << 20)):
+        monkeypatch.setattr(registry, "_MOST_ROWS", rows)
+        monkeypatch.setattr(registry, "_MOST_BYTES", size)
         for _ in range(2):
             for scenario, facts in zip(some, alone, strict=True):
                 assert _facts(scenario).equals(facts), scenario.name
-    assert sum(frame.height for frame in registry._TOLD.values()) < 1_000
+                assert sum(frame.estimated_size() for frame in registry._TOLD.values()) <= size
+        assert registry._TOLD
+        registry._TOLD.clear()
