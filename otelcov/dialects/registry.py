@@ -67,6 +67,7 @@ from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import EMBABEL, SPRING_AI
+from otelcov.dialects.strands import STRANDS
 from otelcov.dialects.tanstack import TANSTACK
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
 from otelcov.dialects.voltagent import VOLTAGENT
@@ -108,6 +109,7 @@ DIALECTS: tuple[Dialect, ...] = (
     MICROSOFT,
     SMOLAGENTS,
     DSPY,
+    STRANDS,
     VOLTAGENT,
     VERCEL_LOOPS,
     OPENLIT_NODES,

@@ -1,0 +1,49 @@
+"""Kits by the spans they sent before, or send beside, those of the conventions."""
+
+from tests.dialects.test_platforms_kits import either_way
+from tests.dialects.test_unrecorded_kits import called_with, jsons
+from tests.runs.requests import span
+
+_STRANDS = {"gen_ai.system": "strands-agents", "agent.name": "Strands Agent", "gen_ai.agent.name": "Strands Agent"}
+
+
+def _cycle(id, at, answer, history, model):
+    """A turn of Strands 0.1.9: a cycle, and in it the model's call."""
+    told = {"gen_ai.prompt": jsons(history), "gen_ai.completion": jsons(answer)}
+    usage = {"gen_ai.usage.prompt_tokens": 100 + id, "gen_ai.usage.completion_tokens": 10, "gen_ai.request.model": model}
+    return (
+        span(id, 1, f"Cycle {id}", 1, at, 3, attributes=told | {"event_loop.cycle_id": str(id)}, status=1),
+        span(id + 1, id, "Model invoke", 1, at, 1, attributes=_STRANDS | told | usage, status=1),
+    )
+
+
+def _used(id, parent, at, call, name, given, came, status="success"):
+    told = {"tool.name": name, "tool.id": call, "tool.parameters": jsons(given), "tool.status": status}
+    told |= {"tool.result": jsons([{"text": came}]), "gen_ai.completion": jsons([{"text": came}])}
+    told |= {"gen_ai.prompt": jsons({"toolUseId": call, "name": name, "input": given})}
+    return span(id, parent, f"Tool: {name}", 1, at, 1, attributes=told, status=1)
+
+
+def test_early_strands_names_no_operation():
+    """strands-agents 0.1.9: all spans under the service's name, aggregated tokens on the agent's, which is never named."""
+    asked = [{"role": "user", "content": [{"text": "Weather?"}]}]
+    uses = [("c1", "weather", {"city": "Oslo"}, "sunny", "success"), ("c2", "lookup", {"id": "x"}, "no x", "error")]
+    requests = [{"toolUse": {"toolUseId": id, "name": name, "input": given}} for id, name, given, *_ in uses]
+    results = [
+        {"toolResult": {"toolUseId": id, "status": went, "content": [{"text": came}]}} for id, _, _, came, went in uses
+    ]
+    history = [*asked, {"role": "assistant", "content": requests}, {"role": "user", "content": results}]
+    whole = {"gen_ai.prompt": "Weather?", "gen_ai.completion": "It is sunny.\n", "gen_ai.request.model": "m"}
+    whole |= {"gen_ai.usage.prompt_tokens": 206, "gen_ai.agent.tools": '["weather", "lookup"]', "session.id": "s"}
+    (run,) = either_way(
+        span(1, None, "Strands Agent", 1, 0, 9, attributes=_STRANDS | whole, status=1),
+        *_cycle(2, 1, requests, asked, "m"),
+        *(_used(10 + at, 2, 2 + at, *use) for at, use in enumerate(uses)),
+        *_cycle(4, 5, [{"text": "It is sunny."}], history, "m"),
+    )
+    assert called_with(run) == [("weather", None, "ok", "c1"), ("lookup", None, "error", "c2")]
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [(use[2], use[3]) for use in uses]
+    assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("m", 102), ("m", 104)]
+    assert (run["status"], run["input"], run["output"]) == ("ok", "Weather?", "It is sunny.")
+    assert (run["known_tools"], run["conversation_id"]) == (["lookup", "weather"], "s")
+    assert run["agents"] == [] and "no agent name" in run["incomplete"]
