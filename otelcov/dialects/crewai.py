@@ -2,22 +2,37 @@
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, OTHER, Dialect, first, scope, span_name
+from otelcov.dialects.base import CHAIN, NOTHING, OTHER, Dialect, first, scope, span_name
+
+_OURS = scope(r"crewai")
+_TOOL = _OURS & (pl.col("openinference.span.kind").str.to_uppercase() == "TOOL")
+
+# Early OpenInference (0.1.8) wrote down what methods were given: a tool's call as text, and all of a task's agent.
+_CALLING = pl.col("input.value").str.json_path_match("$.calling")
+_USED = pl.when(_TOOL & (pl.col("span.name") == "ToolUsage._use") & _CALLING.is_not_null())
+_TASK = pl.when(_OURS & (pl.col("span.name") == "Task._execute_core"))
 
 CREWAI = Dialect(
     name="crewai",
     kind=pl.when(
-        scope(r"crewai")
+        _OURS
         & pl.col("span.name").str.contains(r"\.(task|workflow)$")
         & pl.col("gen_ai.agent.name").is_null()
     )
     .then(pl.lit(CHAIN))
     .when(scope(r"^crewai\.telemetry$"))
     .then(pl.lit(OTHER)),
-    agent=first("crewai.agent.role"),
-    tool=pl.when((pl.col("openinference.span.kind").str.to_uppercase() == "TOOL") & scope("crewai")).then(
+    agent=pl.coalesce(
+        [
+            first("crewai.agent.role"),
+            _TASK.then(pl.col("input.value").str.extract(r"^\{\"agent\": \"[^\"]*? role='([^']+)' goal=")),
+            _TASK.then(pl.col("output.value").str.extract(r'"agent": "([^"\\]+)", "output_format": "\w+"\}$')),
+        ]
+    ),
+    tool=pl.when(_TOOL & (pl.col("span.name") != "ToolUsage._use")).then(
         span_name(r"^'?(.+?)'?(?:\.run|\._?use)$")
     ),
+    arguments=_USED.then(_CALLING.str.extract(r"(?s) arguments=(\{.*\})$").fill_null(NOTHING)),
     definitions=first("crewai.agent.tools", "crewai.task.tools"),
     input=first("crewai.task.description"),
     output=first("crewai.crew.result"),

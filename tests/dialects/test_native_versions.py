@@ -1,6 +1,6 @@
 """Kits by the spans they sent before, or send beside, those of the conventions."""
 
-from tests.dialects.test_platforms_kits import either_way
+from tests.dialects.test_platforms_kits import delegated, either_way
 from tests.dialects.test_unrecorded_kits import called_with, jsons
 from tests.runs.requests import span
 
@@ -47,3 +47,44 @@ def test_early_strands_names_no_operation():
     assert (run["status"], run["input"], run["output"]) == ("ok", "Weather?", "It is sunny.")
     assert (run["known_tools"], run["conversation_id"]) == (["lookup", "weather"], "s")
     assert run["agents"] == [] and "no agent name" in run["incomplete"]
+
+
+_CREW = "openinference.instrumentation.crewai"
+
+
+def _crew(id, parent, name, kind, at, took, **told):
+    attributes = {"openinference.span.kind": kind} | {key.replace("_", "."): value for key, value in told.items()}
+    return span(id, parent, name, 1, at, took, attributes=attributes, status=1, scope=_CREW)
+
+
+def _task(id, parent, at, took, role, answer):
+    given = {"agent": f"id=UUID('0') formatting_errors=0 role='{role}' goal='g' backstory='b'", "context": ""}
+    done = {"description": "x", "raw": answer, "agent": role, "output_format": "raw"}
+    return _crew(id, parent, "Task._execute_core", "AGENT", at, took, input_value=jsons(given), output_value=jsons(done))
+
+
+def _tool_used(id, parent, at, took, name, calling, came):
+    given = {"tool_string": f"Action: {name}", "tool": f"CrewStructuredTool(name='{name}')", "calling": calling}
+    told = {"tool_name": name, "input_value": jsons(given), "output_value": came}
+    return _crew(id, parent, "ToolUsage._use", "TOOL", at, took, **told)
+
+
+def test_early_openinference_names_crewais_tools_beside_the_method_that_used_them():
+    """crewai 0.102 under openinference-instrumentation-crewai 0.1.8."""
+    work = {"task": "Look", "context": "", "coworker": "worker"}
+    (run,) = either_way(
+        _crew(1, None, "Crew.kickoff", "CHAIN", 0, 20, output_value=jsons({"raw": "Done."})),
+        _task(2, 1, 1, 18, "planner", "Done."),
+        _tool_used(3, 2, 2, 1, "weather", "tool_name='weather' arguments={'city': \"O'Oslo\"}", "sunny"),
+        _tool_used(4, 2, 3, 1, "weather", "tool_name='weather' arguments=None", "sunny"),
+        _tool_used(5, 2, 4, 9, "Delegate work to coworker", f"tool_name='Delegate' arguments={work}", "Nine."),
+        _task(6, 5, 5, 7, "worker", "Nine."),
+        _tool_used(7, 6, 6, 1, "lookup", "tool_name='lookup' arguments={'id': '9'}", "nine"),
+    )
+    assert [(c["name"], c["agent"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [
+        ("weather", "planner", {"city": "O'Oslo"}, "sunny"),
+        ("weather", "planner", {}, "sunny"),
+        ("lookup", "worker", {"id": "9"}, "nine"),
+    ]
+    assert delegated(run) == [("planner", "worker", "tool", "Delegate work to coworker")]
+    assert (run["agents"], run["output"]) == (["planner", "worker"], "Done.")
