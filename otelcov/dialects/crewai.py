@@ -15,9 +15,7 @@ _TASK = pl.when(_OURS & (pl.col("span.name") == "Task._execute_core"))
 CREWAI = Dialect(
     name="crewai",
     kind=pl.when(
-        _OURS
-        & pl.col("span.name").str.contains(r"\.(task|workflow)$")
-        & pl.col("gen_ai.agent.name").is_null()
+        _OURS & pl.col("span.name").str.contains(r"\.(task|workflow)$") & pl.col("gen_ai.agent.name").is_null()
     )
     .then(pl.lit(CHAIN))
     .when(scope(r"^crewai\.telemetry$"))
@@ -29,9 +27,7 @@ CREWAI = Dialect(
             _TASK.then(pl.col("output.value").str.extract(r'"agent": "([^"\\]+)", "output_format": "\w+"\}$')),
         ]
     ),
-    tool=pl.when(_TOOL & (pl.col("span.name") != "ToolUsage._use")).then(
-        span_name(r"^'?(.+?)'?(?:\.run|\._?use)$")
-    ),
+    tool=pl.when(_TOOL & (pl.col("span.name") != "ToolUsage._use")).then(span_name(r"^'?(.+?)'?(?:\.run|\._?use)$")),
     arguments=_USED.then(_CALLING.str.extract(r"(?s) arguments=(\{.*\})$").fill_null(NOTHING)),
     definitions=first("crewai.agent.tools", "crewai.task.tools"),
     input=first("crewai.task.description"),

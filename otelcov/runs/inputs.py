@@ -10,7 +10,7 @@ from itertools import islice, pairwise, takewhile
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.jsontext import Value
-from otelcov.runs.model_call import ModelCall
+from otelcov.runs.model_call import OF_ITEM, ModelCall
 from otelcov.runs.prose import react_request
 from otelcov.runs.reused import results, reused
 from otelcov.runs.tree import same_name
@@ -115,7 +115,7 @@ def _unseen_requests(
             if request.id and request.id in by_id:
                 continue
             told = places.get((id(asker), position))
-            if told is not None and not request.id:
+            if told is not None and (not request.id or _told_as_item(request.id, told)):
                 continue
             if told is not None and told.call_id is None and same_name(told.name, request.name):
                 told.call_id = request.id  # the answer itself did not tell it
@@ -123,6 +123,11 @@ def _unseen_requests(
                 continue
             _add_request(request, asker, position, calls, by_id)
             places.setdefault((id(asker), position), calls[-1])
+
+
+def _told_as_item(id: str, call: ToolCall) -> bool:
+    """Does history tell by its item what an answer told by the call's own id?"""
+    return id.startswith(OF_ITEM) and call.call_id is not None and not call.call_id.startswith(OF_ITEM)
 
 
 def _unseen_siblings(inputs: list[Message], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
@@ -254,6 +259,8 @@ def _match_results(
             if result.id in again:
                 continue
             call_id = meant.get(id(result), result.id)
+            if call_id not in by_id and result.id in by_id:
+                call_id = result.id  # history tells items, the answer told calls
             if call_id and call_id in by_id:
                 _by_call_id(call_id, result, mc, by_id, earlier, settle)
                 continue

@@ -300,37 +300,52 @@ class ModelCall:
         )
 
     def _read_inputs(self) -> list[Message] | None:
-        for node in self.layers:
+        """The innermost layer's, unless that leaves out all calls and results, which one around it tells (Traceloop's
+        of OpenAI's client below its agents)."""
+        found, gappy = self._inputs_of(self.layers)
+        for at, node in enumerate(self.layers[1:] if found is not None else (), 1):
+            if any(x.requests or x.results for x in found or ()):
+                break
+            if node.span.scope != self.layers[0].span.scope:
+                told, cut = self._inputs_of(self.layers[at : at + 1])
+                if any(x.results for x in told or ()):
+                    found, gappy = told, cut
+        self.gappy = self.gappy or gappy
+        return found
+
+    def _inputs_of(self, layers: list[Node]) -> tuple[list[Message] | None, bool]:
+        """What the first of these layers that tells anything says of the input, and whether messages of it are missing
+        or may be out of order."""
+        for node in layers:
             span = node.span
             pairs = node.side.families["flat_input"].get(span.row)
             if pairs:
                 flat = flattened_messages(pairs, "user")
                 numbers = first_index(pairs)
                 if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
-                    return with_results(flat, node.input_messages)
+                    return with_results(flat, node.input_messages), False
                 whole = parsed(node.input_messages)
                 if whole is not None and len(whole) > len(flat):
-                    return whole
-                self.gappy = True
-                return flat
+                    return whole, False
+                return flat, True
             events = node.side.events.get(span.row)
             if events:
                 found = event_inputs(events)
                 if found:
-                    self.gappy = self.gappy or self.unordered
-                    return found
+                    return found, self.unordered
             raw = node.input_messages
             if raw and raw not in _NOTHING:
                 if '"gen_ai.choice"' in raw:
                     value = parse_json(raw)
                     if isinstance(value, list):
-                        return messages_of(
-                            [v for v in value if not (isinstance(v, dict) and v.get("event.name") == "gen_ai.choice")]
-                        )
-                found2 = parsed(raw)
-                if found2 is not None:
-                    return opened(found2) if _AS_TEXT.match(span.scope) and _may_be_response(span) else found2
-        return None
+                        kept = [
+                            v for v in value if not (isinstance(v, dict) and v.get("event.name") == "gen_ai.choice")
+                        ]
+                        return messages_of(kept), False
+                read = parsed(raw)
+                if read is not None:
+                    return (opened(read) if _AS_TEXT.match(span.scope) and _may_be_response(span) else read), False
+        return None, False
 
     @property
     def truncated_input(self) -> bool:
@@ -422,11 +437,15 @@ def _name_alone(tool: Any) -> bool:
     return isinstance(tool, dict) and tool.keys() == {"name"}
 
 
+OF_ITEM = "fc_"
+"""How the id of an item of OpenAI's Responses begins that holds a call, whose own id is another."""
+
+
 def _weight(found: list[Message]) -> tuple[int, int, int]:
     return (
         sum(len(o.requests) for o in found),
         sum(1 for o in found for r in o.requests if r.arguments is not None)
-        + sum(1 for o in found for r in o.requests if r.id),
+        + sum(1 for o in found for r in o.requests if r.id and not r.id.startswith(OF_ITEM)),
         sum(o.text is not None for o in found),
     )
 

@@ -10,7 +10,11 @@ _STRANDS = {"gen_ai.system": "strands-agents", "agent.name": "Strands Agent", "g
 def _cycle(id, at, answer, history, model):
     """A turn of Strands 0.1.9: a cycle, and in it the model's call."""
     told = {"gen_ai.prompt": jsons(history), "gen_ai.completion": jsons(answer)}
-    usage = {"gen_ai.usage.prompt_tokens": 100 + id, "gen_ai.usage.completion_tokens": 10, "gen_ai.request.model": model}
+    usage = {
+        "gen_ai.usage.prompt_tokens": 100 + id,
+        "gen_ai.usage.completion_tokens": 10,
+        "gen_ai.request.model": model,
+    }
     return (
         span(id, 1, f"Cycle {id}", 1, at, 3, attributes=told | {"event_loop.cycle_id": str(id)}, status=1),
         span(id + 1, id, "Model invoke", 1, at, 1, attributes=_STRANDS | told | usage, status=1),
@@ -25,7 +29,7 @@ def _used(id, parent, at, call, name, given, came, status="success"):
 
 
 def test_early_strands_names_no_operation():
-    """strands-agents 0.1.9: all spans under the service's name, aggregated tokens on the agent's, which is never named."""
+    """strands-agents 0.1.9: all spans under the service's name, sums of tokens on the agent's, which is never named."""
     asked = [{"role": "user", "content": [{"text": "Weather?"}]}]
     uses = [("c1", "weather", {"city": "Oslo"}, "sunny", "success"), ("c2", "lookup", {"id": "x"}, "no x", "error")]
     requests = [{"toolUse": {"toolUseId": id, "name": name, "input": given}} for id, name, given, *_ in uses]
@@ -60,7 +64,9 @@ def _crew(id, parent, name, kind, at, took, **told):
 def _task(id, parent, at, took, role, answer):
     given = {"agent": f"id=UUID('0') formatting_errors=0 role='{role}' goal='g' backstory='b'", "context": ""}
     done = {"description": "x", "raw": answer, "agent": role, "output_format": "raw"}
-    return _crew(id, parent, "Task._execute_core", "AGENT", at, took, input_value=jsons(given), output_value=jsons(done))
+    return _crew(
+        id, parent, "Task._execute_core", "AGENT", at, took, input_value=jsons(given), output_value=jsons(done)
+    )
 
 
 def _tool_used(id, parent, at, took, name, calling, came):
@@ -88,3 +94,52 @@ def test_early_openinference_names_crewais_tools_beside_the_method_that_used_the
     ]
     assert delegated(run) == [("planner", "worker", "tool", "Delegate work to coworker")]
     assert (run["agents"], run["output"]) == (["planner", "worker"], "Done.")
+
+
+_AGENTS, _CLIENT = "opentelemetry.instrumentation.openai_agents", "opentelemetry.instrumentation.openai.v1"
+
+
+def _flat(family, *messages):
+    out = {}
+    for at, (role, text, calls, of) in enumerate(messages):
+        told = {"role": role, "content": text, "tool_call_id": of}
+        told |= {
+            f"tool_calls.{k}.{key}": value
+            for k, call in enumerate(calls)
+            for key, value in zip(("id", "name", "arguments"), call, strict=True)
+        }
+        out |= {f"gen_ai.{family}.{at}.{key}": value for key, value in told.items() if value is not None}
+    return out
+
+
+def _response(id, at, answer, item=None, history=()):
+    """A response as OpenAI's Agents SDK tells it, and inside as its client does: that leaves out what came back."""
+    user = ("user", "Weather?", (), None)
+    common = {"gen_ai.system": "openai", "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 10}
+    outer = {"gen_ai.operation.name": "response", "gen_ai.agent.name": "planner", "gen_ai.request.model": "m-1"}
+    inner = {"gen_ai.request.model": "m", "gen_ai.response.model": "m-1", "gen_ai.response.id": f"resp_{id}"}
+    told = _flat("prompt", user, *history) | _flat("completion", answer)
+    seen = _flat("prompt", ("system", "plan", (), None), user) | _flat("completion", item or answer)
+    return (
+        span(id, 2, "openai.response", 1, at, 1, attributes=common | outer | told, scope=_AGENTS, status=1),
+        span(id + 1, id, "openai.response", 1, at, 0.9, attributes=common | inner | seen, scope=_CLIENT),
+    )
+
+
+def test_an_inner_layer_that_leaves_out_what_came_back_does_not_hide_it():
+    """openai-agents 0.6 under Traceloop 0.50, which traces OpenAI's client, too: that names calls by their items."""
+    call = ("weather", '{"city": "Oslo"}')
+    asked, item = (("assistant", None, ((f"{kind}_1", *call),), None) for kind in ("call", "fc"))
+    history = [item, ("tool", "sunny", (), "call_1")]
+    kind = {"traceloop.span.kind": "tool", "gen_ai.tool.name": "weather"}
+    agents = {"traceloop.span.kind": "agent", "gen_ai.agent.name": "planner"}
+    (run,) = either_way(
+        span(1, None, "Agent Workflow", 1, 0, 9, attributes={"traceloop.span.kind": "workflow"}, scope=_AGENTS),
+        span(2, 1, "planner.agent", 1, 0, 9, attributes=agents, scope=_AGENTS, status=1),
+        *_response(3, 1, asked, item),
+        span(5, 2, "weather.tool", 1, 3, 1, attributes=kind | agents | kind, scope=_AGENTS, status=1),
+        *_response(6, 5, ("assistant", "It is sunny.", (), None), history=history),
+    )
+    assert called_with(run) == [("weather", "planner", "ok", "call_1")]
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [({"city": "Oslo"}, "sunny")]
+    assert (run["input"], run["output"], run["incomplete"]) == ("Weather?", "It is sunny.", [])
