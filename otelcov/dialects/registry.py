@@ -18,6 +18,7 @@ import polars as pl
 
 from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
+from otelcov.dialects.agno import AGNO
 from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI
@@ -107,6 +108,7 @@ DIALECTS: tuple[Dialect, ...] = (
     WEAVE,
     AZURE,
     MICROSOFT,
+    AGNO,
     SMOLAGENTS,
     DSPY,
     STRANDS,

@@ -143,3 +143,33 @@ def test_an_inner_layer_that_leaves_out_what_came_back_does_not_hide_it():
     assert called_with(run) == [("weather", "planner", "ok", "call_1")]
     assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [({"city": "Oslo"}, "sunny")]
     assert (run["input"], run["output"], run["incomplete"]) == ("Weather?", "It is sunny.", [])
+
+
+def _agno(id, parent, name, kind, at, took=1, version="0.1.2", **told):
+    attributes = {"openinference.span.kind": kind} | {key.replace("_", "."): value for key, value in told.items()}
+    scope = "openinference.instrumentation.agno"
+    return span(id, parent, name, 1, at, took, attributes=attributes, status=1, scope=scope, version=version)
+
+
+def test_early_openinference_says_of_agnos_tools_that_failed_that_they_put_out_none():
+    """agno 1.4 under openinference-instrumentation-agno 0.1.2; since 0.1.9 a tool that failed says so."""
+    call = {"id": "c1", "type": "function", "function": {"name": "lookup", "arguments": '{"id": "x"}'}}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+
+    def told(message):
+        return jsons({"id": "chatcmpl", "choices": [{"index": 0, "message": message}], "usage": usage})
+
+    def called(version):
+        asked = told({"role": "assistant", "content": None, "tool_calls": [call]})
+        answer = told({"role": "assistant", "content": "Done."})
+        (run,) = either_way(
+            _agno(1, None, "planner.run", "AGENT", 0, 9, version, agno_agent="planner", input_value="Look."),
+            _agno(2, 1, "OpenAIChat.invoke", "LLM", 1, 1, version, output_value=asked),
+            _agno(3, 1, "lookup", "TOOL", 3, 1, version, tool_name="lookup", output_value="None"),
+            _agno(4, 1, "OpenAIChat.invoke", "LLM", 5, 1, version, output_value=answer),
+        )
+        assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(100, 10)] * 2
+        return called_with(run), run["tool_calls"][0]["result"]
+
+    assert called("0.1.2") == ([("lookup", "planner", "unknown", "c1")], None)
+    assert called("0.1.9") == ([("lookup", "planner", "ok", "c1")], "None")

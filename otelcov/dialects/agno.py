@@ -1,0 +1,25 @@
+"""Agno under OpenInference, before agents were nodes of a graph; before 0.1.9 a tool that failed put out `None`."""
+
+import polars as pl
+
+from otelcov.dialects.base import NOTHING, Dialect, first, json_number, scope
+
+_OURS = scope(r"^openinference\.instrumentation\.agno$")
+_KIND = pl.col("openinference.span.kind").str.to_uppercase()
+_MUTE = (
+    _OURS
+    & pl.col("scope.version").str.contains(r"^0\.1\.[0-8]$")
+    & (_KIND == "TOOL")
+    & (pl.col("output.value") == "None")
+)
+_ANSWER = pl.when(_OURS & (_KIND == "LLM") & pl.col("llm.token_count.prompt").is_null())
+
+AGNO = Dialect(
+    name="agno",
+    agent=pl.when(_OURS & pl.col("graph.node.id").is_null()).then(first("agno.agent", "agno.team")),
+    result=pl.when(_MUTE).then(pl.lit(NOTHING)),
+    tool_error=pl.when(_MUTE).then(pl.lit("unknown")),
+    input_tokens=_ANSWER.then(json_number("output.value", "prompt_tokens")),
+    output_tokens=_ANSWER.then(json_number("output.value", "completion_tokens")),
+    definitions=pl.when(_OURS).then(first("llm.tools", "agno{key_suffix}.tools")),
+)
