@@ -2,7 +2,20 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Dialect, first, json_number, scope
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    EVALUATION,
+    LLM,
+    OTHER,
+    TOOL,
+    Dialect,
+    answered_by,
+    first,
+    json_number,
+    json_text,
+    scope,
+)
 
 _TYPE = pl.col("mlflow.spanType").str.strip_chars('"').str.to_lowercase()
 _NAME = pl.col("span.name").str.replace(r"_\d+$", "")
@@ -14,6 +27,11 @@ def _told(key: str) -> pl.Expr:
 
 
 _ASKED, _ANSWERED = _told("model"), pl.col("mlflow.llm.model").str.strip_chars('"')
+
+# In 2.21 the messages of a chat end with the answer, of which outputs may leave out the calls (LangChain).
+_LAST = pl.col("mlflow.chat.messages").str.json_path_match("$[-1:]")
+_SAID = _LAST.str.json_path_match("$.role") == "assistant"
+_OUTPUTS = pl.when(_TYPE.is_in(["llm", "chat_model"]) & pl.col("mlflow.chat.tokenUsage").is_null())
 
 MLFLOW = Dialect(
     name="mlflow",
@@ -55,13 +73,35 @@ MLFLOW = Dialect(
             pl.when(_told("object").is_null()).then(_ASKED),
             _ANSWERED,
             pl.col("mlflow.spanInputs").str.extract(r'"model":\s*"([^"]+)"'),
+            pl.when(_TYPE.is_not_null()).then(json_text("invocation_params", "model", "model_name")),
         ]
     ),
-    response_model=pl.when(_ANSWERED != _ASKED).then(_ANSWERED),
-    input_tokens=json_number("mlflow.chat.tokenUsage", "input_tokens"),
-    output_tokens=json_number("mlflow.chat.tokenUsage", "output_tokens"),
-    input_messages=first("mlflow.chat.messages", "mlflow.spanInputs"),
-    output_messages=first("mlflow.spanOutputs"),
+    response_model=pl.coalesce(
+        [
+            pl.when(_ANSWERED != _ASKED).then(_ANSWERED),
+            _OUTPUTS.then(answered_by("mlflow.spanOutputs")),
+            _OUTPUTS.then(
+                pl.col("mlflow.spanOutputs").str.extract(r'"model": "([^"\\]+)", "object": "chat\.completion"')
+            ),
+        ]
+    ),
+    input_tokens=pl.coalesce(
+        [
+            json_number("mlflow.chat.tokenUsage", "input_tokens"),
+            _OUTPUTS.then(json_number("mlflow.spanOutputs", "prompt_tokens")),
+        ]
+    ),
+    output_tokens=pl.coalesce(
+        [
+            json_number("mlflow.chat.tokenUsage", "output_tokens"),
+            _OUTPUTS.then(json_number("mlflow.spanOutputs", "completion_tokens")),
+        ]
+    ),
+    finish=_OUTPUTS.then(json_text("mlflow.spanOutputs", "finish_reason")),
+    input_messages=pl.coalesce(
+        [pl.when(_SAID).then(pl.col("mlflow.spanInputs")), first("mlflow.chat.messages", "mlflow.spanInputs")]
+    ),
+    output_messages=pl.coalesce([pl.when(_SAID).then(_LAST), pl.col("mlflow.spanOutputs")]),
     input=first("mlflow.spanInputs"),
     output=first("mlflow.spanOutputs"),
     definitions=pl.coalesce(

@@ -173,3 +173,41 @@ def test_early_openinference_says_of_agnos_tools_that_failed_that_they_put_out_n
 
     assert called("0.1.2") == ([("lookup", "planner", "unknown", "c1")], None)
     assert called("0.1.9") == ([("lookup", "planner", "ok", "c1")], "None")
+
+
+def _langchain_by_mlflow(id, at, messages, given, text, reason):
+    usage = {"completion_tokens": 10, "prompt_tokens": 100 + id, "total_tokens": 110 + id}
+    metadata = {"token_usage": usage, "model_name": "m-1", "finish_reason": reason}
+    message = {"content": text, "response_metadata": metadata, "type": "ai", "id": f"run--{id}"}
+    put_out = {"generations": [[{"text": text, "generation_info": {"finish_reason": reason}, "message": message}]]}
+    told = {"mlflow.spanType": '"CHAT_MODEL"', "invocation_params": jsons({"model": "m", "_type": "openai-chat"})}
+    told |= {"mlflow.chat.messages": jsons(messages), "mlflow.spanInputs": jsons([given])}
+    return span(id, 1, "ChatOpenAI", 1, at, 1, attributes=told | {"mlflow.spanOutputs": jsons(put_out)}, status=1)
+
+
+def test_early_mlflow_tells_the_calls_of_an_answer_behind_what_was_asked():
+    """LangChain under mlflow 2.21: an output lacks the calls; usage and models stand in outputs alone."""
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
+    user, asked = {"role": "user", "content": "Oslo?"}, {"role": "assistant", "content": None, "tool_calls": [call]}
+    came = {"role": "tool", "content": "sunny", "tool_call_id": "c1"}
+    given = [{"content": "Oslo?", "type": "human"}]
+    history = [
+        {"content": "", "type": "ai", "tool_calls": [{"name": "weather", "args": {"city": "Oslo"}, "id": "c1"}]},
+        {"content": "sunny", "type": "tool", "name": "weather", "tool_call_id": "c1", "status": "success"},
+    ]
+    kind = {"mlflow.spanType": '"TOOL"', "mlflow.spanInputs": jsons({"city": "Oslo"}), "mlflow.spanOutputs": '"sunny"'}
+    (run,) = either_way(
+        span(1, None, "planner", 1, 0, 9, attributes={"mlflow.spanType": '"AGENT"'}, status=1),
+        _langchain_by_mlflow(2, 1, [user, asked], given, "", "tool_calls"),
+        span(3, 1, "weather", 1, 3, 1, attributes=kind, status=1),
+        _langchain_by_mlflow(
+            4, 5, [user, asked, came, {"role": "assistant", "content": "Sunny."}], [*given, *history], "Sunny.", "stop"
+        ),
+    )
+    assert called_with(run) == [("weather", "planner", "ok", "c1")]
+    assert run["tool_calls"][0]["turn"] == 0
+    assert [list(call.values()) for call in run["llm_calls"]] == [
+        ["planner", "m", "m-1", 102, 10, "ok", "tool_calls"],
+        ["planner", "m", "m-1", 104, 10, "ok", "stop"],
+    ]
+    assert (run["input"], run["output"], run["incomplete"]) == ("Oslo?", "Sunny.", [])
