@@ -19,6 +19,7 @@ import polars as pl
 from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.agno import AGNO
+from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI
@@ -109,6 +110,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AZURE,
     MICROSOFT,
     AGNO,
+    AUTOGEN,
     SMOLAGENTS,
     DSPY,
     STRANDS,

@@ -24,6 +24,7 @@ from otelcov.runs.endings import (
     answered_in_one_span,
     asks,
     boundaries,
+    died_in_a_later_trace,
     ended_in_what_is_lost,
     final,
     status,
@@ -78,6 +79,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         told = found.result
         if limit is not None and isinstance(told, str) and len(told) == limit:
             found.result = None  # what is left of it
+    died = died_in_a_later_trace(root, nodes, calls)
     run = Evidence(
         root,
         nodes,
@@ -86,7 +88,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         outcomes,
         tools_visible(calls, executions, incomplete),
         input_text(root, whole, limit, incomplete),
-        output_text(root, whole, limit, ways),
+        None if died else output_text(root, whole, limit, ways),
         ways,
         names,
     )
@@ -115,7 +117,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
             ]
             if a
         }
-        - _containers(nodes, calls, tools, handed)
+        - (_containers(nodes, calls, tools, handed) - {n.own_agent for n in died})
     )
     over = ways_over(names or (), agents)  # what hands over to an agent of this run, called or not
     over |= {n for n in names or () if any(d.target and bare(d.target) == bare(n) for d in handed)}

@@ -54,6 +54,8 @@ def status(run: Evidence) -> str:
         return "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run) or _died_in_a_step(run):
         return "error"
+    if run.output is None and died_in_a_later_trace(root, run.nodes, run.calls):
+        return "error"
     if _unwatched(run):
         return "unknown"
     if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
@@ -350,6 +352,15 @@ def _caught(tool: ToolCall) -> bool:
     """Was what a tool threw caught by what ran it? Its span ended well around the one that failed (AutoGen)."""
     outer = tool.nodes[0] if tool.nodes else None
     return outer is not None and failure(outer) is None and (outer.span.status_code == 1 or bool(outer.span.result))
+
+
+def died_in_a_later_trace(root: Node, nodes: Collection[Node], calls: Collection[ModelCall]) -> list[Node]:
+    """The agents that went on with a run in traces of their own once all others had answered, and failed."""
+    done = max((c.end for c in calls), default=None)
+    if done is None:
+        return []
+    late = (n for n in nodes if n.kind == AGENT and n.start >= done and n.span.trace_id != root.span.trace_id)
+    return [n for n in late if failure(n) is not None and not any(a.kind in (TOOL, LLM) for a in n.ancestors())]
 
 
 def _died_in_a_step(run: Evidence) -> bool:

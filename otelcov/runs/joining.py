@@ -256,19 +256,31 @@ def _links(parts: list[Fragment], where: Joints, unite: Unite) -> None:
             end[a] = max(end[a], end[b])
     nodes = {(p.trace_id, n.span.span_id): n for p in parts if p.trace_id in where.linked for n in p.nodes}
     first: dict[bytes, Fragment] = {}
+    of: dict[bytes, list[Fragment]] = {}
     for p in parts:
         if p.trace_id in where.linked:
             head = first.setdefault(find(p.trace_id), p)
             unite(head, p)
+            of.setdefault(p.trace_id, []).append(p)
     for _, trace, target, span in where.edges:
         node = nodes.get((target, span))
-        if node is None or find(trace) != find(target):
+        if node is None or find(trace) != find(target) or _of_a_model(node):
             continue
-        for p in parts:
-            if p.trace_id == trace and p.root.parent is None and p.root.span.row in p.root.side.links:
+        for p in of.get(trace, ()):
+            if p.root.parent is None and p.root.span.row in p.root.side.links:
                 p.root.parent = node  # for agents and delegations, what was linked lies below
                 if node.kind == TOOL:
                     node.children.append(p.root)
+
+
+def _of_a_model(node: Node) -> bool:
+    """Is this a model's call, or in one? A model calls nobody: what goes on from its answer lies beside it."""
+    inner: Node | None = node
+    while inner is not None and inner.span.trace_id == node.span.trace_id:
+        if inner.kind == LLM:
+            return True
+        inner = inner.parent
+    return False
 
 
 def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None:

@@ -89,6 +89,8 @@ def _of_list(value: list[Value], role: str, depth: int) -> list[Message]:
 def _of_object(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     if "lc" in value and isinstance(value.get("kwargs"), dict):
         return _of_constructor(value, role, depth)
+    if isinstance(value.get("chat_message"), dict):
+        return [m for told in _turn_of_autogen(value) for m in _walk(told, role, depth + 1)]
     if isinstance(value.get("message"), dict) and "role" not in value:
         return _of_choice(value, role, depth)
     content = value.get("content")
@@ -103,6 +105,21 @@ def _of_object(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     if (kind := kind_of(value)) in CALLS or kind in RESULTS:
         return [message_of({"role": "assistant" if kind in CALLS else "tool", "content": [value]}, role)]
     return _of_wrapper(value, role, depth)
+
+
+def _turn_of_autogen(value: dict[str, Value]) -> list[Value]:
+    """What an agent of AutoGen's did and said in its turn."""
+    inner = value.get("inner_messages")
+    out: list[Value] = []
+    for told in [*(inner if isinstance(inner, list) else ()), value["chat_message"]]:
+        kind, content = (told.get("type"), told.get("content")) if isinstance(told, dict) else (None, None)
+        if kind == "ToolCallRequestEvent":
+            out.append({"role": "assistant", "tool_calls": content})
+        elif kind == "ToolCallExecutionEvent" and isinstance(content, list):
+            out += [{"role": "tool"} | result for result in content if isinstance(result, dict)]
+        elif kind not in ("ThoughtEvent", "HandoffMessage") and isinstance(content, str):
+            out.append({"role": "assistant", "content": content})
+    return out
 
 
 def _of_constructor(value: dict[str, Value], role: str, depth: int) -> list[Message]:

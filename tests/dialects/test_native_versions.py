@@ -211,3 +211,56 @@ def test_early_mlflow_tells_the_calls_of_an_answer_behind_what_was_asked():
         ["planner", "m", "m-1", 104, 10, "ok", "stop"],
     ]
     assert (run["input"], run["output"], run["incomplete"]) == ("Oslo?", "Sunny.", [])
+
+
+_RUNTIME, _TEAM = "autogen SingleThreadedAgentRuntime", "6a27d1f2-04ff-4b80-a8a3-4bf6b15182d7"
+_LEADER = f"RoundRobinGroupChatManager_{_TEAM}"
+
+
+def _sent(trace, of, at, message, to, kind="ChatAgentContainer", took=1, error=None, ids=(1, 2)):
+    """A message that AutoGen's runtime published, in a trace of its own that links to the span that made it."""
+    told = {"messaging.operation": "process", "recipient_agent_type": to, "recipient_agent_class": kind}
+    told |= {"message": jsons(message).replace(": ", ":").replace(", ", ",")}
+    first, second = (trace * 10 + id for id in ids)
+    publish = {"messaging.operation": "publish"}
+    return (
+        span(first, None, f"autogen publish {to}", trace, at, took, attributes=publish, scope=_RUNTIME, links=[of]),
+        span(second, first, f"autogen process {to}", trace, at, took, attributes=told, scope=_RUNTIME, error=error),
+        span(second + 1, second, "autogen create", trace, at + took * 0.9, 0.01, scope=_RUNTIME),
+    )
+
+
+def _said(source, text, *inner):
+    def message(kind, content, usage=None):
+        return {"source": source, "models_usage": usage, "content": content, "type": kind}
+
+    usage = {"prompt_tokens": 100, "completion_tokens": 10}
+    inner = [message(kind, content, usage if "Request" in kind else None) for kind, content in inner]
+    return {"response": {"chat_message": message("TextMessage", text, usage), "inner_messages": inner}}
+
+
+def test_autogens_runtime_tells_of_a_team_by_messages_alone():
+    """autogen-agentchat 0.7 with a tracer provider for its runtime and none for all: agents and tools have no spans."""
+    asked = ("ToolCallRequestEvent", [{"id": "c1", "arguments": '{"city":"Oslo"}', "name": "weather"}])
+    came = ("ToolCallExecutionEvent", [{"content": "no Oslo", "name": "weather", "call_id": "c1", "is_error": True}])
+    task = {"messages": [{"source": "user", "content": "Oslo?", "type": "TextMessage"}]}
+    begin = {"messaging.operation": "create"}
+    team = [
+        span(1, None, f"autogen create {_LEADER}", 1, 0, 1, attributes=begin, scope=_RUNTIME),
+        *_sent(2, (1, 1), 0, task, _LEADER, "RoundRobinGroupChatManager"),
+        *_sent(3, (2, 23), 1, {}, f"one_{_TEAM}"),
+        *_sent(4, (3, 33), 2, _said("one", "None there.", asked, came), _LEADER, "RoundRobinGroupChatManager"),
+        *_sent(5, (4, 43), 3, {}, f"two_{_TEAM}"),
+    ]
+    done = _sent(6, (5, 53), 4, _said("two", "I agree."), _LEADER, "RoundRobinGroupChatManager")
+    (run,) = either_way(*team, *done)
+    assert called_with(run) == [("weather", "one", "error", "c1")]
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [({"city": "Oslo"}, "no Oslo")]
+    assert (run["agents"], run["delegations"]) == (["one", "two"], [])
+    assert (run["status"], run["output"], run["llm_calls"]) == ("ok", "I agree.", None)
+    failed = _sent(5, (4, 43), 3, {}, f"two_{_TEAM}", error="InternalServerError: boom")
+    (run,) = either_way(*team[:-3], *failed)
+    assert (run["status"], run["agents"], run["output"]) == ("error", ["one", "two"], None)
+    assert "error" in run["boundaries"]
+    (run,) = either_way(*team[:4], *failed)
+    assert (run["status"], run["agents"], run["tool_calls"]) == ("error", ["two"], None)

@@ -1,0 +1,28 @@
+"""AutoGen's runtime, which tells of every message that an agent is sent: in a team one is to speak by an empty one, and
+who leads hears the user's words, who has a program's are not told, and all that an agent said and did in its turn."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, Dialect, scope
+
+_HEARS = scope(r"^autogen \w*AgentRuntime$") & (pl.col("messaging.operation") == "process")
+_LEADS = _HEARS & pl.col("recipient_agent_class").str.ends_with("GroupChatManager")
+_SPEAKS = _HEARS & (pl.col("recipient_agent_class") == "ChatAgentContainer") & (pl.col("message") == "{}")
+_OPENS = _LEADS & pl.col("message").str.starts_with('{"messages":')
+_TOLD = _LEADS & pl.col("message").str.starts_with('{"response":{"chat_message":')
+_SAID = pl.col("message").str.json_path_match("$.response.chat_message.source")
+_ALONE = pl.when(_TOLD & pl.col("message").str.contains(r'"inner_messages":(?:\[\]|null)\}'))
+_USAGE = "$.response.chat_message.models_usage"
+
+AUTOGEN = Dialect(
+    name="autogen",
+    kind=pl.when(_SPEAKS).then(pl.lit(AGENT)).when(_TOLD).then(pl.lit(LLM)).when(_OPENS).then(pl.lit(CHAIN)),
+    agent=pl.when(_SPEAKS)
+    .then(pl.col("recipient_agent_type").str.replace(r"_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", ""))
+    .when(_TOLD)
+    .then(_SAID),
+    input_tokens=_ALONE.then(pl.col("message").str.json_path_match(f"{_USAGE}.prompt_tokens")),
+    output_tokens=_ALONE.then(pl.col("message").str.json_path_match(f"{_USAGE}.completion_tokens")),
+    output_messages=pl.when(_TOLD).then(pl.col("message")),
+    input=pl.when(_OPENS).then(pl.col("message")),
+)
