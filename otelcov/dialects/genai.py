@@ -210,6 +210,9 @@ OPENLIT = Dialect(
         default=None,
         return_dtype=pl.String,
     ),
+    agent=pl.when(pl.col("gen_ai.system") == "crewai").then(
+        pl.col("gen_ai.agent.role")
+    ),  # 1.33, whose agents have no name
     tool=pl.when(_WORD.is_in(["tool", "execute_tool"])).then(
         pl.col("gen_ai.operation.name").str.extract(r"^\S+ (.+)$")
     ),

@@ -9,6 +9,7 @@ SDK's hyphenated types and Python `repr`s of SDK objects all come out as the sam
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 from otelcov.runs.chat import ROLES, Message, Result, role_of
 from otelcov.runs.jsontext import Value, hidden, parse_json
@@ -234,7 +235,7 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     if isinstance(inner, dict):  # the event form keeps the message one level down
         content = inner.get("content", content)
         value = value | inner
-    _add(content, m, 0)
+    _add(_whole(content) if value.get("role") == "model" else content, m, 0)
     if isinstance(value.get("parts"), list) and content is not value["parts"]:
         _add(value["parts"], m, 0)
     _add_calls(value, m)
@@ -316,6 +317,23 @@ def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
         _add(part["message_content"], m, depth + 1)
     elif kind == "text" and m.text is None:
         m.unreadable = True
+
+
+def _whole(content: Value) -> Value:
+    """The parts of an answer of Gemini's or Genkit's, whose texts are pieces of one: nothing stands between them."""
+    if not isinstance(content, list) or len(content) < 2:
+        return content
+    out: list[Value] = []
+    for texts, some in groupby(content, _is_text):
+        if texts:
+            out.append({"text": "".join(str(part["text"]) for part in some if isinstance(part, dict))})
+        else:
+            out += some
+    return out
+
+
+def _is_text(part: Value) -> bool:
+    return isinstance(part, dict) and part.keys() == {"text"} and isinstance(part["text"], str)
 
 
 def _say(m: Message, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from tests.dialects.test_platforms_kits import delegated, either_way
 from tests.dialects.test_unrecorded_kits import called_with, jsons
-from tests.runs.requests import span
+from tests.runs.requests import chat, span
 
 _STRANDS = {"gen_ai.system": "strands-agents", "agent.name": "Strands Agent", "gen_ai.agent.name": "Strands Agent"}
 
@@ -264,3 +264,30 @@ def test_autogens_runtime_tells_of_a_team_by_messages_alone():
     assert "error" in run["boundaries"]
     (run,) = either_way(*team[:4], *failed)
     assert (run["status"], run["agents"], run["tool_calls"]) == ("error", ["two"], None)
+
+
+def test_the_text_of_a_stream_of_genkits_is_one():
+    """Genkit 0.9 for Python; so are the parts of an answer of Gemini's."""
+    model = {"genkit:type": "action", "genkit:metadata:subtype": "model", "genkit:name": "openai/m"}
+    asked = {"messages": [{"role": "user", "content": [{"text": "Oslo?"}]}]}
+    said = {"message": {"role": "model", "content": [{"text": "It is sun"}, {"text": "ny."}]}, "usage": {}}
+    told = model | {"genkit:input": jsons(asked), "genkit:output": jsons(said)}
+    (run,) = either_way(span(1, None, "openai/m", 1, 0, 1, attributes=told, scope="genkit-tracer"))
+    assert (run["input"], run["output"]) == ("Oslo?", "It is sunny.")
+
+
+def test_early_openlit_tells_a_crews_agents_by_their_roles():
+    """crewai 0.102 under openlit 1.33, whose spans of agents bear no name."""
+    kind = {"gen_ai.system": "crewai", "gen_ai.operation.name": "agent"}
+
+    def work(id, parent, role, at, took):
+        told = kind | {"gen_ai.agent.role": role}
+        return span(id, parent, "crewai.agent_execute_task", 1, at, took, attributes=told, kind=3, status=1)
+
+    (run,) = either_way(
+        span(1, None, "crewai.task_execute_core", 1, 0, 9, attributes=kind, kind=3, status=1),
+        work(2, 1, "planner", 0, 9),
+        chat(3, 2, "Hi.", "Hello", at=1),
+    )
+    assert (run["agents"], run["output"]) == (["planner"], "Hi.")
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner"]
