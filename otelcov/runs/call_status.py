@@ -9,7 +9,7 @@ from typing import Any
 from otelcov.runs.call import ToolCall, framed
 from otelcov.runs.chat import Message
 from otelcov.runs.executions import OF_ALL, span_fact
-from otelcov.runs.model_call import ModelCall
+from otelcov.runs.model_call import ModelCall, cut_short
 from otelcov.runs.softerrors import awaits_leave, plain, refused, soft_error
 from otelcov.runs.tree import Node, failure, spelling, waiting
 from otelcov.runs.wrapped import arguments_of, result_of
@@ -191,8 +191,8 @@ def _flag_lost(call: ToolCall) -> bool:
     told = call.result_of
     if told is None:
         return False
-    flat = any(n.span.row in n.side.families["flat_input"] for n in told.layers)
-    return (flat and told.truncated_input) or any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers)
+    flat = any(n.span.row in n.side.families["flat_input"] and cut_short(n.input_messages) for n in told.layers)
+    return flat or any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers)
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:

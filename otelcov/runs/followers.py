@@ -35,9 +35,12 @@ def unite_twins(loose: list[Fragment], unite: Unite) -> None:
             fitting = [q for q in recent if q.calls and (q.end >= p.end or _overlap(q, p)) and _one_call(q, p)]
             twin = fitting[0] if len(fitting) == 1 else p
             last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
-        if twin is p or twin.root.span.scope == p.root.span.scope:
+        again = twin.root.span.scope == p.root.span.scope
+        if twin is p or (again and (twin.start != p.start or p.root.span.scope != "litellm")):
             continue
         keep, drop = (p, twin) if twin.calls and p.calls[0].outputs and not twin.calls[0].outputs else (twin, p)
+        if again:  # a stream, told before its last piece came, with a guess of what was used, and after it (1.55)
+            keep, drop = (p, twin) if p.end > twin.end else (twin, p)
         if keep.calls and drop.calls:
             keep.calls = [ModelCall(keep.calls[0].node, [*keep.calls[0].layers, *drop.calls[0].layers])]
             drop.calls = []

@@ -349,16 +349,16 @@ class ModelCall:
 
     @property
     def truncated_input(self) -> bool:
-        return any(
-            raw and raw[:1] in "[{" and parse_json(raw) is None for raw in (n.input_messages for n in self.layers)
-        )
+        return any(cut_short(n.input_messages) for n in self.layers)
 
     @property
     def truncated_output(self) -> bool:
-        return any(
-            s.output_messages and s.output_messages[:1] in "[{" and parse_json(s.output_messages) is None
-            for s in (n.span for n in self.layers)
-        )
+        return any(cut_short(n.span.output_messages) for n in self.layers)
+
+
+def cut_short(raw: str | None) -> bool:
+    """Does this begin as JSON and not end as JSON?"""
+    return bool(raw) and str(raw)[:1] in "[{" and parse_json(str(raw)) is None
 
 
 def unheard(calls: list[ModelCall]) -> list[ModelCall]:

@@ -291,3 +291,26 @@ def test_early_openlit_tells_a_crews_agents_by_their_roles():
     )
     assert (run["agents"], run["output"]) == (["planner"], "Hi.")
     assert [c["agent"] for c in run["llm_calls"]] == ["planner"]
+
+
+def test_litellm_names_keys_by_an_enumeration_and_tells_a_stream_twice():
+    """litellm 1.55 with its own `otel` callback under Python 3.11: first with tokens that it guessed."""
+    request = {"gen_ai.request.model": "m", "gen_ai.response.model": "m", "llm.request.type": "completion"}
+    request |= {"gen_ai.system": "openai", "llm.is_streaming": "True", "gen_ai.response.id": "chatcmpl-8"}
+    content = {
+        "LLM_REQUEST_FUNCTIONS.0.name": "weather",
+        "LLM_PROMPTS.0.role": "user",
+        "LLM_PROMPTS.0.content": "Oslo?",
+        "LLM_COMPLETIONS.0.role": "assistant",
+        "LLM_COMPLETIONS.0.finish_reason": "stop",
+        "LLM_COMPLETIONS.0.content": "Sunny.",
+    }
+    told = request | {f"SpanAttributes.{key}": value for key, value in content.items()}
+
+    def streamed(trace, took, given, answered):
+        usage = {"gen_ai.usage.prompt_tokens": given, "gen_ai.usage.completion_tokens": answered}
+        return span(trace, None, "litellm_request", trace, 0, took, attributes=told | usage, scope="litellm", status=1)
+
+    (run,) = either_way(streamed(1, 1, 10, 61), streamed(2, 3, 108, 18))
+    assert (run["input"], run["output"], run["known_tools"]) == ("Oslo?", "Sunny.", ["weather"])
+    assert [list(call.values()) for call in run["llm_calls"]] == [[None, "m", None, 108, 18, "ok", "stop"]]
