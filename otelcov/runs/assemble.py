@@ -355,10 +355,11 @@ def _tool_row(t: ToolCall, o: Outcome) -> Row:
 
 
 def _llm_row(c: ModelCall, unheard: bool) -> Row:
+    unanswered = c.error is not None and c.response_model == c.request_model  # repeated, and no word of who answered
     return {
         "agent": c.agent,
         "request_model": c.request_model,
-        "response_model": c.response_model,
+        "response_model": None if unanswered else c.response_model,
         "input_tokens": c.input_tokens,
         "output_tokens": c.output_tokens,
         "status": "error" if c.error is not None else "unknown" if unheard else "ok",

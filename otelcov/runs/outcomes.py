@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.runs import answers
+from otelcov.runs.call_status import UNNAMED
 from otelcov.runs.chat import role_of
 from otelcov.runs.jsontext import UNREADABLE, to_json
 from otelcov.runs.paths import shape
@@ -53,7 +54,7 @@ class Outcomes:
         for i, row in zip(hard.tolist(), sketch.frame[at[hard]].rows(), strict=True):
             wrong = failure(Node(Span._make(row), sketch.side))
             self.types[i] = wrong[0] if wrong is not None else None
-            if wrong is None or not wrong[0] or len(wrong[0].split()) > 1:  # `<class …>`, or words
+            if wrong is None or wrong[0] in ("", UNNAMED) or len(wrong[0].split()) > 1:  # `<class …>`, or words
                 spoilt.append(i)
         sketch.bad[self.trace[spoilt]] = True
         self.states = self._states(sketch, calls, forms, failed)

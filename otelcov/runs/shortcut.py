@@ -220,6 +220,7 @@ def _runs(
 def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
     at = models.at[which]
     none = pl.lit(None, pl.String)
+    unanswered = (pl.col("status") == "error") & (pl.col("response_model") == pl.col("request_model"))
     return pl.DataFrame(
         {
             "agent": sketch.owners(at),
@@ -233,7 +234,11 @@ def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
             "end_unix_nano": sketch.taken("end", at),
         }
     ).with_columns(
-        pl.when(pl.col(c) != "").then(c).otherwise(none).alias(c) for c in ("request_model", "response_model")
+        pl.when(pl.col("request_model") != "").then("request_model").otherwise(none).alias("request_model"),
+        pl.when((pl.col("response_model") != "") & ~unanswered.fill_null(False))
+        .then("response_model")
+        .otherwise(none)
+        .alias("response_model"),
     )
 
 

@@ -2,7 +2,7 @@
 
 from tests.dialects.test_platforms_kits import delegated, either_way
 from tests.dialects.test_unrecorded_kits import called_with, jsons
-from tests.runs.requests import chat, span
+from tests.runs.requests import agent, chat, span, tool
 
 _STRANDS = {"gen_ai.system": "strands-agents", "agent.name": "Strands Agent", "gen_ai.agent.name": "Strands Agent"}
 
@@ -314,3 +314,29 @@ def test_litellm_names_keys_by_an_enumeration_and_tells_a_stream_twice():
     (run,) = either_way(streamed(1, 1, 10, 61), streamed(2, 3, 108, 18))
     assert (run["input"], run["output"], run["known_tools"]) == ("Oslo?", "Sunny.", ["weather"])
     assert [list(call.values()) for call in run["llm_calls"]] == [[None, "m", None, 108, 18, "ok", "stop"]]
+
+
+def test_a_model_that_failed_did_not_answer_and_an_error_without_a_name_has_none():
+    """@mastra/otel-exporter 1.4 with @mastra/core 1.71."""
+    model = {"gen_ai.response.model": "model-a", "error.type": "unknown"}
+    used = {"gen_ai.usage.input_tokens": None, "gen_ai.usage.output_tokens": None}
+    failing = chat(4, 1, None, "Hi", at=5, error="boom", attributes=model)
+    failing["attributes"] = {key: value for key, value in failing["attributes"].items() if key not in used}
+    (run,) = either_way(
+        agent(1, "planner", took=9, error="boom"),
+        chat(2, 1, [("c1", "lookup", {"id": "x"})], "Hi", at=1),
+        tool(3, 1, "lookup", "c1", at=3, error="no x", attributes={"error.type": "unknown"}),
+        failing,
+    )
+    assert [(c["name"], c["status"], c["error_type"]) for c in run["tool_calls"]] == [("lookup", "error", None)]
+    (well,) = either_way(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "lookup", {"id": "x"})], "Hi", at=1),
+        tool(3, 1, "lookup", "c1", "none", at=3, error="no x", attributes={"error.type": "unknown"}),
+        chat(4, 1, "No.", "Hi", at=5),
+    )
+    assert well["tool_calls"][0]["error_type"] is None
+    assert [(c["request_model"], c["response_model"], c["status"]) for c in run["llm_calls"]] == [
+        ("model-a", None, "ok"),
+        ("model-a", None, "error"),
+    ]
