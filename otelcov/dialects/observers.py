@@ -1,5 +1,6 @@
-"""Tracers told by decorators what a function is (Netra, Judgeval, HoneyHive), by one kind key each; Upsonic; and Weave,
-which tells of OpenAI's agents in the conventions' keys, but for who was handed over to and what was offered."""
+"""Tracers told by decorators what a function is (Netra, Judgeval, HoneyHive), by one kind key each; Upsonic; Galileo;
+and Weave, which tells of OpenAI's agents in the conventions' keys, but for who was handed over to and what was
+offered."""
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from otelcov.dialects.base import (
     first,
     json_number,
     json_text,
+    scope,
     value,
 )
 
@@ -95,4 +97,15 @@ WEAVE = Dialect(
     from_agent=first(f"{_WEAVE}handoff.from_agent"),
     to_agent=first(f"{_WEAVE}handoff.to_agent"),
     definitions=first(f"{_WEAVE}agent.tools", f"{_WEAVE}mcp.result"),
+)
+
+_GALILEO = scope(r"^galileo-tracer$") & pl.col("gen_ai.operation.name").is_null()
+
+GALILEO = Dialect(
+    name="galileo",
+    kind=pl.when(_GALILEO & (pl.col("db.operation") == "search"))
+    .then(pl.lit(OTHER))
+    .when(_GALILEO & pl.col("gen_ai.input.messages").is_not_null())
+    .then(pl.lit(CHAIN)),
+    conversation=first("galileo.session.id"),  # stamped on whatever is sent there
 )

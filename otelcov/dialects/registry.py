@@ -39,6 +39,7 @@ from otelcov.dialects.genai import (
 )
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
+from otelcov.dialects.guardrails import GUARDRAILS
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
@@ -51,7 +52,7 @@ from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
 from otelcov.dialects.neurolink import NEUROLINK
-from otelcov.dialects.observers import HONEYHIVE, JUDGEVAL, NETRA, UPSONIC, WEAVE
+from otelcov.dialects.observers import GALILEO, HONEYHIVE, JUDGEVAL, NETRA, UPSONIC, WEAVE
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openclaw import OPENCLAW
 from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
@@ -111,6 +112,8 @@ DIALECTS: tuple[Dialect, ...] = (
     MICROSOFT,
     AGNO,
     AUTOGEN,
+    GUARDRAILS,
+    GALILEO,
     SMOLAGENTS,
     DSPY,
     STRANDS,

@@ -340,3 +340,36 @@ def test_a_model_that_failed_did_not_answer_and_an_error_without_a_name_has_none
         ("model-a", None, "ok"),
         ("model-a", None, "error"),
     ]
+
+
+def test_guardrails_says_what_a_span_is_in_a_key_of_its_own():
+    """guardrails-ai 0.11."""
+    message = "llm.{}_messages.0.message.{}".format
+    told = {message("input", "role"): "user", message("input", "content"): "Hi"}
+    told |= {message("output", "role"): "assistant", message("output", "content"): "Hello."}
+    told |= {"llm.token_count.prompt": 100, "llm.token_count.completion": 10}
+    told |= {"llm.invocation_parameters": "{'temperature': 0, 'model': 'openai/m'}"}
+    told |= {"input.value": '{"args": []}', "output.value": '{"output": "Hello."}'}
+    guard, ours = {"type": "guardrails/guard", "input.value": "{}", "output.value": "Hello."}, "guardrails-ai"
+    step = {"type": "guardrails/guard/step", "input.value": '{"args": []}', "output.value": '{"index": 0}'}
+    (run,) = either_way(
+        span(1, None, "guard", 1, 0, 9, attributes=guard, scope=ours),
+        span(2, 1, "step", 1, 1, 7, attributes=step, scope=ours),
+        span(3, 2, "call", 1, 2, 5, attributes=told | {"type": "guardrails/guard/step/call"}, scope=ours),
+    )
+    assert (run["input"], run["output"], run["status"]) == ("Hi", "Hello.", "ok")
+    assert [list(call.values())[1:6] for call in run["llm_calls"]] == [["openai/m", None, 100, 10, "ok"]]
+
+
+def test_a_workflow_of_galileos_frames_what_its_own_spans_and_others_do():
+    """galileo 2 with start_galileo_span, whose processor stamps its session on all spans."""
+    session = {"galileo.session.id": "s"}
+    messages = {"gen_ai.input.messages": [{"role": "user", "content": "Hi"}], "gen_ai.system": "galileo-otel"}
+    messages |= {"gen_ai.output.messages": [{"role": "assistant", "content": "Hello."}]}
+    (run,) = either_way(
+        span(1, None, "ask", 1, 0, 9, attributes=session | messages, scope="galileo-tracer"),
+        span(2, 1, "docs", 1, 1, 1, attributes=session | messages | {"db.operation": "search"}, scope="galileo-tracer"),
+        chat(3, 1, "Hello.", "Hi", at=3, attributes=session),
+    )
+    assert (run["input"], run["output"], run["conversation_id"]) == ("Hi", "Hello.", "s")
+    assert (len(run["llm_calls"]), run["agents"]) == (1, [])
