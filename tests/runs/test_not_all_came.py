@@ -48,6 +48,27 @@ def test_a_tool_that_hands_over_is_no_tool_call_until_who_called_it_goes_on(late
     assert ("transfer_to_worker" not in [call["name"] for call in run["tool_calls"]]) == handed
 
 
+def test_a_tool_whose_span_is_lost_has_the_result_of_its_own_id():
+    """Traceloop 0.62 of OpenAI's agents 0.24: answers tell a call's id, history the item's beside the call's result."""
+
+    def asked(*looks):
+        history = [{"role": "user", "parts": [{"type": "text", "content": "Where is it?"}]}]
+        for n in looks:
+            call = {"type": "tool_call", "id": f"fc_{n}", "name": "look", "arguments": {"n": n}}
+            brought = {"type": "tool_call_response", "id": f"call_{n}", "response": f"not in {n}"}
+            history += [{"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [brought]}]
+        return history
+
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("call_1", "look", {"n": 1})], asked()),
+        chat(3, 1, [("call_2", "look", {"n": 2})], asked(1), at=2),
+        chat(4, 1, "Nowhere.", asked(1, 2), at=4),
+    )
+    told = [(call["status"], call["call_id"], call["result"]) for call in run["tool_calls"]]
+    assert told == [("ok", "call_1", "not in 1"), ("ok", "call_2", "not in 2")]
+
+
 DIALECTS = (
     *("langgraph--openllmetry", "openai-agents--openllmetry", "openai-agents--openinference"),
     *("crewai--openllmetry--native", "otel-semconv--manual", "pydantic-ai--native-v5"),
