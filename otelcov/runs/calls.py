@@ -8,9 +8,10 @@ brought anything back was not executed - if this run would have shown it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 
 from otelcov.dialects.base import AGENT
 from otelcov.runs.call import ToolCall, awaits_result, short_id
@@ -56,6 +57,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         free.update(id(c) for c in calls[told:])
         rest = _surest_first(rest, calls)
     asked = _Asked([c for c in calls if id(c) in free]) if rest else None
+    models = _Models(model_calls if rest else [])
     for nodes, call_id in rest:
         strange = strangers or (made_up and call_id is not None and _UUID.match(call_id) is not None)
         hit = asked.take(nodes, None if strange else call_id) if asked is not None else None
@@ -69,7 +71,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         call.call_id = call_id
         call.agent = nodes[0].agent
         _attach(call, nodes)
-        _infer_turn(call, model_calls)
+        _infer_turn(call, models)
         calls.append(call)
     if not blind and any(awaits_result(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
@@ -197,15 +199,17 @@ class _Asked:
     """Requests that no span has been found for yet, by name, in the order of their turns."""
 
     def __init__(self, calls: list[ToolCall]) -> None:
-        self._by_name: dict[str, list[ToolCall]] = {}
+        self._by_name: dict[str, _Free] = {}
         self._whole: dict[str, str] = {}  # names by what they are without the group that a model knows a tool by
+        by_name: dict[str, list[ToolCall]] = {}
         for c in calls:
             if c.asked_by is not None and c.name is not None:
-                self._by_name.setdefault(spelling(c.name), []).append(c)
+                by_name.setdefault(spelling(c.name), []).append(c)
                 if "__" in c.name:
                     self._whole.setdefault(spelling(c.name.rsplit("__", 1)[1]), spelling(c.name))
-        for some in self._by_name.values():
+        for name, some in by_name.items():
             some.sort(key=lambda c: (c.turn or 0, c.position))
+            self._by_name[name] = _Free(some)
 
     def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
         """The request that these spans most likely ran: same tool, equal arguments first, newest turn before them."""
@@ -214,18 +218,20 @@ class _Asked:
         some = self._by_name.get(key) or self._by_name.get(self._whole.get(key, ""))
         if not some:
             return None
+        if agent is not None and not some.has(agent):
+            return None
         above = {id(a) for a in nodes[0].ancestors()}
 
         def fits(c: ToolCall, start: int) -> bool:
             asker = c.asked_by
             before = asker is not None and (asker.end <= start or id(asker.node) in above)
             if start == _STREAMED and asker is not None:
-                before = asker.start < nodes[0].start < asker.end and _alike(c, nodes)
+                before = asker.start <= nodes[0].start < asker.end and _alike(c, nodes)
             known = agent is None or c.agent is None or c.agent == agent
             return before and known and not (call_id and c.call_id and call_id != c.call_id)
 
         for start in (*_ends(nodes[0].start), _STREAMED):
-            found = list(islice((i for i in range(len(some) - 1, -1, -1) if fits(some[i], start)), _NEWEST))
+            found = list(islice((i for i in some.begun(nodes[0].start, above) if fits(some[i], start)), _NEWEST))
             if found:
                 break
         else:
@@ -238,6 +244,45 @@ class _Asked:
                 found = _in_frame([(some[i], i) for i in found], nodes[0])
             found = [i for i in found if some[i].turn == some[found[0]].turn]
         return some.pop(found[-1])
+
+
+class _Free:
+    """The requests for one tool that are free, the newest last: only those are looked at that may have been made when a
+    tool began, so that thousands of calls of one tool do not each read all of them."""
+
+    def __init__(self, calls: list[ToolCall]) -> None:
+        self._calls = calls
+        self._begins = [_begin(c) for c in calls]
+        self._ordered = all(a <= b for a, b in pairwise(self._begins))
+        self._agents = Counter(c.agent for c in calls)
+        self._askers = {id(c.asked_by.node) for c in calls if c.asked_by is not None}
+
+    def __getitem__(self, place: int) -> ToolCall:
+        return self._calls[place]
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def has(self, agent: str) -> bool:
+        """Is one of these the agent's, or nobody's?"""
+        return self._agents[agent] > 0 or self._agents[None] > 0
+
+    def begun(self, start: int, above: Collection[int]) -> Iterator[int]:
+        """The places of what was asked for by then, the newest first; all, where who asked is above what began."""
+        end = bisect_right(self._begins, start + JITTER_NS) if self._ordered else len(self._calls)
+        if not self._askers.isdisjoint(above):
+            end = len(self._calls)
+        yield from range(end - 1, -1, -1)
+
+    def pop(self, place: int) -> ToolCall:
+        call = self._calls.pop(place)
+        del self._begins[place]
+        self._agents[call.agent] -= 1
+        return call
+
+
+def _begin(call: ToolCall) -> int:
+    return call.asked_by.start if call.asked_by is not None else 0
 
 
 _NEWEST = 32  # of the requests for a tool, how many may be the one that ran
@@ -271,18 +316,13 @@ def _ends(start: int) -> tuple[int, ...]:
     return (start, start + JITTER_NS) if start % JITTER_NS else (start + JITTER_NS,)
 
 
-def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
+def _infer_turn(call: ToolCall, models: _Models) -> None:
     """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
     cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
     above = {id(a) for a in call.nodes[0].ancestors()}
-
-    def before() -> Iterator[ModelCall]:
-        for end in _ends(call.start):
-            yield from (mc for mc in reversed(model_calls) if mc.end <= end or id(mc.node) in above)
-
-    latest = next(before(), None)
+    latest = models.newest(call.start, above)
     call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
-    streaming = [mc for mc in model_calls if mc.outputs is None and mc.start < call.start < mc.end]
+    streaming = models.silent_at(call.start)
     if (
         len(streaming) == 1
         and streaming[0].agent == call.agent
@@ -290,11 +330,62 @@ def _infer_turn(call: ToolCall, model_calls: list[ModelCall]) -> None:
     ):
         call.position = call.turn = streaming[0].turn  # the answer was still being told
         return
-    newest = next((mc for mc in before() if mc.agent == call.agent or mc.agent is None or call.agent is None), None)
+    newest = latest if call.agent is None else models.newest(call.start, above, call.agent)
     if newest is not None and newest.start == call.start and id(newest.node) not in above:
         return  # either may have been first
     if newest is not None and _may_have_asked(newest):
         call.turn = newest.turn
+
+
+class _Models:
+    """The model calls of a run as they lie before a moment, so that thousands of tools do not each look at all."""
+
+    def __init__(self, model_calls: list[ModelCall]) -> None:
+        self._all = _Line(model_calls)
+        of: dict[str | None, list[ModelCall]] = {}
+        for mc in model_calls:
+            of.setdefault(mc.agent, []).append(mc)
+        self._of = {agent: _Line(some) for agent, some in of.items()}
+        self._silent: _Line | None = None
+
+    def newest(self, start: int, above: Collection[int], agent: str | None = None) -> ModelCall | None:
+        """The newest that had ended by then, or is around it; where an agent is named, one of its or of nobody's."""
+        lines = [self._all] if agent is None else [self._of[a] for a in (agent, None) if a in self._of]
+        for end in _ends(start):
+            found = [mc for line in lines if (mc := line.ended(end, above)) is not None]
+            if found:
+                return max(found, key=lambda mc: mc.turn)
+        return None
+
+    def silent_at(self, start: int) -> list[ModelCall]:
+        """Those that were at work then and of whose answer nothing is told; two of them, where there are more."""
+        if self._silent is None:
+            self._silent = _Line([mc for mc in self._all.calls if mc.outputs is None])
+        return list(islice(self._silent.at_work(start), 2))
+
+
+class _Line:
+    """Model calls in the order of their starts."""
+
+    def __init__(self, calls: list[ModelCall]) -> None:
+        self.calls = calls
+        self._starts = [mc.start for mc in calls]
+        self._until = list(accumulate((mc.end for mc in calls), max))
+        self._nodes = {id(mc.node): i for i, mc in enumerate(calls)}
+
+    def ended(self, end: int, above: Collection[int]) -> ModelCall | None:
+        """The newest that had ended by then or, whatever the clocks say, is one of those above."""
+        around = max((i for node in above if (i := self._nodes.get(node)) is not None), default=-1)
+        before = range(bisect_right(self._starts, end) - 1, around, -1)
+        found = next((i for i in before if self.calls[i].end <= end), around)
+        return self.calls[found] if found >= 0 else None
+
+    def at_work(self, time: int) -> Iterator[ModelCall]:
+        for i in range(bisect_left(self._starts, time) - 1, -1, -1):
+            if self._until[i] <= time:
+                return
+            if self.calls[i].end > time:
+                yield self.calls[i]
 
 
 def _may_have_asked(model: ModelCall) -> bool:

@@ -27,6 +27,16 @@ def test_a_tool_may_begin_while_its_request_is_still_told():
     assert {(status, turn) for _, _, status, turn in other} == {("requested", 0), ("ok", None)}
 
 
+def test_a_tool_that_began_with_its_model_by_a_coarse_clock_is_called_once():
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {"q": 1})], "go", at=1),
+        tool(3, 1, "look", result="3", at=1, attributes={"gen_ai.tool.call.arguments": {"q": 1}}),
+        chat(4, 1, "done", at=5),
+    )
+    assert _called(run) == [("look", "a", "ok", 0)]
+
+
 def test_who_begins_after_a_model_was_asked_was_not_asked_by_the_user():
     asked = [{"role": "user", "parts": [{"type": "text", "content": "book it"}]}]
     (run,) = runs(

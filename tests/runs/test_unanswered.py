@@ -1,10 +1,11 @@
-"""Runs with thousands of tool calls that nothing came back for: read in a time that grows as they do."""
+"""Runs with thousands of tool calls that nothing came back for, or that no id leads to their requests: read in a time
+that grows as they do."""
 
 import time
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs
+from tests.runs.requests import agent, chat, runs, tool
 
 MANY = 5_000
 
@@ -67,3 +68,45 @@ def test_thousands_of_calls_without_an_answer_are_read_in_seconds(asked, statuse
     assert time.monotonic() - start < 20  # a square of them takes minutes
     assert len(run["tool_calls"]) == MANY
     assert {call["status"] for call in run["tool_calls"]} == statuses
+
+
+def _each_after_its_request():
+    for n in range(MANY):
+        yield chat(2 * n + 2, 1, [("", "look", {"n": n})], at=4 * n)
+        yield tool(2 * n + 3, 1, "look", at=4 * n + 2, gen_ai__tool__call__arguments={"n": n})
+
+
+def _all_before_a_request():
+    yield from (tool(n + 2, 1, "look", at=n) for n in range(MANY))
+    yield from (chat(MANY + n + 2, 1, [("", "look", {"n": n})], at=MANY + n) for n in range(MANY))
+
+
+def _of_answers_that_are_not_told():
+    for n in range(MANY):
+        yield chat(2 * n + 2, 1, at=4 * n)
+        yield tool(2 * n + 3, 1, "look", at=4 * n + 2)
+
+
+def _of_agents_that_asked_for_nothing():
+    for n in range(MANY):
+        yield chat(3 * n + 2, 1, [("", "look", {"n": n})], at=n)
+        yield agent(3 * n + 3, f"worker {n}", 1, at=MANY + n)
+        yield tool(3 * n + 4, 3 * n + 3, "look", at=MANY + n)
+
+
+@pytest.mark.parametrize(
+    ("ran", "count", "turns"),
+    [
+        (_each_after_its_request, MANY, MANY),
+        (_all_before_a_request, 2 * MANY, MANY),
+        (_of_answers_that_are_not_told, MANY, MANY),
+        (_of_agents_that_asked_for_nothing, 2 * MANY, MANY),
+    ],
+)
+def test_thousands_of_tools_without_ids_find_their_requests_in_seconds(ran, count, turns):
+    spans = [agent(1, "planner", took=5 * MANY), *ran()]
+    start = time.monotonic()
+    (run,) = runs(*spans)
+    assert time.monotonic() - start < 10  # a square of them takes half a minute
+    assert len(run["tool_calls"]) == count
+    assert len({call["turn"] for call in run["tool_calls"]} - {None}) == turns
