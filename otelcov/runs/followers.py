@@ -97,6 +97,9 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     followers: dict[int, Fragment] = {}
     joined: set[int] = set()
     texts: dict[str | None, list[Fragment]] = {}
+    mute: dict[
+        str, list[tuple[Fragment, ModelCall]]
+    ] = {}  # what asked for tools, by what came before, where none is shown
     said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
     failed: dict[tuple[str | None, str, str], Fragment] = {}
     for p in loose:
@@ -119,7 +122,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 before = next(askers, None)
                 if before is None and history:
                     before = openings.get(print_of(history)) or _begun(streams.get(print_of(history[:-1])), history[-1])
-                    before = before or _asked_beside(said, history)
+                    before = before or _asked_beside(said, history) or (None if ids else _left_out(mute, history))
                     if before is None and history[-1].text:  # a stream's text may not be told beside its calls
                         alone = Message(history[-1].role, requests=history[-1].requests)
                         before = openings.get(print_of([*history[:-1], alone]))
@@ -131,6 +134,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
                     asked.setdefault(known, []).append((p, call))
                     del asked[known][:-_AT_ONCE]
+            if call.requests and call.inputs and not any(x.requests for x in call.inputs):
+                mute.setdefault(print_of(call.inputs), []).append((p, call))
             if call.text and call.inputs and not call.requests:
                 said[len(call.inputs), call.text] = p, call
             if call.requests and not any(r.id for r in call.requests):
@@ -164,6 +169,18 @@ def _asked_beside(said: dict[tuple[int, str], tuple[Fragment, ModelCall]], histo
         return None
     found[1].was(Message("assistant", history[at].text, [r for x in history[at:] for r in x.requests]))
     return found[0]
+
+
+def _left_out(mute: dict[str, list[tuple[Fragment, ModelCall]]], history: list[Message]) -> Fragment | None:
+    """The newest fragment whose answer asked for tools, where the history that ends with it leaves out what that was
+    and ids (OpenLIT 1.33 writes `assistant: None`)."""
+    answer = history[-1]
+    if answer.role != "assistant" or answer.requests:
+        return None
+    asked = mute.get(print_of(history[:-1]), [])
+    if not asked or (answer.text or "None") not in ("None", asked[-1][1].text):
+        return None
+    return asked.pop()[0]
 
 
 def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from otelcov.runs.chat import ROLES, Message, Request
+from otelcov.runs.chat import ROLES, Message, Request, Result
 from otelcov.runs.jsontext import parse_value
 from otelcov.runs.messages import messages_of
 
@@ -21,6 +21,8 @@ def transcript(text: str) -> list[Message] | None:
         inner = parse_value(said) if said[:2] in ("[{", "{'", '{"') else None
         if isinstance(inner, (list, dict)):
             out.extend(messages_of(inner, ROLES.get(role, role)))
+        elif role == "tool":
+            out.append(Message("tool", results=[Result(None, None, said)]))
         else:
             out.append(Message(ROLES.get(role, role), said))
     return out

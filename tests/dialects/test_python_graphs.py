@@ -354,3 +354,55 @@ def test_traceloop_says_well_of_an_agent_of_openais_that_its_guard_stopped():
     (run,) = runs(frame, span(2, 1, "helper.agent", scope=scope, status=1, attributes=told))
     assert (run["status"], run["agents"]) == ("unknown", ["helper"])
     assert "error" in run["boundaries_unknown"]
+
+
+def _openlit(number, asked, answer, calls=None, at=0):
+    """OpenLIT 1.33.22 of OpenAI's client 1.109 below LangGraph 0.3: no graph, a trace for each call, events of text."""
+    told = [
+        {"id": i, "function": {"arguments": json.dumps(a), "name": n}, "type": "function"} for i, n, a in calls or []
+    ]
+    return span(
+        number,
+        None,
+        "chat gpt-4o-mini",
+        trace=number,
+        at=at,
+        kind=3,
+        scope="openlit.otel.tracing",
+        events=[
+            ("gen_ai.content.prompt", {"gen_ai.prompt": asked}),
+            ("gen_ai.content.completion", {"gen_ai.completion": answer}),
+        ],
+        attributes={
+            "telemetry.sdk.name": "openlit",
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": "gpt-4o-mini",
+            "gen_ai.response.id": f"chatcmpl-{number}",
+            "gen_ai.response.finish_reasons": ["tool_calls" if calls else "stop"],
+            "gen_ai.response.tool_calls": str(told) if calls else "None",
+        },
+    )
+
+
+def test_history_that_leaves_out_what_was_asked_for_goes_on_with_who_asked():
+    two = [("c3", "look", {"city": "Oslo"}), ("c4", "look", {"city": "Rome"})]
+    asked = "system: Look.\nuser: Oslo?"
+    found = runs(
+        _openlit(1, asked, "None", [("c1", "look", {"city": "Oslo"})]),
+        _openlit(2, f"{asked}\nassistant: None\ntool: snow", "Snow.", at=2),
+        _openlit(3, asked, "None", [("c2", "look", {"city": "Bergen"})], at=9),  # the same words again
+        _openlit(4, f"{asked}\nassistant: None\ntool: rain", "None", two, at=11),
+        _openlit(5, f"{asked}\nassistant: None\ntool: rain\nassistant: None\ntool: snow\ntool: sun", "Snow.", at=13),
+        _openlit(6, f"{asked}\nassistant: None\ntool: snow\nassistant: Snow.\nuser: Sure?", "Yes.", at=20),
+    )
+    assert [(len(run["llm_calls"]), run["output"], run["status"]) for run in found] == [
+        (2, "Snow.", "ok"),
+        (3, "Snow.", "ok"),
+        (1, "Yes.", "ok"),
+    ]
+    told = [[(c["arguments"]["city"], c["result"], c["turn"]) for c in run["tool_calls"]] for run in found]
+    assert told == [
+        [("Oslo", "snow", 0)],
+        [("Bergen", "rain", 0), ("Oslo", "snow", 1), ("Rome", "sun", 1)],
+        [],
+    ]
