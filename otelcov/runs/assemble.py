@@ -16,6 +16,7 @@ from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Later, Outcome, outcome
 from otelcov.runs.calls import merge
 from otelcov.runs.charge import top_agents
+from otelcov.runs.delegating_calls import may_delegate
 from otelcov.runs.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.delegation import ways as ways_over
 from otelcov.runs.delegations import delegations
@@ -125,6 +126,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.
     unseen = over and any(asks(c.finish) and c.outputs is None and c.turn not in seen_to_ask for c in calls)
     unseen = unseen or _may_have_handed_over(nodes, calls, seen_to_ask)
+    unseen = unseen or (root.orphan and any(may_delegate(t) for t in tools))
     trace_ids = sorted({f.trace_id.hex() for f in group})
     if step_lost(run):
         incomplete.add("missing step")

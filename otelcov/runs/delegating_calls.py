@@ -293,6 +293,11 @@ def _open(call: ToolCall) -> bool:
     return asker is not None and not any(n.kind == AGENT for n in asker.node.ancestors())
 
 
+def may_delegate(call: ToolCall) -> bool:
+    """Is this a call of which nothing came yet, of somebody who may be at work, and by its name one of an agent?"""
+    return not call.nodes and call.answer is None and asks(call.name) is not None and _open(call)
+
+
 def _anothers(mc: ModelCall, call: ToolCall) -> bool:
     """Is this somebody else's work since the call was asked for? Its conversation does not show that call."""
     if mc.start < call.end or mc is call.asked_by:

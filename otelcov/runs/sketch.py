@@ -299,8 +299,8 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     named = names.unique().to_list()
     special = [name for name in named if is_answer(name) or delegates(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
-    calling = [name for name in named if asks(name)]  # somebody who is at work now, perhaps
-    sketch.spoil(names.is_in(calling).fill_null(True).to_numpy() & (sketch.gaps[trace] > 1), trace)
+    calling = [name for name in named if asks(name)]  # an agent, perhaps, be it at work now or not yet
+    sketch.spoil(names.is_in(calling).fill_null(True).to_numpy(), trace)
     sketch.spoil(_answered(sketch, models, by, place), trace)
     return Asked(place, by, trace, names, arguments)
 

@@ -237,6 +237,17 @@ def test_a_call_that_is_open_in_a_run_under_way_is_a_delegation_where_somebody_i
     assert [(d["to"], d["tool"]) for d in run["delegations"] or []] == ([(None, name)] if delegated else [])
 
 
+@pytest.mark.parametrize(("name", "delegations"), [("ask_worker", None), ("book", [])])
+def test_who_was_asked_last_in_a_run_under_way_may_be_an_agent(name, delegations):
+    told = {"gen_ai.agent.name": "planner"}
+    (run,) = runs(
+        chat(2, LOST, [("c1", "look", {})], "Go.", attributes=told),
+        tool(3, LOST, "look", "c1", "blue", at=2, attributes=told),
+        chat(4, LOST, [("c2", name, {})], at=4, attributes=told),
+    )
+    assert (run["delegations"], run["tool_calls"][-1]["status"]) == (delegations, "requested")
+
+
 def test_a_node_that_has_come_is_no_agent_that_ended():
     """LangGraph 1.2's prebuilt loop under OpenInference: `agent` is a node of it, and its tools have another."""
     node = span(2, LOST, "agent", took=2, openinference__span__kind="AGENT")
