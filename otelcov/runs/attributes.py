@@ -120,13 +120,26 @@ def _texts(opened: list[pl.DataFrame]) -> tuple[pl.Series, np.ndarray[Any, np.dt
                 break
             at = np.flatnonzero(left & pairs[column].is_not_null().to_numpy())
             if len(at):
-                parts.append(write(pairs[column].gather(at)))
+                texts = write(pairs[column].gather(at))
+                parts.append(_alone(texts, pairs["key"].gather(at)) if column == "array_value" else texts)
                 place[begin + at] = np.arange(end, end + len(at))
                 left[at] = False
                 end += len(at)
         place[begin + np.flatnonzero(left)] = np.iinfo(np.uint32).max
     parts.append(pl.Series([None], dtype=pl.String))
     return pl.concat([part.rename("text") for part in parts]).rechunk(), np.minimum(place, end, dtype=np.uint32)
+
+
+def _alone(lists: pl.Series, keys: pl.Series) -> pl.Series:
+    """Where a name, an id or a kind belongs, a list of one text is that text."""
+    distinct = keys.unique()
+    naming = distinct.filter(pl.Series([_NAMING.search(key or "") is not None for key in distinct], dtype=pl.Boolean))
+    at = keys.is_in(naming.implode()).arg_true() if len(naming) else naming
+    if not len(at):
+        return lists
+    read = [parse_json(text) for text in lists.gather(at)]
+    one = [told[0] if isinstance(told, list) and [*map(type, told)] == [str] else None for told in read]
+    return lists.scatter(at, pl.select(pl.coalesce(pl.Series(one, dtype=pl.String), lists.gather(at))).to_series())
 
 
 def _deal_families(
@@ -181,12 +194,16 @@ def _kvlist(data: bytes) -> str:
 
 
 def _bytes(data: bytes) -> str:
-    """JSON that was set as bytes, not as a string, is JSON; any other bytes are told in Base64."""
+    """A text that was set as bytes, not as a string, is that text; any other bytes are told in Base64."""
     try:
-        text = data.decode() if data[:1] in (b"[", b"{") else ""
+        text = data.decode()
     except ValueError:
-        text = ""
-    return text if parse_json(text) is not None else base64.b64encode(data).decode()
+        text = "\0"
+    return base64.b64encode(data).decode() if _UNPRINTED.search(text) else text
+
+
+_UNPRINTED = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+"""What no text holds."""
 
 
 def _each(decode: Callable[[bytes], str]) -> Callable[[pl.Series], pl.Series]:

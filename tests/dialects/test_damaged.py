@@ -15,6 +15,7 @@ from otelcov.ground.config import Config
 from otelcov.runs import reconstruct
 from otelcov.store.layout import from_requests
 from tests import captures
+from tests.runs.requests import agent, chat, frames, request, text, tool
 
 SCENARIOS = ("S3", "S5", "S10", "S12")
 WORDS = ("input", "output", "prompt", "completion", "content", "arguments", "result", "message")
@@ -115,3 +116,27 @@ def test_what_is_left_is_true_or_null(damage, every):
                     bad += [f"{dialect}/{scenario.name}#{truth['run']}: {what}" for what in untrue(run, truth)]
     assert judged > 200 // every
     assert bad == []
+
+
+def _told_as(kind):
+    """A run, its names as lists of one or its texts as bytes, as SDKs in typed languages may send them."""
+    spans = [
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {"city": "Zürich"})], "Wie ist es?", at=1, gen_ai__request__model="model-a"),
+        tool(3, 1, "look", "c1", "schön\n", at=3),
+        chat(4, 1, "Schön.", "Wie ist es?", at=5),
+    ]
+    whole = ExportTraceServiceRequest.FromString(request(spans))
+    for made in whole.resource_spans[0].scope_spans[0].spans:
+        for pair in made.attributes:
+            said = pair.value.string_value
+            if kind == "bytes" and said:
+                pair.value.bytes_value = said.encode()
+            elif kind == "list" and said and pair.key.endswith((".name", ".id", ".model")):
+                pair.value.array_value.values.add(string_value=said)
+    return text(*frames([("traces", whole.SerializeToString())]))
+
+
+@pytest.mark.parametrize("kind", ["bytes", "list"])
+def test_texts_are_read_whatever_their_type(kind):
+    assert _told_as(kind) == _told_as("text")
