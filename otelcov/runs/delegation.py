@@ -12,11 +12,16 @@ from otelcov.runs.call import ToolCall
 from otelcov.runs.tree import Node, placeholder, spelling
 from otelcov.runs.wrapped import arguments_of
 
+_AGENT = r"(?P<to>\w[\w .:/'-]*)$"
 TO = re.compile(
-    r"^(?:transfer|handoff|hand_off|hand_over|handover|delegate|switch|route|escalate|forward|pass|send|assign)(?:_\w+?)??_(?P<back>back_)?to_(?P<to>\w+)$",
+    r"^(?:transfer|handoff|hand[_ -]off|hand[_ -]over|delegate|switch|route|escalate|forward|pass|send|assign)"
+    rf"(?:[_ -][\w -]+?)??[_ -](?P<back>back[_ -])?to[_ -]{_AGENT}",
     re.I,
 )
-ASK = re.compile(r"^(?:ask|call|consult|invoke|run|query|use|talk_to|contact|dispatch|task)_(?P<to>\w+)$", re.I)
+ASK = re.compile(
+    rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task)[_-]{_AGENT}",
+    re.I,
+)
 COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
 """CrewAI's own tools of an agent that may delegate: ways to an agent, and no tools that a run could call."""
 BY_ARGUMENT = frozenset(
@@ -84,7 +89,7 @@ def delegates(tool: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def transfers(tool: str | None) -> re.Match[str] | None:
-    return TO.match((tool or "").replace("-", "_").replace(" ", "_"))
+    return TO.match(tool or "")
 
 
 def ways(tools: Collection[str], agents: Collection[str]) -> set[str]:

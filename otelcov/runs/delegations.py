@@ -108,7 +108,7 @@ def _handoffs(
             (
                 d
                 for d in found
-                if source in (d.source, None)
+                if (source == d.source or None in (source, d.source))
                 and (d.target == target or target is None)
                 and d.node is None
                 and d.call is not None
@@ -117,7 +117,7 @@ def _handoffs(
             None,
         )
         if same is not None and same.call is not None:
-            same.node, same.status = node, "ok"
+            same.node, same.status, same.source = node, "ok", same.source or source
             continue
         asked = next(
             (

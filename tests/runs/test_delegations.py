@@ -195,3 +195,39 @@ def test_agents_called_at_once_beside_their_tools_are_told_apart(tools):
     )
     assert handed(run) == [("planner", "left", "tool", tools[0]), ("planner", "right", "tool", tools[1])]
     assert [c["name"] for c in run["tool_calls"]] == ["weather"]
+
+
+@pytest.mark.parametrize("name", ["team.worker", "team/worker", "team:worker", "my-worker", "my worker", "o'worker"])
+@pytest.mark.parametrize("way", ["transfer_to_", "hand-off-to-", "ask_", "ask-"])
+def test_an_agent_may_be_called_by_a_name_with_any_mark_in_it(way, name):
+    """Gemini's tools may have dots and colons in their names, all others hyphens; pydantic-ai's agents anything."""
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        chat(2, 1, [("c1", f"{way}{name}", {})], at=1),
+        tool(3, 1, f"{way}{name}", "c1", "done", at=3, took=8),
+        agent(4, name, 1, at=4, took=5),
+        chat(5, 4, "done", at=5),
+        chat(6, 1, "done", at=15),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", name, f"{way}{name}")]
+    assert run["tool_calls"] == []
+
+
+def test_a_handoffs_span_and_its_call_are_one_where_nobody_names_the_caller():
+    """Traceloop 0.62 of OpenAI's agents: the handoff's span names who hands over, and not to whom."""
+    (run,) = runs(
+        span(1, None, "Agent Workflow", took=20, traceloop__span__kind="workflow"),
+        span(2, 1, "a", took=6, gen_ai__operation__name="invoke_agent"),
+        chat(3, 2, [("c1", "transfer_to_worker", {})], at=1),
+        span(
+            4,
+            2,
+            "planner -> unknown.handoff",
+            at=3,
+            traceloop__span__kind="handoff",
+            gen_ai__handoff__from_agent="planner",
+        ),
+        agent(5, "worker", 1, at=8, took=5),
+        chat(6, 5, "done", at=9),
+    )
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
