@@ -140,7 +140,9 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             out.status = _not_seen(call, spans_shown, later)
         elif call.from_memory or refused(value):
             out.status, out.error_kind, out.error_type = "requested", None, None
-        elif flagged is None and (value is None or (out.status == "ok" and _flag_lost(call))):
+        elif flagged is None and (
+            value is None or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
+        ):
             out.status = "unknown"  # it came back; how it went is not on the wire
     elif out.status == "ok" and (_broken_off(call) or (value is None and _untold(call, out))):
         out.status = "unknown"
@@ -154,6 +156,10 @@ _BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$")
 of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
 
 
+_IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.agno$")
+"""Instrumentations that tell that a tool failed in the words of its result alone."""
+
+
 def tells_raised(scope: str) -> bool:
     """Does this framework make a result of what a tool raised, in words that a tool may use, too (`Error: …`), and end
     the span well?"""
@@ -163,6 +169,8 @@ def tells_raised(scope: str) -> bool:
 def _untold(call: ToolCall, out: Outcome) -> bool:
     """Would its spans look the same if it had failed, or not run?"""
     if any(n.span.tool_error == OF_ALL or tells_raised(n.span.scope) for n in call.nodes):
+        return True
+    if any(_IN_RESULTS.match(n.span.scope) for n in call.nodes):
         return True
     return out.arguments is not None and any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
 
@@ -193,6 +201,11 @@ def _flag_lost(call: ToolCall) -> bool:
         return False
     flat = any(n.span.row in n.side.families["flat_input"] and cut_short(n.input_messages) for n in told.layers)
     return flat or any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers)
+
+
+def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
+    """Have others of this run spans, which would tell what threw, and is this no tool that its provider ran?"""
+    return spans_shown and call.result_of is not call.asked_by
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:

@@ -28,6 +28,7 @@ _BEGINS = re.compile(
     | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
     | (?:Tool|Function)\s+\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
     | Tool\s+not\s+found\b
+    | The[ ]tool[ ]has[ ]failed;[ ]the[ ]error[ ]log\b                           # BeeAI
     | The[ ]tool[ ]call\s+(?:with\s+name\s+\S+\s+is\s+not\s+part|arguments\s+are\s+malformed)\b
     | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
     | Failed\s+to\s+(?:execute|call|run|invoke)\b
@@ -41,7 +42,7 @@ _BEGINS = re.compile(
 _ENDS = re.compile(r"Fix the errors and try again\.\s*$")
 SIGNS = [
     *("Error", "Exception", "Failure", "Timeout", "error", "exception", "Traceback", "Tool", "Function"),
-    *("Failed", "Unknown", "Missing", "ERROR", "FAILED", "FAILURE", "The tool call"),
+    *("Failed", "Unknown", "Missing", "ERROR", "FAILED", "FAILURE", "The tool call", "The tool has failed"),
 ]
 """Every text that is a soft error holds one of these: fast to look for in every result."""
 

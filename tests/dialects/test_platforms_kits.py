@@ -123,7 +123,7 @@ def test_a_tool_of_langchain4j_that_failed_has_a_name_and_nothing_else():
     assert {(c["request_model"], c["response_model"]) for c in run["llm_calls"]} == {(None, "gpt-x-2026-01-01")}
     other = spans[3] | {"scope": "my.library"}  # what another library tells is no word about the tool
     (run,) = either_way(*spans[:3], other, spans[4])
-    assert called_with(run)[1] == ("lookup", None, "ok", "c2")
+    assert called_with(run)[1] == ("lookup", None, "unknown", "c2")
 
 
 def test_rubyllms_call_holds_its_tools_and_the_next_call():

@@ -334,3 +334,15 @@ def test_what_an_agent_is_told_to_do_with_what_its_team_said_is_not_the_users_re
     run = society("your team said:", "draft", "put it in one answer")
     assert (run["input"], run["output"]) == (None, "final")
     assert "input not reported" in run["incomplete"]
+
+
+def test_a_tool_of_agno_without_its_result_may_have_failed():
+    """Traceloop 0.62 of Agno 2: the words of the result alone say so, and the span ends well."""
+    told = {"traceloop.span.kind": "tool", "gen_ai.system": "agno", "gen_ai.tool.name": "look"}
+    scope = "opentelemetry.instrumentation.agno"
+    (run,) = runs(
+        agent(1, "planner", took=9, scope=scope),
+        span(2, 1, "look.tool", at=1, scope=scope, status=1, attributes=told),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["unknown"]
+    assert "tool_failure" in run["boundaries_unknown"]
