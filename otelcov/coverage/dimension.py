@@ -16,6 +16,7 @@ from otelcov.ground.config import Config
 
 LISTED = 1000  # at most so many paths or states are named; the counts beside them are always exact
 
+_LARGE = (*brief.WIDE, brief.SETS)
 _SUMMED = [
     *(pl.col(c).sum() for c in ("runs", "mass", "calls", "errors", "requested")),
     pl.col("first_seen").min(),
@@ -76,11 +77,10 @@ class View:
 
     def items(self, dimension: str, by_item: bool = False) -> pl.DataFrame:
         """Sums per item over the selection, sorted by item. `by_item` adds up every agent's rows."""
-        if (dimension, by_item) not in self._summed:
-            rows = self.of(dimension)
-            rows = rows if by_item else rows.filter(pl.col("agent").is_null())
-            self._summed[dimension, by_item] = self.sum([rows])
-        return self._summed[dimension, by_item]
+        if not by_item and dimension in self._summed:
+            return self._summed[dimension]
+        rows = self.of(dimension)
+        return self.sum([rows if by_item else rows.filter(pl.col("agent").is_null())])
 
     def sum(self, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
         rows = pl.concat([f.lazy().select("item", *SUMS) for f in frames])
@@ -145,9 +145,13 @@ class View:
         return {}
 
     @cached_property
-    def _summed(self) -> dict[tuple[str, bool], pl.DataFrame]:
-        """Items that were asked for."""
-        return {}
+    def _summed(self) -> dict[str, pl.DataFrame]:
+        """The items of every dimension that has not very many, added up at once: each asked for by itself costs as much
+        as all of them."""
+        few = pl.col("agent").is_null() & ~pl.col("dimension").is_in(_LARGE)
+        found = self.rows.lazy().filter(few).group_by("dimension", "item").agg(_SUMMED).sort("item").collect()
+        parts = found.partition_by("dimension", as_dict=True, include_key=False)
+        return {str(key[0]): items for key, items in parts.items()}
 
     @cached_property
     def _wide(self) -> dict[str, pl.DataFrame]:
