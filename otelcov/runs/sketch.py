@@ -308,11 +308,15 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
 def _answered(sketch: Sketch, models: Models, by: Ints, place: Ints) -> Bools:
     """Whether another agent's model was told later what came of these requests."""
     found = np.zeros(len(place), dtype=bool)
-    inputs = sketch.side.texts["input_messages"]
-    for i in np.flatnonzero(sketch.gaps[models.trace[by]] > 1).tolist():
-        end = int(np.searchsorted(models.trace, models.trace[by[i]], side="right"))
-        later = inputs.gather(sketch.taken("row", models.at[by[i] + 1 : end]))
-        found[i] = later.str.contains(models.said.ids[place[i]], literal=True).any()
+    some = np.flatnonzero(sketch.gaps[models.trace[by]] > 1)
+    traces = models.trace[by[some]]
+    which = np.flatnonzero(np.isin(models.trace, traces))
+    inputs = sketch.side.texts["input_messages"].gather(sketch.taken("row", models.at[which])).to_list()
+    texts = dict(zip(which.tolist(), inputs, strict=True))
+    ends = np.searchsorted(models.trace, traces, side="right")
+    for i, asker, end in zip(some.tolist(), by[some].tolist(), ends.tolist(), strict=True):
+        id = models.said.ids[place[i]]
+        found[i] = any(id in (texts[number] or "") for number in range(asker + 1, end))
     return found
 
 
