@@ -48,13 +48,15 @@ def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataF
     cut, hushed = (flags[~sketch.bad] for flags in (sketch.headless, sketch.contentless))
     parts = [found.filter(pl.Series(~cut & ~hushed))] if cut.any() or hushed.any() else [found]
     if cut.any():
-        parts.append(_open(found, cut, sketch, models, config, now_ns))
+        parts.append(_open(found, cut, sketch, models, calls.open, config, now_ns))
     if hushed.any():
         parts.append(told(found.filter(pl.Series(hushed))))
     return pl.concat(parts)
 
 
-def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, config: Config, now_ns: int) -> pl.DataFrame:
+def _open(
+    found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, asked: Asked, config: Config, now_ns: int
+) -> pl.DataFrame:
     """Of these rows those whose root has not come, and what that leaves unknown."""
     good = np.flatnonzero(~sketch.bad)
     agents = np.bincount(sketch.trace[sketch.kind == AGENT_], minlength=len(sketch.bad))[good] > 0
@@ -66,7 +68,9 @@ def _open(found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, confi
     silent = (np.array([not text for text in models.said.text], dtype=bool) | others)[last[good]]
     pending = asking[last[good]]
     orphans = np.bincount(sketch.trace[sketch.above == -1], minlength=len(sketch.bad))[good]
-    whole = sketch.gaps[good] < 2  # else one of them may be an agent that another called (see assemble)
+    calling = np.zeros(len(sketch.bad), dtype=bool)
+    calling[asked.trace[asked.calling]] = True
+    whole = (sketch.gaps[good] < 2) & ~calling[good]  # else one may be an agent that another called (see assemble)
     marks = pl.DataFrame(
         {"_whole": whole, "_agents": agents, "_pending": pending, "_silent": silent, "_orphans": orphans}
     )

@@ -97,6 +97,7 @@ class Asked:
     trace: Ints
     name: pl.Series
     arguments: list[str | None]
+    calling: Bools  # an agent, by its name
 
 
 def check_agents(sketch: Sketch, where: Joints) -> None:
@@ -284,11 +285,16 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
 
 
 def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Ints) -> Asked:
-    """The requests without a tool span; bad unless whoever asked is still at work and has asked for nothing since."""
+    """The requests without a tool span; bad unless whoever asked is still at work and has asked for nothing since, and
+    what the same answer asked for after them has no span either: else theirs may be lost."""
+    done = np.setdiff1d(np.arange(len(by)), place)
+    ran = np.full(len(models.at), -1)
+    np.maximum.at(ran, by[done], done)
     by, names = by[place], names.gather(place)
     trace = models.trace[by]
     if not len(place):
-        return Asked(place, by, trace, names, [])
+        return Asked(place, by, trace, names, [], np.zeros(0, dtype=bool))
+    sketch.spoil(ran[by] > place, trace)
     above = sketch.taken("parent_span_id", models.at)
     newest = pl.DataFrame({"trace": models.trace, "above": above}).select(pl.struct(pl.all()).is_last_distinct())
     sketch.spoil(~newest.to_series().to_numpy()[by] | (sketch.above[models.at[by]] >= 0), trace)
@@ -299,10 +305,10 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     named = names.unique().to_list()
     special = [name for name in named if is_answer(name) or delegates(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
-    calling = [name for name in named if asks(name)]  # an agent, perhaps, be it at work now or not yet
-    sketch.spoil(names.is_in(calling).fill_null(True).to_numpy(), trace)
+    calling = names.is_in([name for name in named if asks(name)]).fill_null(True).to_numpy()
+    sketch.spoil(calling & (sketch.gaps[trace] > 1), trace)  # an agent that is at work now, perhaps
     sketch.spoil(_answered(sketch, models, by, place), trace)
-    return Asked(place, by, trace, names, arguments)
+    return Asked(place, by, trace, names, arguments, calling)
 
 
 def _answered(sketch: Sketch, models: Models, by: Ints, place: Ints) -> Bools:

@@ -87,6 +87,17 @@ def test_damaged_traces_whose_roots_have_not_come_are_the_same_runs_either_way(s
     assert found
 
 
+@pytest.mark.parametrize("lost", [0.02, 0.2, 0.5, 0.8])
+def test_what_lost_any_of_its_spans_is_the_same_runs_either_way(lost):
+    spans, logs = generated()
+    for seed in range(3):
+        rng = random.Random(seed)
+        some = spans.filter(pl.Series([rng.random() > lost for _ in range(spans.height)]))
+        for now in (LATER, int(some["end_time_unix_nano"].max())):
+            runs, _ = with_shortcut(some, logs, now=now)
+            assert runs.to_dicts() == without(some, logs, now=now).to_dicts()
+
+
 @pytest.mark.parametrize(("kind", "name"), KNOWN)
 def test_a_capture_that_is_under_way_is_the_same_runs_either_way(kind, name):
     spans, logs = frames([r for s in captures.packed(kind, name) for r in s.requests])
