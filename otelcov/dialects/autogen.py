@@ -3,9 +3,9 @@ who leads hears the user's words, who has a program's are not told, and all that
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, Dialect, scope
+from otelcov.dialects.base import AGENT, BY_MESSAGES, CHAIN, LLM, Dialect, scope
 
-_HEARS = scope(r"^autogen \w*AgentRuntime$") & (pl.col("messaging.operation") == "process")
+_HEARS = scope(BY_MESSAGES) & (pl.col("messaging.operation") == "process")
 _LEADS = _HEARS & pl.col("recipient_agent_class").str.ends_with("GroupChatManager")
 _SPEAKS = _HEARS & (pl.col("recipient_agent_class") == "ChatAgentContainer") & (pl.col("message") == "{}")
 _OPENS = _LEADS & pl.col("message").str.starts_with('{"messages":')

@@ -125,6 +125,9 @@ def answered_by(*keys: str) -> pl.Expr:
 DATED = r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$"
 """How the name of a model ends that answered for an alias, or was asked for by its date."""
 
+BY_MESSAGES = r"^autogen \w*AgentRuntime$"
+"""Scopes of runtimes that tell of the messages that agents are sent, and of what they do by these alone."""
+
 NAMED_BY_CLASS = r"^@traceloop/instrumentation-langchain$"
 """Scopes of instrumentations that name a tool's span by the class of the tool."""
 

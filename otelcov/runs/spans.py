@@ -126,7 +126,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
         spans["scope"].replace_strict(versions, default="", return_dtype=pl.String).alias("scope.version"),
     )
     side = Side(families=families)
-    found = facts(context, every).pipe(_kinds_lost, spans, side)
+    found = facts(context, every).pipe(_kinds_lost, spans, side).pipe(_told_better, spans, context)
     offered = found["definitions"]
     given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
     sampling = [pl.col(k) for k in _SAMPLING if k in wide.columns]
@@ -193,6 +193,17 @@ def _kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, side: Side) -> pl.Data
     told = side.families["flat_input"].keys() | side.families["flat_output"].keys()
     models = lost & pl.Series(range(found.height)).is_in(sorted(told))
     return found.with_columns(kind=pl.when(models).then(pl.lit(base.LLM)).otherwise("kind"))
+
+
+def _told_better(found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame) -> pl.DataFrame:
+    """What the messages of a runtime tell of model calls and of whose turn it is is nothing more where the models' own
+    spans have come."""
+    by_messages = context["scope.name"].str.contains(base.BY_MESSAGES) & found["kind"].is_not_null()
+    if not by_messages.any():
+        return found
+    models = spans["trace_id"].filter((found["kind"] == base.LLM) & ~by_messages).unique()
+    worse = by_messages & spans["trace_id"].is_in(models.implode())
+    return found.with_columns(pl.when(~worse).then(pl.all()))
 
 
 _KEPT = ("input_messages", "system")

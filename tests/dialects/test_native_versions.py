@@ -266,6 +266,29 @@ def test_autogens_runtime_tells_of_a_team_by_messages_alone():
     assert (run["status"], run["agents"], run["tool_calls"]) == ("error", ["two"], None)
 
 
+def test_autogens_messages_tell_nothing_more_where_its_models_have_spans():
+    """The same beside OpenInference, in one trace."""
+    asked = ("ToolCallRequestEvent", [{"id": "c1", "arguments": "{}", "name": "weather"}])
+    came = ("ToolCallExecutionEvent", [{"content": "sun", "name": "weather", "call_id": "c1", "is_error": False}])
+    told = {
+        "messaging.operation": "process",
+        "recipient_agent_type": _LEADER,
+        "recipient_agent_class": "RoundRobinGroupChatManager",
+        "message": jsons(_said("one", "Sunny.", asked, came)).replace(": ", ":").replace(", ", ","),
+    }
+    messages = "llm.output_messages.0.message."
+    model = {"openinference.span.kind": "LLM", f"{messages}role": "assistant", f"{messages}content": "Sunny."}
+    tool = {"openinference.span.kind": "TOOL", "tool.name": "weather", "output.value": "sun"}
+    scope = "openinference.instrumentation.autogen_agentchat"
+    (run,) = either_way(
+        span(1, None, "autogen process", 1, 0, 9, attributes=told, scope=_RUNTIME),
+        span(2, 1, "weather", 1, 1, 1, attributes=tool, scope=scope),
+        span(3, 1, "OpenAIChatCompletionClient.create", 1, 3, 1, attributes=model, scope=scope),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["weather"]
+    assert (len(run["llm_calls"]), run["output"]) == (1, "Sunny.")
+
+
 def test_the_text_of_a_stream_of_genkits_is_one():
     """Genkit 0.9 for Python; so are the parts of an answer of Gemini's."""
     model = {"genkit:type": "action", "genkit:metadata:subtype": "model", "genkit:name": "openai/m"}
