@@ -18,8 +18,7 @@ STORE = "./.otelcov"
 _MUCH = 2_000_000  # bytes of segments, some 15,000 spans: less is counted here about as soon
 _NEEDS = ("otelcov.store.pieces", "collector.wire:prepare", "otelcov.store.layout", "otelcov.sums.live")
 
-
-_begun: list[tuple[str, Second]] = []
+_begun: list[tuple[str, Second]] = []  # for which store
 
 
 def begin(arguments: Sequence[str]) -> None:
@@ -52,10 +51,10 @@ def helped(store: str) -> Iterator[Second | None]:
 
 
 def _second(store: str) -> Second | None:
-    if _waits(Path(store)) >= _MUCH and _idle(Path(store)):
-        from otelcov.engine.second import Second
+    with suppress(OSError):  # what is wrong with the store, the command will say
+        if _waits(Path(store)) >= _MUCH and _idle(Path(store)):
+            from otelcov.engine.second import Second
 
-        with suppress(OSError):
             return Second(_NEEDS, ONE_THREAD)
     return None
 

@@ -210,9 +210,8 @@ OPENLIT = Dialect(
         default=None,
         return_dtype=pl.String,
     ),
-    agent=pl.when(pl.col("gen_ai.system") == "crewai").then(
-        pl.col("gen_ai.agent.role")
-    ),  # 1.33, whose agents have no name
+    # In 1.33 agents have no name.
+    agent=pl.when(pl.col("gen_ai.system") == "crewai").then(pl.col("gen_ai.agent.role")),
     tool=pl.when(_WORD.is_in(["tool", "execute_tool"])).then(
         pl.col("gen_ai.operation.name").str.extract(r"^\S+ (.+)$")
     ),

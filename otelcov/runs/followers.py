@@ -20,6 +20,10 @@ _AT_ONCE = 64  # conversations that are held against each other, where nothing e
 Unite = Callable[[Fragment, Fragment], None]
 
 
+_STREAMS_TWICE = ("litellm",)
+"""Scopes that tell of a stream before its last piece came, with a guess of what was used, and after it (1.55)."""
+
+
 def unite_twins(loose: list[Fragment], unite: Unite) -> None:
     """Two instrumentations of one client, each with a trace of its own: the answer's id is the same, or - where not
     both tell one - one lies within the other's time, or ends a little later with the same tokens (of a stream)."""
@@ -36,10 +40,10 @@ def unite_twins(loose: list[Fragment], unite: Unite) -> None:
             twin = fitting[0] if len(fitting) == 1 else p
             last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
         again = twin.root.span.scope == p.root.span.scope
-        if twin is p or (again and (twin.start != p.start or p.root.span.scope != "litellm")):
+        if twin is p or (again and (twin.start != p.start or p.root.span.scope not in _STREAMS_TWICE)):
             continue
         keep, drop = (p, twin) if twin.calls and p.calls[0].outputs and not twin.calls[0].outputs else (twin, p)
-        if again:  # a stream, told before its last piece came, with a guess of what was used, and after it (1.55)
+        if again:
             keep, drop = (p, twin) if p.end > twin.end else (twin, p)
         if keep.calls and drop.calls:
             keep.calls = [ModelCall(keep.calls[0].node, [*keep.calls[0].layers, *drop.calls[0].layers])]
@@ -97,9 +101,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     followers: dict[int, Fragment] = {}
     joined: set[int] = set()
     texts: dict[str | None, list[Fragment]] = {}
-    mute: dict[
-        str, list[tuple[Fragment, ModelCall]]
-    ] = {}  # what asked for tools, by what came before, where none is shown
+    # What asked for tools, by what came before, where that shows no requests.
+    mute: dict[str, list[tuple[Fragment, ModelCall]]] = {}
     said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
     failed: dict[tuple[str | None, str, str], Fragment] = {}
     for p in loose:

@@ -5,7 +5,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from otelcov.cli import COMMANDS, app
+from otelcov.cli import COMMANDS, ahead, app, main
 from tests.runs.requests import agent, request, tool
 
 
@@ -47,6 +47,31 @@ def test_every_option_is_a_variable_too(command):
 def test_who_asks_about_a_window_is_known_before_it_is_imported(command):
     told = {p.name for p in getattr(command.load(), "params", ())}
     assert command.asks == (told >= {"since", "side", "engine"})
+
+
+def test_a_second_process_is_thought_of_before_anything_is_read(monkeypatch):
+    told = []
+    monkeypatch.setattr(ahead, "begin", told.append)
+    for asked in (["report", "--help"], ["demo", "--help"], ["--help"]):
+        with pytest.raises(SystemExit):
+            main(asked)
+    assert told == [["--help"]]
+
+
+def test_a_command_that_has_answered_still_does_what_was_left_for_its_end():
+    program = "import atexit, sys; atexit.register(print, 'bye'); sys.argv = ['otelcov', 'report', '--help']; "
+    program += "from otelcov.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: otelcov report") and done.stdout.endswith("bye\n")
+
+
+def test_a_store_that_no_disk_can_have_is_told_of():
+    asked = [sys.executable, "-m", "otelcov", "report", "--store", "a" * 5000]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_list_in_a_variable_is_written_with_commas(tmp_path):
