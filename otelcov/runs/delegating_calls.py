@@ -280,11 +280,11 @@ def _left_open(call: ToolCall, scene: Scene) -> _Found | None:
     if scene.loose:
         at_work = max(scene.last.values(), default=0) >= call.end
     else:
-        at_work = any(_anothers(mc, call) for mc in scene.model_calls[-_NEWEST:])
+        at_work = any(_anothers(mc, call) for mc in scene.model_calls[-NEWEST:])
     return _Found(None, "tool") if hands_over or (at_work and asks(call.name) is not None) else None
 
 
-_NEWEST = 32  # model calls, among which is that of whoever was called
+NEWEST = 32  # model calls, among which is that of whoever was called
 
 
 def _open(call: ToolCall) -> bool:

@@ -84,7 +84,12 @@ def bare(name: str) -> str:
 
 def delegates(tool: str) -> bool:
     """Does a tool's very name say that it may be a delegation, whoever is called?"""
-    return transfers(tool) is not None or spelling(tool) in BY_ARGUMENT
+    return transfers(tool) is not None or by_argument(tool)
+
+
+def by_argument(tool: str) -> bool:
+    """Is the agent that a tool calls one of its arguments, by its very name?"""
+    return spelling(tool) in BY_ARGUMENT
 
 
 @lru_cache(maxsize=4096)

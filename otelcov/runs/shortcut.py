@@ -121,10 +121,9 @@ def _runs(
     root = sketch.root[good]
     model = np.flatnonzero(~sketch.bad[models.trace])
     tool = np.flatnonzero(~sketch.bad[outcomes.trace])
-    handed = np.flatnonzero((calls.child >= 0) & ~sketch.bad[calls.trace])
-    handed = handed[np.lexsort((calls.at[handed], calls.trace[handed]))]
+    handed = _handed(sketch, models, calls)
     of_models, of_tools = Groups(good, models.trace[model]), Groups(good, outcomes.trace[tool])
-    of_handed = Groups(good, calls.trace[handed])
+    of_handed = Groups(good, handed["trace"].to_numpy())
     llm = _llm_calls(sketch, models, model)
     failed = np.zeros(len(sketch.bad), dtype=bool)
     failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
@@ -143,11 +142,10 @@ def _runs(
     working = _working(
         (of_models.of, llm["agent"]),
         (of_tools.of, calls.agent.gather(outcomes.number[tool])),
-        (of_handed.of, calls.target.gather(handed)),
+        (of_handed.of, handed["to"]),
         runs=len(good),
     )
-    ways_over = calls.name.gather(handed), calls.target.gather(handed)
-    known, source = _known(sketch, good, of_handed, ways_over, working, config)
+    known, source = _known(sketch, good, of_handed, (handed["tool"], handed["to"]), working, config)
     ended = np.append(sketch.first[1:], frame.height)[good]
     well = (llm["status"] == "ok").to_numpy()
     silent = (
@@ -198,7 +196,7 @@ def _runs(
         "known_tools_source": source,
         "tool_calls": _every_call(good, sketch, models, calls, outcomes, tool),
         "llm_calls": of_models.lists(llm.to_struct()),
-        "delegations": of_handed.lists(_delegations(calls, handed)),
+        "delegations": of_handed.lists(handed.select(f.name for f in DELEGATION.fields).to_struct()),
         "boundaries": columns.subsets(names, [seen[name] for name in names]),
         "boundaries_unknown": columns.subsets(blind, [unknown[name] for name in blind]),
         "path": _paths(sketch, models, calls, good),
@@ -249,7 +247,7 @@ def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
 def _every_call(good: Ints, sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes, which: Ints) -> pl.Series:
     """The tool calls of each run as they were asked for, those among them that have not ended."""
     ran = _tool_calls(sketch, models, calls, outcomes, which)
-    some = np.flatnonzero(~sketch.bad[calls.open.trace])
+    some = np.flatnonzero(~sketch.bad[calls.open.trace] & ~calls.open.handed)
     if not len(some):
         return Groups(good, outcomes.trace[which]).lists(ran)
     place = np.concatenate([calls.place[outcomes.number[which]], calls.open.place[some]])
@@ -318,20 +316,33 @@ def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes
     )
 
 
-def _delegations(calls: Calls, which: Ints) -> pl.Series:
-    return (
+def _handed(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
+    """The delegations of each trace in time; of those that have not ended, not to whom."""
+    ran = np.flatnonzero((calls.child >= 0) & ~sketch.bad[calls.trace])
+    at, asked = calls.at[ran], calls.open
+    some = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
+    parts = [
         pl.DataFrame(
             {
-                "from": calls.agent.gather(which),
-                "to": calls.target.gather(which),
-                "form": pl.repeat("tool", len(which), dtype=pl.String, eager=True),
-                "tool": calls.name.gather(which),
-                "status": pl.repeat("ok", len(which), dtype=pl.String, eager=True),
+                "trace": calls.trace[ran],
+                "at": at,
+                "start": sketch.taken("start", at),
+                "from": calls.agent.gather(ran),
+                "to": calls.target.gather(ran),
+                "tool": calls.name.gather(ran),
             }
+        ).with_columns(status=pl.lit("ok"))
+    ]
+    if len(some):
+        asking = models.at[asked.model[some]]
+        waiting = pl.DataFrame(
+            {"trace": asked.trace[some], "at": asking, "start": sketch.taken("end", asking), "tool": asked.name[some]}
         )
-        .cast({f.name: f.dtype for f in DELEGATION.fields})
-        .to_struct()
+        parts.append(waiting.with_columns(status=pl.lit("requested")))
+    found = pl.concat(parts, how="diagonal").sort(
+        "trace", "start", pl.col("from", "to").fill_null(""), "at", maintain_order=True
     )
+    return found.with_columns(pl.col("from", "to").cast(pl.String), form=pl.lit("tool"))
 
 
 def _repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Bools:
@@ -410,13 +421,15 @@ def _working(*parts: tuple[Ints, pl.Series], runs: int) -> pl.Series:
 def _paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Series:
     """Steps in time, each of the calls that one answer asked for; equal ones in a row are one."""
     kept = np.flatnonzero(~sketch.bad[calls.trace])
-    model = calls.model[kept]
+    asked = calls.open
+    waiting = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
+    model = np.concatenate([calls.model[kept], asked.model[waiting]])
     labels = pl.DataFrame(
         {
-            "run": np.searchsorted(good, calls.trace[kept]),
+            "run": np.searchsorted(good, models.trace[model]),
             "end": sketch.taken("end", models.at[model]),
             "model": model,
-            "label": _labels(sketch, calls).gather(kept),
+            "label": pl.concat([_labels(sketch, calls).gather(kept), pl.repeat("?->?", len(waiting), eager=True)]),
         }
     )
     labels = labels.unique().sort("run", "end", "model", "label")

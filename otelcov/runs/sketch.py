@@ -15,7 +15,8 @@ import polars as pl
 
 from otelcov.runs import answers, columns
 from otelcov.runs.boundaries import GAVE_UP
-from otelcov.runs.delegation import SUBAGENT, asks, delegates
+from otelcov.runs.delegating_calls import NEWEST
+from otelcov.runs.delegation import SUBAGENT, asks, bare, bears_name_of, by_argument, delegates, transfers
 from otelcov.runs.handed_in import is_answer, says_returned
 from otelcov.runs.joining import Joints, called_by_name
 from otelcov.runs.jsontext import UNREADABLE, hidden
@@ -98,6 +99,7 @@ class Asked:
     name: pl.Series
     arguments: list[str | None]
     calling: Bools  # an agent, by its name
+    handed: Bools  # to an agent that is at work, though nothing tells which
 
 
 def check_agents(sketch: Sketch, where: Joints) -> None:
@@ -293,7 +295,8 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     by, names = by[place], names.gather(place)
     trace = models.trace[by]
     if not len(place):
-        return Asked(place, by, trace, names, [], np.zeros(0, dtype=bool))
+        none = np.zeros(0, dtype=bool)
+        return Asked(place, by, trace, names, [], none, none)
     sketch.spoil(ran[by] > place, trace)
     above = sketch.taken("parent_span_id", models.at)
     newest = pl.DataFrame({"trace": models.trace, "above": above}).select(pl.struct(pl.all()).is_last_distinct())
@@ -303,27 +306,65 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     told = pl.Series(arguments, dtype=pl.String)
     sketch.spoil((told.is_null() | told.str.contains(SUBAGENT, literal=True)).fill_null(True).to_numpy(), trace)
     named = names.unique().to_list()
-    special = [name for name in named if is_answer(name) or delegates(name)]
+    special = [name for name in named if is_answer(name) or by_argument(name) or _back_or_by_place(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
-    calling = names.is_in([name for name in named if asks(name)]).fill_null(True).to_numpy()
-    sketch.spoil(calling & (sketch.gaps[trace] > 1), trace)  # an agent that is at work now, perhaps
-    sketch.spoil(_answered(sketch, models, by, place), trace)
-    return Asked(place, by, trace, names, arguments, calling)
+    asking, over = (names.is_in([name for name in named if way(name)]).to_numpy() for way in (asks, transfers))
+    sketch.spoil(over & _known(sketch, trace, names, over), trace)
+    handed = over | (_at_work(sketch, models, by, names, place) & asking)
+    return Asked(place, by, trace, names, arguments, asking & ~handed, handed)
 
 
-def _answered(sketch: Sketch, models: Models, by: Ints, place: Ints) -> Bools:
-    """Whether another agent's model was told later what came of these requests."""
-    found = np.zeros(len(place), dtype=bool)
-    some = np.flatnonzero(sketch.gaps[models.trace[by]] > 1)
-    traces = models.trace[by[some]]
-    which = np.flatnonzero(np.isin(models.trace, traces))
-    inputs = sketch.side.texts["input_messages"].gather(sketch.taken("row", models.at[which])).to_list()
-    texts = dict(zip(which.tolist(), inputs, strict=True))
-    ends = np.searchsorted(models.trace, traces, side="right")
-    for i, asker, end in zip(some.tolist(), by[some].tolist(), ends.tolist(), strict=True):
-        id = models.said.ids[place[i]]
-        found[i] = any(id in (texts[number] or "") for number in range(asker + 1, end))
+def _back_or_by_place(name: str) -> bool:
+    """Does a tool hand work back, or to an agent by its number?"""
+    match = transfers(name)
+    return match is not None and (match.group("back") is not None or match.group("to")[-1:].isdecimal())
+
+
+def _known(sketch: Sketch, trace: Ints, names: pl.Series, some: Bools) -> Bools:
+    """Which of these tools may bear the name of an agent that their trace knows."""
+    found = np.zeros(len(trace), dtype=bool)
+    at = np.flatnonzero((sketch.kind == AGENT_) & np.isin(sketch.trace, trace[some]))
+    if not len(at):
+        return found
+    agents: dict[int, set[str]] = {}
+    for t, agent in zip(sketch.trace[at].tolist(), sketch.taken("agent", at), strict=True):
+        agents.setdefault(t, set()).add(bare(agent))
+    for i in np.flatnonzero(some).tolist():
+        match = transfers(names[i])
+        found[i] = match is not None and bare(match.group("to")) in agents.get(int(trace[i]), ())
     return found
+
+
+def _at_work(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Ints) -> Bools:
+    """Which of these requests somebody may be at work for: a model was called since, in whose conversation nothing is
+    seen of them. Bad where something is, or where that was an agent's who bears the tool's name."""
+    found = np.zeros(len(place), dtype=bool)
+    ends = np.searchsorted(models.trace, models.trace[by], side="right")
+    some = np.flatnonzero((by + 1 < ends) & ~sketch.bad[models.trace[by]])
+    if not len(some):
+        return found
+    which = np.flatnonzero(np.isin(models.trace, models.trace[by[some]]))
+    at = models.at[which]
+    inputs = sketch.side.texts["input_messages"].gather(sketch.taken("row", at)).to_list()
+    told = dict(zip(which.tolist(), zip(inputs, sketch.owners(at), sketch.taken("start", at), strict=True), strict=True))
+    asked = sketch.taken("end", models.at[by[some]]).to_list()
+    for i, asker, since, end in zip(some.tolist(), by[some].tolist(), asked, ends[some].tolist(), strict=True):
+        id = models.said.ids[place[i]]
+        for number in range(asker + 1, end):
+            text, agent, start = told[number]
+            if id in (text or "") or (start >= since and bears_name_of(names[i], agent)):
+                sketch.bad[models.trace[asker]] = True
+            elif start >= since and not found[i] and number >= end - NEWEST:
+                found[i] = True
+                sketch.bad[models.trace[asker]] |= not _readable(text)
+    return found
+
+
+def _readable(text: str | None) -> bool:
+    try:
+        return bool(text and semconv(text))
+    except UNREADABLE:
+        return False
 
 
 def _apart(sketch: Sketch, asking: Ints, at: Ints) -> Bools:
