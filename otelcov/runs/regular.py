@@ -136,6 +136,9 @@ def _check_spans(form: _Form) -> None:
         form.spoil(form.flags(pl.col("definitions").is_in(ways).fill_null(False)))
     thrown = _rows_in(side.exceptions, place)
     form.spoil(thrown & (frame["status_code"].to_numpy() == 1))
+    told = pl.any_horizontal(pl.col("result", "output_messages", "output").is_not_null())
+    repeating = form.failed & ~thrown & form.flags(told & pl.col("status_message").is_not_null())
+    form.bad |= (form.count_of(repeating) > 0) & (form.count_of(thrown) > 0)  # its error is another's, perhaps
     form.failed = form.failed | thrown
     form.spoil(_rows_in(dict.fromkeys(side.mishaps), place))
     tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, *side.families.values()]

@@ -258,7 +258,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     ended = np.zeros(len(sketch.bad), dtype=np.int64)
     ended[models.trace] = models.turn
     pending = models.turn[by] == ended[trace]  # asked for, and no answer after it
-    sketch.spoil(pending & (~sketch.headless[trace] | sketch.failed[at]), trace)
+    sketch.spoil(pending & ~sketch.headless[trace], trace)
     child = np.full(frame.height, -1, dtype=np.int64)
     inner = np.flatnonzero((sketch.kind == AGENT_) & (sketch.above >= 0))
     child[sketch.above[inner]] = inner
@@ -300,8 +300,8 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     sketch.spoil(ran[by] > place, trace)
     above = sketch.taken("parent_span_id", models.at)
     newest = pl.DataFrame({"trace": models.trace, "above": above}).select(pl.struct(pl.all()).is_last_distinct())
-    sketch.spoil(~newest.to_series().to_numpy()[by] | (sketch.above[models.at[by]] >= 0), trace)
-    sketch.spoil(~sketch.headless[trace], trace)
+    gone_on = ~newest.to_series().to_numpy()[by]
+    sketch.spoil(~sketch.headless[trace] | (sketch.above[models.at[by]] >= 0), trace)
     arguments = [models.said.arguments[i] for i in place.tolist()]
     told = pl.Series(arguments, dtype=pl.String)
     sketch.spoil((told.is_null() | told.str.contains(SUBAGENT, literal=True)).fill_null(True).to_numpy(), trace)
@@ -309,8 +309,8 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     special = [name for name in named if is_answer(name) or by_argument(name) or _back_or_by_place(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
     asking, over = (names.is_in([name for name in named if way(name)]).to_numpy() for way in (asks, transfers))
-    sketch.spoil(over & _known(sketch, trace, names, over), trace)
-    handed = over | (_at_work(sketch, models, by, names, place) & asking)
+    sketch.spoil((gone_on & ~over) | (over & _known(sketch, trace, names, over)), trace)
+    handed = over | (_at_work(sketch, models, by, names, place, over) & asking)
     return Asked(place, by, trace, names, arguments, asking & ~handed, handed)
 
 
@@ -335,9 +335,10 @@ def _known(sketch: Sketch, trace: Ints, names: pl.Series, some: Bools) -> Bools:
     return found
 
 
-def _at_work(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Ints) -> Bools:
+def _at_work(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Ints, over: Bools) -> Bools:
     """Which of these requests somebody may be at work for: a model was called since, in whose conversation nothing is
-    seen of them. Bad where something is, or where that was an agent's who bears the tool's name."""
+    seen of them. Bad where something is (of those that hand work `over`, what came of them), or where that was an
+    agent's who bears the tool's name."""
     found = np.zeros(len(place), dtype=bool)
     ends = np.searchsorted(models.trace, models.trace[by], side="right")
     some = np.flatnonzero((by + 1 < ends) & ~sketch.bad[models.trace[by]])
@@ -352,12 +353,22 @@ def _at_work(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: 
         id = models.said.ids[place[i]]
         for number in range(asker + 1, end):
             text, agent, start = told[number]
-            if id in (text or "") or (start >= since and bears_name_of(names[i], agent)):
+            shown = id in (text or "") and not (over[i] and _only_asked(text, id))
+            if shown or (start >= since and bears_name_of(names[i], agent)):
                 sketch.bad[models.trace[asker]] = True
             elif start >= since and not found[i] and number >= end - NEWEST:
                 found[i] = True
                 sketch.bad[models.trace[asker]] |= not _readable(text)
     return found
+
+
+def _only_asked(text: str | None, id: str) -> bool:
+    """Is a call of this id asked for in a conversation, and nothing said of what came of it?"""
+    try:
+        parts = [part for message in semconv(text or "") for part in message.parts]
+    except UNREADABLE:
+        return False
+    return bool(id) and all(part.type == "tool_call" for part in parts if part.id == id)
 
 
 def _readable(text: str | None) -> bool:
