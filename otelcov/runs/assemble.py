@@ -50,7 +50,6 @@ Row = dict[str, Any]
 def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     """The row of one run. `group` holds its fragments, earliest first."""
     nodes = [n for f in group for n in f.nodes]
-    root = root_of(group)
     calls = in_order(c for f in group for c in f.calls)
     coworker_agents(nodes)
     for turn, call in enumerate(calls):
@@ -61,6 +60,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     tools = merge(calls, executions)
     seen_to_ask = {t.turn for t in tools}
     handed = delegations(nodes, tools, calls)
+    root = first_step(group, handed)
     shown = any(t.nodes and t.delegates_to is None for t in tools)
     tools = [t for t in tools if t.delegates_to is None]
     ways = ways_to_answer(tools, told_to_answer(nodes))
@@ -233,6 +233,38 @@ def root_of(group: list[Fragment]) -> Node:
     one that called before one that was called (whose root lies below a step of it)."""
     first = min(group, key=lambda f: (f.loose, f.root.parent is not None, f.root.orphan, f.start, f.trace_id))
     return first.root
+
+
+def first_step(group: list[Fragment], handed: list[Delegation]) -> Node:
+    """The step the run begins with, which is no agent that a step of another called, whose own span has not come: the
+    answer of who was called is not the run's."""
+    root = root_of(group)
+    if not root.orphan:
+        return root
+    called: dict[str | None, Delegation] = {}
+    for d in handed:  # by time
+        if d.target is not None and _caller(d) is not None:
+            called.setdefault(d.target, d)
+    if not _was_called(root, called):
+        return root
+    tops = [n for f in group for n in f.nodes if n.parent is None and n.kind in (AGENT, LLM, TOOL)]
+    found = [n for n in tops if not _was_called(n, called)]
+    return min(found, key=lambda n: (n.orphan and n.kind != AGENT, n.start, n.span.span_id), default=root)
+
+
+def _caller(d: Delegation) -> Node | None:
+    """The tool that called an agent, else the model that asked for it."""
+    if d.call is None:
+        return None
+    return d.call.nodes[0] if d.call.nodes else d.call.asked_by.node if d.call.asked_by is not None else None
+
+
+def _was_called(agent: Node, called: dict[str | None, Delegation]) -> bool:
+    d = called.get(agent.own_agent)
+    caller = _caller(d) if d is not None else None
+    if d is None or caller is None or d.start > agent.start:
+        return False
+    return caller is not agent and all(above is not agent for above in caller.ancestors())
 
 
 def _shown(agents: list[str], nodes: list[Node], calls: list[ModelCall]) -> bool:

@@ -18,9 +18,12 @@ import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS
-from otelcov.runs.assemble import root_of
+from otelcov.runs.assemble import first_step, root_of
+from otelcov.runs.calls import merge
 from otelcov.runs.chat import Message
 from otelcov.runs.delegation import coworker_agents
+from otelcov.runs.delegations import delegations
+from otelcov.runs.executions import tool_spans
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
@@ -90,12 +93,14 @@ def dialogues(
 
 def _dialogue(group: list[Fragment], config: Config) -> Dialogue:
     nodes = [n for f in group for n in f.nodes]
-    root = root_of(group)
     calls = in_order(c for f in group for c in f.calls)
     coworker_agents(nodes)
     for number, call in enumerate(calls):
         call.turn = number
         call.agent = call.layers[-1].agent or call.node.agent
+    root = root_of(group)
+    if root.orphan:  # it may have been called
+        root = first_step(group, delegations(nodes, merge(calls, tool_spans(nodes)), calls))
     trace_ids = sorted({f.trace_id.hex() for f in group})
     run_id = hashlib.sha256("".join(trace_ids).encode() + root.span.span_id).digest()[:16].hex()
     out = Dialogue(run_id, root.span.trace_id.hex(), root.span.span_id.hex())

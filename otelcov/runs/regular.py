@@ -192,7 +192,7 @@ def _check_tree(form: _Form) -> None:
     form.spoil(steps & (~owned | (owner != AGENT_)) & ~form.lost)
     delegate = form.is_a(AGENT_)
     delegate[form.top] = False
-    form.spoil(delegate & (~owned | (owner != TOOL_)))
+    form.spoil(delegate & (~owned | (owner != TOOL_)) & ~form.lost)
     form.spoil(np.bincount(form.above[form.is_a(AGENT_) & owned], minlength=len(kind)) > 1)
     told = form.flags(pl.col("conversation").fill_null("") != "")
     theirs = (form.count_of(told) > 0) & ~told[form.root]  # a delegate's, perhaps
@@ -340,16 +340,16 @@ def _parents(frame: pl.DataFrame, trace: Ints) -> Ints:
 
 
 def _headless(frame: pl.DataFrame, trace: Ints, parent: Ints, kind: Ints, count: int) -> Bools:
-    """The traces without a root where parents are missing, and those of model calls and tools alone."""
+    """The traces without a root where parents of model calls and tools are missing, and of agents that these called."""
     at = np.flatnonzero(parent == -2)
     if not len(at):
         return np.zeros(count, dtype=bool)
-    mine = trace[at]
-    found = np.bincount(mine, minlength=count) > 0
+    mine, steps = trace[at], (kind[at] == LLM_) | (kind[at] == TOOL_)
+    found = np.bincount(mine[steps], minlength=count) > 0
     found[trace[parent == -1]] = False
     own = frame["parent_span_id"].gather(at).eq_missing(frame["span_id"].gather(at))
     found[mine[own.to_numpy()]] = False
-    found[mine[(kind[at] != LLM_) & (kind[at] != TOOL_)]] = False
+    found[mine[~steps & (kind[at] != AGENT_)]] = False
     return found
 
 

@@ -317,7 +317,7 @@ def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes
 
 
 def _handed(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
-    """The delegations of each trace in time; of those that have not ended, not to whom."""
+    """The delegations of each trace in time; of those that have not ended, not always to whom."""
     ran = np.flatnonzero((calls.child >= 0) & ~sketch.bad[calls.trace])
     at, asked = calls.at[ran], calls.open
     some = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
@@ -331,18 +331,30 @@ def _handed(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
                 "to": calls.target.gather(ran),
                 "tool": calls.name.gather(ran),
             }
-        ).with_columns(status=pl.lit("ok"))
+        ).with_columns(status=pl.lit("ok"), form=pl.lit("tool"))
     ]
     if len(some):
         asking = models.at[asked.model[some]]
         waiting = pl.DataFrame(
-            {"trace": asked.trace[some], "at": asking, "start": sketch.taken("end", asking), "tool": asked.name[some]}
+            {
+                "trace": asked.trace[some],
+                "at": asking,
+                "start": sketch.taken("end", asking),
+                "to": pl.Series([asked.target[i] for i in some.tolist()], dtype=pl.String),
+                "tool": asked.name[some],
+            }
         )
-        parts.append(waiting.with_columns(status=pl.lit("requested")))
+        known = pl.col("to").is_not_null()
+        parts.append(
+            waiting.with_columns(
+                status=pl.when(known).then(pl.lit("ok")).otherwise(pl.lit("requested")),
+                form=pl.when(known).then(pl.lit("handoff")).otherwise(pl.lit("tool")),
+            )
+        )
     found = pl.concat(parts, how="diagonal").sort(
         "trace", "start", pl.col("from", "to").fill_null(""), "at", maintain_order=True
     )
-    return found.with_columns(pl.col("from", "to").cast(pl.String), form=pl.lit("tool"))
+    return found.with_columns(pl.col("from", "to").cast(pl.String))
 
 
 def _repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Bools:
@@ -423,13 +435,14 @@ def _paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Serie
     kept = np.flatnonzero(~sketch.bad[calls.trace])
     asked = calls.open
     waiting = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
+    over = [f"?->{asked.target[i] or '?'}" for i in waiting.tolist()]
     model = np.concatenate([calls.model[kept], asked.model[waiting]])
     labels = pl.DataFrame(
         {
             "run": np.searchsorted(good, models.trace[model]),
             "end": sketch.taken("end", models.at[model]),
             "model": model,
-            "label": pl.concat([_labels(sketch, calls).gather(kept), pl.repeat("?->?", len(waiting), eager=True)]),
+            "label": pl.concat([_labels(sketch, calls).gather(kept), pl.Series(over, dtype=pl.String)]),
         }
     )
     labels = labels.unique().sort("run", "end", "model", "label")

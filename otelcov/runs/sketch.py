@@ -99,7 +99,8 @@ class Asked:
     name: pl.Series
     arguments: list[str | None]
     calling: Bools  # an agent, by its name
-    handed: Bools  # to an agent that is at work, though nothing tells which
+    handed: Bools  # to an agent
+    target: list[str | None]  # the agent that is handed to, as far as is known
 
 
 def check_agents(sketch: Sketch, where: Joints) -> None:
@@ -296,7 +297,8 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     trace = models.trace[by]
     if not len(place):
         none = np.zeros(0, dtype=bool)
-        return Asked(place, by, trace, names, [], none, none)
+        sketch.spoil((sketch.kind == AGENT_) & (sketch.above < 0) & sketch.headless[sketch.trace], sketch.trace)
+        return Asked(place, by, trace, names, [], none, none, [])
     sketch.spoil(ran[by] > place, trace)
     above = sketch.taken("parent_span_id", models.at)
     newest = pl.DataFrame({"trace": models.trace, "above": above}).select(pl.struct(pl.all()).is_last_distinct())
@@ -309,9 +311,10 @@ def _open(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: Int
     special = [name for name in named if is_answer(name) or by_argument(name) or _back_or_by_place(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
     asking, over = (names.is_in([name for name in named if way(name)]).to_numpy() for way in (asks, transfers))
-    sketch.spoil((gone_on & ~over) | (over & _known(sketch, trace, names, over)), trace)
+    target = _called(sketch, models, by, names, over)
+    sketch.spoil(gone_on & ~over, trace)
     handed = over | (_at_work(sketch, models, by, names, place, over) & asking)
-    return Asked(place, by, trace, names, arguments, asking & ~handed, handed)
+    return Asked(place, by, trace, names, arguments, asking & ~handed, handed, target)
 
 
 def _back_or_by_place(name: str) -> bool:
@@ -320,18 +323,28 @@ def _back_or_by_place(name: str) -> bool:
     return match is not None and (match.group("back") is not None or match.group("to")[-1:].isdecimal())
 
 
-def _known(sketch: Sketch, trace: Ints, names: pl.Series, some: Bools) -> Bools:
-    """Which of these tools may bear the name of an agent that their trace knows."""
-    found = np.zeros(len(trace), dtype=bool)
-    at = np.flatnonzero((sketch.kind == AGENT_) & np.isin(sketch.trace, trace[some]))
-    if not len(at):
-        return found
-    agents: dict[int, set[str]] = {}
-    for t, agent in zip(sketch.trace[at].tolist(), sketch.taken("agent", at), strict=True):
-        agents.setdefault(t, set()).add(bare(agent))
-    for i in np.flatnonzero(some).tolist():
+def _called(sketch: Sketch, models: Models, by: Ints, names: pl.Series, over: Bools) -> list[str | None]:
+    """The agents that these requests hand work over to, by their names: those that worked since and whose tool has not
+    come. Bad where one has come that may be meant too, and where an agent has come that nothing called."""
+    found = list[str | None]([None]) * len(by)
+    trace = models.trace[by]
+    alone = np.flatnonzero((sketch.kind == AGENT_) & (sketch.above < 0) & sketch.headless[sketch.trace])
+    at = np.flatnonzero((sketch.kind == AGENT_) & np.isin(sketch.trace, trace[over]))
+    agents: dict[int, dict[str, list[int]]] = {}
+    for t, place, agent in zip(sketch.trace[at].tolist(), at.tolist(), sketch.taken("agent", at), strict=True):
+        agents.setdefault(t, {}).setdefault(bare(agent), []).append(place)
+    working, waiting = set(sketch.above[models.at].tolist()), set(alone.tolist())
+    begin, end = sketch.frame["start"], sketch.taken("end", models.at[by])
+    called = set[int]()
+    for i in np.flatnonzero(over).tolist():
         match = transfers(names[i])
-        found[i] = match is not None and bare(match.group("to")) in agents.get(int(trace[i]), ())
+        same = agents.get(int(trace[i]), {}).get(bare(match.group("to")), []) if match is not None else []
+        if len(same) == 1 and same[0] in waiting and same[0] in working and begin[same[0]] >= end[i]:
+            found[i] = sketch.frame["agent"][same[0]]
+            called.add(same[0])
+        elif same:
+            sketch.bad[trace[i]] = True
+    sketch.bad[sketch.trace[[place for place in alone.tolist() if place not in called]]] = True
     return found
 
 
@@ -347,7 +360,8 @@ def _at_work(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: 
     which = np.flatnonzero(np.isin(models.trace, models.trace[by[some]]))
     at = models.at[which]
     inputs = sketch.side.texts["input_messages"].gather(sketch.taken("row", at)).to_list()
-    told = dict(zip(which.tolist(), zip(inputs, sketch.owners(at), sketch.taken("start", at), strict=True), strict=True))
+    facts = zip(inputs, sketch.owners(at), sketch.taken("start", at), strict=True)
+    told = dict(zip(which.tolist(), facts, strict=True))
     asked = sketch.taken("end", models.at[by[some]]).to_list()
     for i, asker, since, end in zip(some.tolist(), by[some].tolist(), asked, ends[some].tolist(), strict=True):
         id = models.said.ids[place[i]]

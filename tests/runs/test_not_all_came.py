@@ -7,10 +7,11 @@ import pytest
 
 from otelcov.ground.config import Config
 from otelcov.runs import reconstruct
+from otelcov.runs.dialogue import dialogues
 from otelcov.store.layout import from_requests
 from tests import captures
 from tests.captures import LATER, as_json
-from tests.runs.requests import agent, chat, runs, tool
+from tests.runs.requests import agent, chat, frames, request, runs, tool
 
 LOST = 99  # a span that has not come
 
@@ -26,13 +27,19 @@ def test_a_tool_that_failed_is_no_end():
         assert (run["status"], run["boundaries"]) == ("error", ["error", "tool_failure"])
 
 
-def test_who_was_called_was_not_asked_by_the_user_and_does_not_answer():
-    (run,) = runs(
-        chat(2, LOST, [("c1", "ask_worker", {"task": "find"})], "Where is it?"),
-        agent(3, "worker", parent=LOST, at=2, took=5),
+@pytest.mark.parametrize("asked", ["ask_worker", "delegate_to_worker"])
+@pytest.mark.parametrize("above", [LOST, 98])
+def test_who_was_called_was_not_asked_by_the_user_and_does_not_answer(asked, above):
+    answer = '[{"role": "assistant", "parts": [{"type": "text", "content": "I found it."}]}]'
+    spans = [
+        chat(2, LOST, [("c1", asked, {"task": "find"})], "Where is it?"),
+        agent(3, "worker", parent=above, at=2, took=5, gen_ai__output__messages=answer),
         chat(4, 3, "I found it.", "find", at=3),
-    )
+    ]
+    (run,) = runs(*spans)
     assert (run["input"], run["output"], run["status"]) == ("Where is it?", None, "unknown")
+    assert [(handed["tool"], handed["to"]) for handed in run["delegations"]] == [(asked, "worker")]
+    assert list(dialogues(*frames([("traces", request(spans))]))) == [run["run_id"]]
 
 
 @pytest.mark.parametrize(("later", "handed"), [(None, True), ("worker", True), ("planner", False)])

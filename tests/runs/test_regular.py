@@ -14,7 +14,18 @@ from otelcov.ground.config import Config
 from otelcov.runs import boundaries, softerrors
 from tests import captures
 from tests.captures import LATER
-from tests.runs.either_way import broken_off, damaged, framed, generated, said, torn, under_way, with_shortcut, without
+from tests.runs.either_way import (
+    broken_off,
+    damaged,
+    fail,
+    framed,
+    generated,
+    said,
+    torn,
+    under_way,
+    with_shortcut,
+    without,
+)
 from tests.runs.requests import frames
 from tests.sums.stores import bodies, guest_of
 
@@ -73,7 +84,7 @@ def test_traces_whose_roots_have_not_come_take_the_shortcut():
         for now in (LATER, soon):
             short, found = with_shortcut(some, logs, now=now)
             assert short.equals(without(some, logs, now=now))
-            assert found > 0.6 * short.height  # a delegating call that is open is left to the general way
+            assert found > 0.9 * short.height
             assert short["settled"].all() == (now == LATER)
 
 
@@ -96,6 +107,19 @@ def test_what_lost_any_of_its_spans_is_the_same_runs_either_way(lost):
         for now in (LATER, int(some["end_time_unix_nano"].max())):
             runs, _ = with_shortcut(some, logs, now=now)
             assert runs.to_dicts() == without(some, logs, now=now).to_dicts()
+
+
+def test_failures_that_repeat_anothers_words_are_the_same_runs_either_way():
+    """Some processors put a trace's first error on every later span; tools of one cause fail in the same words."""
+    rng = random.Random(0)
+    spans, logs = generated()
+    rows = spans.to_dicts()
+    for row in rows:
+        if said(row, "gen_ai.operation.name") == "execute_tool" and rng.random() < 0.4:
+            fail(rng, row, "ConnectionError", rng.choice(["no route", "refused"]))
+    short, found = with_shortcut(pl.DataFrame(rows, schema=spans.schema), logs)
+    assert short.equals(without(pl.DataFrame(rows, schema=spans.schema), logs))
+    assert 0 < found < short.height
 
 
 @pytest.mark.parametrize(("kind", "name"), KNOWN)
@@ -166,7 +190,7 @@ def test_runs_that_were_called_from_elsewhere_take_the_shortcut(served):
         assert short.equals(without(some, logs, now=now))
         assert found > 0.9 * short.height
         assert short["settled"].all() == (now == LATER)
-    assert (short["orphans"] == 1).sum() == found
+    assert (short["orphans"] == 1).sum() >= found - 1  # the very last run is cut
 
 
 @pytest.mark.parametrize("seed", range(4))
