@@ -12,8 +12,9 @@ from otelcov.runs.call_status import UNNAMED
 from otelcov.runs.chat import role_of
 from otelcov.runs.jsontext import UNREADABLE, to_json
 from otelcov.runs.paths import shape
+from otelcov.runs.requested import Calls
 from otelcov.runs.semconv import semconv
-from otelcov.runs.sketch import Bools, Calls, Models, Sketch
+from otelcov.runs.sketch import Bools, Models, Sketch
 from otelcov.runs.softerrors import SIGNS, awaits_leave, soft_error
 from otelcov.runs.spans import Span
 from otelcov.runs.tree import Node, failure

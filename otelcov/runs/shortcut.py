@@ -17,22 +17,21 @@ from otelcov.runs.delegation import bare, ways
 from otelcov.runs.joining import Joints
 from otelcov.runs.offered import names_of
 from otelcov.runs.outcomes import Outcomes
+from otelcov.runs.requested import Calls, calls_of
 from otelcov.runs.sketch import (
     AGENT_,
     LLM_,
     TOOL_,
-    Asked,
     Bools,
-    Calls,
     Ints,
     Models,
     Sketch,
-    calls_of,
     check_agents,
     models_of,
     texts_of,
 )
 from otelcov.runs.unknowns import NO_ROOT, told
+from otelcov.runs.waiting import Asked
 
 
 def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataFrame:
