@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.semconv import semconv_messages
 from otelcov.runs.tree import Node, failure
 
@@ -42,6 +43,12 @@ def frames(root: Node) -> list[Node]:
 
 _FRAMES = 8  # in each other, at the most
 _STEPS = (AGENT, CHAIN, LLM, TOOL)
+
+
+def went_on(step: Node, last: ModelCall | None) -> bool:
+    """Was a model asked after this, which is no agent and whose frame has not come? Then it is one step of several, and
+    neither what it put out nor its error is the run's."""
+    return step.orphan and step.own_agent is None and last is not None and last.start >= step.end
 
 
 def broke_off(root: Node) -> bool:

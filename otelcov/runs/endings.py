@@ -13,7 +13,7 @@ from otelcov.ground.config import BOUNDARIES
 from otelcov.runs import boundaries as b
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
-from otelcov.runs.charge import broke_off, broken_step, frames, top_agents
+from otelcov.runs.charge import broke_off, broken_step, frames, top_agents, went_on
 from otelcov.runs.delegation import transfers
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, last_only, unheard
@@ -50,7 +50,8 @@ class Evidence:
 def status(run: Evidence) -> str:
     """error: the root, or the agent in charge, failed, or the last model call did. ok: an answer, or a clean end."""
     root, last = run.root, run.last
-    if not _tried_again(run) and ((failure(root) is not None and root.kind != TOOL) or broke_off(root)):
+    failed = (failure(root) is not None and root.kind != TOOL) or broke_off(root)
+    if failed and not _tried_again(run) and not went_on(root, last):
         return "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run) or _died_in_a_step(run):
         return "error"
@@ -219,14 +220,15 @@ def _failures(run: Evidence, seen: set[str]) -> None:
     if stopped:
         return
     for n, text in told:
-        if n.kind == LLM or control_flow(n) or _unnamed(run, n):
+        if n.kind == LLM or control_flow(n) or _unnamed(run, n) or went_on(n, run.last):
             continue
         reached_the_top = n.parent is None or n.kind == AGENT or id(n) in framing or (exceptions(n) and _escapes(n))
         if reached_the_top:
             seen.add("error")
             if b.TIMEOUT.search(text) and run.last is not None and run.last.error is not None:
                 seen.add("timeout")
-    if died_in_a_tool(run) or _died_in_a_step(run) or broken_step(run.root):
+    broken = broken_step(run.root) and not went_on(run.root, run.last)
+    if died_in_a_tool(run) or _died_in_a_step(run) or broken:
         seen.add("error")
 
 

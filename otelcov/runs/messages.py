@@ -154,7 +154,7 @@ def _of_wrapper(value: dict[str, Value], role: str, depth: int) -> list[Message]
     told = [value[key] for key in _INSTRUCTIONS if isinstance(value.get(key), (str, list))]
     system = [Message("system", joined(told[0]))] if told and any(key in value for key in _WRAPPERS) else []
     for key in ("prompt", "text", "input_text"):
-        if isinstance(value.get(key), str) and "messages" not in value:
+        if isinstance(value.get(key), str) and "messages" not in value and not hidden(value[key]):
             return [*system, _text_message(value[key], role)]
     before = [m for key in _LOOPS if value.get(key) for m in _walk(_once(value[key]), "user", depth + 1)]
     for key in _WRAPPERS:

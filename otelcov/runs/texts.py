@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any, TypeGuard
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
-from otelcov.runs.charge import broke_off, put_out_an_error
+from otelcov.runs.charge import broke_off, put_out_an_error, went_on
 from otelcov.runs.chat import Message
 from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
@@ -49,7 +49,7 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
             text = _last_user(whole) if any(x.role == "assistant" for x in whole) else _user_text(raw, limit)
             if text is not None and not _object_repr(text):
                 return text
-        for name, attributes in node.side.events.get(node.span.row, ()):
+        for name, attributes in reversed(node.side.events.get(node.span.row, ())):  # history first, then what is new
             if name == "gen_ai.user.message":
                 said = messages_of([{"role": "user", "content": _opened(attributes.get("content"))}])
                 if said and said[0].text is not None:
@@ -125,8 +125,9 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     front = [n for n in _front(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
     front = [n for n in front if not put_out_an_error(n)]
+    step = root.orphan and root.own_agent is None and (pending or went_on(root, last))
     for node in front:
-        if node is root:
+        if node is root and not step:
             text = _assistant_text(node.span.output, limit)
             if _answers(text):
                 return said if said is not None and said.strip() == text.strip() else text
