@@ -326,8 +326,9 @@ def _answers(text: str | None) -> TypeGuard[str]:
 
 
 def _front(root: Node) -> list[Node]:
-    """The root and the containers right below it, down to the first agent with input: where a request is written."""
-    out, level = [root], [root]
+    """The root and the containers right below it, down to the first agent with input: where a request is written. What
+    a tool called whose own frame has not come was not asked by the user."""
+    out, level = [root], [root] if root.kind != TOOL or not root.orphan else []
     for _ in range(5):
         level = [c for n in level for c in n.children if c.kind in (AGENT, CHAIN) or c.kind is None]
         out.extend(level[:8])
