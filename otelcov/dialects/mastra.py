@@ -24,6 +24,9 @@ _EXPORTED = scope(r"^@mastra/")  # for Arize: no types, and each piece of a stre
 _ASKED = json_text("modelMetadata", "modelId")  # what a step is called by itself is the model that answered, if any
 _RUN = _TYPE.is_in(["agent_run", "workflow_run"])
 
+# An agent that another has is a tool of it, by the name under which it was given.
+_TO_AGENT = pl.when(_TOOL).then(pl.col("gen_ai.tool.name").str.extract(r"^agent-(.+)$"))
+
 MASTRA = Dialect(
     name="mastra",
     kind=pl.when(_EXPORTED & pl.col("span.name").str.starts_with("chunk: "))
@@ -51,6 +54,7 @@ MASTRA = Dialect(
             pl.when(_EXPORTED & (pl.col("openinference.span.kind") == "AGENT")).then(span_name(r"^agent\.(.+)$")),
         ]
     ),
+    to_agent=_TO_AGENT,
     arguments=pl.when(_TOOL).then(first("gen_ai.tool.input", "input")),
     result=pl.when(_TOOL).then(first("gen_ai.tool.output", "output")),
     request_model=pl.when(_STEP).then(_ASKED),

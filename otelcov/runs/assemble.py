@@ -114,7 +114,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
                 *(n.own_agent for n in nodes),
                 *(c.agent for c in calls),
                 *(t.agent for t in tools),
-                *(d.target for d in handed),
+                *(d.target for d in handed if d.node is not None or d.status in ("ok", "requested")),
             ]
             if a
         }

@@ -21,7 +21,7 @@ from otelcov.runs.delegation import (
 from otelcov.runs.executions import span_fact
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.model_call import ModelCall
-from otelcov.runs.tree import Node, placeholder, spelling
+from otelcov.runs.tree import Node, failure, placeholder, spelling
 
 _HANDS_OVER = ("transfertoagent", "handofftoagent", "handoff", "strandsstructuredoutput")
 
@@ -68,7 +68,7 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
         call.delegates_to = found.target or ""
         told_apart = found.form == "handoff" or not call.nodes  # no span of the tool's says whether it went well
         taken_over = told_apart and found.target is not None and _works_after(found.target, call, scene.model_calls)
-        status = "ok" if taken_over else _status(call)
+        status = "ok" if taken_over else _status(call, found, scene)
         return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
     return None
 
@@ -81,7 +81,8 @@ def _work_seen(call: ToolCall, scene: Scene) -> _Found | None:
     told = span_fact(call.nodes, "to_agent")
     if told and not placeholder(str(told)):
         form = "tool" if node is not None or transfers(call.name) is None else "handoff"
-        return _Found(str(told), form, node)
+        works = node.own_agent if node is not None and bare(str(told)) not in scene.known else None
+        return _Found(works or scene.known.get(bare(str(told)), str(told)), form, node)
     return None if node is None else _Found(node.own_agent or node.agent, "tool", node)
 
 
@@ -311,8 +312,21 @@ def _anothers(mc: ModelCall, call: ToolCall) -> bool:
     )
 
 
-def _status(call: ToolCall) -> str:
-    return "ok" if call.nodes or call.answer is not None else "requested"
+def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
+    """A call that failed, and in which nobody is seen at work, reached no agent; whether one reached an agent that
+    nobody knows is not visible."""
+    if not call.nodes and call.answer is None:
+        return "requested"
+    if found.node is None and failed(call):
+        return "error"
+    strange = found.target is not None and bare(found.target) not in scene.known
+    return "unknown" if strange and found.node is None and scene.agents and not scene.lost else "ok"
+
+
+def failed(call: ToolCall) -> bool:
+    """Does a call's span, or what the model was brought of it, say that it failed?"""
+    flagged = call.answer is not None and call.answer.error
+    return bool(flagged) or any(failure(n) is not None or n.span.tool_error == "true" for n in call.nodes)
 
 
 _RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless, _left_open)

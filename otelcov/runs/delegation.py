@@ -22,8 +22,14 @@ ASK = re.compile(
     rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task)[_-]{_AGENT}",
     re.I,
 )
-COWORKER = ("delegateworktocoworker", "askquestiontocoworker")
-"""CrewAI's own tools of an agent that may delegate: ways to an agent, and no tools that a run could call."""
+COWORKER = (
+    "delegateworktocoworker",
+    "askquestiontocoworker",
+    "delegatetasktomember",
+    "delegatetasktomembers",
+    "transfertasktomember",
+)
+"""CrewAI's and Agno's own tools of an agent that may delegate: ways to an agent, and no tools that a run could call."""
 BY_ARGUMENT = frozenset(
     {
         "transfertoagent",
@@ -35,8 +41,6 @@ BY_ARGUMENT = frozenset(
         "delegatetask",
         "sendmessagetoagent",
         "sendtask",
-        "delegatetasktomember",
-        "transfertasktomember",
         "callagent",
         "invokeagent",
         "askagent",

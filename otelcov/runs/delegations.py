@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.call import ToolCall
-from otelcov.runs.delegating_calls import Scene, by_call
+from otelcov.runs.delegating_calls import Scene, by_call, failed
 from otelcov.runs.delegation import Delegation, bare, transfers
 from otelcov.runs.endings import asks, final
 from otelcov.runs.model_call import ModelCall
@@ -33,12 +33,31 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     last = {c.agent: c.start for c in sorted(model_calls, key=lambda c: c.start)}
     scene = Scene(nodes, spans, known, model_calls, used, any(n.orphan for n in nodes), loose, last)
     out = [d for c in calls if (d := by_call(c, scene)) is not None]
+    out += _in_vain(calls, out)
     out += _handoffs(nodes, calls, out, known, used)
     frames = _namesakes(nodes) | {id(n) for n in nodes if n.own_agent in workflows}
     out += [d for d in _nested(nodes, calls, out, frames, steps, used) if not _came_back(d, model_calls)]
     out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
     _unrecorded(out, calls, model_calls)
     return [d for d in out if d.target != d.source or d.target is None]
+
+
+def _in_vain(calls: list[ToolCall], found: list[Delegation]) -> list[Delegation]:
+    """Calls that failed before anybody was at work, of tools by which the same agent called another that was."""
+    ways = {(d.source, d.tool): d for d in reversed(found) if d.tool and d.form == "tool" and d.node is not None}
+    out = []
+    for call in calls if ways else ():
+        same = ways.get((call.agent, call.name))
+        if same is None or call.delegates_to is not None or not call.nodes or not failed(call) or _holds_work(call):
+            continue
+        call.delegates_to = same.target or ""
+        out.append(Delegation(call.agent, same.target, same.form, call.name, "error", call.start, call))
+    return out
+
+
+def _holds_work(call: ToolCall) -> bool:
+    layers = {id(n) for n in call.nodes}
+    return any(n.kind in (AGENT, LLM, TOOL) and id(n) not in layers for n in call.nodes[0].below())
 
 
 def _is_workflow(node: Node) -> bool:

@@ -64,6 +64,8 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
     sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
     sketch.spoil((child >= 0) & sketch.failed[at], trace)
+    ways = name.filter(pl.Series(child >= 0)).unique().implode()
+    sketch.spoil((child < 0) & sketch.failed[at] & name.is_in(ways).fill_null(True).to_numpy(), trace)
     for texts in (pl.Series(arguments, dtype=pl.String), sketch.taken("arguments", at)):
         sketch.spoil((child < 0) & texts.str.contains(SUBAGENT, literal=True).fill_null(False).to_numpy(), trace)
     special = [n for n in set(said.names) if is_answer(n) or delegates(n)]

@@ -333,6 +333,8 @@ def test_what_began_before_an_agent_is_not_its_work_and_a_tool_alone_was_asked_b
         _agno(3, 3, "worker", "agent", 3.0005, 7, **{"gen_ai.agent.name": "worker"}),
     )
     assert (team["agents"], team["delegations"], team["tool_calls"]) == (["boss"], None, None)
-    assert [(c["name"], c["agent"]) for c in tool_alone["tool_calls"]] == [("delegate_task_to_member", None)]
+    assert [(d["from"], d["to"], d["tool"]) for d in tool_alone["delegations"]] == [
+        (None, "worker", "delegate_task_to_member")
+    ]
     assert (tool_alone["input"], tool_alone["output"]) == (None, None)
     assert member["agents"] == ["worker"]
