@@ -23,6 +23,7 @@ from otelcov.runs.delegations import delegations
 from otelcov.runs.endings import (
     Evidence,
     answered_in_one_span,
+    asked_unseen,
     asks,
     boundaries,
     died_in_a_later_trace,
@@ -137,7 +138,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     orphans = sum(n.orphan for n in nodes)
     if orphans and root.orphan:
         incomplete.add(NO_ROOT)
-    if any(f.astray for f in group):
+    if any(f.astray for f in group) or asked_unseen(run):
         incomplete.add("whose work this was is not visible")
     sampled, weight = _sampling(nodes)
     visible = run.visible or bool(tools)

@@ -50,6 +50,8 @@ class Evidence:
 def status(run: Evidence) -> str:
     """error: the root, or the agent in charge, failed, or the last model call did. ok: an answer, or a clean end."""
     root, last = run.root, run.last
+    if asked_unseen(run):
+        return "unknown"
     failed = (failure(root) is not None and root.kind != TOOL) or broke_off(root)
     if failed and not _tried_again(run) and not went_on(root, last):
         return "error"
@@ -84,6 +86,12 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) else "ok"
+
+
+def asked_unseen(run: Evidence) -> bool:
+    """Is a tool all that came, which a model of which nothing is told asked for, by its id?"""
+    root = run.root
+    return root.kind == TOOL and not root.orphan and bool(root.span.call_id) and not run.calls and len(run.nodes) == 1
 
 
 def _tried_again(run: Evidence) -> bool:

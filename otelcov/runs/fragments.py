@@ -50,6 +50,7 @@ def fragments(trace: Trace) -> list[Fragment]:
         if len(siblings) > 1:
             _twins(siblings)
             _replays(siblings)
+    _after_streams(trace)
     every = [(root, [root, *root.below()]) for root in trace.roots]
     tops = [(root, nodes) for root, nodes in every if any(n.kind in _STEPS for n in nodes)]
     if not tops:  # of an agent's step nothing else may have come
@@ -130,6 +131,25 @@ def _twins(siblings: list[Node]) -> None:
 def _dismiss(top: Node) -> None:
     for n in (top, *top.below()):
         n.kind, n.agent, n.own_agent = OTHER, None, None
+
+
+def _after_streams(trace: Trace) -> None:
+    """A stream that was not read to its end leaves its span current, and what the same agent is asked next is laid
+    under it (OpenInference for AutoGen, of `on_messages`): that is no work of the span's, but a request of its own."""
+    left = []
+    for n in reversed(trace.nodes):  # the last first: what is below another holds no more than its own
+        above = n.parent
+        if n.kind != AGENT or above is None or above.kind != AGENT or n.own_agent is None:
+            continue
+        if (n.own_agent, n.span.scope) != (above.own_agent, above.span.scope) or n.span.input == above.span.input:
+            continue
+        done = [c for c in above.children if c.start < n.start and c.kind in (LLM, TOOL)]
+        if done and all(c.end <= n.start for c in done) and _goes_on(_first_said(above), _first_said(n)):
+            above.children.remove(n)
+            n.parent = None
+            left.append(n)
+    if left:
+        trace.roots = sorted([*trace.roots, *left], key=by_time)
 
 
 def _replays(siblings: list[Node]) -> None:

@@ -113,7 +113,9 @@ _TO_MAKERS = re.compile(r"openlit\b")
 
 def waits(part: Fragment, where: Joints) -> bool:
     """May this fragment be a part of a larger run?"""
-    if part.loose or part.trace_id in where.linked or part.trace_id in where.awaited or _guest(part, where) is not None:
+    if part.loose or part.trace_id in where.linked or part.trace_id in where.awaited or _apart(part):
+        return True
+    if _guest(part, where) is not None:
         return True
     return bool(where.guests) and any(name in where.guests for name, _ in _hosts(part))
 
@@ -178,6 +180,13 @@ def _guest(part: Fragment, where: Joints) -> str | None:
     return bare(root.own_agent) if bare(root.own_agent) in where.hosted else None
 
 
+def _apart(part: Fragment) -> bool:
+    """Is this of a kit (Strands 0.1) whose every agent opens a trace, also one that a tool of another's runs, and has
+    no name that its caller's tool could bear?"""
+    root = part.root
+    return root.kind == AGENT and root.parent is None and any(n.span.name[:6] == "Cycle " for n in root.children[:1])
+
+
 def called_by_name(agent: str | None, where: Joints) -> bool:
     """Does some tool call of the batch bear this agent's name?"""
     return agent is not None and bare(agent) in where.hosted
@@ -213,6 +222,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     parts.sort(key=lambda p: (p.start, p.trace_id, p.root.span.span_id))
     _links(parts, where, unite)
     _agents_as_tools(parts, where, unite)
+    _agents_apart([p for p in parts if _apart(p)], unite)
     every = [p for p in parts if p.loose]
     loose = [p for p in every if p.root.kind == LLM or (p.tools == [p.root] and not p.calls)]
     unite_twins(loose, unite)
@@ -310,6 +320,38 @@ def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None
         if guest.root.parent is not node:  # else a link has told so
             guest.root.parent = node
             node.children.append(guest.root)
+
+
+def _agents_apart(parts: list[Fragment], unite: Unite) -> None:
+    """Agents that ran in traces of their own within the time of the one tool that was given the words they were asked.
+    `parts` by start."""
+    tools = sorted(
+        ((n, p) for p in parts for n in p.nodes if n.kind == TOOL and not any(c.kind is not None for c in n.below())),
+        key=lambda x: x[0].start,
+    )
+    open_: list[tuple[Node, Fragment]] = []
+    begun = 0
+    for guest in parts:
+        while begun < len(tools) and tools[begun][0].start <= guest.start + _JITTER_NS:
+            open_.append(tools[begun])
+            begun += 1
+        open_ = [(n, p) for n, p in open_ if n.end >= guest.start][-_AT_ONCE:]
+        fitting = [
+            (n, p)
+            for n, p in open_
+            if p is not guest
+            and guest.end <= n.end + _JITTER_NS
+            and n.span.service == guest.root.span.service
+            and _said_to(n, guest)
+        ]
+        if len(fitting) == 1:
+            node, host = fitting[0]
+            unite(host, guest)
+            guest.root.parent = node
+            node.children.append(guest.root)
+
+
+_AT_ONCE = 64  # tools that run at one time
 
 
 def _said_to(node: Node, guest: Fragment) -> bool:

@@ -1,5 +1,7 @@
 """Kits by the spans they sent before, or send beside, those of the conventions."""
 
+import pytest
+
 from tests.dialects.test_platforms_kits import delegated, either_way
 from tests.dialects.test_unrecorded_kits import called_with, jsons
 from tests.runs.requests import agent, chat, span, tool
@@ -51,6 +53,39 @@ def test_early_strands_names_no_operation():
     assert (run["status"], run["input"], run["output"]) == ("ok", "Weather?", "It is sunny.")
     assert (run["known_tools"], run["conversation_id"]) == (["lookup", "weather"], "s")
     assert run["agents"] == [] and "no agent name" in run["incomplete"]
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_an_agent_that_a_tool_of_early_strands_runs_is_a_part_of_the_run(twice):
+    """strands-agents 0.1.3: every agent opens a trace; the words it is asked are those that the tool was given."""
+
+    def asks(trace, at, words):
+        whole = _STRANDS | {"gen_ai.prompt": words, "gen_ai.completion": "It is deep."}
+        asked = [{"role": "user", "content": [{"text": words}]}]
+        spans = [
+            span(1, None, "Strands Agent", 1, at, 9, attributes=whole, status=1),
+            *_cycle(2, at + 1, [{"text": "It is deep."}], asked, "m"),
+        ]
+        return [one | {"trace": trace} for one in spans]
+
+    given = {"query": "How deep?"}
+    request = {"toolUse": {"toolUseId": "c1", "name": "ask_worker", "input": given}}
+    asked = [{"role": "user", "content": [{"text": "Go"}]}]
+
+    def calls(trace):
+        spans = [
+            span(1, None, "Strands Agent", 1, 0, 30, attributes=_STRANDS | {"gen_ai.prompt": "Go"}, status=1),
+            *_cycle(2, 1, [request], asked, "m"),
+            _used(10, 2, 4, "c1", "ask_worker", given, "It is deep.") | {"took": 11},
+        ]
+        return [one | {"trace": trace} for one in spans]
+
+    found = either_way(*calls(1), *asks(2, 5, "How deep?"), *asks(3, 5, "How high?"), *(calls(4) if twice else []))
+    with_it = [r for r in found if len(r["trace_ids"]) > 1]
+    assert len(found) == (4 if twice else 2) and len(with_it) == (0 if twice else 1)  # either may have asked
+    for run in with_it:
+        assert delegated(run) == [(None, "worker", "tool", "ask_worker")]
+        assert ([c["agent"] for c in run["llm_calls"]], run["tool_calls"]) == ([None, "worker"], [])
 
 
 _CREW = "openinference.instrumentation.crewai"

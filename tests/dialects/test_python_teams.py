@@ -346,3 +346,42 @@ def test_a_tool_of_agno_without_its_result_may_have_failed():
     )
     assert [c["status"] for c in run["tool_calls"]] == ["unknown"]
     assert "tool_failure" in run["boundaries_unknown"]
+
+
+def test_what_autogen_is_asked_after_a_stream_that_was_left_is_a_run_of_its_own():
+    """autogen-agentchat 0.7 by `on_messages` under OpenInference 0.1: each request lies under the one before it."""
+    scope = "openinference.instrumentation.autogen_agentchat"
+
+    def turn(id, parent, at, *words):
+        roles = ["user", "assistant"] * len(words)
+        said = {
+            f"llm.input_messages.{i}.message.{key}": told
+            for i, (role, text) in enumerate(zip(roles, words, strict=False))
+            for key, told in (("role", role), ("content", text))
+        }
+        told = _of_kind("AGENT", graph__node__id="planner", graph__node__parent_id="start", input__value=f"#{id}")
+        said |= {"output.value": json.dumps({"finish_reason": "stop", "content": f"answer {id}"})}
+        return (
+            span(id, parent, "planner.on_messages_stream", at=at, took=8, status=1, scope=scope, attributes=told),
+            span(id + 1, id, "create", at=at + 1, status=1, scope=scope, attributes=_of_kind("LLM") | said),
+        )
+
+    first = ("one", "answer 1")
+    found = runs(
+        *turn(1, None, 0, "one"),
+        *turn(3, 1, 5, *first, "two"),
+        *turn(5, 3, 9, *first, "two", "answer 3", "three"),
+    )
+    assert [(r["input"], len(r["llm_calls"]), r["status"]) for r in found] == [
+        ("#1", 1, "ok"),
+        ("#3", 1, "ok"),
+        ("#5", 1, "ok"),
+    ]
+
+
+@pytest.mark.parametrize("error", [None, "no room"])
+def test_how_a_run_went_of_which_a_tool_is_all_that_came_is_not_known(error):
+    """autogen-core 0.7 alone, by `on_messages`: of an agent nothing but its tools has a span."""
+    (run,) = runs(tool(1, None, "book", "c1", scope="autogen-core", error=error))
+    assert (run["status"], run["tool_calls"][0]["status"]) == ("unknown", "error" if error else "ok")
+    assert "whose work this was is not visible" in run["incomplete"]

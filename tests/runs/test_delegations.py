@@ -1,8 +1,12 @@
 """Agents, and who handed work to whom."""
 
+import json
+
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span, tool
+from otelcov.runs import run_json
+from tests.runs.either_way import with_shortcut, without
+from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
 
 def handed(run):
@@ -231,3 +235,71 @@ def test_a_handoffs_span_and_its_call_are_one_where_nobody_names_the_caller():
         chat(6, 5, "done", at=9),
     )
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
+
+
+def _member(id, at, call, member, said, **more):
+    """A call of Agno's tool by which a team (3.1 under OpenInference 1.0) hands work to a member."""
+    told = {"openinference.span.kind": "TOOL", "tool.name": "delegate_task_to_member", "output.value": said}
+    told |= {"input.value": json.dumps({"member_id": member, "task": "look"}), "tool.id": call}
+    return span(id, 1, "delegate_task_to_member", at=at, attributes=told, status=1, **more)
+
+
+def test_a_member_that_a_team_does_not_have_was_asked_and_is_no_agent():
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        chat(2, 1, [("c1", "delegate_task_to_member", {"member_id": "nobody", "task": "look"})], "go", at=1),
+        _member(3, 3, "c1", "nobody", "Member with ID nobody not found in the team or any subteams."),
+        chat(4, 1, "done", at=6),
+    )
+    assert (run["agents"], run["tool_calls"]) == (["planner"], [])
+    assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("planner", "nobody", "unknown")]
+
+
+def test_what_a_team_hands_work_over_by_is_no_tool_also_where_it_did_not():
+    offered = [{"name": "search"}, {"name": "delegate_task_to_member"}]
+    (run,) = runs(
+        agent(1, "planner", took=9), chat(2, 1, "done", "go", attributes={"gen_ai.tool.definitions": offered})
+    )
+    assert run["known_tools"] == ["search"]
+
+
+@pytest.mark.parametrize("regular", [True, False])
+def test_a_call_that_failed_before_the_agent_began_asked_the_agent_that_another_call_of_the_tool_reached(regular):
+    given = {"topic": "fjords"}
+    spans = [
+        agent(1, "planner", took=30),
+        chat(2, 1, [("c1", "research", given)], "go", at=1),
+        tool(3, 1, "research", "c1", at=3, error="no room", attributes={"gen_ai.tool.call.arguments": given}),
+        chat(4, 1, [("c2", "research", given)], [{"role": "user", "parts": []}], at=5),
+        tool(5, 1, "research", "c2", "deep", at=7, took=9, attributes={"gen_ai.tool.call.arguments": given}),
+        agent(6, "worker", 5, at=8, took=6),
+        chat(7, 6, "deep", "fjords", at=9),
+        chat(8, 1, "done", at=20),
+    ]
+    frame = frames([("traces", request(spans))])
+    found = with_shortcut(*frame)[0] if regular else without(*frame)
+    (run,) = (run_json(row, {}) for row in found.iter_rows(named=True))
+    assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [
+        ("worker", "research", "error"),
+        ("worker", "research", "ok"),
+    ]
+    assert run["tool_calls"] == []
+
+
+@pytest.mark.parametrize("error", ["the agent could not start", None])
+def test_an_agent_that_mastra_gives_another_as_a_tool_is_asked_by_the_tools_name(error):
+    """@mastra/otel-exporter: the tool's name is `agent-` and the key of the agent."""
+    told = {"mastra.span.type": "tool_call", "gen_ai.tool.name": "agent-worker", "input": '{"prompt": "look"}'}
+    (run,) = runs(
+        span(1, None, "agent.planner", took=9, attributes={"mastra.span.type": "agent_run", "agent.id": "planner"}),
+        span(2, 1, "tool.execute agent-worker", at=1, took=5, error=error, attributes=told),
+        *(
+            []
+            if error
+            else [span(3, 2, at=2, attributes={"mastra.span.type": "agent_run", "agent.id": "fjord-worker"})]
+        ),
+    )
+    assert run["tool_calls"] == []
+    assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [
+        ("worker", "agent-worker", "error") if error else ("fjord-worker", "agent-worker", "ok")
+    ]
