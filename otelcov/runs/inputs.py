@@ -369,10 +369,26 @@ def _observation(call: ToolCall, inputs: list[Message], skip: int) -> str | None
         tail = text[at + len(core) :]
         if not tail.strip() and k + 1 < len(inputs):
             tail = inputs[k + 1].text or ""
-        hit = re.search(r"Observation\s*:\s*(.*?)(?=\n\s*(?:Thought|Action)\s*:|\Z)", tail, re.S)
+            if tail.lstrip().startswith(_OBSERVED):
+                return re.sub(rf"^\s*{_OBSERVED}\s*:\s*", "", tail).strip()  # a message of its own
+        hit = re.search(rf"{_OBSERVED}\s*:\s*", tail)
         if hit is not None:
-            return hit.group(1).strip()
+            return _to_next_step(tail[hit.end() :])
     return None
+
+
+def _to_next_step(text: str) -> str:
+    """A result, without what the model wrote after it or is to go on from: a tool may write `Thought:`, too, so that
+    says nothing where neither an action nor an answer follows it."""
+    text = text.rstrip()
+    if (open_ := re.search(r"(?:\n[ \t]*|^)Thought[ \t]*:$", text[-64:])) is not None:
+        text = text[: len(text) - len(open_.group())]
+    last = max((step.start() for step in _STEP.finditer(text)), default=-1)
+    hit = re.search(r"\n[ \t]*(?:Thought|Action)[ \t]*:", text)
+    return (text[: hit.start()] if hit is not None and hit.start() < last else text).strip()
+
+
+_STEP = re.compile(r"^[ \t]*(?:Action(?: Input)?|Final Answer|Answer|Observation)[ \t]*:", re.M)
 
 
 def _reworded(call: ToolCall, inputs: list[Message], place: int, count: int) -> str | None:

@@ -290,14 +290,11 @@ def test_a_call_that_failed_before_the_agent_began_asked_the_agent_that_another_
 def test_an_agent_that_mastra_gives_another_as_a_tool_is_asked_by_the_tools_name(error):
     """@mastra/otel-exporter: the tool's name is `agent-` and the key of the agent."""
     told = {"mastra.span.type": "tool_call", "gen_ai.tool.name": "agent-worker", "input": '{"prompt": "look"}'}
+    theirs = {"mastra.span.type": "agent_run", "agent.id": "fjord-worker"}
     (run,) = runs(
         span(1, None, "agent.planner", took=9, attributes={"mastra.span.type": "agent_run", "agent.id": "planner"}),
         span(2, 1, "tool.execute agent-worker", at=1, took=5, error=error, attributes=told),
-        *(
-            []
-            if error
-            else [span(3, 2, at=2, attributes={"mastra.span.type": "agent_run", "agent.id": "fjord-worker"})]
-        ),
+        *([] if error else [span(3, 2, at=2, attributes=theirs)]),
     )
     assert run["tool_calls"] == []
     assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [

@@ -5,6 +5,7 @@ import pytest
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.wrapped import arguments_of, result_of
+from tests.runs.requests import agent, chat, runs
 
 _CONSTRUCTOR = ["langchain", "schema", "messages"]
 TOLD = {
@@ -198,3 +199,21 @@ def test_openais_own_tools_say_by_their_type_what_they_are():
 def test_arguments_by_place_have_no_names():
     assert arguments_of('{"args": ["x"], "kwargs": {}}') == (None, '{"args": ["x"], "kwargs": {}}')
     assert arguments_of('{"args": [], "kwargs": {"a": 1}}') == ({"a": 1}, None)
+
+
+@pytest.mark.parametrize("result", ["seen", "Thought: of the day\nBe kind.", "mood:\nThought: none\nend"])
+@pytest.mark.parametrize("own", [True, False])
+def test_a_result_of_react_may_hold_the_word_by_which_a_model_begins_to_think(result, own):
+    asked = 'Thought: look\nAction: look\nAction Input: {"city": "Oslo"}'
+
+    def said(role, text):
+        return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+    scratchpad = [said("user", f"Go\n{asked}\nObservation: {result}\nThought: ")]
+    history = [said("user", "Go"), said("assistant", asked), said("user", f"Observation: {result}")]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, asked, "Go", at=1),
+        chat(3, 1, "Final Answer: done", history if own else scratchpad, at=3),
+    )
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("look", result)]
