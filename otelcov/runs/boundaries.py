@@ -44,6 +44,7 @@ FORCED = _any(
     r"tried to use too many tools",
     r"You have reached the maximum number of (?:steps|iterations)",
     r"maximum iterations reached",
+    r"^Based on the above, please provide an answer to the following user (?:task|request)",  # smolagents
 )
 FORCED_SIGNS = [
     "absolute best",
@@ -52,6 +53,7 @@ FORCED_SIGNS = [
     "too many tools",
     "reached the maximum",
     "aximum iterations",
+    "provide an answer to the following user",
 ]
 """Literal signs of FORCED, fast to look for in every prompt."""
 GAVE_UP = _any(

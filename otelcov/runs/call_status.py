@@ -258,13 +258,13 @@ def _event_result(nodes: list[Node]) -> Any:
     return None
 
 
-UNNAMED = "unknown"
-"""What stands in place of an error's type where it has none (Mastra)."""
+UNNAMED = ("unknown", "_OTHER")
+"""What stands in place of an error's type where it has none (Mastra; the conventions, as Langfuse 5 writes)."""
 
 
 def _error_type(failed: tuple[str, str], nodes: list[Node]) -> str | None:
     named = bare_type(failed[0])
-    named = "" if named == UNNAMED else named
+    named = "" if named in UNNAMED else named
     if named and not re.search(r"\s", named):
         return named
     return _text_type(failed[0]) or _text_type(failed[1])  # words are no type (AWS's distribution, of CrewAI's tools)

@@ -10,6 +10,7 @@ from otelcov.runs.call import ToolCall
 from otelcov.runs.delegation import (
     BY_ARGUMENT,
     COWORKER,
+    HANDS_OVER,
     Delegation,
     argument_target,
     asks,
@@ -23,7 +24,7 @@ from otelcov.runs.jsontext import parse_json
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, failure, placeholder, spelling
 
-_HANDS_OVER = ("transfertoagent", "handofftoagent", "handoff", "strandsstructuredoutput")
+_HANDS_OVER = (*HANDS_OVER, "handoff", "strandsstructuredoutput")
 
 
 @dataclass(slots=True)
@@ -141,9 +142,9 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:
     said = argument_target(raw)
     form = "handoff" if name in _HANDS_OVER else "tool"
     if said is not None:
-        explicit = sub or name in COWORKER or name in _HANDS_OVER[:2] or (name == "handoff" and not scene.known)
+        explicit = sub or name in COWORKER or name in HANDS_OVER or (name == "handoff" and not scene.known)
         return _Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
-    if name in _HANDS_OVER[:2]:
+    if name in HANDS_OVER:
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
         return _Found(following.own_agent if following is not None else None, form, following)
     return _Found(None, form) if name in COWORKER else None

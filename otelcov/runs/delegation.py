@@ -30,10 +30,11 @@ COWORKER = (
     "transfertasktomember",
 )
 """CrewAI's and Agno's own tools of an agent that may delegate: ways to an agent, and no tools that a run could call."""
+HANDS_OVER = ("transfertoagent", "handofftoagent")
+"""Those by which an agent of Google's ADK or of a swarm of Strands hands over."""
 BY_ARGUMENT = frozenset(
     {
-        "transfertoagent",
-        "handofftoagent",
+        *HANDS_OVER,
         *COWORKER,
         "delegatetoagent",
         "handoff",

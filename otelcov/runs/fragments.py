@@ -53,8 +53,9 @@ def fragments(trace: Trace) -> list[Fragment]:
     _after_streams(trace)
     every = [(root, [root, *root.below()]) for root in trace.roots]
     tops = [(root, nodes) for root, nodes in every if any(n.kind in _STEPS for n in nodes)]
-    if not tops:  # of an agent's step nothing else may have come
+    if not tops:  # of an agent's step nothing else may have come, or it was answered before a model was asked
         tops = [(root, nodes) for root, nodes in every if root.orphan and root.own_agent is not None]
+        tops = tops or [(root, nodes) for root, nodes in every if _answered_at_once(root)]
     if not tops:
         return []
     raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
@@ -75,6 +76,14 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.loose, fragment.tools = True, held
         out.append(fragment)
     return out
+
+
+def _answered_at_once(root: Node) -> bool:
+    """Is this a graph that bears its agent's name, and was it asked something and put something out (a middleware of
+    LangChain's agents answers in place of the model)?"""
+    span = root.span
+    named = root.own_agent is not None and span.name == root.own_agent and root.kind == CHAIN
+    return named and bool(span.input) and bool(span.output)
 
 
 def _wrapped(root: Node, nodes: list[Node]) -> Node | None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from otelcov.dialects.base import LLM
-from otelcov.runs.delegation import COWORKER
+from otelcov.runs.delegation import COWORKER, HANDS_OVER, transfers
 from otelcov.runs.handed_in import is_answer
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.tree import Node, spelling
@@ -86,7 +86,19 @@ def _names(raw: str) -> frozenset[str] | None:
 
 def _no_tool(name: str) -> bool:
     """A way to another agent, or to hand in the answer."""
-    return is_answer(name) or spelling(name) in COWORKER
+    return is_answer(name) or spelling(name) in COWORKER or spelling(name) in HANDS_OVER
+
+
+def _hands_over(name: str, description: object) -> bool:
+    """Do its name and what is said of it (OpenAI's Agents SDK, LangGraph's supervisors, LlamaIndex) tell a way
+    to another agent, also where that agent never worked?"""
+    said = isinstance(description, str) and _HANDS_OVER.match(description) is not None
+    return said and (transfers(name) is not None or spelling(name) == "handoff")
+
+
+_HANDS_OVER = re.compile(
+    r"Hand-?\s?off to |Transfer(?: control)? to |Ask agent |Useful for handing off to another ", re.I
+)
 
 
 def _walk(value: Any, depth: int) -> set[str]:
@@ -110,7 +122,7 @@ def _walk(value: Any, depth: int) -> set[str]:
         return _walk(value["function"], depth + 1)
     name = value.get("name") or value.get("toolName")
     if isinstance(name, str):
-        return {name}
+        return set() if _hands_over(name, value.get("description")) else {name}
     for key in ("config", "params", "result", "request", "kwargs", "lc_kwargs", "data"):
         if isinstance(value.get(key), dict):
             inner = _walk(value[key], depth + 1)

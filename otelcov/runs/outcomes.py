@@ -55,7 +55,7 @@ class Outcomes:
         for i, row in zip(hard.tolist(), sketch.frame[at[hard]].rows(), strict=True):
             wrong = failure(Node(Span._make(row), sketch.side))
             self.types[i] = wrong[0] if wrong is not None else None
-            if wrong is None or wrong[0] in ("", UNNAMED) or len(wrong[0].split()) > 1:  # `<class …>`, or words
+            if wrong is None or wrong[0] in ("", *UNNAMED) or len(wrong[0].split()) > 1:  # `<class …>`, or words
                 spoilt.append(i)
         sketch.bad[self.trace[spoilt]] = True
         self.states = self._states(sketch, calls, forms, failed)

@@ -126,8 +126,9 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
     front = [n for n in front if not put_out_an_error(n)]
     step = root.orphan and root.own_agent is None and (pending or went_on(root, last))
+    frames = _frames(root)
     for node in front:
-        if node is root and not step:
+        if node in frames and not (step and node is root):
             text = _assistant_text(node.span.output, limit)
             if _answers(text):
                 return said if said is not None and said.strip() == text.strip() else text
@@ -153,6 +154,21 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if _answers(text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _frames(root: Node) -> list[Node]:
+    """The root, and below one that tells no answer what alone it is around: what that put out the run put out, whatever
+    a model said last (a middleware may have changed it)."""
+    found = [root]
+    while found[-1].kind == AGENT and found[-1].span.output is None and len(found) < _FRAMES:
+        held = [n for n in found[-1].children if n.kind != OTHER]
+        if len(held) != 1 or held[0].kind != CHAIN or held[0].agent != root.agent:
+            break
+        found.append(held[0])
+    return found
+
+
+_FRAMES = 4  # around a run's steps, at the most
 
 
 def at_work(root: Node, call: ModelCall) -> bool:

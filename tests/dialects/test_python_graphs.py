@@ -406,3 +406,71 @@ def test_history_that_leaves_out_what_was_asked_for_goes_on_with_who_asked():
         [("Bergen", "rain", 0), ("Oslo", "snow", 1), ("Rome", "sun", 1)],
         [],
     ]
+
+
+def _graph(id, parent, name, at=0, took=1, **told):
+    """A node of LangChain 1.4's agents under OpenInference 0.1.80."""
+    attributes = {"openinference.span.kind": "CHAIN", "metadata": json.dumps({"lc_agent_name": "planner"})}
+    attributes |= {key.replace("__", "."): json.dumps({"messages": said}) for key, said in told.items()}
+    return span(id, parent, name, at=at, took=took, attributes=attributes, status=1)
+
+
+def _said(kind, text):
+    return {"type": kind, "data": {"content": text, "type": kind}}
+
+
+def test_a_run_that_a_middleware_answered_before_the_model_was_asked_is_a_run():
+    asked, told = _said("human", "Hi"), _said("ai", "I may not.")
+    (run,) = runs(
+        _graph(1, None, "planner", took=5, input__value=[["user", "Hi"]], output__value=[asked, told]),
+        _graph(2, 1, "guard.before_model", at=1, input__value=[asked], output__value=[told]),
+    )
+    assert (run["agents"], run["input"], run["output"]) == (["planner"], "Hi", "I may not.")
+    assert run["llm_calls"] is None and run["tool_calls"] is None
+    assert runs(_graph(1, None, "RunnableSequence", input__value=[asked], output__value=[told])) == []
+
+
+def test_what_a_middleware_made_of_the_answer_is_the_output():
+    """Traceloop 0.62 of LangChain 1.4: the agent's span tells nothing, the workflow in it what it put out."""
+    scope = "opentelemetry.instrumentation.langchain"
+    made = {
+        "traceloop.entity.output": json.dumps(
+            {"outputs": {"messages": [_said("human", "Hi"), _said("ai", "Censored.")]}}
+        )
+    }
+    (run,) = runs(
+        agent(1, "planner", took=9, scope=scope),
+        span(2, 1, "planner.workflow", took=8, scope=scope, attributes=made | {"traceloop.span.kind": "workflow"}),
+        chat(3, 2, "A secret.", "Hi", at=1, scope=scope),
+    )
+    assert run["output"] == "Censored."
+
+
+def test_ways_to_agents_that_never_worked_are_no_tools():
+    """OpenAI's Agents SDK, LlamaIndex, a supervisor of LangGraph, Google's ADK and a swarm of Strands."""
+    ways = {
+        "transfer_to_worker": "Handoff to the worker agent to handle the request. Looks things up.",
+        "handoff": "Useful for handing off to another agent.\nIf you are currently not equipped …",
+        "transfer_to_writer": "Ask agent 'writer' for help",
+        "transfer_to_agent": "Transfer the query to another agent.",
+        "handoff_to_agent": "Transfer control to another agent in the swarm for specialized help.",
+    }
+    tools = {"search": "Finds.", "transfer_to_account": "Moves money.", **ways}
+    told = {"gen_ai.tool.definitions": [{"name": name, "description": said} for name, said in tools.items()]}
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "done", "go", attributes=told))
+    assert run["known_tools"] == ["search", "transfer_to_account"]
+
+
+def test_an_agent_of_smolagents_that_ran_out_of_steps_is_asked_for_an_answer():
+    """smolagents 1.26 under OpenInference 0.1.43: no span tells of it but in the words of the last prompt."""
+    told = [("system", "An agent tried to answer a user query but it got stuck."), ("user", "New task:\nplan")]
+    told.append(("user", "Based on the above, please provide an answer to the following user task:\nplan"))
+    asked = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in told]
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "Oslo is done.", asked, at=5))
+    assert run["boundaries"] == ["max_steps"]
+
+
+def test_an_error_of_another_type_has_none():
+    """Langfuse 5 of a tool that raised: by the conventions `_OTHER` stands for any error."""
+    (run,) = runs(agent(1, "a", took=5), tool(2, 1, "book", at=1, error="no room", error__type="_OTHER"))
+    assert [(c["status"], c["error_type"]) for c in run["tool_calls"]] == [("error", None)]
