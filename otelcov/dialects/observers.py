@@ -68,15 +68,22 @@ HONEYHIVE = Dialect(
     output=pl.when(pl.col("honeyhive_event_type") == "chain").then(pl.col("honeyhive_outputs.result")),
 )
 
+# What a function gave is in a frame of Upsonic's own; what it raised comes back as bare words, and the span says that
+# it went well, as it does of a tool of a server's, which has no frame.
+_UPSONIC_TOOL = pl.col("upsonic.tool.name").is_not_null() & (pl.col("span.name") == "tool.execute")
+_UPSONIC_WELL = _UPSONIC_TOOL & (pl.col("upsonic.tool.success").str.to_lowercase() == "true")
+_UPSONIC_FRAMED = pl.col("langfuse.observation.output").str.contains(r"""^"?\{\\?['"]func""").fill_null(value=False)
+
 UPSONIC = Dialect(
     name="upsonic",
-    kind=pl.when(pl.col("upsonic.tool.name").is_not_null() & (pl.col("span.name") == "tool.execute"))
+    kind=pl.when(_UPSONIC_TOOL)
     .then(pl.lit(TOOL))
     .when(pl.col("upsonic.agent.name").is_not_null() & (pl.col("span.name") == "agent.run"))
     .then(pl.lit(AGENT)),
     agent=first("upsonic.agent.name"),
     tool=first("upsonic.tool.name"),
     call_id=first("upsonic.tool.call_id"),
+    tool_error=pl.when(_UPSONIC_WELL & ~_UPSONIC_FRAMED).then(pl.lit("unknown")),
     input=first("upsonic.input"),
     output=first("upsonic.output"),
 )

@@ -43,6 +43,7 @@ from otelcov.dialects.guardrails import GUARDRAILS
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
+from otelcov.dialects.langtrace import LANGTRACE
 from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
 from otelcov.dialects.llama_index_otel import LLAMA_INDEX_OTEL
@@ -114,6 +115,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AUTOGEN,
     GUARDRAILS,
     GALILEO,
+    LANGTRACE,
     SMOLAGENTS,
     DSPY,
     STRANDS,

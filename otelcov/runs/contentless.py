@@ -43,6 +43,8 @@ def ask_by_time(sketch: Sketch, models: Models) -> None:
         return
     _check_models(sketch, models, hushed)
     tools = np.flatnonzero((sketch.kind == TOOL_) & hushed[sketch.trace])
+    models_of, tools_of = (np.bincount(some, minlength=len(hushed)) for some in (models.trace, sketch.trace[tools]))
+    sketch.bad |= hushed & (models_of > 1) & (tools_of == 0)  # why the agent asked again is not visible
     at, owners = models.at, (sketch.owners(models.at), sketch.owners(tools))
     asked = pl.DataFrame(
         {

@@ -430,11 +430,25 @@ def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomple
         incomplete.add("no model call visible")
         return False
     doubtful = [c for c in blind if not final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
+    mute = [c for c in calls if c.inputs is None and c.outputs is None and c.text is None and c.error is None]
+    doubtful += [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
+    doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
     doubtful += [c for c in calls if c.loops or (last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors()))]
     if not doubtful:
         return True
     incomplete.add("tool calls not visible")
     return any(c.asked for c in calls)
+
+
+_NEXT_TOOL = re.compile(r"\[\[ ## next_tool_name ## \]\]\s*(?!finish\b)\w")
+"""How DSPy's ReAct has a model ask for a tool, by text alone."""
+
+
+def _went_on_unseen(calls: list[ModelCall], mute: list[ModelCall]) -> list[ModelCall]:
+    """Those of the calls that tell neither what they were asked nor what they answered after which the same agent asked
+    again: for the sake of a tool's result, perhaps (Gemini ends to have tools called as it ends well)."""
+    last = {c.agent: c for c in calls}
+    return [c for c in mute if last[c.agent] is not c]
 
 
 def _forced(last: ModelCall) -> bool:

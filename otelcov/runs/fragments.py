@@ -100,7 +100,8 @@ def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
     if len(layers) > _LAYERS or any(model not in n.ancestors() for n in layers):
         return None
     call = ModelCall(model, [model])
-    return model if call.requests or any(x.results for x in (call.inputs or ())[-1:]) else None
+    framed = all(n.span.scope == model.span.scope for n in above)  # by its own instrumentation (Langtrace's)
+    return model if framed or call.requests or any(x.results for x in (call.inputs or ())[-1:]) else None
 
 
 _LAYERS = 4  # of instrumentation, below the first

@@ -300,15 +300,16 @@ class ModelCall:
         )
 
     def _read_inputs(self) -> list[Message] | None:
-        """The innermost layer's, unless that leaves out all calls and results, which one around it tells (Traceloop's
-        of OpenAI's client below its agents)."""
+        """The innermost layer's, unless that leaves out all calls, which one around it tells (Traceloop's of OpenAI's
+        client below its agents, without the results; Langtrace's below LangChain's models)."""
         found, gappy = self._inputs_of(self.layers)
         for at, node in enumerate(self.layers[1:] if found is not None else (), 1):
-            if any(x.requests or x.results for x in found or ()):
+            if any(x.requests for x in found or ()):
                 break
             if node.span.scope != self.layers[0].span.scope:
                 told, cut = self._inputs_of(self.layers[at : at + 1])
-                if any(x.results for x in told or ()):
+                asked, brought = (any(getattr(x, some) for x in told or ()) for some in ("requests", "results"))
+                if brought and (asked or not any(x.results for x in found or ())):
                     found, gappy = told, cut
         self.gappy = self.gappy or gappy
         return found

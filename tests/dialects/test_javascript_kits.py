@@ -85,7 +85,7 @@ def test_traceloop_says_stop_of_an_answer_whose_calls_it_does_not_tell():
         said = [{"role": "assistant", "finish_reason": "stop", "parts": parts}]
         told = {"gen_ai.operation.name": "chat", "gen_ai.usage.output_tokens": 7}
         told |= {"gen_ai.output.messages": json.dumps(said), "gen_ai.response.finish_reasons": json.dumps(["stop"])}
-        (run,) = runs(span(1, None, "chat m", scope=scope, attributes=told))
+        (run,) = runs(agent(1, "a", took=3), span(2, 1, "chat m", scope=scope, attributes=told))
         return run["tool_calls"]
 
     scope = "@traceloop/instrumentation-openai"

@@ -466,3 +466,58 @@ def test_langfuses_client_writes_the_model_that_answered_over_the_one_that_was_a
         ("m", None),
         ("m", None),
     ]
+
+
+def _langtrace(trace, at, history, answer, finish, inner):
+    """A model call of LangGraph 0.6 under Langtrace 3.8: each node of the graph that asks a model has a trace."""
+    scope = "langtrace_python_sdk.instrumentation.langchain_core.instrumentation"
+    client = "langtrace_python_sdk.instrumentation.openai.instrumentation"
+    tools = {"tools": [{"type": "function", "function": {"name": name}} for name in ("search", "ask_worker")]}
+    told = {"langchain.task.name": "chatmodel", "langchain.inputs": json.dumps([history])}
+    ended = {"model_name": "m-2024", "id": f"chatcmpl-{trace}", "finish_reason": finish}
+    whole = answer | {"type": "ai", "response_metadata": ended, "id": f"run--{trace}"}
+    outputs = {"langchain.outputs": json.dumps(whole), "langchain.metadata": json.dumps(tools)}
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.system": "openai"}
+    usage = {"gen_ai.usage.input_tokens": 100 + trace, "gen_ai.usage.output_tokens": 10}
+    prompt = [("gen_ai.content.prompt", {"gen_ai.prompt": json.dumps(inner)})]
+    asked = {"langchain.task.name": "runnable", "langchain.inputs": "{}"}
+    return (
+        span(1, None, "RunnableSequence.invoke", trace, at, 2, scope=scope, status=1, attributes=asked),
+        span(2, 1, "BaseChatModel.invoke", trace, at, 1.9, scope=scope, status=1, attributes=told | outputs | usage),
+        span(3, 2, "BaseChatModel.generate", trace, at, 1.8, scope=scope, status=1, attributes=told),
+        span(4, 3, "openai.chat.completions.create", trace, at, 1.7, scope=client, attributes=chat, events=prompt),
+    )
+
+
+def test_langtrace_tells_what_langchains_models_were_asked_and_answered():
+    def asks(id, name, args):
+        call = {"id": id, "function": {"name": name, "arguments": json.dumps(args)}, "type": "function"}
+        return {
+            "additional_kwargs": {"tool_calls": [call]},
+            "tool_calls": [{"name": name, "args": args, "id": id, "type": "tool_call"}],
+            "type": "ai",
+        }
+
+    def came(id, text):
+        return {"content": text, "type": "tool", "tool_call_id": id, "status": "success"}
+
+    first, second = asks("c1", "search", {"city": "Oslo"}), asks("c2", "ask_worker", {"query": "How deep?"})
+    go, seen, deep = {"content": "Go", "type": "human"}, came("c1", "seen"), came("c2", "Deep.")
+    left_out = [{"id": "", "type": ""}]
+    begun, brought = {"role": "user", "content": "Go"}, {"role": "tool", "tool_call_id": "c1", "content": "seen"}
+    found = runs(
+        *_langtrace(1, 0, [go], first, "tool_calls", [begun]),
+        *_langtrace(2, 3, [go, first, seen], second, "tool_calls", [begun, left_out, brought]),
+        *_langtrace(3, 6, [{"content": "How deep?", "type": "human"}], {"content": "Deep."}, "stop", []),
+        *_langtrace(4, 9, [go, first, seen, second, deep], {"content": "Done."}, "stop", [begun, left_out, brought]),
+        *_langtrace(5, 20, [{"content": "Hi", "type": "human"}], {"content": "Hello."}, "stop", []),
+    )
+    assert [(len(r["trace_ids"]), r["input"], r["output"]) for r in found] == [(4, "Go", "Done."), (1, "Hi", "Hello.")]
+    run = found[0]
+    assert [(c["name"], c["arguments"], c["result"], c["status"]) for c in run["tool_calls"]] == [
+        ("search", {"city": "Oslo"}, "seen", "ok")
+    ]
+    assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [("worker", "ask_worker", "ok")]
+    told = [(c["request_model"], c["response_model"], c["input_tokens"], c["finish_reason"]) for c in run["llm_calls"]]
+    assert told == [("m", "m-2024", 100 + n, "stop" if n > 2 else "tool_calls") for n in (1, 2, 3, 4)]
+    assert run["known_tools"] == ["search"]

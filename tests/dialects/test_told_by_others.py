@@ -202,7 +202,7 @@ def test_two_layers_tell_of_one_stream_though_neither_lies_in_the_others_time(to
 def test_anthropics_client_tells_why_it_stopped_in_a_key_of_its_own():
     def told(reason):
         given = ASKED | {"gen_ai.usage.input_tokens": 3, "anthropic.message.stop_reason": reason}
-        (run,) = runs(span(1, None, "anthropic.messages.create", attributes=given))
+        (run,) = runs(agent(1, "a", took=3), span(2, 1, "anthropic.messages.create", attributes=given))
         return run["tool_calls"], run["status"], run["llm_calls"][0]["finish_reason"]
 
     assert told("end_turn") == ([], "ok", "end_turn")

@@ -5,7 +5,9 @@ import random
 import polars as pl
 import pytest
 
+from otelcov.runs import run_json
 from tests.runs.either_way import broken_off, damaged, framed, generated, torn, under_way, with_shortcut, without
+from tests.runs.requests import agent, chat, frames, request, runs
 
 _MS = 1_000_000
 _CONTENT = ("gen_ai.input", "gen_ai.output", "gen_ai.system", "gen_ai.tool.call.a", "gen_ai.tool.call.r")
@@ -95,3 +97,29 @@ def test_a_tool_that_begins_while_a_model_answers_is_left_to_the_general_way():
     short, found = with_shortcut(longer, logs)
     assert short.equals(without(longer, logs))
     assert found < 0.3 * short.height
+
+
+_STOPPED = {"gen_ai.response.finish_reasons": ["stop"]}
+
+
+@pytest.mark.parametrize(("asked", "seen"), [(1, []), (2, None)])
+def test_why_an_agent_asked_again_is_not_visible_where_no_content_is(asked, seen):
+    """google-adk 2.13 without content, of which the tools' spans were lost: Gemini stops to have tools called."""
+    spans = [agent(1, "a", took=9), *(chat(2 + i, 1, at=1 + 2 * i, attributes=_STOPPED) for i in range(asked))]
+    frame = frames([("traces", request(spans))])
+    for found in (with_shortcut(*frame)[0], without(*frame)):
+        (run,) = (run_json(row, {}) for row in found.iter_rows(named=True))
+        assert (run["tool_calls"], run["path"]) == (seen, seen)
+
+
+def test_a_call_alone_of_which_only_its_end_is_told_may_end_a_longer_run():
+    """Traceloop 0.62 of OpenAI's client without content: every call has a trace of its own, and nothing joins them."""
+    (run,) = runs(chat(1, None, attributes=_STOPPED))
+    assert run["tool_calls"] is None and "tool calls not visible" in run["incomplete"]
+
+
+@pytest.mark.parametrize(("asked", "seen"), [("lookup_order", None), ("finish", [])])
+def test_dspys_react_asks_for_tools_by_text(asked, seen):
+    said = f"[[ ## next_thought ## ]]\nLook.\n\n[[ ## next_tool_name ## ]]\n{asked}\n\n[[ ## next_tool_args ## ]]\n{{}}"
+    (run,) = runs(agent(1, "ReAct", took=9), chat(2, 1, said, "go", at=1), chat(3, 1, "done", "go", at=3))
+    assert run["tool_calls"] == seen
