@@ -78,6 +78,22 @@ def test_upsonic_names_agents_and_tools_by_keys_of_its_own():
     assert run["agents"] == ["planner"]
 
 
+@pytest.mark.parametrize(
+    ("told", "status"), [("{'func': 'Sunny.'}", "ok"), ("no such city", "unknown"), (None, "unknown")]
+)
+def test_upsonic_says_of_a_tool_that_raised_that_it_went_well(told, status):
+    """Upsonic 0.77: what a function gave is in a frame, what it raised is not."""
+    agent = {"upsonic.agent.name": "planner", "upsonic.input": "Weather?"}
+    tool = {"upsonic.tool.name": "weather", "upsonic.tool.call_id": "call_a1", "upsonic.tool.success": True}
+    tool |= {"langfuse.observation.output": jsons(told)} if told else {}
+    (run,) = runs(
+        span(1, None, "agent.run", took=9, attributes=agent, scope="upsonic", status=1),
+        chat(2, 1, [("call_a1", "weather", {"city": "Oslo"})], "Weather?", at=1),
+        span(3, 1, "tool.execute", at=3, attributes=tool, scope="upsonic", status=1),
+    )
+    assert called_with(run) == [("weather", "planner", status, "call_a1")]
+
+
 def test_an_agent_that_azure_runs_is_asked_answer_by_answer():
     def asked(id, at, told, answer=None, **more):
         parts = [{"role": "assistant", "parts": answer}] if answer else None
