@@ -1,4 +1,5 @@
-"""Agno under OpenInference, before agents were nodes of a graph; before 0.1.9 a tool that failed put out `None`."""
+"""Agno under OpenInference: agents have names of their own, where they are nodes of a graph by ids, too; before 0.1.9 a
+tool that failed put out `None`."""
 
 import polars as pl
 
@@ -16,7 +17,7 @@ _ANSWER = pl.when(_OURS & (_KIND == "LLM") & pl.col("llm.token_count.prompt").is
 
 AGNO = Dialect(
     name="agno",
-    agent=pl.when(_OURS & pl.col("graph.node.id").is_null()).then(first("agno.agent", "agno.team")),
+    agent=pl.when(_OURS).then(first("agno.agent", "agno.team")),
     result=pl.when(_MUTE).then(pl.lit(NOTHING)),
     tool_error=pl.when(_MUTE).then(pl.lit("unknown")),
     input_tokens=_ANSWER.then(json_number("output.value", "prompt_tokens")),

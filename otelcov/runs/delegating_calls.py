@@ -320,8 +320,9 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
         return "requested"
     if found.node is None and failed(call):
         return "error"
-    strange = found.target is not None and bare(found.target) not in scene.known
-    return "unknown" if strange and found.node is None and scene.agents and not scene.lost else "ok"
+    strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
+    seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
+    return "unknown" if strange and seen and not scene.lost else "ok"
 
 
 def failed(call: ToolCall) -> bool:

@@ -47,7 +47,7 @@ def _in_vain(calls: list[ToolCall], found: list[Delegation]) -> list[Delegation]
     ways = {(d.source, d.tool): d for d in reversed(found) if d.tool and d.form == "tool" and d.node is not None}
     out = []
     for call in calls if ways else ():
-        same = ways.get((call.agent, call.name))
+        same = ways.get((call.agent, call.name or ""))
         if same is None or call.delegates_to is not None or not call.nodes or not failed(call) or _holds_work(call):
             continue
         call.delegates_to = same.target or ""

@@ -210,6 +210,34 @@ def test_early_openinference_says_of_agnos_tools_that_failed_that_they_put_out_n
     assert called("0.1.9") == ([("lookup", "planner", "ok", "c1")], "None")
 
 
+@pytest.mark.parametrize("member", ["worker", "nobody"])
+def test_agnos_agents_have_names_beside_the_ids_of_nodes(member):
+    """agno 1.8 under openinference-instrumentation-agno 0.1.14, which names a team's node after its last member; what
+    a member does stands beside the tool by which it was asked."""
+    given, team, own = jsons({"member_id": member, "task": "Look."}), "d70983ea49c67b21", "61cc9c22ba1307cd"
+    node = {"graph.node.name": "worker", "graph.node.id": team}
+    root = _agno(1, None, "planner.run", "AGENT", 0, 20, "0.1.14", agno_team="planner", input_value="Look.")
+    theirs = _agno(4, 1, "worker.run", "AGENT", 5, 5, "0.1.14", agno_agent="worker")
+    theirs["attributes"] |= {"graph.node.id": own, "graph.node.parent_id": team}
+    (run,) = either_way(
+        root | {"attributes": root["attributes"] | node},
+        chat(2, 1, [("c1", "transfer_task_to_member", {"member_id": member, "task": "Look."})], "Look.", at=1),
+        _agno(3, 1, "transfer_task_to_member", "TOOL", 3, 1, "0.1.14", tool_name="transfer_task_to_member")
+        | {
+            "attributes": {
+                "openinference.span.kind": "TOOL",
+                "tool.name": "transfer_task_to_member",
+                "input.value": given,
+            }
+        },
+        *([theirs, chat(5, 4, "Deep.", "Look.", at=6)] if member == "worker" else []),
+        chat(6, 1, "Done.", at=12),
+    )
+    assert run["agents"] == (["planner", "worker"] if member == "worker" else ["planner"])
+    assert delegated(run) == [("planner", member, "tool", "transfer_task_to_member")]
+    assert (run["delegations"][0]["status"], run["tool_calls"]) == ("ok" if member == "worker" else "unknown", [])
+
+
 def _langchain_by_mlflow(id, at, messages, given, text, reason):
     usage = {"completion_tokens": 10, "prompt_tokens": 100 + id, "total_tokens": 110 + id}
     metadata = {"token_usage": usage, "model_name": "m-1", "finish_reason": reason}
