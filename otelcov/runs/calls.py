@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from itertools import accumulate, islice, pairwise
 
 from otelcov.dialects.base import AGENT
@@ -20,7 +21,7 @@ from otelcov.runs.endings import asks, final
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs, unseen_siblings
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.model_call import ModelCall
+from otelcov.runs.model_call import ModelCall, ends_stream
 from otelcov.runs.reused import execution
 from otelcov.runs.tree import Node, same_name, spelling
 from otelcov.runs.wrapped import arguments_of
@@ -64,8 +65,9 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         if hit is not None:
             _attach(hit, nodes)
             hit.call_id = hit.call_id or call_id
-            if not same_name(hit.name, span_name(nodes)) and not (hit.name or "").startswith("mcp__"):
-                hit.name = span_name(nodes)  # Bedrock's agents: the model asks for it by its group's name, too
+            own = span_name(nodes)
+            if own and not same_name(hit.name, own) and not (hit.name or "").startswith("mcp__"):
+                hit.name = own  # Bedrock's agents: the model asks for it by its group's name, too
             continue
         call = ToolCall(span_name(nodes))
         call.call_id = call_id
@@ -201,6 +203,7 @@ class _Asked:
     def __init__(self, calls: list[ToolCall]) -> None:
         self._by_name: dict[str, _Free] = {}
         self._whole: dict[str, str] = {}  # names by what they are without the group that a model knows a tool by
+        self._calls = calls
         by_name: dict[str, list[ToolCall]] = {}
         for c in calls:
             if c.asked_by is not None and c.name is not None:
@@ -214,7 +217,7 @@ class _Asked:
     def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
         """The request that these spans most likely ran: same tool, equal arguments first, newest turn before them."""
         name, agent = span_name(nodes), nodes[0].agent
-        key = spelling(name or "")
+        key = spelling(name) if name else self._given(nodes)
         some = self._by_name.get(key) or self._by_name.get(self._whole.get(key, ""))
         if not some:
             return None
@@ -244,6 +247,21 @@ class _Asked:
                 found = _in_frame([(some[i], i) for i in found], nodes[0])
             found = [i for i in found if some[i].turn == some[found[0]].turn]
         return some.pop(found[-1])
+
+    def _given(self, nodes: list[Node]) -> str:
+        """The only tool that was asked for with the arguments of a span that names none."""
+        ran, _ = arguments_of(span_fact(nodes, "arguments"))
+        names = self._names_by_arguments.get(to_json(ran), set()) if ran else set()
+        return next(iter(names)) if len(names) == 1 else ""
+
+    @cached_property
+    def _names_by_arguments(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for c in self._calls:
+            given, _ = arguments_of(c.arguments)
+            if c.asked_by is not None and c.name is not None and given:
+                found.setdefault(to_json(given), set()).add(spelling(c.name))
+        return found
 
 
 class _Free:
@@ -320,6 +338,10 @@ def _infer_turn(call: ToolCall, models: _Models) -> None:
     """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
     cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
     above = {id(a) for a in call.nodes[0].ancestors()}
+    streamed = next((mc for node in above if (mc := models.streams.get(node)) is not None), None)
+    if streamed is not None:
+        call.position = call.turn = streamed.turn
+        return
     latest = models.newest(call.start, above)
     call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
     streaming = models.silent_at(call.start)
@@ -347,6 +369,8 @@ class _Models:
             of.setdefault(mc.agent, []).append(mc)
         self._of = {agent: _Line(some) for agent, some in of.items()}
         self._silent: _Line | None = None
+        ended = (mc for mc in model_calls if ends_stream(mc.node.span.scope) and mc.node.parent is not None)
+        self.streams = {id(mc.node.parent): mc for mc in ended}  # by what frames each
 
     def newest(self, start: int, above: Collection[int], agent: str | None = None) -> ModelCall | None:
         """The newest that had ended by then, or is around it; where an agent is named, one of its or of nobody's."""

@@ -42,7 +42,7 @@ def unite_twins(loose: list[Fragment], unite: Unite) -> None:
         again = twin.root.span.scope == p.root.span.scope
         if twin is p or (again and (twin.start != p.start or p.root.span.scope not in _STREAMS_TWICE)):
             continue
-        keep, drop = (p, twin) if twin.calls and p.calls[0].outputs and not twin.calls[0].outputs else (twin, p)
+        keep, drop = (p, twin) if twin.calls and _tells(p) > _tells(twin) else (twin, p)
         if again:
             keep, drop = (p, twin) if p.end > twin.end else (twin, p)
         if keep.calls and drop.calls:
@@ -69,6 +69,11 @@ def unite_echoes(loose: list[Fragment], unite: Unite) -> None:
         elif p.root.span.output_messages is None:
             recent.append(p)
             del recent[:-_AT_ONCE]
+
+
+def _tells(p: Fragment) -> tuple[bool, bool]:
+    """How much a call's own span tells: what came of it, then by which id. Who knows that knows who answered."""
+    return bool(p.calls[0].outputs), bool(p.root.span.response_id)
 
 
 def _one_call(outer: Fragment, inner: Fragment) -> bool:
@@ -132,6 +137,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
                     unite(before, p)
+                elif before is None and (first := _asked_since(call, asked)) is not None and first is not p:
+                    unite(first, p)
         for call in p.calls:
             for r in call.requests:
                 for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
@@ -147,6 +154,18 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 if pieces(call) and call.inputs:
                     streams[print_of(call.inputs)] = (p, call)
     return followers, joined
+
+
+def _asked_since(call: ModelCall, asked: dict[str, list[tuple[Fragment, ModelCall]]]) -> Fragment | None:
+    """The fragment that asked for a tool since the user spoke last, where history goes on from that by calls that no
+    model asked for (a supervisor's `transfer_back_to_planner`)."""
+    for x in reversed(call.inputs or ()) if not call.unordered else ():
+        if x.role == "user" and not x.results:
+            return None
+        for r in x.requests:
+            if r.id and r.id in asked and (found := _asker(asked[r.id], call.inputs or [])) is not None:
+                return found if found.root.span.service == call.node.span.service else None
+    return None
 
 
 def _begun(stream: tuple[Fragment, ModelCall] | None, answer: Message) -> Fragment | None:

@@ -8,7 +8,7 @@ call that asked for it, and until another call was made. Where texts can be seen
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from otelcov.dialects.base import TOOL
@@ -75,19 +75,30 @@ def _unite_by_requests(
     unite: Callable[[Fragment, Fragment], None],
 ) -> None:
     """A tool that tells no id and no conversation (MCP's clients): it ran after the one call whose answer asked for a
-    tool of its name, and before the call that was told what came of it, if one was."""
+    tool of its name - where it has none, of its arguments - and before the call that was told what came of it, if one
+    was."""
     tools = [p for p in tools if not (p.root.span.conversation or span_call_id([p.root]) or server_alone(p.root))]
     asked: dict[tuple[str | None, str], list[tuple[Fragment, int]]] = {}
     for q in loose if tools else ():
         after = followers.get(id(q))
         until = q.end + _SOON_NS if after is None else after.start
-        for name in {spelling(r.name) for r in q.calls[-1].requests if r.name} if q.calls else ():
-            asked.setdefault((q.root.span.service, name), []).append((q, until))
+        for told in {key for r in q.calls[-1].requests for key in _known_as(r)} if q.calls else ():
+            asked.setdefault((q.root.span.service, told), []).append((q, until))
     for p in tools if asked else ():
-        some = _begun(asked.get((p.root.span.service, spelling(span_name([p.root]) or "")), []), p)
+        told = spelling(span_name([p.root]) or "") or to_json(arguments_of(span_fact([p.root], "arguments"))[0])
+        some = _begun(asked.get((p.root.span.service, told), []), p)
         fitting = [q for q, until in some if p.start <= until + _JITTER_NS and ran_for(p, q)]
         if len(fitting) == 1:
             unite(fitting[0], p)
+
+
+def _known_as(request: Request) -> Iterator[str]:
+    """By what the span of a tool that was asked for is found: its name, or what it was given."""
+    if request.name:
+        yield spelling(request.name)
+    given = arguments_of(request.arguments)[0]
+    if given:
+        yield to_json(given)
 
 
 def _unite_by_results(
@@ -264,7 +275,7 @@ def ran_for(tool: Fragment, asker: Fragment) -> bool:
     name, own = span_name([tool.root]), span_call_id([tool.root])
     ran, _ = arguments_of(span_fact([tool.root], "arguments"))
     return any(
-        same_name(r.name, name)
+        (same_name(r.name, name) if name else ran)
         and not (own and r.id and own != r.id)
         and (ran is None or (given := arguments_of(r.arguments)[0]) is None or given == ran)
         for r in call.requests

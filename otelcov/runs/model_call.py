@@ -43,6 +43,7 @@ class ModelCall:
 
     __slots__ = (
         "_asked",
+        "_blank",
         "_inputs",
         "_outputs",
         "agent",
@@ -91,6 +92,7 @@ class ModelCall:
         self.text_react = False
         self.several = False  # its answer holds results of the tools it asks for: there were earlier answers
         self.gappy = False  # messages of the input were lost to the attribute limit
+        self._blank = False
         self._outputs: list[Message] | bool | None = False
         self._inputs: list[Message] | bool | None = False
         self._asked: list[Request] | None = None
@@ -137,6 +139,11 @@ class ModelCall:
             return False
         told = (self.input_tokens, self.output_tokens, self.response_model, _first(spans, "response_id"))
         return all(fact is None for fact in told)
+
+    @property
+    def blank(self) -> bool:
+        """Is an empty text all that is told of an answer, by what would tell more of one?"""
+        return self.outputs is None and self._blank and self.error is None
 
     @property
     def google(self) -> bool:
@@ -248,9 +255,14 @@ class ModelCall:
         return sum(len(o.text or "") for o in answer) < (self.output_tokens or 0)
 
     def _unsaid(self, answer: list[Message]) -> bool:
-        """An empty text, where the model did answer: calls, which this instrumentation does not tell."""
-        said = any(o.text or o.requests or o.text is None for o in answer)
-        return not said and bool(self.output_tokens) and self.finish not in _ENDED
+        """An empty text, where the model did answer - by calls, which this instrumentation does not tell - or where
+        nothing says that it did (Mastra for Arize, of a call that failed)."""
+        if any(o.text or o.requests or o.text is None for o in answer):
+            return False
+        if self.output_tokens:
+            return self.finish not in _ENDED
+        self._blank = self.output_tokens is None and self.finish is None and self.response_model is None
+        return self._blank
 
     def _arguments_alone(self, answer: list[Message]) -> bool:
         """What reads like the arguments of calls that are not told, where tools were offered."""
@@ -300,16 +312,17 @@ class ModelCall:
         )
 
     def _read_inputs(self) -> list[Message] | None:
-        """The innermost layer's, unless that leaves out all calls, which one around it tells (Traceloop's of OpenAI's
-        client below its agents, without the results; Langtrace's below LangChain's models)."""
+        """The first layer's, unless that leaves out all calls, and results or what they are for, which another tells
+        (Traceloop's of OpenAI's client below its agents, and of LangChain for JavaScript around that; Langtrace's below
+        LangChain's models)."""
         found, gappy = self._inputs_of(self.layers)
         for at, node in enumerate(self.layers[1:] if found is not None else (), 1):
-            if any(x.requests for x in found or ()):
+            if any(x.requests or any(r.id for r in x.results) for x in found or ()):
                 break
             if node.span.scope != self.layers[0].span.scope:
                 told, cut = self._inputs_of(self.layers[at : at + 1])
-                asked, brought = (any(getattr(x, some) for x in told or ()) for some in ("requests", "results"))
-                if brought and (asked or not any(x.results for x in found or ())):
+                joined = any(x.requests for x in told or ()) or not any(x.results for x in found or ())
+                if joined and any(x.results for x in told or ()):
                     found, gappy = told, cut
         self.gappy = self.gappy or gappy
         return found
@@ -369,7 +382,9 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
     if not any(c.error is None and id(c) not in silent for c in calls):
         return [c for c in calls if id(c) in silent and any(_NOTED_LATE.match(n.span.scope) for n in c.layers)]
     heard = {n.span.scope for c in calls if c.error is None and not c.unanswered for n in c.layers}
-    return [c for c in calls if id(c) in silent or (c.unanswered and all(_heard(n, heard) for n in c.layers))]
+    return [
+        c for c in calls if id(c) in silent or c.blank or (c.unanswered and all(_heard(n, heard) for n in c.layers))
+    ]
 
 
 def _heard(node: Node, scopes: Collection[str]) -> bool:
@@ -396,6 +411,12 @@ def finish_reason(raw: str | None) -> str | None:
     if isinstance(value, list):
         value = next((v for v in value if isinstance(v, str) and v), None)
     return value if isinstance(value, str) and value != "N/A" and not UNGIVEN.match(value) else None
+
+
+def ends_stream(scope: str) -> bool:
+    """Is a model's call the last span of its stream here, so that what it asked for began before it, in the same frame
+    (Codex)?"""
+    return scope.startswith("codex")
 
 
 def says_stop(scope: str) -> bool:

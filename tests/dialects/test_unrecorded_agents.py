@@ -371,6 +371,21 @@ def test_codex_tells_a_turn_by_its_own_functions_and_never_what_failed(calls):
     assert set(run["boundaries_unknown"]) >= {"error", "timeout", "rate_limit"}
 
 
+def test_codex_runs_a_tool_while_the_answer_that_asked_for_it_still_streams():
+    """Codex 0.169: usage stands on the last span of a stream, beside the tools that it asked for."""
+    used = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 3}
+
+    def streamed(id, at, *calls):
+        yield codex(id, 2, "receiving_stream", at, 8)
+        for place, call in enumerate(calls, 1):
+            yield codex(id + place, id, "exec_command", at + place, 5, {"tool_name": "exec_command", "call_id": call})
+        yield codex(id + 9, id, "handle_responses", at + 6.5, 0.5, used)
+
+    spans = (*streamed(10, 1, "c1", "c2"), *streamed(30, 11, "c3"), *streamed(50, 21))
+    (run,) = runs(codex(1, None, "session_task.turn", 0, 40), codex(2, 1, "run_turn", 0, 40), *spans)
+    assert [(c["call_id"], c["turn"]) for c in run["tool_calls"]] == [("c1", 0), ("c2", 0), ("c3", 1)]
+
+
 def test_a_handoff_to_who_is_named_by_a_number_may_have_gone_unseen():
     offered = {"gen_ai.tool.definitions": json.dumps([{"type": "function", "name": "handoff_to_1"}])}
     asked = {"gen_ai.response.finish_reasons": ["tool_calls"]}
