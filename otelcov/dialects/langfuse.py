@@ -88,7 +88,7 @@ LANGFUSE = Dialect(
     error_type=pl.when(_FAILED).then(pl.lit("_OTHER")),
     error_text=pl.when(_FAILED).then(first("langfuse.observation.status_message")),
     definitions=pl.when(pl.col("langfuse.observation.type").str.to_lowercase() == "generation").then(
-        pl.when(pl.col("langfuse.observation.input").str.starts_with('{"tools": ['))
+        pl.when(pl.col("langfuse.observation.input").str.contains(r'[{,]\s*"tools":\s*\[\{"(?:type|name)":\s*"'))
         .then(pl.col("langfuse.observation.input"))
         .when(_OFFERED.list.len() > 0)
         .then(pl.lit('["') + _OFFERED.list.join('", "') + pl.lit('"]'))

@@ -132,7 +132,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         waits
         or any(x.span.tool_error == "denied" for n in call.nodes for x in (n, *n.children))
         or (value is None and any(waiting(n) for n in call.nodes))
-        or (out.error_kind == "hard" and (out.error_type or out.message) in _NO_LEAVE)
+        or (out.error_kind == "hard" and _given_no_leave(out))
     ):
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
@@ -149,6 +149,13 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     return out
 
 
+def _given_no_leave(out: Outcome) -> bool:
+    """Does what it failed with say that it did not run at all?"""
+    return (out.error_type or out.message) in _NO_LEAVE or (refused(out.message) and not _STOPPED.match(out.message))
+
+
+_STOPPED = re.compile(r"[\w ]*cancelled", re.I)
+"""What a tool says that was stopped, perhaps while it ran."""
 _NO_LEAVE = ("denied", "rejected", "declined")
 """Types of the error of a tool that was given no leave (GitHub's Copilot), or all that is said of it."""
 _BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$")

@@ -49,7 +49,7 @@ SIGNS = [
 # Results by which a framework says that it did not run the tool at all.
 _REFUSED = re.compile(
     r"\s*(?:I tried reusing the same input, I must stop using this action input"
-    r"|The tool call was denied|Tool (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined)"
+    r"|The tool call was denied|Tool (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
     r"|Tool call limit exceeded\. Do not (?:call|make)\b"
     r"|(?:Output )?Tool not (?:executed|used) - "
     r"|User (?:rejected|declined|denied) (?:the )?tool"

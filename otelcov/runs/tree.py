@@ -43,11 +43,11 @@ USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
 
 # Exceptions by which frameworks move control and nothing failed.
 CONTROL_FLOW = re.compile(
-    r"(ParentCommand|GraphInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution)"
+    r"(ParentCommand|GraphInterrupt|ToolInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution)"
 )
 
 # Those by which a tool waits for somebody: an approval, or a client that runs it.
-WAITING = re.compile(r"GraphInterrupt|NodeInterrupt|(^|\W)Interrupt\b|CallDeferred|ApprovalRequired")
+WAITING = re.compile(r"GraphInterrupt|ToolInterrupt|NodeInterrupt|(^|\W)Interrupt\b|CallDeferred|ApprovalRequired")
 
 
 class Node:
@@ -319,7 +319,7 @@ def _thrown(node: Node, sign: re.Pattern[str]) -> bool:
         return True
     if any(sign.search(t) or sign.match(m) for t, m in node.side.exceptions.get(span.row, ())):
         return True
-    return bool(span.status_message and sign.search(span.status_message[:200]))
+    return any(text and sign.search(text[:200]) for text in (span.status_message, span.error_text))
 
 
 def failure(node: Node) -> tuple[str, str] | None:
@@ -328,7 +328,7 @@ def failure(node: Node) -> tuple[str, str] | None:
     if span.row in node.side.mishaps and span.row not in node.side.exceptions:
         return None
     # By the conventions only what failed has an error type; not everybody sets the status, too.
-    typed = node.kind in (LLM, TOOL) and span.status_code == 0 and bool(span.error_type)
+    typed = span.status_code == 0 and bool(span.error_type) and (node.kind in (LLM, TOOL) or bool(span.error_text))
     if span.status_code != 2 and not typed and span.row not in node.side.exceptions:
         return None
     if span.status_code == 1 and node.kind == TOOL and span.result:  # what was thrown was caught
