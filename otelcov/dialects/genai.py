@@ -60,6 +60,7 @@ GENAI = Dialect(
         create_agent=SETUP,
         invoke_workflow=CHAIN,
         invoke_node=CHAIN,
+        agent_step=CHAIN,
         workflow=CHAIN,
         chain=CHAIN,
         execute_task=CHAIN,
@@ -314,17 +315,20 @@ GENAI_NAMES = Dialect(
 
 # Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop -
 # 0.47 in the other's place alone - and Weave, LangChain under Microsoft's distribution), or the one that was
-# asked for - of LangChain's where they stream or fail, of Google's and Mirascope's always, and of CrewAI's under AWS's
-# distribution.
+# asked for - of LangChain's where they stream or fail, of Google's, Mirascope's and those of LlamaIndex for JavaScript
+# always, and of CrewAI's under AWS's distribution.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
 _OF_AGENTS = scope(r"^opentelemetry\.instrumentation\.openai_agents$")
 _MISPLACED = (pl.col("gen_ai.operation.name") == "response") & pl.col("gen_ai.response.model").is_null() & _OF_AGENTS
 _ANSWERED = _OF_AGENTS | scope(r"^weave\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
-_ASKED = scope(r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$")
+_ASKED = scope(
+    r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$"
+    r"|^@traceloop/instrumentation-langchain$"
+)
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"
-    r"|^mirascope\.llm$"
+    r"|^mirascope\.llm$|^@traceloop/instrumentation-llamaindex$"
 )
 
 GENAI_ECHOES = Dialect(

@@ -5,6 +5,7 @@ import polars as pl
 from otelcov.dialects.base import (
     AGENT,
     CHAIN,
+    EVALUATION,
     LLM,
     OTHER,
     TOOL,
@@ -21,8 +22,26 @@ _TYPE = pl.col("mastra.span.type")
 _STEP = _TYPE == "model_step"
 _TOOL = _TYPE.is_in(["tool_call", "mcp_tool_call"])
 _EXPORTED = scope(r"^@mastra/")  # for Arize: no types, and each piece of a stream is called a model's
-_ASKED = json_text("modelMetadata", "modelId")  # what a step is called by itself is the model that answered, if any
+_BY_KEYS = json_text("modelMetadata", "modelId")  # what a step is called by itself is the model that answered, if any
+
+
+def _in_metadata(pattern: str) -> pl.Expr:
+    """What JSON within the JSON of `metadata` holds, where an exporter for Arize keeps all that has no key there."""
+    return pl.when(_STEP).then(pl.col("metadata").str.extract(rf'[^\\]\\"{pattern}'))
+
+
+_TEXT = r'\\":\\"([^"\\]+)\\"'
+_COUNT = r'\\":(\d+)'
+_ASKED = pl.coalesce([_BY_KEYS, _in_metadata("modelId" + _TEXT)])
 _RUN = _TYPE.is_in(["agent_run", "workflow_run"])
+_FRAMES = (
+    *("workflow_run", "workflow_step", "workflow_conditional", "workflow_conditional_eval", "workflow_parallel"),
+    *("workflow_loop", "workflow_sleep", "workflow_wait_event", "mapping", "generic"),
+)
+_ASIDE = (
+    *("processor_run", "memory_operation", "workspace_action", "skill_action", "skill_resolution", "agent_signal"),
+    *("rag_action", "rag_embedding", "rag_ingestion", "rag_vector_operation", "graph_action"),
+)
 
 # An agent that another has is a tool of it, by the name under which it was given.
 _TO_AGENT = pl.when(_TOOL).then(pl.col("gen_ai.tool.name").str.extract(r"^agent-(.+)$"))
@@ -40,12 +59,12 @@ MASTRA = Dialect(
             model_chunk=OTHER,
             tool_call=TOOL,
             mcp_tool_call=TOOL,
-            workflow_run=CHAIN,
-            workflow_step=CHAIN,
-            workflow_conditional=CHAIN,
-            workflow_parallel=CHAIN,
-            workflow_loop=CHAIN,
-            processor_run=OTHER,
+            provider_tool_call=TOOL,
+            **dict.fromkeys(_FRAMES, CHAIN),
+            **dict.fromkeys(_ASIDE, OTHER),
+            scorer_run=EVALUATION,
+            scorer_step=EVALUATION,
+            classifier_evaluation=EVALUATION,
         )
     ),
     agent=pl.coalesce(
@@ -58,11 +77,24 @@ MASTRA = Dialect(
     arguments=pl.when(_TOOL).then(first("gen_ai.tool.input", "input")),
     result=pl.when(_TOOL).then(first("gen_ai.tool.output", "output")),
     request_model=pl.when(_STEP).then(_ASKED),
-    response_model=pl.when(_STEP & ((pl.col("modelId") != _ASKED) | pl.col("body").is_not_null())).then(
-        pl.col("modelId")
+    response_model=pl.coalesce(
+        [
+            pl.when(_STEP & ((pl.col("modelId") != _BY_KEYS) | pl.col("body").is_not_null())).then(pl.col("modelId")),
+            _in_metadata("model" + _TEXT),
+        ]
     ),
-    input_tokens=pl.when(_STEP).then(json_number("body", "prompt_tokens", "input_tokens")),
-    output_tokens=pl.when(_STEP).then(json_number("body", "completion_tokens", "output_tokens")),
+    input_tokens=pl.coalesce(
+        [
+            pl.when(_STEP).then(json_number("body", "prompt_tokens", "input_tokens")),
+            _in_metadata("(?:prompt|input)_tokens" + _COUNT),
+        ]
+    ),
+    output_tokens=pl.coalesce(
+        [
+            pl.when(_STEP).then(json_number("body", "completion_tokens", "output_tokens")),
+            _in_metadata("(?:completion|output)_tokens" + _COUNT),
+        ]
+    ),
     finish=pl.when(_STEP).then(first("finishReason")),
     input_messages=pl.when(_STEP).then(first("input", "mastra.model_step.input")),
     output_messages=pl.when(_STEP).then(first("output", "mastra.model_step.output")),

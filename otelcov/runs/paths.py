@@ -82,11 +82,12 @@ def shape(value: Any) -> str:
 
 
 def _asked(t: ToolCall) -> int:
-    """When the model had asked for a call: at its end, but before that where its span holds the call's own (AI SDK)."""
+    """When the model had asked for a call: at its end, but before that where the call began while its span still was
+    open (it holds the call's own in the AI SDK, and lasts as long as that in Mastra)."""
     if t.asked_by is None:
         return t.start
     end = t.asked_by.end
-    return t.start if t.nodes and t.start < end and t.asked_by.node in t.nodes[0].ancestors() else end
+    return max(t.start, t.asked_by.start) if t.nodes and t.start < end else end
 
 
 def _label(t: ToolCall, o: Outcome) -> str:

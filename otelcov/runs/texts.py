@@ -9,8 +9,9 @@ from itertools import accumulate
 from typing import Any, TypeGuard
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
+from otelcov.runs.call import short_id
 from otelcov.runs.charge import broke_off, put_out_an_error, went_on
-from otelcov.runs.chat import Message
+from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
 from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer, says_returned
@@ -151,7 +152,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
         text = _assistant_text(node.span.output, limit)
-        if _answers(text):
+        if _answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
 
@@ -183,12 +184,16 @@ def awaits_another(calls: list[ModelCall]) -> bool:
     for call in reversed(calls):
         if call.node.parent is not None or call.node.orphan or call.inputs is None or call.truncated_input:
             return False
-        asked = {r.id for r in call.requests if r.name and (delegates(r.name) or asks(r.name))}
+        asked = {_known_by(r) for r in call.requests if r.name and (delegates(r.name) or asks(r.name))}
         if call is not calls[-1] and asked and None not in asked and asked.isdisjoint(shown):
             return True
-        shown.update(r.id for x in call.inputs for r in x.requests)
-        shown.update(r.id for x in call.inputs for r in x.results)
+        shown.update(_known_by(r) for x in call.inputs for r in x.requests)
+        shown.update(_known_by(r) for x in call.inputs for r in x.results)
     return False
+
+
+def _known_by(told: Request | Result) -> str | None:
+    return short_id(told.id, told.name) if told.id else None
 
 
 def _abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:

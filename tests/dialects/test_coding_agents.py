@@ -61,6 +61,20 @@ def test_gemini_cli_opens_a_trace_for_each_step_of_a_request(failed):
     assert len(run["llm_calls"]) == 2
 
 
+def test_gemini_cli_answers_after_a_tool_whose_name_reads_like_that_of_an_agent():
+    """Gemini CLI 0.61: `run_shell_command` might run an agent; its id is shorter in history than in the answer."""
+    name, question = "run_shell_command", _said("read it")
+    long, short = f"{name}__{name}_17_0", f"{name}_17_0"
+    asked = {"role": "model", "parts": [{"functionCall": {"name": name, "args": {"at": "x"}, "id": long}}]}
+    (run,) = runs(
+        _model(1, 1, 0, [question], asked),
+        _gemini(2, "schedule_tool_calls", trace=2, at=2, took=3),
+        _ran(3, 2, 2, 3, name, long, {"at": "x"}, {"output": "an x"}),
+        _model(4, 3, 6, [question, *_back(short, name, {"output": "an x"})], _said("read", "model")),
+    )
+    assert (run["status"], run["output"], [c["name"] for c in run["tool_calls"]]) == ("ok", "read", [name])
+
+
 def test_an_agent_that_gemini_cli_calls_bears_its_own_name_on_the_tools_arguments_alone():
     question, given = _said("go"), {"agent_name": "scout", "prompt": "find"}
     asked = {"role": "model", "parts": [{"functionCall": {"name": "invoke_agent", "args": given, "id": "i1"}}]}
