@@ -6,7 +6,7 @@ span is the one that can be believed.
 
 import polars as pl
 
-from otelcov.dialects.base import LLM, NOTHING, OTHER, Dialect, first
+from otelcov.dialects.base import DATED, LLM, NOTHING, OTHER, Dialect, first
 
 _RAW = pl.col("span.name") == "raw_gen_ai_request"
 _PROVIDERS = (
@@ -32,9 +32,14 @@ def _number(name: str) -> pl.Expr:
     return _keys("usage").str.extract(rf"['\"]{name}['\"]:\s*(\d+)")
 
 
-# Of a stream it tells the model that was asked for as the one that answered.
+# Of a stream it tells the model that was asked for as the one that answered, its proxy that by which users know it.
 _STREAM = (pl.col("span.name") == "litellm_request") & (pl.col("llm.is_streaming").str.to_lowercase() == "true")
-_ECHO = pl.when(_STREAM & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))).then(pl.lit(NOTHING))
+_SAID = pl.col("gen_ai.response.model")
+_ECHO = pl.when(
+    (_STREAM & (pl.col("gen_ai.request.model") == _SAID))
+    | ((pl.col("span.name") == "litellm_request") & (pl.col("litellm.model_group") == _SAID))  # the proxy's own name
+    | (_RAW & (_keys("stream").str.to_lowercase() == "true") & ~_keys("model").str.contains(DATED))
+).then(pl.lit(NOTHING))
 
 _ASIDE = _keys("data", "embeddings", "embedding", "results").is_not_null() & _keys("choices", "content").is_null()
 _TYPE = pl.when(pl.col("span.name") == "litellm_request").then(pl.col("llm.request.type"))
@@ -43,9 +48,11 @@ LITELLM = Dialect(
     name="litellm",
     kind=pl.when((_RAW & _ASIDE) | _TYPE.str.contains("embedding|rerank|moderation|image|speech|transcription"))
     .then(pl.lit(OTHER))
-    .when(_RAW)
+    .when(
+        _RAW | _TYPE.str.contains("completion|response|message")
+    )  # of what failed, or is not logged, there is no raw one
     .then(pl.lit(LLM)),
-    response_model=pl.coalesce([pl.when(_RAW).then(_keys("model")), _ECHO]),
+    response_model=pl.coalesce([_ECHO, pl.when(_RAW).then(_keys("model"))]),
     response_id=pl.when(_RAW).then(_keys("id")),
     input_tokens=pl.when(_RAW).then(pl.coalesce(_number("prompt_tokens"), _number("input_tokens"))),
     output_tokens=pl.when(_RAW).then(pl.coalesce(_number("completion_tokens"), _number("output_tokens"))),

@@ -89,12 +89,15 @@ def _answered_at_once(root: Node) -> bool:
 def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
     """The one model call in a trace, below nothing but spans that nobody explains and of which none failed (functions
     of the application, coroutines), where it asks for tools or goes on after them: part of a run, as if it stood alone.
-    A server's request, or a message that is consumed, is a request by itself."""
+    A server's request, or a message that is consumed, is a request by itself, unless it is one to a gateway: one for
+    each call of a model."""
     model = next((n for n in nodes if n.kind == LLM), None)
     if model is None or root.kind is not None or root.orphan or any(n.kind not in (None, LLM, OTHER) for n in nodes):
         return None
     above = model.ancestors()
-    if any(n.span.span_kind in _REQUESTS or failure(n) is not None for n in above):
+    if any(
+        (n.span.span_kind in _REQUESTS and not _GATEWAY.search(n.span.name)) or failure(n) is not None for n in above
+    ):
         return None
     layers = [n for n in nodes if n.kind == LLM and n is not model]
     if len(layers) > _LAYERS or any(model not in n.ancestors() for n in layers):
@@ -105,6 +108,12 @@ def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
 
 
 _LAYERS = 4  # of instrumentation, below the first
+_GATEWAY = re.compile(
+    r"/chat/completions$|/v\d\w*/(?:completions|responses|messages)$|:(?:stream)?generatecontent$|/converse(?:-stream)?$"
+    r"|^received proxy server request$",  # LiteLLM's
+    re.I,
+)
+"""Names of requests to the interface of a model."""
 _REQUESTS = (2, 5)  # OTLP's kinds of spans: a server's, a consumer's
 
 

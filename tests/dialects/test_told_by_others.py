@@ -271,3 +271,54 @@ def test_an_error_that_an_agent_put_out_in_place_of_an_answer_is_none(seen, reas
     failed = reason == "error"
     assert (run["status"], run["output"]) == (("error", None) if failed else ("ok", "no quota"))
     assert ("error" in run["boundaries"]) == failed
+
+
+def _proxied(trace, at, history, answer, stream=False, error=None):
+    """LiteLLM's proxy 1.106: a trace for each request to it, below the server's own spans."""
+    name, path = "litellm_request", "POST /v1/chat/completions"
+    told = {"gen_ai.operation.name": "acompletion", "llm.request.type": "acompletion", "gen_ai.request.model": "m"}
+    told |= {
+        "litellm.model_group": "mine",
+        "llm.is_streaming": str(stream),
+        "gen_ai.input.messages": [_in_parts(x) for x in history],
+    }
+    told |= {"gen_ai.system": "openai", "error.type": error} if error else {"gen_ai.response.model": "mine"}
+    raw = {"llm.openai.model": "m" if stream else "m-2024-08-06", "llm.openai.messages": repr(history)}
+    raw |= {"llm.openai.stream": "True"} if stream else {"llm.openai.choices": repr([{"message": answer}])}
+    said = {} if error else {"gen_ai.output.messages": [_in_parts(answer)]}
+    first = trace * 10
+    yield span(first, None, path, trace=trace, at=at, took=2, kind=2, scope="fastapi")
+    yield span(first + 1, first, "Received Proxy Server Request", trace=trace, at=at, took=2, kind=2, scope="litellm")
+    told = {"trace": trace, "at": at, "error": error, "scope": "litellm", "attributes": told | said}
+    yield span(first + 2, first + 1, name, **told)
+    if not error:
+        yield span(first + 3, first + 2, "raw_gen_ai_request", trace=trace, at=at, scope="litellm", attributes=raw)
+
+
+def _in_parts(message):
+    parts = [
+        {"type": "tool_call", "id": c["id"], "name": c["function"]["name"], "arguments": {}}
+        for c in message.get("tool_calls", ())
+    ]
+    if message["role"] == "tool":
+        parts = [{"type": "tool_call_response", "id": message["tool_call_id"], "response": message["content"]}]
+    return {"role": message["role"], "parts": parts or [{"type": "text", "content": message["content"]}]}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_requests_to_a_gateway_are_calls_of_one_loop(stream):
+    go = {"role": "user", "content": "go"}
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    back = {"role": "tool", "tool_call_id": "c1", "content": "cold"}
+    asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+    history = [go, asked, back]
+    one, failed = runs(
+        *_proxied(1, 0, [go], asked, stream),
+        *_proxied(2, 5, history, {"role": "assistant", "content": "done"}, stream),
+        *_proxied(3, 10, [go], None, error="BadRequestError"),
+    )
+    assert (one["input"], one["output"], len(one["trace_ids"])) == ("go", "done", 2)
+    assert [(c["name"], c["status"], c["result"]) for c in one["tool_calls"]] == [("look", "ok", "cold")]
+    answered = None if stream else "m-2024-08-06"
+    assert [(c["request_model"], c["response_model"]) for c in one["llm_calls"]] == [("m", answered)] * 2
+    assert (failed["status"], [c["status"] for c in failed["llm_calls"]]) == ("error", ["error"])
