@@ -207,6 +207,50 @@ BRAINTRUST = Dialect(
 _TRULENS = pl.col("ai.observability.span_type").str.to_lowercase()
 _TRULENS_TOOL = _TRULENS.is_in(["tool", "mcp"])
 
+# The conventions' key has the function that ran, of LangGraph's tools the one that runs any; a model's call is a node
+# of the graph, of which Python prints what it gave.
+_TRULENS_RAN = pl.col("ai.observability.call.function").str.contains(r"\bToolNode\.\w+$")
+_TRULENS_SAID = pl.col("ai.observability.call.return")
+_TRULENS_GRAPH = pl.col("ai.observability.call.kwargs.config")
+_TRULENS_MODEL = (
+    (_TRULENS == "graph_node")
+    & (pl.col("ai.observability.graph_node.node_name") == "model_node")
+    & _TRULENS_GRAPH.str.contains("'lc_agent_name'", literal=True)
+)
+
+
+def _given(pattern: str) -> pl.Expr:
+    return pl.when(_TRULENS_RAN).then(
+        pl.col("ai.observability.call.kwargs.input").str.extract(rf'^\[\{{{pattern}, "type": "tool_call"\}}\]$')
+    )
+
+
+def _said(pattern: str) -> pl.Expr:
+    return pl.when(_TRULENS_MODEL).then(_TRULENS_SAID.str.extract(pattern))
+
+
+TRULENS_GRAPHS = Dialect(
+    name="trulens-graphs",
+    kind=pl.when(_TRULENS_MODEL).then(pl.lit(LLM)),
+    agent=pl.when(_TRULENS_MODEL | _TRULENS_RAN).then(_TRULENS_GRAPH.str.extract(r"'lc_agent_name': '([^']+)'")),
+    tool=pl.when(_TRULENS_TOOL).then(
+        pl.coalesce(
+            [
+                pl.col("ai.observability.mcp.tool_name"),
+                pl.col("ai.observability.call.function").str.extract(r"([^.]+)$"),
+            ]
+        )
+    ),
+    call_id=_given(r'"name": .*, "id": "([^"]*)"'),
+    arguments=_given(r'"name": "[^"]*", "args": (\{.*\}), "id": "[^"]*"'),
+    result=pl.when(_TRULENS_RAN).then(pl.col("ai.observability.graph_node.output_state")),
+    response_model=_said(r"'model_name': '([^']+)'"),
+    input_tokens=_said(r"usage_metadata=\{'input_tokens': (\d+)"),
+    output_tokens=_said(r"usage_metadata=\{'input_tokens': \d+, 'output_tokens': (\d+)"),
+    response_id=_said(r"response_metadata=\{.*?'id': '([^']+)'"),
+    finish=_said(r"'finish_reason': '([^']+)'"),
+)
+
 TRULENS = Dialect(
     name="trulens",
     kind=_TRULENS.replace_strict(
@@ -226,14 +270,6 @@ TRULENS = Dialect(
         },
         default=None,
         return_dtype=pl.String,
-    ),
-    tool=pl.when(_TRULENS_TOOL).then(
-        pl.coalesce(
-            [
-                pl.col("ai.observability.mcp.tool_name"),
-                pl.col("ai.observability.call.function").str.extract(r"([^.]+)$"),
-            ]
-        )
     ),
     arguments=first("ai.observability.mcp.input_arguments"),
     result=pl.when(_TRULENS_TOOL).then(first("ai.observability.mcp.output_content", "ai.observability.call.return")),

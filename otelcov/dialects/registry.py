@@ -66,7 +66,17 @@ from otelcov.dialects.openllmetry import (
     OPENLLMETRY_NAMES,
     OPENLLMETRY_TEAMS,
 )
-from otelcov.dialects.platforms import AGENTOPS, BRAINTRUST, LAMINAR, LANGWATCH, LIVEKIT, PIPECAT, PROMPTFLOW, TRULENS
+from otelcov.dialects.platforms import (
+    AGENTOPS,
+    BRAINTRUST,
+    LAMINAR,
+    LANGWATCH,
+    LIVEKIT,
+    PIPECAT,
+    PROMPTFLOW,
+    TRULENS,
+    TRULENS_GRAPHS,
+)
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
@@ -136,6 +146,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLLMETRY_LANGCHAIN_MUTE,
     GOOGLE_ADK,
     EINO_NODES,
+    TRULENS_GRAPHS,
     GENAI,
     OPENLLMETRY,
     PYDANTIC_AI,

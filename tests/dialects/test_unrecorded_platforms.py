@@ -110,6 +110,60 @@ def test_trulens_says_what_a_span_is_in_a_key_of_its_own():
     assert (run["input"], run["output"]) == ("weather?", "3")
 
 
+def test_trulens_tells_a_model_of_langgraph_by_a_node_and_a_tool_by_what_it_was_given():
+    """trulens-apps-langgraph 2.16 of langchain 1.x: any tool's span is named as the first of the agent's tools."""
+
+    def told(id, parent, kind, name, at, took=1.0, error=None, **more):
+        keys = {f"ai.observability.{key}": value for key, value in more.pop("keys").items()}
+        keys["ai.observability.span_type"] = kind
+        return span(id, parent, name, at=at, took=took, error=error, scope="trulens", attributes=keys | more)
+
+    config = {"call.kwargs.config": "{'metadata': {'lc_agent_name': 'planner', 'langgraph_node': 'model'}}"}
+
+    def model(id, at, finish, error=None):
+        about = f"{{'model_name': 'm-2', 'id': 'r{id}', 'finish_reason': '{finish}'}}"
+        used = "{'input_tokens': 12, 'output_tokens': 5}"
+        said = f"AIMessage(content='', response_metadata={about}, usage_metadata={used})"
+        keys = config | {"graph_node.node_name": "model_node"} | ({} if error else {"call.return": jsons([said])})
+        return told(id, 2, "graph_node", "model_node", at, error=error, keys=keys)
+
+    ran = "langgraph.prebuilt.tool_node.ToolNode.invoke"
+    given = [{"name": "get_time", "args": {"city": "Oslo"}, "id": "c1", "type": "tool_call"}]
+    back = {"mcp.tool_name": "get_time", "mcp.output_is_error": False, "graph_node.output_state": "noon"}
+    back |= {"mcp.input_arguments": repr((given, {})), "call.return": "{'messages': [ToolMessage(content='noon')]}"}
+    tool_keys = config | back | {"call.function": ran, "call.kwargs.input": jsons(given)}
+    root = {"record_root.input": "go", "record_root.output": "done"}
+    (run,) = runs(
+        told(1, None, "record_root", "CompiledStateGraph.invoke", 0, 20, keys=root),
+        told(2, 1, "graph_node", "graph", 0, 19, keys={}),
+        model(3, 1, "tool_calls"),
+        told(4, 2, "tool", "get_weather", 3, keys=tool_keys, **{"gen_ai.tool.name": ran}),
+        model(5, 5, "stop"),
+    )
+    assert [(c["agent"], c["response_model"], c["input_tokens"], c["finish_reason"]) for c in run["llm_calls"]] == [
+        ("planner", "m-2", 12, "tool_calls"),
+        ("planner", "m-2", 12, "stop"),
+    ]
+    (call,) = run["tool_calls"]
+    assert (call["name"], call["arguments"], call["result"], call["call_id"]) == (
+        "get_time",
+        {"city": "Oslo"},
+        "noon",
+        "c1",
+    )
+    assert (run["input"], run["output"], run["agents"], call["turn"]) == ("go", "done", ["planner"], 0)
+    (run,) = runs(
+        told(1, None, "record_root", "CompiledStateGraph.invoke", 0, 20, error="bad", keys={"record_root.input": "go"}),
+        told(2, 1, "graph_node", "graph", 0, 19, error="bad", keys={}),
+        model(3, 1, "", error="bad"),
+    )
+    assert (run["status"], run["boundaries"], [c["status"] for c in run["llm_calls"]]) == (
+        "error",
+        ["error"],
+        ["error"],
+    )
+
+
 def test_a_session_of_livekit_holds_a_request_for_each_turn_with_words_of_the_user():
     scope, asked = "livekit-agents", {"lk.pii.user_input": "Refund"}
 
