@@ -1,7 +1,7 @@
 """Claude Code: a tool span, and in it the wait for leave and the work. Qwen Code waits in the same way.
 
 Codex tells a turn by the functions of its own program: a model's answer is the last span of its stream, with what was
-used, and nothing says how a tool went.
+used, and an event, if anything (0.169), says how a tool went.
 
 Gemini CLI writes what a tool was given, and its whole record of the call, as messages; each of its spans bears its own
 name, that of an agent which it called, too.
@@ -9,7 +9,7 @@ name, that of an agent which it called, too.
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, first, scope, span_name
+from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, first, of_event, scope, span_name
 
 _STEP = span_name(r"^claude_code\.(.+)$")
 _MODEL, _TOOL = _STEP == "llm_request", _STEP == "tool"
@@ -49,6 +49,7 @@ CODING_AGENTS = Dialect(
 
 _CODEX = scope("^codex")
 _CALLED = _CODEX & pl.col("tool_name").is_not_null() & pl.col("call_id").is_not_null()
+_ENDED, _WENT = (pl.col(of_event("codex.tool_result", key)) for key in ("call_id", "success"))
 
 CODEX = Dialect(
     name="codex",
@@ -56,11 +57,14 @@ CODEX = Dialect(
     .then(pl.lit(AGENT))
     .when(_CODEX & (pl.col("span.name") == "handle_responses") & pl.col("gen_ai.usage.input_tokens").is_not_null())
     .then(pl.lit(LLM))
-    .when(_CALLED)
+    .when(_CALLED | _ENDED.is_not_null())
     .then(pl.lit(TOOL)),
-    tool=pl.when(_CALLED).then(pl.col("tool_name")),
-    call_id=pl.when(_CALLED).then(pl.col("call_id")),
-    tool_error=pl.when(_CALLED).then(pl.lit("unknown")),
+    tool=pl.when(_CALLED).then(pl.col("tool_name")).otherwise(pl.col(of_event("codex.tool_result", "tool_name"))),
+    call_id=pl.when(_CALLED).then(pl.col("call_id")).otherwise(_ENDED),
+    tool_error=pl.when(_WENT.is_not_null())
+    .then(pl.when(_WENT.str.to_lowercase() == "true").then(pl.lit("false")).otherwise(pl.lit("true")))
+    .when(_CALLED)
+    .then(pl.lit("unknown")),
 )
 
 _OPERATION = pl.col("gen_ai.operation.name")

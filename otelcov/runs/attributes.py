@@ -37,11 +37,21 @@ def event_pairs(events: pl.Series, wanted: Collection[str]) -> list[pl.DataFrame
     if not some.height or not names:
         return []
     opened = some.explode("events").select("row", pl.col("events").struct.field("name", "attributes"))
+    placed = pl.col("name").str.contains(_PLACED)
+    if opened.select(placed.any()).item():
+        own = pl.col("attributes").list.eval(
+            pl.element().struct.field("string_value").filter(pl.element().struct.field("key") == "event.name")
+        )
+        opened = opened.with_columns(name=pl.when(placed).then(own.list.first()).otherwise("name"))
     opened = opened.filter(pl.col("name").is_in(names) & (pl.col("attributes").list.len() > 0)).explode("attributes")
     if not opened.height:
         return []
     pairs = opened.select("row", "name", pl.col("attributes").struct.unnest())
     return [pairs.with_columns(key=pl.concat_str("name", "key", separator=EVENT)).drop("name")]
+
+
+_PLACED = r"^event \S+:\d+$"
+"""Names of events that say where in a program they are (Rust's `tracing`): their own stand in an attribute."""
 
 
 def columns(

@@ -90,11 +90,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             raw = _event_result(call.nodes)
         if raw is not None:
             value, flagged = result_of(raw)
-        if (
-            flagged is None
-            and span_fact(call.nodes, "tool_error") is not None
-            and str(span_fact(call.nodes, "tool_error")).lower() in ("true", "1")
-        ):
+        if flagged is None and _flags(call)[:1] == [True]:
             flagged = True
         failed = next((f for n in call.nodes if (f := _failure(n)) is not None and not _again(n, call.nodes)), None)
         if failed is not None:
@@ -183,7 +179,13 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
 
 
 def _broken_off(call: ToolCall) -> bool:
-    return any(n.span.tool_error == "unknown" for n in call.nodes)
+    return any(n.span.tool_error == "unknown" for n in call.nodes) and not _flags(call)
+
+
+def _flags(call: ToolCall) -> list[bool]:
+    """Whether it failed, by each of its spans that has a word on it, outermost first."""
+    told = (str(n.span.tool_error).lower() for n in call.nodes if n.span.tool_error not in (None, "", "unknown"))
+    return [flag in ("true", "1") for flag in told]
 
 
 def _failure(node: Node) -> tuple[str, str] | None:

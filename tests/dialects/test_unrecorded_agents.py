@@ -386,6 +386,22 @@ def test_codex_runs_a_tool_while_the_answer_that_asked_for_it_still_streams():
     assert [(c["call_id"], c["turn"]) for c in run["tool_calls"]] == [("c1", 0), ("c2", 0), ("c3", 1)]
 
 
+@pytest.mark.parametrize(("success", "status"), [("true", "ok"), ("false", "error"), (None, "unknown")])
+def test_an_event_of_codex_tells_how_a_tool_went(success, status):
+    """Codex 0.169: the event is named by its place in the program, and bears its own name as an attribute."""
+    told = {"event.name": "codex.tool_result", "tool_name": "exec_command", "call_id": "c1", "success": success}
+    done = [("event otel/src/tool_result.rs:54", told)] if success else []
+    (run,) = runs(
+        codex(1, None, "session_task.turn", 0, 40),
+        codex(2, 1, "receiving_stream", 1, 8),
+        codex(3, 2, "exec_command", 2, 5, {"tool_name": "exec_command", "call_id": "c1"}),
+        codex(4, 3, "dispatch_tool_call_with_state", 3, 3) | {"events": done},
+        codex(5, 2, "handle_responses", 8, 0.5, {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 3}),
+    )
+    assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [("exec_command", "c1", status)]
+    assert (run["boundaries"] == ["tool_failure"]) == (status == "error")
+
+
 def test_a_handoff_to_who_is_named_by_a_number_may_have_gone_unseen():
     offered = {"gen_ai.tool.definitions": json.dumps([{"type": "function", "name": "handoff_to_1"}])}
     asked = {"gen_ai.response.finish_reasons": ["tool_calls"]}
