@@ -317,12 +317,13 @@ class ModelCall:
         LangChain's models)."""
         found, gappy = self._inputs_of(self.layers)
         for at, node in enumerate(self.layers[1:] if found is not None else (), 1):
-            if any(x.requests or any(r.id for r in x.results) for x in found or ()):
+            if any(x.requests for x in found or ()):
                 break
             if node.span.scope != self.layers[0].span.scope:
                 told, cut = self._inputs_of(self.layers[at : at + 1])
-                joined = any(x.requests for x in told or ()) or not any(x.results for x in found or ())
-                if joined and any(x.results for x in told or ()):
+                came, brought = ([r.id for x in inputs or () for r in x.results] for inputs in (found, told))
+                joined = any(x.requests for x in told or ()) or not came
+                if joined and brought and (any(brought) or not any(came)):
                     found, gappy = told, cut
         self.gappy = self.gappy or gappy
         return found
