@@ -17,9 +17,9 @@ from otelcov.runs.endings import asks
 from otelcov.runs.jsontext import UNREADABLE, Value
 from otelcov.runs.model_call import finish_reason
 from otelcov.runs.semconv import semconv
-from otelcov.runs.wrapped import arguments_of
+from otelcov.runs.wrapped import NO_JSON, arguments_of
 
-_WRAPPING = frozenset(("inputs", "input_str", "kwargs", "args", "arguments"))
+_WRAPPING = frozenset(("inputs", "input_str", "kwargs", "args", "arguments", *NO_JSON))
 _REPR = ("ToolCall(", "FunctionCall(")
 _encode = msgspec.json.Encoder(order="sorted").encode_lines
 

@@ -17,7 +17,7 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     if raw is None or (isinstance(raw, str) and (hidden(raw) or _OMITTED.search(raw))):
         return None, None
     if isinstance(raw, dict):
-        return (None, to_json(raw)) if _by_place(raw) else (_unwrap(raw), None)
+        return (None, to_json(raw)) if _by_place(raw) else _as_told(raw)
     if not isinstance(raw, str):
         return None, to_json(raw)
     text = raw.strip()
@@ -38,8 +38,21 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     if isinstance(value, list):
         value = _of_pairs(value)
     if isinstance(value, dict) and not _by_place(value):
-        return _unwrap(value), None
+        return _as_told(value)
     return None, raw
+
+
+NO_JSON = ("_raw", "INVALID_JSON")
+"""Under which Traceloop's instrumentations and Pydantic AI tell a text that is no object of JSON."""
+
+
+def _as_told(value: dict[str, Value]) -> tuple[dict[str, Value] | None, str | None]:
+    """What was given, or the text for which a kit made up an object, since it could not read it."""
+    for key in NO_JSON if len(value) == 1 else ():
+        text = value.get(key)
+        if isinstance(text, str) and not isinstance(parse_json(text), dict):
+            return None, text
+    return _unwrap(value), None
 
 
 def _of_pairs(value: list[Value]) -> Value:
