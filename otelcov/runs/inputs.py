@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from itertools import islice, pairwise, takewhile
 
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request, Result
-from otelcov.runs.jsontext import Value
+from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.model_call import OF_ITEM, ModelCall
 from otelcov.runs.prose import react_request
 from otelcov.runs.reused import results, reused
@@ -26,6 +27,7 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
     asked: dict[str | None, list[ToolCall]] = {}
     for c in calls:
         asked.setdefault(c.agent, []).append(c)
+    ends = _ends(model_calls) if len(threads) > 1 else {}
     for agent, thread in threads.items():
         blind = [mc for mc in thread if mc.outputs is None and mc.error is None]
         own = asked.get(agent, [])
@@ -41,7 +43,7 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
             if inputs is None:
                 continue
             known = len(calls)
-            _read_history(mc, inputs, thread, i, calls, by_id, bool(blind))
+            _read_history(mc, inputs, thread, i, calls, by_id, bool(blind), ends)
             still.add(calls[known:])
             if blind and i > 0 and not mc.truncated_input:
                 blind = []
@@ -89,11 +91,12 @@ def _read_history(
     calls: list[ToolCall],
     by_id: dict[str, list[ToolCall]],
     blind: bool,
+    ends: _Ends,
 ) -> None:
     """What one input tells: requests whose answer could not be seen, then results."""
     if not mc.gappy:
         if blind:
-            _unseen_requests(inputs, thread, i, calls, by_id)
+            _unseen_requests(inputs, thread, i, calls, by_id, ends)
         else:
             _unseen_siblings(inputs, calls, by_id)
             _unnamed_siblings(mc, calls, by_id)
@@ -102,15 +105,27 @@ def _read_history(
 
 
 def _unseen_requests(
-    inputs: list[Message], thread: list[ModelCall], i: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]
+    inputs: list[Message],
+    thread: list[ModelCall],
+    i: int,
+    calls: list[ToolCall],
+    by_id: dict[str, list[ToolCall]],
+    ends: _Ends,
 ) -> None:
-    """The n-th answer that history shows beyond the thread's first input is the n-th call's."""
+    """The n-th answer that history shows beyond the thread's first input is the n-th call's. Among several agents, who
+    may share a history or hold several at once, it is the call's whose input history shows right before it."""
     before = len(thread[0].inputs or []) if i > 0 else len(inputs)
+    head = _instructions(inputs) if ends else 0
     places: dict[tuple[int, int], ToolCall] = {}
     for c in reversed(calls):
         places[id(c.asked_by), c.position] = c
-    for answered, requests in enumerate(_answers_of(inputs[before:])):
-        asker = thread[min(answered, i)]
+    own = 0
+    for at, requests in _answers_at(inputs):
+        asker = _asked_after(inputs, head, at, thread[i], ends) if head < at else None
+        if at >= before:
+            asker, own = asker or thread[min(own, i - 1)], own + 1
+        if asker is None or (at < before and asker.outputs is not None):
+            continue
         for position, request in enumerate(requests):
             if request.id and request.id in by_id:
                 continue
@@ -123,6 +138,48 @@ def _unseen_requests(
                 continue
             _add_request(request, asker, position, calls, by_id)
             places.setdefault((id(asker), position), calls[-1])
+
+
+_Ends = dict[tuple[Value, ...], list[ModelCall]]
+"""The calls, of an agent or of anyone, whose input is so long, without instructions, and begins and ends with these
+messages."""
+_ANYONES = 0
+
+
+def _ends(model_calls: list[ModelCall]) -> _Ends:
+    """Of runs in which some answer is not told: what histories are held to."""
+    out: _Ends = {}
+    if any(mc.outputs is None and mc.error is None for mc in model_calls):
+        for mc in model_calls:
+            if mc.inputs and mc.error is None:
+                end = _end(mc.inputs, _instructions(mc.inputs), len(mc.inputs))
+                for whose in (mc.agent, _ANYONES):
+                    out.setdefault((whose, *end), []).append(mc)
+    return out
+
+
+def _end(inputs: list[Message], head: int, at: int) -> tuple[Value, ...]:
+    """What an input comes to at this place."""
+    first, last = inputs[head], inputs[at - 1]
+    results = to_json([[r.id, r.content] for r in last.results]) if last.results else None
+    return at - head, first.role, first.text, last.role, last.text, results
+
+
+def _asked_after(inputs: list[Message], head: int, at: int, asking: ModelCall, ends: _Ends) -> ModelCall | None:
+    """The newest call before that one whose input was this history up to there; of the same agent if there is one:
+    several may have been sent the same."""
+    end = _end(inputs, head, at) if ends else ()
+    for whose in (asking.agent, _ANYONES) if ends else ():
+        found = ends.get((whose, *end), [])
+        earlier = bisect_left(found, asking.start, key=lambda mc: mc.start)
+        if earlier:
+            return found[earlier - 1]
+    return None
+
+
+def _instructions(inputs: list[Message]) -> int:
+    """How many messages an input begins with that are an agent's instructions."""
+    return next((k for k, x in enumerate(inputs) if x.role not in ("system", "developer")), len(inputs) - 1)
 
 
 def _told_as_item(id: str, call: ToolCall) -> bool:
@@ -197,15 +254,20 @@ _EMPTY: tuple[Value, ...] = (None, "", "{}", {})
 
 
 def _answers_of(inputs: list[Message]) -> list[list[Request]]:
-    """The requests of each answer that history shows. OpenAI's Responses tell each item as a message of its own."""
-    out: list[list[Request]] = []
+    """The requests of each answer that history shows."""
+    return [requests for _, requests in _answers_at(inputs)]
+
+
+def _answers_at(inputs: list[Message]) -> list[tuple[int, list[Request]]]:
+    """The same with where each begins. OpenAI's Responses tell each item as a message of its own."""
+    out: list[tuple[int, list[Request]]] = []
     same = False
-    for message in inputs:
+    for at, message in enumerate(inputs):
         if message.role == "assistant":
             if same:
-                out[-1].extend(message.requests)
+                out[-1][1].extend(message.requests)
             else:
-                out.append(list(message.requests))
+                out.append((at, list(message.requests)))
         same = message.role == "assistant"
     return out
 
