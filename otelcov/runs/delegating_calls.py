@@ -12,6 +12,7 @@ from otelcov.runs.delegation import (
     COWORKER,
     HANDS_OVER,
     Delegation,
+    agent_failed,
     argument_target,
     asks,
     bare,
@@ -314,12 +315,12 @@ def _anothers(mc: ModelCall, call: ToolCall) -> bool:
 
 
 def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
-    """A call that failed, and in which nobody is seen at work, reached no agent; whether one reached an agent that
-    nobody knows is not visible."""
+    """A call that failed, or whose agent did, delegated in vain; whether one reached an agent that nobody knows is not
+    visible."""
+    if failed(call) or agent_failed(found.node):
+        return "error"
     if not call.nodes and call.answer is None:
         return "requested"
-    if found.node is None and failed(call):
-        return "error"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from otelcov.dialects.base import TOOL
+from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.call import ToolCall
-from otelcov.runs.tree import Node, placeholder, spelling
+from otelcov.runs.tree import Node, failure, placeholder, spelling
 from otelcov.runs.wrapped import arguments_of
 
 _AGENT = r"(?P<to>\w[\w .:/'-]*)$"
@@ -79,6 +79,11 @@ class Delegation:
     start: int
     call: ToolCall | None = None
     node: Node | None = None
+
+
+def agent_failed(called: Node | None) -> bool:
+    """Does the span of an agent that was called say that it failed?"""
+    return called is not None and called.kind == AGENT and failure(called) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.call import ToolCall
 from otelcov.runs.delegating_calls import Scene, by_call, failed
-from otelcov.runs.delegation import Delegation, bare, transfers
+from otelcov.runs.delegation import Delegation, agent_failed, bare, transfers
 from otelcov.runs.endings import asks, final
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, placeholder
@@ -202,18 +202,9 @@ def _nested(
         tool = through.name if through is not None else None
         if node.kind == AGENT and node.span.call_id:
             tool = tool or node.span.tool  # told of by the agent's own span (Weave, without content)
-        out.append(
-            Delegation(
-                source,
-                node.own_agent,
-                "remote" if remote else "tool" if through or tool else "nested" if above is not None else "handoff",
-                tool,
-                "ok",
-                node.start,
-                None,
-                node,
-            )
-        )
+        form = "remote" if remote else "tool" if through or tool else "nested" if above is not None else "handoff"
+        well = "error" if form != "handoff" and agent_failed(node) else "ok"
+        out.append(Delegation(source, node.own_agent, form, tool, well, node.start, None, node))
     broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
     return [d for d in out if id(d.node) not in broadcast]
 

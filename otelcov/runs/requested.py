@@ -63,7 +63,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     child = child[at]
     target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
     sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
-    sketch.spoil((child >= 0) & sketch.failed[at], trace)
+    sketch.spoil((child >= 0) & (sketch.failed[at] | sketch.failed[np.maximum(child, 0)]), trace)
     ways = name.filter(pl.Series(child >= 0)).unique().implode()
     sketch.spoil((child < 0) & sketch.failed[at] & name.is_in(ways).fill_null(True).to_numpy(), trace)
     for texts in (pl.Series(arguments, dtype=pl.String), sketch.taken("arguments", at)):
