@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
@@ -156,11 +157,15 @@ def _after_streams(trace: Trace) -> None:
     """A stream that was not read to its end leaves its span current, and what the same agent is asked next is laid
     under it (OpenInference for AutoGen, of `on_messages`): that is no work of the span's, but a request of its own."""
     left = []
+    tried = Counter[int]()
     for n in reversed(trace.nodes):  # the last first: what is below another holds no more than its own
         above = n.parent
         if n.kind != AGENT or above is None or above.kind != AGENT or n.own_agent is None:
             continue
         if (n.own_agent, n.span.scope) != (above.own_agent, above.span.scope) or n.span.input == above.span.input:
+            continue
+        tried[id(above)] += 1
+        if tried[id(above)] > _STREAMS:
             continue
         done = [c for c in above.children if c.start < n.start and c.kind in (LLM, TOOL)]
         if done and all(c.end <= n.start for c in done) and _goes_on(_first_said(above), _first_said(n)):
@@ -169,6 +174,9 @@ def _after_streams(trace: Trace) -> None:
             left.append(n)
     if left:
         trace.roots = sorted([*trace.roots, *left], key=by_time)
+
+
+_STREAMS = 64  # requests under one stream, at the most
 
 
 def _replays(siblings: list[Node]) -> None:
