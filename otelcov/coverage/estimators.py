@@ -5,7 +5,7 @@ n is the number of runs, f1 and f2 how many kinds (paths) were seen in exactly o
 
 from __future__ import annotations
 
-from math import sqrt
+from math import exp, floor, log, log1p, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -60,13 +60,13 @@ def runs_until_rare(n: int, f1: int, f2: int, chance: float = 0.05) -> int | str
     """How many more runs until the chance that the next one is new falls below `chance`; "> 2n" beyond twice n."""
     if not n or not f2:
         return None
-    slowing = _slowing(n, f1, f2)
-    new = f1 / n * slowing
-    for more in range(2 * n + 1):
-        if new < chance:
-            return more
-        new *= slowing
-    return "> 2n"
+    if not f1 or n == 1:
+        return 0
+    falls = -log1p(-2 * f2 / ((n - 1) * f1 + 2 * f2))  # by so much the logarithm of that chance with each run
+    more = max(0, floor(log(f1 / n / chance) / falls))
+    while more <= 2 * n and f1 / n * exp(-falls * (more + 1)) >= chance:
+        more += 1
+    return more if more <= 2 * n else "> 2n"
 
 
 def sample_coverage_of_incidences(runs: int, incidences: int, q1: int, q2: int) -> float | None:

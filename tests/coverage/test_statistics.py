@@ -90,12 +90,15 @@ def test_estimators_follow_the_published_formulas() -> None:
     assert estimators.sample_coverage_of_incidences(10, 30, 4, 2) == pytest.approx(1 - 4 / 30 * 36 / 40)
 
 
-def test_how_many_more_runs_is_the_smallest_that_is_enough() -> None:
-    n, f1, f2 = 100, 20, 10
+@pytest.mark.parametrize(("n", "f1", "f2"), [(100, 20, 10), (7, 3, 2), (10**6, 10**5, 30_000)])
+def test_how_many_more_runs_is_the_smallest_that_is_enough(n: int, f1: int, f2: int) -> None:
     slowing = (n - 1) * f1 / ((n - 1) * f1 + 2 * f2)
     more = estimators.runs_until_rare(n, f1, f2)
     assert isinstance(more, int)
     assert f1 / n * slowing ** (more + 1) < 0.05 <= f1 / n * slowing**more
+
+
+def test_how_many_more_runs_is_unknown_where_nothing_was_seen_twice_and_not_told_beyond_twice_as_many() -> None:
     assert estimators.runs_until_rare(100, 20, 0) is None
-    assert estimators.runs_until_rare(100, 90, 1) == "> 2n"
+    assert estimators.runs_until_rare(100, 90, 1) == estimators.runs_until_rare(10**9, 10**9 - 2, 1) == "> 2n"
     assert estimators.runs_until_rare(100, 0, 5) == 0
