@@ -10,6 +10,8 @@ import polars as pl
 from otelcov.runs.delegation import SUBAGENT, delegates
 from otelcov.runs.handed_in import is_answer
 from otelcov.runs.sketch import AGENT_, TOOL_, Bools, Ints, Models, Sketch
+from otelcov.runs.spans import Span
+from otelcov.runs.tree import Node, failure
 from otelcov.runs.waiting import Asked, waiting
 
 
@@ -63,7 +65,10 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     child = child[at]
     target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
     sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
-    sketch.spoil((child >= 0) & (sketch.failed[at] | sketch.failed[np.maximum(child, 0)]), trace)
+    sketch.spoil((child >= 0) & sketch.failed[at], trace)
+    broken = np.flatnonzero((child >= 0) & sketch.failed[np.maximum(child, 0)])
+    for t, row in zip(trace[broken].tolist(), frame[child[broken]].rows(), strict=True):
+        sketch.bad[t] |= failure(Node(Span._make(row), sketch.side)) is None
     ways = name.filter(pl.Series(child >= 0)).unique().implode()
     sketch.spoil((child < 0) & sketch.failed[at] & name.is_in(ways).fill_null(True).to_numpy(), trace)
     for texts in (pl.Series(arguments, dtype=pl.String), sketch.taken("arguments", at)):

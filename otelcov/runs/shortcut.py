@@ -329,8 +329,9 @@ def _handed(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
                 "from": calls.agent.gather(ran),
                 "to": calls.target.gather(ran),
                 "tool": calls.name.gather(ran),
+                "status": pl.Series(["ok", "error"]).gather(sketch.failed[calls.child[ran]].astype(np.int64)),
             }
-        ).with_columns(status=pl.lit("ok"), form=pl.lit("tool"))
+        ).with_columns(form=pl.lit("tool"))
     ]
     if len(some):
         asking = models.at[asked.model[some]]
