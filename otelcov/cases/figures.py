@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from otelcov.coverage.names import ModelNames
 from otelcov.ground.config import Config
+from otelcov.ground.models import ModelNames
 from otelcov.ground.schemas import signed
 
 FIGURES = (

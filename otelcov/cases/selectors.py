@@ -23,8 +23,8 @@ class Index:
     """The settled runs of a window (rows of `figures`), found by what cases select them by."""
 
     def __init__(self, figures: pl.DataFrame, config: Config) -> None:
-        from otelcov.coverage.names import ModelNames
         from otelcov.coverage.selection import side_of
+        from otelcov.ground.models import ModelNames
 
         self.names = ModelNames(config)
         ordered = figures.filter(pl.col("settled").fill_null(True)).sort("start_unix_nano", "run_id", nulls_last=True)

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import polars as pl
 
-from otelcov.coverage.names import ModelNames
 from otelcov.ground.config import Config
+from otelcov.ground.models import ModelNames
 from otelcov.ground.schemas import signed
 
 BUCKET_NS = 3_600_000_000_000

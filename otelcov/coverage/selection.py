@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from otelcov.coverage.names import ModelNames
 from otelcov.ground.config import Config
+from otelcov.ground.models import ModelNames
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window
 

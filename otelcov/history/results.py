@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from otelcov.cases.judge import Judgement
-from otelcov.coverage.names import ModelNames
 from otelcov.ground.config import Config
 from otelcov.ground.errors import StoreError
+from otelcov.ground.models import ModelNames
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
 from otelcov.store import remote

@@ -40,7 +40,8 @@ from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, in_order
 from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.offered import offered, told_to_answer
-from otelcov.runs.paths import path, states
+from otelcov.runs.paths import path
+from otelcov.runs.states import states
 from otelcov.runs.texts import input_text, output_text
 from otelcov.runs.tree import USUAL_LIMITS, Node, failure, spelling
 from otelcov.runs.unknowns import NO_ROOT
@@ -173,7 +174,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "boundaries": seen,
         "boundaries_unknown": unknown,
         "path": path(tools, outcomes, handed) if visible else None,
-        "states": states(tools, outcomes) if visible else None,
+        "states": states(tools, outcomes, config.coverage.state_attributes) if visible else None,
         "incomplete": sorted(incomplete),
         "spans": len(nodes),
         "orphans": orphans,

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from otelcov.ground.config import Config
 from otelcov.runs import answers
 from otelcov.runs.call_status import UNNAMED
 from otelcov.runs.chat import role_of
 from otelcov.runs.jsontext import UNREADABLE, to_json
-from otelcov.runs.paths import shape
 from otelcov.runs.requested import Calls
 from otelcov.runs.semconv import semconv
 from otelcov.runs.sketch import Bools, Models, Sketch
 from otelcov.runs.softerrors import SIGNS, awaits_leave, soft_error
 from otelcov.runs.spans import Span
+from otelcov.runs.states import of_attributes, shape
 from otelcov.runs.tree import Node, failure
 from otelcov.runs.wrapped import arguments_of, result_of
 
@@ -24,7 +25,8 @@ from otelcov.runs.wrapped import arguments_of, result_of
 class Outcomes:
     """What came of the calls that ran a tool, in order, and what is to be told of their runs."""
 
-    def __init__(self, sketch: Sketch, models: Models, calls: Calls, soft: tuple[str, ...]) -> None:
+    def __init__(self, sketch: Sketch, models: Models, calls: Calls, config: Config) -> None:
+        soft = config.runs.soft_errors
         self.number = np.flatnonzero(calls.child < 0)  # in `Calls`
         self.trace = calls.trace[self.number]
         self.recovered: set[int] = set()
@@ -58,7 +60,8 @@ class Outcomes:
             if wrong is None or wrong[0] in ("", *UNNAMED) or len(wrong[0].split()) > 1:  # `<class …>`, or words
                 spoilt.append(i)
         sketch.bad[self.trace[spoilt]] = True
-        self.states = self._states(sketch, calls, forms, failed)
+        unsaid = of_attributes(dict.fromkeys(config.coverage.state_attributes))  # who has them is not regular
+        self.states = self._states(sketch, calls, forms, failed) + unsaid
 
     def _others(
         self, sketch: Sketch, models: Models, calls: Calls, which: list[int], forms: list[str], soft: tuple[str, ...]

@@ -1,10 +1,6 @@
-"""Paths and states of a run, from its calls and delegations in canonical order."""
+"""The path of a run, from its calls and delegations in canonical order."""
 
 from __future__ import annotations
-
-import hashlib
-from collections import Counter
-from typing import Any
 
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
@@ -50,35 +46,6 @@ def path(tools: list[ToolCall], outcomes: list[Outcome], handed: list[Delegation
         else:
             out.append(step)
     return out
-
-
-def states(tools: list[ToolCall], outcomes: list[Outcome]) -> list[str]:
-    """`agent|tool|ok or error|shape|earlier failures` after each executed call; no content."""
-    failures: Counter[str | None] = Counter()
-    out = []
-    for t, o in zip(tools, outcomes, strict=True):
-        if o.status not in ("ok", "error"):
-            continue
-        before = failures[t.name]
-        out.append(f"{t.agent or '?'}|{t.name or '?'}|{o.status}|{shape(o.result)}|{'2+' if before >= 2 else before}")
-        failures[t.name] += o.status == "error"
-    return out
-
-
-def shape(value: Any) -> str:
-    """The form of a result, without its content."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, (int, float)):
-        return "number"
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, list):
-        return f"list-{len(value) if len(value) < 2 else 'many'}"
-    keys = sorted(map(str, value))[:8]
-    return "object-" + hashlib.sha256("\x00".join(keys).encode()).hexdigest()[:12]
 
 
 def _asked(t: ToolCall) -> int:

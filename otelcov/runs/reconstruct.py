@@ -21,6 +21,7 @@ from otelcov.runs.regular import regular
 from otelcov.runs.rows import Columns
 from otelcov.runs.spans import Side, table, traces
 from otelcov.runs.spans import rows as spans_of
+from otelcov.runs.states import filled
 from otelcov.runs.tree import Trace, inherit_errors
 from otelcov.runs.unknowns import told
 
@@ -73,7 +74,7 @@ def meeting(
     with _no_passes():
         frames, found = _runs(frame, records, config, now_ns, where or joints(frame), others)
     runs = pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
-    return runs, found
+    return filled(runs, config), found
 
 
 def _runs(
@@ -116,7 +117,8 @@ def stage_one(
     `where.guests` names; `hosts` finds who may have called another."""
     with _no_passes():
         frames, waiting = _stage_one(frame, records, config, now_ns, where)
-    return pl.concat([RUNS.to_frame(), *frames]), {part.trace_id for part in waiting}, guests(waiting, where)
+    runs = filled(pl.concat([RUNS.to_frame(), *frames]), config)
+    return runs, {part.trace_id for part in waiting}, guests(waiting, where)
 
 
 @contextmanager
@@ -140,7 +142,7 @@ def _stage_one(
     frames: list[pl.DataFrame] = []
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
-        frame_, side = table(part, mine)
+        frame_, side = table(part, mine, config.coverage.state_attributes)
         done, rest = regular(frame_, side, config, now_ns, where)
         frames.append(done)
         for some in _pieces(frame_.filter(pl.Series(rest))):

@@ -141,7 +141,7 @@ def _check_spans(form: _Form) -> None:
     form.bad |= (form.count_of(repeating) > 0) & (form.count_of(thrown) > 0)  # its error is another's, perhaps
     form.failed = form.failed | thrown
     form.spoil(_rows_in(dict.fromkeys(side.mishaps), place))
-    tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, *side.families.values()]
+    tables: list[dict[int, Any]] = [side.events, side.links, side.resource_case, side.named, *side.families.values()]
     for table in tables:
         form.spoil(_rows_in(table, place))
 

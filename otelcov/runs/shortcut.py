@@ -42,7 +42,7 @@ def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataF
     failures = check_broken(sketch, models)
     texts = texts_of(sketch, models)
     calls = calls_of(sketch, models)
-    outcomes = Outcomes(sketch, models, calls, config.runs.soft_errors)
+    outcomes = Outcomes(sketch, models, calls, config)
     found = _runs(sketch, models, calls, outcomes, texts, failures, config, now_ns)
     cut, hushed = (flags[~sketch.bad] for flags in (sketch.headless, sketch.contentless))
     parts = [found.filter(pl.Series(~cut & ~hushed))] if cut.any() or hushed.any() else [found]

@@ -7,7 +7,7 @@ neighbours, so it is walked in Python. Only what the walk needs becomes Python v
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -87,6 +87,7 @@ class Side:
     links: dict[int, list[tuple[bytes, bytes]]] = field(default_factory=dict)
     families: dict[str, dict[int, list[tuple[str, Any]]]] = field(default_factory=dict)
     resource_case: dict[int, str] = field(default_factory=dict)
+    named: dict[int, dict[str, str]] = field(default_factory=dict)  # attributes that the config makes part of states
     definitions: list[str] = field(default_factory=list)  # each distinct text once
     texts: dict[str, pl.Series] = field(default_factory=dict)  # long texts that few spans are asked for, by fact
 
@@ -108,12 +109,12 @@ def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
     return rows(frame), side
 
 
-def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
+def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) -> tuple[pl.DataFrame, Side]:
     """The spans of a batch of whole traces - a column per field of `Span`, sorted by (trace, start, span id) - and
-    their side facts. `logs` are those traces' records."""
+    their side facts. `logs` are those traces' records, `named` attributes that are wanted as they are."""
     every = all_dialects()
     height = spans.height
-    wanted = set(keys(every)) | set(_SAMPLING) | {_FRAMEWORK}
+    wanted = set(keys(every)) | set(_SAMPLING) | {_FRAMEWORK} | set(named)
     wide, families = columns(
         [spans["attributes"], spans["content"]], wanted, height, event_pairs(spans["events"], wanted)
     )
@@ -181,6 +182,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[pl.DataFrame, Side]:
     _links(spans, side)
     _logs(spans, logs, side)
     _cases(spans, side)
+    _named(wide, named, side)
     return frame[order], side
 
 
@@ -292,6 +294,13 @@ def _cases(spans: pl.DataFrame, side: Side) -> None:
         for row, data in enumerate(spans["resource"].to_list()):
             if data in cases:
                 side.resource_case[row] = cases[data]
+
+
+def _named(wide: pl.DataFrame, named: Collection[str], side: Side) -> None:
+    for name in named:
+        if name in wide.columns:
+            for row, value in wide.select("_row", name).drop_nulls().iter_rows():
+                side.named.setdefault(row, {})[name] = value
 
 
 def _events(spans: pl.DataFrame, side: Side) -> None:

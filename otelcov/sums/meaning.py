@@ -13,7 +13,16 @@ from otelcov.ground.config import Config
 from otelcov.store import remote
 
 _ROOT = Path(__file__).parent.parent
-_READERS = ("dialects", "runs", "coverage", "sums", "store/duplicates.py", "store/layout.py", "ground/schemas.py")
+_READERS = (
+    "dialects",
+    "runs",
+    "coverage",
+    "sums",
+    "store/duplicates.py",
+    "store/layout.py",
+    "ground/models.py",
+    "ground/schemas.py",
+)
 # What of the config the reconstruction and the observations look at; all else is read when a report is made.
 _LOOKED_AT: Any = {
     "agents": True,
