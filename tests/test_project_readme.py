@@ -133,3 +133,34 @@ FACTS += ("| output |", "| boundaries |")
 
 def find(lines, begin):
     return next(line for line in lines if line.startswith(begin))
+
+
+def _mostly_unknown():
+    """By recorded variant, the facts that are unknown in most of its runs."""
+    found = {}
+    for name in ("corpus", "more"):
+        table = (ROOT / "tests" / "dialects" / "golden" / f"{name}.md").read_text().split("\n\n")[0].splitlines()
+        facts, *rows = ([cell.strip(" *") for cell in row.split("|")[1:-1]] for row in (table[0], *table[2:]))
+        for variant, *cells in rows:
+            counts = {
+                fact: [int(n) for n in cell.split("/")]
+                for fact, cell in zip(facts[1:], cells, strict=True)
+                if cell != "-"
+            }
+            found[variant] = {fact for fact, n in counts.items() if len(n) > 1 and n[1] >= n[0]}
+    return found
+
+
+ROWS = re.findall(r"^\| .* <!-- (\S+) --> \| (.+) \|$", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("variant", "unknown"), ROWS, ids=[variant for variant, _ in ROWS])
+def test_what_an_instrumentation_leaves_unknown_is_what_was_recorded(variant, unknown):
+    facts = _mostly_unknown()
+    every = {fact for some in facts.values() for fact in some}
+    told = set() if unknown.startswith("nothing") else {f for f in every if re.search(rf"\b{f}\b", unknown)}
+    assert told == facts[variant]
+
+
+def test_many_instrumentations_are_in_the_readme():
+    assert len(ROWS) > 20
