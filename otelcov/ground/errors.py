@@ -41,12 +41,6 @@ class ConfigError(OtelcovError):
     exit_code = USAGE
 
 
-class NotEnoughData(OtelcovError):
-    """Nothing is wrong, but there is too little to judge."""
-
-    exit_code = NO_DATA
-
-
 class StoreError(OtelcovError):
     """The store cannot be read or written."""
 

@@ -13,7 +13,7 @@ def test_the_most_urgent_exit_code_wins(codes, code):
 
 @pytest.mark.parametrize(
     ("kind", "code"),
-    [(errors.UsageError, 2), (errors.ConfigError, 2), (errors.NotEnoughData, 3), (errors.StoreError, 4)],
+    [(errors.UsageError, 2), (errors.ConfigError, 2), (errors.StoreError, 4)],
 )
 def test_each_error_has_its_exit_code(kind, code):
     assert kind("why").exit_code == code
