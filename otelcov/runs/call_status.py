@@ -122,6 +122,8 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             out.status, out.error_kind = ("ok" if told else "error"), "soft"
         out.error_type = _text_type(value)
         out.message = value if isinstance(value, str) else ""
+    elif out.status == "ok" and call.nodes and soft_error(value, None, soft):
+        out.error_kind = "soft"  # the framework says that nothing was raised, and the tool that it failed
     waits = awaits_leave(value)
     out.result = value = None if waits else value
     if (

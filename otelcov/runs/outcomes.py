@@ -128,7 +128,7 @@ def _begins(texts: pl.Series) -> pl.Series:
 
 
 def _soft(value: Any, flagged: bool | None, patterns: tuple[str, ...]) -> bool:
-    return value is None or soft_error(value, flagged, patterns) or awaits_leave(value)
+    return value is None or flagged is True or soft_error(value, None, patterns) or awaits_leave(value)
 
 
 class _Seen:

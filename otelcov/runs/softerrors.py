@@ -5,7 +5,8 @@ only news is an error, or if its text begins the way frameworks and tools begin 
 at the start: a page that speaks of errors is no error. `[runs] soft_errors` adds patterns.
 
 A bare `Error: no such user` may be a tool's ordinary answer. Where a span ran the tool and says that nothing failed,
-such a call keeps the status ok and is marked soft; where the text is the only witness, it is an error.
+such a call keeps the status ok and is marked soft, and so does one of which a flag says that nothing was raised
+(LangChain's `status: success`, MCP's `isError`); where the text is the only witness, it is an error.
 """
 
 from __future__ import annotations

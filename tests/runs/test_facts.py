@@ -1,5 +1,7 @@
 """What small traces mean: errors, boundaries, delegations, and which traces are one run."""
 
+import json
+
 import pytest
 
 from otelcov.ground.config import Config
@@ -51,6 +53,14 @@ def test_the_config_adds_patterns():
     assert [calls(r) for r in runs(*spans)] == [[("t", "ok", None)]]
     ((name, _, kind),) = calls(runs(*spans, config=config)[0])
     assert (name, kind) == ("t", "soft")
+
+
+@pytest.mark.parametrize("text, kind", [("Error: no such order", "soft"), ("Order 7: two lamps", None)])
+def test_a_tool_that_says_it_failed_is_marked_though_a_flag_says_that_nothing_was_raised(text, kind):
+    told = json.dumps({"content": [{"type": "text", "text": text}], "isError": False})
+    spans = [agent(1, "a"), chat(2, 1, [("c1", "t", {})], asked="?"), tool(3, 1, "t", "c1", told), chat(4, 1, "done")]
+    (call,) = runs(*spans)[0]["tool_calls"]
+    assert (call["status"], call["error_kind"]) == ("ok", kind)
 
 
 # --- status and boundaries
