@@ -14,7 +14,13 @@ import pytest
 from otelcov.cli import loopback
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-PORT = {"plain_sdk": "http", "pydantic_ai": "grpc", "recipe-agent": "http"}
+PORT = {
+    "langgraph": "http",
+    "openai_agents": "http",
+    "plain_sdk": "http",
+    "pydantic_ai": "grpc",
+    "recipe-agent": "http",
+}
 VOLATILE = {"first_seen", "last_seen", "example_trace"}  # the clock and random ids
 DIMENSION = ("dimension", "score", "covered_items", "missing", "undeclared", "runs", "universe", "reason")
 
