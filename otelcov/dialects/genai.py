@@ -194,6 +194,31 @@ GENAI_KINDS = Dialect(
     result=_TOLD_TOOL.then(pl.col("output.value")),
 )
 
+_OPERATION = pl.col("gen_ai.operation.name").str.replace_all(r"([a-z])([A-Z])", "${1}_$2").str.to_lowercase()
+
+
+def _says(*words: str) -> pl.Expr:
+    return _OPERATION.str.contains(rf"(?:^|[^a-z])(?:{'|'.join(words)})(?:[^a-z]|$)")
+
+
+_NO_STEP = ("embed", "embedding", "embeddings", "image", "images", "audio", "speech", "video", "rerank", "moderation")
+_ABOUT_TOOLS = ("list", "lists", "define", "register", "select", "schedule", "plan", "approve", "validate", "create")
+
+# Operations that no convention names (`tool.execute`, `runAgent`), where the span names the tool, agent or model, too.
+GENAI_WORDS = Dialect(
+    name="genai-words",
+    kind=pl.when(first("gen_ai.tool.name").is_not_null() & _says("tool", "function") & ~_says(*_ABOUT_TOOLS))
+    .then(pl.lit(TOOL))
+    .when(first("gen_ai.agent.name").is_not_null() & _says("agent") & _says("run", "invoke", "execute", "call"))
+    .then(pl.lit(AGENT))
+    .when(
+        first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
+        & _says("chat", "completion", "completions", "generate", "generation", "inference", "llm")
+        & ~_says(*_NO_STEP)
+    )
+    .then(pl.lit(LLM)),
+)
+
 # Of an answer that streams, Eino's node of tools tells when they are done, by a span of its own beside theirs.
 EINO_NODES = Dialect(
     name="eino-nodes",

@@ -33,6 +33,7 @@ from otelcov.dialects.genai import (
     GENAI_ECHOES,
     GENAI_KINDS,
     GENAI_NAMES,
+    GENAI_WORDS,
     OPENLIT,
     OPENLIT_GUESSES,
     OPENLIT_NODES,
@@ -168,6 +169,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GENAI_NAMES,
     OPENLLMETRY_NAMES,
     GEMINI_CLI,
+    GENAI_WORDS,
     COMMON,
 )
 

@@ -394,11 +394,17 @@ def _asked_for_nobodys(run: Evidence) -> bool:
 
 
 def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
-    """The last model span holds the run's answer and asks for tools that ran inside it: it stands for several calls."""
-    last = run.last
-    if last is None or not last.requests or run.output is None or last.text != run.output or last.node is run.root:
-        return False
-    return any(last.node in nodes[0].ancestors() for nodes in executions)
+    """A model span stands for several calls: the last one holds the run's answer and asks for tools that ran inside it,
+    or one answers in words, while a tool ran inside it that this answer does not ask for: another did."""
+    last, inside = run.last, [(nodes[0], set(nodes[0].ancestors())) for nodes in executions]
+    if last is not None and last.requests and run.output is not None and last.text == run.output:
+        if last.node is not run.root and any(last.node in above for _, above in inside):
+            return True
+    return any(
+        call.node in above and call.text and not call.asked and call.node is not run.root
+        for call in (run.calls if inside else ())
+        for _, above in inside
+    )
 
 
 def asks(finish: str | None) -> bool:
