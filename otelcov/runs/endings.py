@@ -61,7 +61,12 @@ def status(run: Evidence) -> str:
         return "error"
     if _unwatched(run):
         return "unknown"
-    if _swallowed(root) or (last in run.unheard and run.output is None) or _asked_for_nobodys(run):
+    if (
+        _swallowed(root)
+        or _broke_unread(run)
+        or (last in run.unheard and run.output is None)
+        or _asked_for_nobodys(run)
+    ):
         return "unknown"
     if _stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or _answer_lost(run):
         return "unknown"
@@ -185,6 +190,16 @@ def _swallowed(root: Node) -> bool:
     return final.kind in (AGENT, CHAIN) and bool(exceptions(final)) and failure(final) is not None
 
 
+def _broke_unread(run: Evidence) -> bool:
+    """There is no answer and no word of how it went, and since the last model was asked something threw of which only
+    the instrumentation is known: a tool's span, perhaps, that nobody here can read."""
+    root, last = run.root, run.last
+    if last is None or run.output is not None or root.span.status_code:
+        return False
+    since = (n for n in run.nodes if n.kind is None and n is not root and n.start >= last.start)
+    return any(n.span.scope == last.node.span.scope and exceptions(n) and failure(n) is not None for n in since)
+
+
 def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
     """(boundaries seen, boundaries that cannot be judged here), both in the order of BOUNDARIES."""
     seen: set[str] = set()
@@ -242,12 +257,16 @@ def _failures(run: Evidence, seen: set[str]) -> None:
 
 def _unnamed(run: Evidence, node: Node) -> bool:
     """Did an agent fail without a word of the reason, once all that was asked for had run well? OpenAI's agents do at
-    their limit of steps, too."""
-    said = node.span.status_message
-    if said != "Error in agent run" or exceptions(node) or node.span.error_text or run.last is None:
+    their limit of steps, too, and so may whoever says no more than that it failed."""
+    said = node.span.status_message or ""
+    if said not in ("", "Error in agent run") or exceptions(node) or node.span.error_text or node.span.error_type:
+        return False
+    if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
+        return False
+    if run.last is None or run.last.error is not None:
         return False
     asked = _left(run, run.last)
-    return run.last.error is None and bool(asked) and all(o.status == "ok" for o in asked)
+    return (bool(asked) or not said) and all(o.status == "ok" for o in asked)
 
 
 def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
@@ -295,8 +314,11 @@ def _done(run: Evidence) -> list[tuple[ToolCall, Outcome]]:
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
-    if _asked_for_nobodys(run) or _stopped_unheard(run) or _unwatched(run) or any(_unnamed(run, n) for n in run.nodes):
+    unnamed = any(_unnamed(run, n) for n in run.nodes)
+    if unnamed or _asked_for_nobodys(run) or _stopped_unheard(run) or _unwatched(run):
         unknown.add("error")
+    if unnamed:
+        unknown |= {"max_steps", "cost_limit", "timeout"}
     if step_lost(run):
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
     if _muted(run) or ended_in_what_is_lost(run) or _answer_lost(run):
@@ -396,14 +418,13 @@ def _asked_for_nobodys(run: Evidence) -> bool:
 def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
     """A model span stands for several calls: the last one holds the run's answer and asks for tools that ran inside it,
     or one answers in words, while a tool ran inside it that this answer does not ask for: another did."""
-    last, inside = run.last, [(nodes[0], set(nodes[0].ancestors())) for nodes in executions]
-    if last is not None and last.requests and run.output is not None and last.text == run.output:
-        if last.node is not run.root and any(last.node in above for _, above in inside):
-            return True
-    return any(
-        call.node in above and call.text and not call.asked and call.node is not run.root
-        for call in (run.calls if inside else ())
-        for _, above in inside
+    if not executions:
+        return False
+    around = {id(n) for nodes in executions for n in nodes[0].ancestors()}
+    holding = [call for call in run.calls if id(call.node) in around and call.node is not run.root]
+    answer = run.output
+    return any(c is run.last and c.requests and answer is not None and c.text == answer for c in holding) or any(
+        c.text and not c.asked for c in holding
     )
 
 

@@ -11,6 +11,7 @@ import re
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.boundaries import limits
+from otelcov.runs.messages import messages_of
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, failure, same_step, some_above
 from otelcov.runs.twins import beside, echoes
@@ -21,7 +22,7 @@ OVERWRITTEN = "overwritten"
 
 def model_calls(nodes: list[Node]) -> list[ModelCall]:
     """The model calls among the nodes of one trace, by start."""
-    spans = [n for n in nodes if n.kind == LLM and not _never_sent(n)]
+    spans = [n for n in nodes if n.kind == LLM and not _never_sent(n) and not _made_ready(n)]
     if not spans:
         return []
     outer: dict[int, Node] = {}
@@ -155,6 +156,20 @@ def _never_sent(node: Node) -> bool:
     if failed is None or span.request_model is not None or not limits(f"{failed[0]}: {failed[1]}"):
         return False
     node.kind = "chain"
+    return True
+
+
+def _made_ready(node: Node) -> bool:
+    """A span that made a request of what there was to say: it put out messages to a model, and nobody's answer."""
+    span, told = node.span, node.span.output_messages or ""
+    if span.input_tokens is not None or span.response_model or span.response_id or span.finish:
+        return False
+    if not told.startswith('{"messages"') or failure(node) is not None:
+        return False
+    said = messages_of(told)
+    if not said or any(m.role not in ("system", "developer", "user") or m.requests or m.results for m in said):
+        return False
+    node.kind = CHAIN
     return True
 
 

@@ -127,7 +127,8 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
         spans["scope"].replace_strict(versions, default="", return_dtype=pl.String).alias("scope.version"),
     )
     side = Side(families=families)
-    found = facts(context, every).pipe(_kinds_lost, spans, side).pipe(_told_better, spans, context)
+    found = facts(context, every).pipe(_kinds_lost, spans, side).pipe(_kinds_of_failed, spans)
+    found = _told_better(found, spans, context)
     offered = found["definitions"]
     given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
     sampling = [pl.col(k) for k in _SAMPLING if k in wide.columns]
@@ -195,6 +196,23 @@ def _kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, side: Side) -> pl.Data
     told = side.families["flat_input"].keys() | side.families["flat_output"].keys()
     models = lost & pl.Series(range(found.height)).is_in(sorted(told))
     return found.with_columns(kind=pl.when(models).then(pl.lit(base.LLM)).otherwise("kind"))
+
+
+def _kinds_of_failed(found: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """What failed and tells of no kind was a model call if spans of its name and scope in its trace are: some
+    instrumentations say what a span is with the answer, which then never came."""
+    failed = found["kind"].is_null() & (spans["status_code"] == 2).fill_null(False)
+    if not failed.any():
+        return found
+    like = ("trace_id", "scope", "name")
+    models = spans.filter(found["kind"] == base.LLM)
+    around = models.select("trace_id", span_id="parent_span_id").unique()
+    alike = spans.select(*like, "span_id").with_row_index("row").filter(failed)
+    alike = alike.join(models.select(like).unique(), on=like, how="semi", nulls_equal=True)
+    alike = alike.join(around, on=("trace_id", "span_id"), how="anti")
+    if not alike.height:
+        return found
+    return found.with_columns(kind=found["kind"].scatter(alike["row"], base.LLM))
 
 
 def _told_better(found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame) -> pl.DataFrame:

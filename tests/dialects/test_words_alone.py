@@ -1,0 +1,85 @@
+"""Instrumentations that nobody has a table for: what their words and failures tell, and what they leave unknown."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+
+def _call(id, parent, operation, **more):
+    told = {"gen_ai.operation.name": operation, "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}
+    return span(id, parent, f"{operation} look", attributes=told | {"gen_ai.tool.call.result": "3 degrees"}, **more)
+
+
+@pytest.mark.parametrize("operation", ["tool.execute", "runTool", "call_tool", "tool-use", "Function Execution"])
+def test_an_operation_that_no_convention_names_ran_the_tool_that_it_names(operation):
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {})], asked="weather?", at=1),
+        _call(3, 1, operation, at=3),
+        chat(4, 1, "cold", at=5),
+    )
+    assert [(c["name"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [
+        ("look", "ok", "3 degrees", 0)
+    ]
+
+
+@pytest.mark.parametrize("operation", ["list_tools", "register_tool", "tool_selection_plan"])
+def test_work_about_tools_runs_none(operation):
+    about = span(3, 1, "x", at=3, attributes={"gen_ai.operation.name": operation, "gen_ai.tool.name": "look"})
+    (run,) = runs(agent(1, "a", took=9), about, chat(4, 1, "cold", asked="weather?", at=5))
+    assert run["tool_calls"] == []
+
+
+def test_other_operations_on_agents_and_models_are_known_by_their_words():
+    model = {"gen_ai.operation.name": "llm.generate", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3}
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": "cold"}], "finish_reason": "stop"}]
+    (run,) = runs(
+        span(1, None, "go", took=9, attributes={"gen_ai.operation.name": "agent.execute", "gen_ai.agent.name": "a"}),
+        span(2, 1, "model", at=1, attributes=model | {"gen_ai.output.messages": json.dumps(answer)}),
+        span(3, 1, "vectors", at=1, attributes=model | {"gen_ai.operation.name": "generate_embeddings"}),
+    )
+    assert run["agents"] == ["a"]
+    assert [(c["agent"], c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("a", "m", 3)]
+
+
+def _broken_model(name="chat model-a", status=2):
+    thrown = [("exception", {"exception.type": "ServerError", "exception.message": "500"})]
+    return span(5, 1, name, kind=3, at=5, status=status, events=thrown, attributes={})
+
+
+def test_a_span_that_failed_is_a_model_call_if_others_of_its_name_are():
+    before = [agent(1, "a", took=9), chat(2, 1, [("c1", "look", {})], asked="weather?", at=1)]
+    before.append(tool(3, 1, "look", "c1", "3 degrees", at=3))
+    (run,) = runs(*before, _broken_model())
+    assert [c["status"] for c in run["llm_calls"]] == ["ok", "error"]
+    assert run["status"] == "error"
+    (run,) = runs(*before, _broken_model("other"))
+    assert [c["status"] for c in run["llm_calls"]] == ["ok"]
+    assert run["status"] == "unknown"  # something threw after all that can be read
+
+
+def test_a_models_span_around_a_tool_that_it_did_not_ask_for_is_several_calls():
+    inside = [tool(3, 2, "look", "c1", "3 degrees", at=2, took=1), tool(4, 2, "book", "c2", "done", at=4, took=1)]
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, "cold and booked", asked="weather?", at=1, took=7), *inside)
+    assert [c["name"] for c in run["tool_calls"]] == ["look", "book"]
+    assert run["llm_calls"] is None
+    assert "model calls share a span" in run["incomplete"]
+
+
+def test_a_run_that_failed_without_a_word_may_have_reached_a_limit():
+    steps = [chat(2, 1, [("c1", "look", {})], asked="weather?", at=1), tool(3, 1, "look", "c1", "3 degrees", at=3)]
+    (run,) = runs(agent(1, "a", took=9, status=2), *steps)
+    assert (run["status"], run["boundaries"]) == ("error", [])
+    assert {"error", "max_steps", "cost_limit", "timeout"} <= set(run["boundaries_unknown"])
+    thrown = [("exception", {"exception.type": "ValueError", "exception.message": "no such city"})]
+    (run,) = runs(agent(1, "a", took=9, status=2, events=thrown), *steps)
+    assert run["boundaries"] == ["error"]
+
+
+def test_a_span_that_only_made_a_request_is_no_model_call():
+    made = {"messages": [{"role": "system", "content": "Help."}, {"role": "user", "content": "weather?"}]}
+    ready = {"openinference.span.kind": "LLM", "llm.model_name": "model-a", "output.value": json.dumps(made)}
+    (run,) = runs(agent(1, "a", took=9), span(2, 1, "prepare", at=1, attributes=ready), chat(3, 1, "cold", at=3))
+    assert len(run["llm_calls"]) == 1
