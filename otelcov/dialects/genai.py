@@ -199,31 +199,6 @@ GENAI_KINDS = Dialect(
     result=_TOLD_TOOL.then(pl.col("output.value")),
 )
 
-_OPERATION = pl.col("gen_ai.operation.name").str.replace_all(r"([a-z])([A-Z])", "${1}_$2").str.to_lowercase()
-
-
-def _says(*words: str) -> pl.Expr:
-    return _OPERATION.str.contains(rf"(?:^|[^a-z])(?:{'|'.join(words)})(?:[^a-z]|$)")
-
-
-_NO_STEP = ("embed", "embedding", "embeddings", "image", "images", "audio", "speech", "video", "rerank", "moderation")
-_ABOUT_TOOLS = ("list", "lists", "define", "register", "select", "schedule", "plan", "approve", "validate", "create")
-
-# Operations that no convention names (`tool.execute`, `runAgent`), where the span names the tool, agent or model, too.
-GENAI_WORDS = Dialect(
-    name="genai-words",
-    kind=pl.when(first("gen_ai.tool.name").is_not_null() & _says("tool", "function") & ~_says(*_ABOUT_TOOLS))
-    .then(pl.lit(TOOL))
-    .when(first("gen_ai.agent.name").is_not_null() & _says("agent") & _says("run", "invoke", "execute", "call"))
-    .then(pl.lit(AGENT))
-    .when(
-        first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
-        & _says("chat", "completion", "completions", "generate", "generation", "inference", "llm")
-        & ~_says(*_NO_STEP)
-    )
-    .then(pl.lit(LLM)),
-)
-
 # Of an answer that streams, Eino's node of tools tells when they are done, by a span of its own beside theirs.
 EINO_NODES = Dialect(
     name="eino-nodes",
@@ -278,6 +253,9 @@ _ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
 # What is done about a tool that is about to run, or has run.
 _BEFORE = r"(?i)permi|approv|guard|valid|check|policy|confirm|hook|schema|list|regist|select|rout"
 
+# The AI SDK puts its model there, where nobody named the agent.
+_NAMED = span_name(r"^invoke_agent (\S.{0,99}?)(?:\([0-9a-f]{32}\))?$")
+_MODELS = ("gen_ai.request.model", "gen_ai.response.model")
 # Ids that a service gives agents, in place of their names.
 _NO_NAME = r"(?i)^invoke_agent (?:asst_\w+|[0-9a-f-]{16,})$"
 
@@ -334,13 +312,37 @@ GENAI_NAMES = Dialect(
         & ~pl.col("gen_ai.operation.name").str.contains(_ASIDE).fill_null(True)
     )
     .then(pl.lit(LLM)),
-    agent=pl.when(~pl.col("span.name").str.contains(_NO_NAME)).then(
-        span_name(r"^invoke_agent (\S.{0,99}?)(?:\([0-9a-f]{32}\))?$")
+    agent=pl.when(~pl.col("span.name").str.contains(_NO_NAME) & (first(*_MODELS) != _NAMED).fill_null(True)).then(
+        _NAMED
     ),
     tool=pl.when(~scope(NAMED_BY_CLASS).fill_null(False)).then(span_name(r"^execute_tool (\S+)$")),
     request_model=pl.when(pl.col("span.kind") == 3).then(
         pl.col("span.name").str.extract(r"^(?:chat|text_completion|generate_content) (\S+)$")
     ),
+)
+
+_OPERATION = pl.col("gen_ai.operation.name").str.replace_all(r"([a-z])([A-Z])", "${1}_$2").str.to_lowercase()
+
+
+def _says(*words: str) -> pl.Expr:
+    return _OPERATION.str.contains(rf"(?:^|[^a-z])(?:{'|'.join(words)})(?:[^a-z]|$)")
+
+
+# Operations that no convention names (`tool.execute`, `runAgent`), where the span names the tool, agent or model, too.
+GENAI_WORDS = Dialect(
+    name="genai-words",
+    kind=pl.when(
+        first("gen_ai.tool.name").is_not_null() & _says("tool", "function") & ~_OPERATION.str.contains(_BEFORE)
+    )
+    .then(pl.lit(TOOL))
+    .when(first("gen_ai.agent.name").is_not_null() & _says("agent") & _says("run", "invoke", "execute", "call"))
+    .then(pl.lit(AGENT))
+    .when(
+        first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
+        & _says("chat", "completion", "completions", "generate", "generation", "inference", "llm")
+        & ~_OPERATION.str.contains(_ASIDE)
+    )
+    .then(pl.lit(LLM)),
 )
 
 # Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop -

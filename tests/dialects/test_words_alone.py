@@ -83,3 +83,11 @@ def test_a_span_that_only_made_a_request_is_no_model_call():
     ready = {"openinference.span.kind": "LLM", "llm.model_name": "model-a", "output.value": json.dumps(made)}
     (run,) = runs(agent(1, "a", took=9), span(2, 1, "prepare", at=1, attributes=ready), chat(3, 1, "cold", at=3))
     assert len(run["llm_calls"]) == 1
+
+
+def test_a_model_in_the_place_of_an_agents_name_is_no_agent():
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.request.model": "model-a"}
+    (run,) = runs(span(1, None, "invoke_agent model-a", took=9, attributes=told), chat(2, 1, "cold", asked="weather?"))
+    assert (run["agents"], run["llm_calls"][0]["agent"]) == ([], None)
+    (run,) = runs(span(1, None, "invoke_agent a", took=9, attributes=told), chat(2, 1, "cold", asked="weather?"))
+    assert run["agents"] == ["a"]
