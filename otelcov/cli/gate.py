@@ -49,12 +49,13 @@ def gate(
         typer.echo(f"{file}: {warning}", err=True)
     if (baseline is None) != (points(max_drop) is None):
         raise UsageError("--baseline FILE and --max-drop POINTS need each other.")
-    runs, _ = question.runs()
+    runs, quality = question.runs()
     everyone = runs
     runs = select(runs, question.selection, question.config, sides=True)
     for entry in rules.agents:
-        tell_unseen([entry.select.agent] if isinstance(entry.select.agent, str) else entry.select.agent, runs)
-    result = gates.judge(rules, runs, question.config, question.window, per_run, question.selection.agent)
+        tell_unseen(entry.select.agent, runs)
+    agents = question.selection.agent
+    result = gates.judge(rules, runs, question.config, question.window, per_run, agents, quality)
     if baseline is not None and max_drop is not None:
         from otelcov.coverage.exchange import read
         from otelcov.coverage.observations import partial

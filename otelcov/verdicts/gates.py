@@ -7,12 +7,13 @@ judged over the union of the runs that its `select` keeps.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from otelcov.coverage import edges
 from otelcov.coverage.edges import Targets, Traffic
@@ -36,6 +37,17 @@ Result = Literal["pass", "fail", "no_data"]
 _EDGES = tuple(f"edges.{name}" for name in ("allowed_pct", "restricted_attempts", "delegation_pct", "gate_passed"))
 # What blindness to tool calls makes worthless: these say that nothing happened.
 _ABSENCE = ("edges.restricted_attempts", "edges.gate_passed")
+
+
+def _texts(told: object) -> object:
+    """One text or a list of them. A release like 1.10 is a number to YAML, and another one than was meant."""
+    texts = [told] if isinstance(told, str) else told
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"must be text or a list of texts, and in quotes what looks like a number; got {told!r}")
+    return texts
+
+
+Chosen = Annotated[list[str], BeforeValidator(_texts)]
 
 
 class _Part(BaseModel):
@@ -72,13 +84,13 @@ class Expectation(_Strict):
 class Select(_Strict):
     """Which runs an entry is about; each is one value or a list."""
 
-    service: str | list[str] = []
-    agent: str | list[str] = []
-    environment: str | list[str] = []
-    side: str | list[str] = []
-    release: str | list[str] = []
-    case: str | list[str] = []
-    conversation: str | list[str] = []
+    service: Chosen = []
+    agent: Chosen = []
+    environment: Chosen = []
+    side: Chosen = []
+    release: Chosen = []
+    case: Chosen = []
+    conversation: Chosen = []
 
 
 class Entry(_Part):
@@ -139,9 +151,12 @@ def judge(
     window: Window = ALL,
     per_run: bool = False,
     agents: tuple[str, ...] = (),
+    counters: Mapping[str, int | None] | None = None,
 ) -> dict[str, Any]:
-    """Every entry over these runs (of one window, already narrowed by the command's own selection)."""
-    entries = [_Judged(entry, runs, config, window, per_run, agents).as_json() for entry in gates.agents]
+    """Every entry over these runs (of one window, already narrowed by the command's own selection); `counters` are
+    what only the store knows of the window (duplicates, ...)."""
+    judged = [_Judged(entry, runs, config, window, per_run, agents, counters or {}) for entry in gates.agents]
+    entries = [entry.as_json() for entry in judged]
     results = [e["result"] for e in entries]
     return {
         "format": FORMAT,
@@ -193,10 +208,11 @@ class _Judged:
     window: Window
     per_run: bool
     agents: tuple[str, ...]  # those of the command; the entry's own take their place
+    counters: Mapping[str, int | None]
     mine: pl.DataFrame = field(init=False)
 
     def __post_init__(self) -> None:
-        chosen = {name: _list(getattr(self.entry.select, name)) for name in Select.model_fields}
+        chosen = {name: getattr(self.entry.select, name) for name in Select.model_fields}
         conversations = chosen.pop("conversation")
         selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
         mine = select(self.runs, selection, self.config, sides=True)
@@ -267,7 +283,7 @@ class _Judged:
         if self._snapshot is None:
             chosen = Selection(agent=self.agents)
             observations = partial(self.mine, self.config, self.agents)
-            self._snapshot = snapshot(observations, self.config, self.window, chosen)
+            self._snapshot = snapshot(observations, self.config, self.window, chosen, self.counters)
         return lookup(self._snapshot, target)
 
     _snapshot: dict[str, Any] | None = field(default=None, init=False)
@@ -279,7 +295,12 @@ class _Judged:
             "edges.gate_passed": "no restricted tools are declared",
             "edges.delegation_pct": "no delegations are declared",
         }
-        return words.get(target, "these runs do not tell it")
+        if target in words:
+            return words[target]
+        name = target.removeprefix("coverage.").partition(".")[0].removesuffix("_pct")
+        dimensions = self._snapshot["coverage"]["dimensions"] if self._snapshot else []
+        reasons = {d["dimension"]: d["reason"] for d in dimensions}
+        return reasons.get(name) or "these runs do not tell it"
 
     def _each(self, allowed: list[Edge], restricted: list[Edge], delegations: list[Edge]) -> list[dict[str, Any]]:
         facts = flatten(self.mine, self.config, self.agents)
@@ -373,14 +394,10 @@ def _by_run(facts: Facts) -> dict[int, Traffic]:
     return found
 
 
-def _list(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
-
-
 def _problem(problem: Any) -> str:
     """What is wrong, and where a key is not known, which ones are."""
     if problem["type"] != "extra_forbidden":
-        return str(problem["msg"])
+        return str(problem["msg"]).removeprefix("Value error, ")
     parts: dict[str, type[BaseModel]] = {"select": Select, "tool_edges": ToolEdges, "delegation": Delegation}
     table = next((parts[str(key)] for key in problem["loc"][-2::-1] if str(key) in parts), Expectation)
     known = [field.alias or name for name, field in table.model_fields.items()]

@@ -343,6 +343,14 @@ def test_an_agent_that_nobody_saw_is_told_beside_the_numbers(command: tuple[str,
     assert "plannr" not in ask(*command, "--agent", "plannr", "--since", "2000-01-01", "--until", "2000-01-02").err
 
 
+def test_what_only_the_store_counts_can_be_a_target_of_a_gate(tmp_path: Path) -> None:
+    counted = ask("report", "--format", "json").json["quality"]
+    for name in ("duplicates", "conflicts", "out_of_range"):
+        expected = f"{{target: quality.{name}, matcher: {{exact: {counted[name]}}}}}"
+        (tmp_path / "gate.yaml").write_text(f"agents: [{{expect: [{expected}]}}]")
+        assert ask("gate", str(tmp_path / "gate.yaml")).code == 0
+
+
 def test_a_gate_entry_about_an_agent_that_nobody_saw_says_so(tmp_path: Path) -> None:
     told = "agents: [{name: a, select: {agent: plannr}, tool_edges: {restricted: [pay]}}]"
     (tmp_path / "gate.yaml").write_text(told)

@@ -187,6 +187,13 @@ agents:
         entry("agents: [{expect: [{target: quality.orphan, matcher: {max: 0}}]}]", run("a/b"), folder=tmp_path)
 
 
+def test_a_score_that_is_not_known_says_why(tmp_path: Path) -> None:
+    text = "agents: [{expect: [{target: %s, matcher: {min: 0}}]}]"
+    for target in ("coverage.model", "model_pct", "model.score"):
+        [found] = entry(text % target, run("a/b"), folder=tmp_path)["expect"]
+        assert found["reason"] == f"{target} is not known: no models are declared and no baseline is given"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -196,6 +203,7 @@ agents:
         ("agents: [{expect: [{target: edges.allowed_pct, matcher: {minimun: 3}}]}]", 'Did you mean "min"'),
         ("agents: [{expect: [{target: edges.allowed_pct, matcher: {}}]}]", "empty"),
         ("agents: [{select: {sides: test}}]", "sides"),
+        ("agents: [{select: {release: 1.10}}]", r"select\.release: must be text .* in quotes .*; got 1\.1$"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(text: str, message: str, tmp_path: Path) -> None:
