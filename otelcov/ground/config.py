@@ -1,8 +1,8 @@
 """What otelcov.toml says, checked; every value knows where it came from.
 
 Read from `--config FILE`, else `./otelcov.toml`, else `[tool.otelcov]` in `./pyproject.toml`. A key of `[coverage]`,
-`[runs]` or `[collect]` may also come from the environment: `OTELCOV_<KEY>`. A section that a later command needs is
-one more model here and one more field of `Config`.
+`[runs]` or `[collect]` that is no table and no list of lists may also come from the environment: `OTELCOV_<KEY>`. A
+section that a later command needs is one more model here and one more field of `Config`.
 """
 
 from __future__ import annotations
@@ -422,10 +422,15 @@ def _leaves(table: object, prefix: str = "") -> dict[str, Any]:
 
 def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
     for section in _FROM_ENVIRONMENT:
-        for key in _keys(Config.model_fields[section].annotation):
+        for key, kind in _keys(Config.model_fields[section].annotation).items():
             variable = f"OTELCOV_{key.upper()}"
-            if variable in environ:
+            if variable in environ and not _is_nested(kind):
                 yield section, key, variable, environ[variable]
+
+
+def _is_nested(kind: object) -> bool:
+    """Whether no variable could hold it. `OTELCOV_PATHS` is `--paths` of `otelcov learn`, and no list of paths."""
+    return (isinstance(kind, type) and issubclass(kind, BaseModel)) or "list[list[" in str(kind)
 
 
 def _keys(model: object) -> dict[str, Any]:

@@ -253,6 +253,14 @@ def test_why_knows_what_is_missing_and_what_nobody_said() -> None:
     assert unknown.code == 2 and 'Did you mean "search"?' in unknown.err
 
 
+def test_paths_are_learned_by_a_variable_as_by_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_option = ask("learn", "--paths")
+    monkeypatch.setenv("OTELCOV_PATHS", "1")
+    by_variable = ask("learn")
+    assert (by_variable.code, by_variable.out) == (by_option.code, by_option.out) and "paths" in by_option.out
+    assert ask("report").code == 0  # nor is it a list of paths to others
+
+
 def test_what_was_learned_is_a_config_under_which_everything_is_declared() -> None:
     assert ask("learn", "--out", "learned.toml", "--paths").code == 0
     from otelcov.ground import config
