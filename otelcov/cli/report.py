@@ -32,7 +32,9 @@ def report(
     ] = None,
     by: Annotated[
         Literal["agent", "service", "release", "model", "day"] | None,
-        typer.Option("--by", envvar="OTELCOV_BY", help="Also measure each of these alone."),
+        typer.Option(
+            "--by", envvar="OTELCOV_BY", help="Also measure each of these alone; a badge (svg) has no room for them."
+        ),
     ] = None,
     profile: Annotated[
         Literal["otelcov", "agentassay"] | None,

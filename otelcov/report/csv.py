@@ -38,8 +38,17 @@ def _rows(report: Report) -> list[dict[str, Any]]:
     rows += _scores(snapshot, "dimension", None)
     for group in report.groups:
         name = group["group"]
-        total, runs = group["coverage"]["overall"], group["runs"]["total"]
-        rows.append({"section": f"by {report.by}", "agent": name, "name": "overall", "value": total, "runs": runs})
+        total, runs, band = group["coverage"]["overall"], group["runs"]["total"], group["coverage"]["band"]
+        rows.append(
+            {
+                "section": f"by {report.by}",
+                "agent": name,
+                "name": "overall",
+                "value": total,
+                "runs": runs,
+                "status": band,
+            }
+        )
         rows += _scores(group, f"by {report.by}", name)
     for d in snapshot["coverage"]["dimensions"]:
         known = {i["item"]: i for i in d.get("items", ())}

@@ -1,9 +1,9 @@
-"""JUnit XML: one test case per threshold or dimension; not enough data is an error, never a pass."""
+"""JUnit XML: a test case per threshold and dimension, also of each group; not enough data is an error, no pass."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from otelcov.report import Report, words
@@ -17,14 +17,6 @@ class Case(NamedTuple):
 
 def render(report: Report) -> str:
     """The verdicts; and every dimension, passed if it has a score and skipped if it has none."""
-    dimensions = [
-        Case(
-            d["dimension"],
-            "pass" if d["score"] is not None else "skip",
-            f"{words.score(d)}, {words.counts(d)}, {words.basis(d)}",
-        )
-        for d in report.snapshot["coverage"]["dimensions"]
-    ]
     verdicts = [
         Case(
             f"{v['target']} at least {v['minimum']:g}%",
@@ -43,7 +35,20 @@ def render(report: Report) -> str:
         )
         for e in report.snapshot["edges"]["restricted"]
     ]
-    return suites("otelcov", [("thresholds", verdicts), ("coverage", dimensions), ("restricted edges", violated)])
+    measured = [("coverage", _dimensions(report.snapshot))]
+    measured += [(f"coverage of {report.by} {group['group']}", _dimensions(group)) for group in report.groups]
+    return suites("otelcov", [("thresholds", verdicts), *measured, ("restricted edges", violated)])
+
+
+def _dimensions(snapshot: dict[str, Any]) -> list[Case]:
+    return [
+        Case(
+            d["dimension"],
+            "pass" if d["score"] is not None else "skip",
+            f"{words.score(d)}, {words.counts(d)}, {words.basis(d)}",
+        )
+        for d in snapshot["coverage"]["dimensions"]
+    ]
 
 
 def suites(name: str, found: Sequence[tuple[str, Sequence[Case]]]) -> str:

@@ -51,13 +51,21 @@ def render(report: Report) -> str:
         "Runs that lack something.",
         [({"reason": r}, n) for r, n in quality["incomplete_runs"].items()],
     )
-    for group in report.groups:
-        labels = {"by": str(report.by), "name": group["group"]}
-        lines.extend(
-            f"otelcov_group_coverage_ratio{_labels(labels | {'dimension': d['dimension']})} {_number(d['score'])}"
-            for d in group["coverage"]["dimensions"]
-            if d["score"] is not None
-        )
+    groups = [({"by": str(report.by), "name": g["group"]}, g["coverage"]) for g in report.groups]
+    gauge(
+        "group_coverage_overall_ratio",
+        "The same of each group alone.",
+        [(labels, coverage["overall"]) for labels, coverage in groups],
+    )
+    gauge(
+        "group_coverage_ratio",
+        "Score of a dimension of each group alone.",
+        [
+            (labels | {"dimension": d["dimension"]}, d["score"])
+            for labels, coverage in groups
+            for d in coverage["dimensions"]
+        ],
+    )
     return "\n".join(lines) + "\n" if lines else ""
 
 

@@ -242,3 +242,11 @@ def test_equal_input_gives_equal_bytes() -> None:
 
 def test_a_report_without_groups_has_no_key_for_them() -> None:
     assert "by" not in Report(sample("shop").snapshot).as_json()
+
+
+@pytest.mark.parametrize("format", sorted(set(BUILT_IN) - {"svg"}))
+def test_every_format_that_has_room_tells_the_groups(format: str) -> None:
+    report = sample("shop")
+    shown = render(replace(report, by="service", groups=[report.groups[0] | {"group": "kiosk-7"}]), format)
+    assert "kiosk-7" in shown.replace("\\", "")
+    assert "kiosk-7" not in render(replace(report, by=None, groups=[]), format).replace("\\", "")
