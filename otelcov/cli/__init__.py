@@ -142,6 +142,7 @@ def _otelcov(
 
 def main(args: Sequence[str] | None = None) -> None:
     """The `otelcov` command."""
+    _stand_in_for_closed_streams()
     gc.set_threshold(*FEW_PASSES)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start threads for algebra; so much again
     arguments = sys.argv[1:] if args is None else args
@@ -154,6 +155,14 @@ def main(args: Sequence[str] | None = None) -> None:
         if args is None and asks and (ended.code is None or isinstance(ended.code, int)):
             _leave(ended.code or 0)
         raise
+
+
+def _stand_in_for_closed_streams() -> None:
+    """A job may be started with its output closed (`2>&-`): what it says is lost, and its exit code still tells what it
+    found. Nor is the next file that is opened taken for that stream."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123
 
 
 def _leave(code: int) -> NoReturn:

@@ -130,3 +130,16 @@ def test_a_reader_that_stops_early_ends_the_command_quietly():
     script = f"exec 3> >(exec 0<&-; sleep 0); sleep 0.2; {command}"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout == "4\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_changes_no_exit_code(closed, tmp_path):
+    def code(*args):
+        script = f'exec "$0" "$@" {closed}'
+        return subprocess.run(
+            ["sh", "-c", script, sys.executable, "-m", "otelcov", *args], capture_output=True
+        ).returncode
+
+    assert code("config", "show") == 0
+    assert code("config", "show", "--config", str(tmp_path / "none.toml")) == 2
+    assert code("runs", "--store", str(tmp_path / "none")) == 4
