@@ -84,8 +84,9 @@ def _json(path: Path) -> Iterator[Request | Literal["metrics"] | NotOtlp]:
             return
     else:
         one = None
-    held = False
+    empty = True
     for number, line in enumerate(_lines(path), 1):
+        empty = False
         try:
             document = otlp_json.loads(line)
         except otlp_json.BadJson as error:
@@ -96,8 +97,7 @@ def _json(path: Path) -> Iterator[Request | Literal["metrics"] | NotOtlp]:
             continue
         for request in _documents(document):
             yield NotOtlp(f"line {number}: {request}") if isinstance(request, NotOtlp) else request
-        held = True
-    if not held:
+    if empty:
         yield NotOtlp("it is empty")
 
 

@@ -79,6 +79,7 @@ def test_a_file_of_json_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None
         ("a.json", b"{", "the body is not JSON"),
         ("a.jsonl", b"[1]\n", "line 1: no resourceSpans"),
         ("a.pb", b"", "it is empty"),
+        ("a.jsonl", b"no\n", "line 1: the body is not JSON"),
         ("a.pb", b"\xff\xff", "not an OTLP traces request"),
         ("a.pb.gz", b"plain", "it cannot be unpacked"),
         ("a.txt", b"x", "its name ends in none of"),
@@ -91,6 +92,7 @@ def test_what_is_no_otlp_is_named_and_exits_with_3(tmp_path: Path, name: str, bo
     assert said.stderr.startswith(f"{tmp_path / name}: not OTLP, skipped: ")
     assert why in said.stderr
     assert said.stderr.endswith("No file held OTLP.\n")
+    assert len(said.stderr.splitlines()) == 2
 
 
 def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
