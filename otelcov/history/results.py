@@ -7,6 +7,7 @@ No content is kept: names, ids, verdicts and figures.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,11 +90,19 @@ def keep(store: str, results: pl.DataFrame) -> None:
     from deltalake.exceptions import DeltaError
 
     try:
+        _writable(store)  # Delta would find out, too, and print a stack of Rust beside it
         write_deltalake(
             f"{store.rstrip('/')}/results", results.to_arrow(), mode="append", storage_options=remote.options(store)
         )
     except (DeltaError, OSError) as error:
         raise StoreError(f"Couldn't keep the results in {store}: {error}. Use --no-keep to go without.") from error
+
+
+def _writable(store: str) -> None:
+    if not remote.is_remote(store):
+        folder = Path(store, "results")
+        if not os.access(folder if folder.is_dir() else store, os.W_OK):
+            raise PermissionError("the folder is not writable")
 
 
 def read(store: str, window: Window | None = None) -> pl.DataFrame:

@@ -39,7 +39,9 @@ def keep(place: Path, judgement: dict[str, Any], at_ns: int) -> Path:
             os.fsync(file.fileno())
         draft.replace(path)
     except OSError as error:
-        raise StoreError(f"Couldn't keep the judgement in {place}: {error.strerror}.") from None
+        raise StoreError(
+            f"Couldn't keep the judgement in {place}: {error.strerror}. Name another place by --results DIR."
+        ) from None
     return path
 
 

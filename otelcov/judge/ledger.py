@@ -104,4 +104,7 @@ class Ledger:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"Couldn't {what} {self.path}, where paid answers are kept: {error}.") from None
+            raise StoreError(
+                f"Couldn't {what} {self.path}, where paid answers are kept: {error}. "
+                "Name another place by --results DIR."
+            ) from None

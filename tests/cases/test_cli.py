@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def test_a_failure_is_1_and_shows_expected_and_actual_side_by_side(tmp_path: Pat
     line = next(line for line in told.splitlines() if line.strip().startswith(">"))
     assert line.split() == [">", "!", "book(…)", 'cancel(q="book', 'it")'] or ("book" in line and "cancel" in line)
     assert "Total Passed: 1/2" in told
+
+
+def test_where_nothing_can_be_kept_the_verdict_stands_and_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = request("find it", "search"), request("book it", "search", "book")
+    run_test(tmp_path, CASES, *runs)
+    may = os.access  # root may write anywhere
+    monkeypatch.setattr("os.access", lambda path, mode: not str(path).endswith("results") and may(path, mode))
+    code, told, said = run_test(tmp_path, CASES, *runs)
+    assert code == 0 and "Total Passed: 2/2" in told
+    [line] = said.splitlines()
+    assert line.startswith("Couldn't keep the results in") and line.endswith("--no-keep to go without.")
 
 
 def test_what_was_not_observed_is_no_pass_and_no_failure(tmp_path: Path) -> None:
