@@ -467,12 +467,14 @@ def _explain(error: ValidationError, source: str, origins: Mapping[str, str]) ->
         *parents, last = where = [str(part) for part in problem["loc"]]
         key = ".".join(where)
         origin = origins.get(key, source)
-        if problem["type"] == "extra_forbidden":
+        if problem["type"] == "missing":
+            text = "is missing"
+        elif problem["type"] == "extra_forbidden":
             known = _known_keys(parents)
             text = f"unknown key.{did_you_mean(last, known) or ' Known here: ' + ', '.join(known) + '.'}"
         else:
             got = problem["input"]
-            shown = "" if isinstance(got, dict) or problem["type"] == "missing" else f", got {got!r}"
+            shown = "" if isinstance(got, dict) else f", got {got!r}"
             message = _TYPES.get(problem["type"]) or problem["msg"]
             message = message.removeprefix("Value error, ").removeprefix("Input should be ")
             text = f"{message}{shown}" if problem["type"] == "value_error" else f"must be {message}{shown}"

@@ -126,6 +126,8 @@ def test_the_environment_goes_before_the_file_and_every_origin_is_known(tmp_path
         ("[coverage]\nrestricted = 'some'", "coverage.restricted: must be 'listed' or 'complement', got 'some'"),
         ("[agents]\np = 3", "agents.p: must be a table, got 3"),
         ("[agents.p]\ntools = 'search'", "agents.p.tools: must be a list, got 'search'"),
+        ("[models.x]\nprice = {input = 1}", "models.x.price.output: is missing"),
+        ("[coverage.agentassay]\nboundaries = {a = [1]}", "coverage.agentassay.boundaries.a.1: is missing"),
         ("[coverage]\nmin_runs = 'x'", "coverage.min_runs: must be a whole number, got 'x'"),
         (
             "[[alerts.rules]]\nname = 'a'\nedge = 'refund'\nunused_for = '7d'",
