@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -422,14 +423,14 @@ def _sampling(nodes: list[Node]) -> tuple[str | None, float]:
         if hit is not None:
             threshold = int(hit.group(1).ljust(14, "0"), 16)
             return ("known", 2**56 / (2**56 - threshold)) if threshold else (None, 1.0)
+    unknown = False
     for n in nodes:
         if n.span.sampling is not None:
             try:
                 rate = float(n.span.sampling)
             except ValueError:
-                continue
-            if rate > 1:
+                rate = 0.0  # a priority, or no number
+            if 1 < rate < inf:
                 return "known", rate
-            if rate < 1:
-                return "unknown", 1.0
-    return None, 1.0
+            unknown |= rate != 1
+    return ("unknown" if unknown else None), 1.0

@@ -94,7 +94,8 @@ class Side:
 
 _ABOUT = ("gen_ai.evaluation.result",)  # what others think of the span is no part of what happened in it
 _EVENT_PREFIXES = ("gen_ai.", "ai.", "mlflow.chunk.")
-_SAMPLING = ("sampling.priority", "SampleRate", "sampling.rate")
+_RATES = ("SampleRate", "sampling.rate")  # of so many one was kept
+_PRIORITY = "sampling.priority"  # whether it is to be kept, and no rate
 
 
 def rows(frame: pl.DataFrame) -> list[Span]:
@@ -114,7 +115,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     their side facts. `logs` are those traces' records, `named` attributes that are wanted as they are."""
     every = all_dialects()
     height = spans.height
-    wanted = set(keys(every)) | set(_SAMPLING) | {_FRAMEWORK} | set(named)
+    wanted = {*keys(every), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
     wide, families = columns(
         [spans["attributes"], spans["content"]], wanted, height, event_pairs(spans["events"], wanted)
     )
@@ -131,7 +132,9 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     found = _told_better(found, spans, context)
     offered = found["definitions"]
     given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
-    sampling = [pl.col(k) for k in _SAMPLING if k in wide.columns]
+    sampling = [pl.col(k) for k in _RATES if k in wide.columns]
+    if _PRIORITY in wide.columns:
+        sampling.append(pl.when(pl.col(_PRIORITY).is_not_null()).then(pl.lit("by priority")))
     frame = pl.concat(
         [
             spans.select(

@@ -413,3 +413,25 @@ def test_a_tool_that_nobody_asked_for_stands_after_the_turn_that_it_followed():
     )
     assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("search", 0), ("save", None)]
     assert run["path"] == [["a/search"], ["a/save"]]
+
+
+# --- sampling
+
+
+@pytest.mark.parametrize(
+    "attributes, sampled, weight",
+    [
+        ({}, None, 1.0),
+        ({"SampleRate": 1}, None, 1.0),
+        ({"SampleRate": 4}, "known", 4.0),
+        ({"SampleRate": 0.25}, "unknown", 1.0),
+        ({"SampleRate": float("inf")}, "unknown", 1.0),
+        ({"sampling.priority": 1}, "unknown", 1.0),
+        ({"sampling.priority": 2}, "unknown", 1.0),  # a priority tells that somebody chose, and no rate
+        ({"sampling.priority": 1, "SampleRate": 4}, "known", 4.0),
+    ],
+)
+def test_what_a_sampled_run_stands_for(attributes, sampled, weight):
+    spans = agent(1, "a", attributes=attributes), tool(2, 1, "t")
+    found = reconstruct(*from_requests([request(spans)], [], 1), Config(), LATER)
+    assert found.select("sampled", "weight").rows() == [(sampled, weight)]
