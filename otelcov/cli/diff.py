@@ -55,13 +55,19 @@ def _observations(question: Question, name: str, cluster: str | None) -> Observa
             raise UsageError(f'Couldn\'t compare "{name}": it is neither {_HOW}.')
         if cluster:
             raise UsageError("A file keeps sums of runs: conversations can only be told apart in a store.")
+        if chosen := question.selection.as_json():
+            words = " and ".join(f"--{option}" for option in chosen)
+            typer.echo(f"{name} holds the runs of which it was made: {words} does not narrow it.", err=True)
         return exchange.read(Path(name)).observations
     selection, since, until = question.selection, None, None
     if "=" in name:
         for part in name.split(","):
             key, _, value = part.partition("=")
-            if key not in _NAMES or not value:
-                raise UsageError(f'Couldn\'t compare "{name}": "{part}" is not NAME=VALUE.{did_you_mean(key, _NAMES)}')
+            if key not in _NAMES:
+                known = did_you_mean(key, _NAMES) or f" Known are {', '.join(_NAMES)}."
+                raise UsageError(f'Couldn\'t compare "{name}": "{key}" is no NAME that selects runs.{known}')
+            if not value:
+                raise UsageError(f'Couldn\'t compare "{name}": "{part}" is not NAME=VALUE.')
             if key == "since":
                 since = value
             elif key == "until":

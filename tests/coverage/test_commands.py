@@ -170,8 +170,18 @@ def test_diff_of_sides_windows_and_files() -> None:
         "production",
     )
     assert quiet.code == 0 and "0 differences" in quiet.out
-    assert ask("diff", "side=test", "sidee=x").code == 2
+    unknown = ask("diff", "side=test", "sidee=x")
+    assert (unknown.code, 'Did you mean "side"?' in unknown.err) == (2, True)
+    assert "Known are service," in ask("diff", "side=test", "foo=x").err
     assert ask("diff", "neither", "side=test").code == 2
+
+
+def test_a_file_that_a_selection_cannot_narrow_is_told() -> None:
+    assert ask("snapshot", "--out", "sums.json").code == 0
+    told = ask("diff", "sums.json", "side=production", "--service", "other")
+    assert told.err == "sums.json holds the runs of which it was made: --service does not narrow it.\n"
+    assert "sums.json (50 runs) against side=production (0 runs)" in told.out
+    assert ask("diff", "sums.json", "side=production").err == ""
 
 
 def test_snapshots_add_up_to_the_whole_and_overlaps_are_refused() -> None:
