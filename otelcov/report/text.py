@@ -133,9 +133,8 @@ def _lists(report: Report, width: int) -> list[RenderableType]:
 def _richness(path: dict[str, Any]) -> Text:
     chao1 = path["views"]["chao1"]
     text = Text(style="dim")
-    text.append(
-        f"{path['distinct']:,} distinct paths in {path['runs']:,} runs, {path['singletons']:,} of them seen once"
-    )
+    kinds, runs = words.some(path["distinct"], "distinct path"), words.some(path["runs"], "run")
+    text.append(f"{kinds} in {runs}, {path['singletons']:,} of them seen once")
     if chao1 and chao1 >= path["distinct"] + 1:
         at_most = words.percent(path["distinct"] / chao1)
         text.append(f"; at least {int(chao1):,} paths exist, so at most {at_most} of them were seen")

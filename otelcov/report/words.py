@@ -158,9 +158,9 @@ def spark(values: list[int]) -> str:
 def quality(snapshot: dict[str, Any]) -> list[str]:
     """What to know before trusting the numbers; empty when there is nothing to say."""
     q = snapshot["quality"]
-    said = [f"{_some(n, 'run')} incomplete: {plain(reason)}" for reason, n in q["incomplete_runs"].items()]
+    said = [f"{some(n, 'run')} incomplete: {plain(reason)}" for reason, n in q["incomplete_runs"].items()]
     for scope, n in q["unexplained_spans"].items():
-        said.append(f"{_some(n, 'span')} of scope {plain(scope) or '(none)'} not explained")
+        said.append(f"{some(n, 'span')} of scope {plain(scope) or '(none)'} not explained")
     for key, noun, what in (
         ("orphans", "span", "whose parent never came"),
         ("dropped_attributes", "attribute", "dropped by the SDK"),
@@ -169,13 +169,13 @@ def quality(snapshot: dict[str, Any]) -> list[str]:
         ("out_of_range", "span", "with times out of range"),
     ):
         if q[key]:
-            said.append(f"{_some(q[key], noun)} {what}")
+            said.append(f"{some(q[key], noun)} {what}")
     if q["sampled"]:
         said.append(q["sampled"])
     return said
 
 
-def _some(count: int, unit: str) -> str:
+def some(count: int, unit: str) -> str:
     return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 

@@ -16,7 +16,11 @@ import jsonschema_rs
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from otelcov.coverage.observations import partial
+from otelcov.coverage.snapshot import snapshot
+from otelcov.ground.config import Config
 from otelcov.report import BUILT_IN, Report, render, words
+from tests.coverage.build import frame, run
 from tests.report.samples import EVIL, SAMPLES, sample
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -188,6 +192,8 @@ def test_one_thing_is_told_in_the_singular() -> None:
     tool = {"dimension": "tool", "covered": 1, "known": None}
     assert [words.counts({**tool, "known": n}) for n in (None, 1, 2)] == ["1 tool seen", "1 of 1 tool", "1 of 2 tools"]
     assert words.counts({**tool, "covered": 1234, "known": 5678}) == "1,234 of 5,678 tools"
+    alone = snapshot(partial(frame(run("a/b")), Config()), Config())
+    assert "1 distinct path in 1 run, 1 of them seen once" in render(Report(alone), "text")
 
 
 def test_text_has_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
