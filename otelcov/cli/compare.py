@@ -64,7 +64,7 @@ def compare(
     else:
         found = results.chosen(results.read(question.store, question.window), question.selection, question.config)
     found = _grouped(found, runs, question, by)
-    compared = side_by_side(found, runs, question.config, by, baseline)
+    compared = side_by_side(found, runs, question.config, by, baseline, question.selection.agent)
     out(history.comparison(compared, format, **(terminal() if format == "text" else {})))
     return errors.GOOD if len(compared["groups"]) > 1 and compared["cases"] else errors.NO_DATA
 

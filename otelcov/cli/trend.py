@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from otelcov.cli.measuring import Question, asking, out, terminal
+from otelcov.cli.options import Until
 
 DEFAULT = "30d"
 
@@ -17,9 +18,13 @@ def trend(
     since: Annotated[
         str | None,
         typer.Option(
-            "--since", envvar="OTELCOV_SINCE", metavar="TIME", help=f"Begin of the window. Default: {DEFAULT}."
+            "--since",
+            envvar="OTELCOV_SINCE",
+            metavar="TIME",
+            help=f"Begin of the window. Default: {DEFAULT} before its end.",
         ),
     ] = None,
+    until: Until = None,
     by: Annotated[
         Literal["day", "release", "model"],
         typer.Option("--by", envvar="OTELCOV_BY", help="One point for each of these."),
@@ -32,13 +37,10 @@ def trend(
     from otelcov.coverage.observations import partial
     from otelcov.coverage.selection import select
     from otelcov.ground import errors, windows
-    from otelcov.ground.windows import Window
     from otelcov.history import results, trends
     from otelcov.report import history
 
-    asked = since or DEFAULT
-    start = None if asked.strip().lower() == "all" else windows.moment(asked, question.now_ns)
-    question = question.within(window=Window(start, None if start is None else question.window.until_ns))
+    question = question.within(window=windows.parse(since, until, question.now_ns, windows.duration(DEFAULT)))
     runs, _ = question.runs()
     runs = select(runs, question.selection, question.config, sides=True)
     observations = partial(runs, question.config, question.selection.agent)

@@ -47,15 +47,12 @@ class Window:
 ALL = Window()
 
 
-def parse(since: str | None, until: str | None, now: int) -> Window:
+def parse(since: str | None, until: str | None, now: int, length_ns: int = DEFAULT_LENGTH_NS) -> Window:
     """The window that `--since` and `--until` name at the clock `now`: by default the 24 hours before its end."""
     if since is not None and since.strip().lower() == "all":
         return Window(None, None if until is None or until.strip().lower() == "all" else moment(until, now))
     until_ns = now if until is None else None if until.strip().lower() == "all" else moment(until, now)
-    if since is None:
-        since_ns = max(0, (now if until_ns is None else until_ns) - DEFAULT_LENGTH_NS)
-    else:
-        since_ns = moment(since, now)
+    since_ns = max(0, (now if until_ns is None else until_ns) - length_ns) if since is None else moment(since, now)
     if until_ns is not None and since_ns >= until_ns:
         raise UsageError(
             f"The window is empty: it would begin at {iso(since_ns)} and end at {iso(until_ns)}. "

@@ -16,6 +16,7 @@ from otelcov.coverage.observations import partial
 from otelcov.coverage.snapshot import snapshot
 from otelcov.ground.config import DIMENSIONS, Config
 from otelcov.ground.errors import UsageError, did_you_mean
+from otelcov.ground.selection import Selection
 
 # 1: the first.
 FORMAT = 1
@@ -27,9 +28,15 @@ _EXAMPLES = 3
 
 
 def side_by_side(
-    results: pl.DataFrame, runs: pl.DataFrame, config: Config, by: str, baseline: str | None = None
+    results: pl.DataFrame,
+    runs: pl.DataFrame,
+    config: Config,
+    by: str,
+    baseline: str | None = None,
+    agents: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """`results` are RESULTS with a column `group`; `runs` (RUNS) those they speak of, as far as they still exist."""
+    """`results` are RESULTS with a column `group`; `runs` (RUNS) those they speak of, as far as they still exist.
+    With `agents` the coverage is that of their steps; what was kept of a run speaks of the whole of it."""
     judged = results.filter(pl.col("result").is_in(["pass", "fail"]) & pl.col("group").is_not_null())
     names = sorted(judged["group"].unique())
     if baseline is not None:
@@ -43,7 +50,7 @@ def side_by_side(
     common = each.filter(pl.col("groups") == len(names)).select(_CASE)
     same = judged.join(common, on=_CASE, how="semi", nulls_equal=True)
     tests: list[dict[str, Any]] = []
-    groups = [_group(name, same.filter(pl.col("group") == name), runs, config) for name in names]
+    groups = [_group(name, same.filter(pl.col("group") == name), runs, config, agents) for name in names]
     parts = {name: same.filter(pl.col("group") == name) for name in names}
     for group in groups[1:]:
         group["tests"] = _tests(parts[names[0]], parts[group["group"]])
@@ -66,12 +73,14 @@ def side_by_side(
     }
 
 
-def _group(name: str, rows: pl.DataFrame, runs: pl.DataFrame, config: Config) -> dict[str, Any]:
+def _group(
+    name: str, rows: pl.DataFrame, runs: pl.DataFrame, config: Config, agents: tuple[str, ...]
+) -> dict[str, Any]:
     once = rows.unique("run_id", maintain_order=True)
     mine = runs.filter(pl.col("run_id").is_in(once["run_id"].implode()))
     scores: dict[str, float | None] = dict.fromkeys(("overall", *DIMENSIONS))
     if mine.height:
-        coverage = snapshot(partial(mine, config), config)["coverage"]
+        coverage = snapshot(partial(mine, config, agents), config, selection=Selection(agent=agents))["coverage"]
         scores |= {d["dimension"]: d["score"] for d in coverage["dimensions"]} | {"overall": coverage["overall"]}
     passed = rows.filter(pl.col("result") == "pass").height
     return {

@@ -97,6 +97,17 @@ def test_runs_that_tell_no_tokens_are_not_in_their_mean(tmp_path: Path) -> None:
     assert (group["runs"], group["input_tokens"]["mean"], group["output_tokens"]["mean"]) == (2, 100, 10)
 
 
+@pytest.mark.parametrize(
+    ("since", "days"), [(("--since", "all"), [28, 29]), (("--since", "2025-07-29"), [29]), ((), [28, 29])]
+)
+def test_a_trend_ends_where_it_is_told_to(tmp_path: Path, since: tuple[str, ...], days: list[int]) -> None:
+    where = three_days(tmp_path)
+    asked = ("trend", "--store", where, *since, "--until", "2025-07-30", "--format", "json", "--now")
+    for now in (AT, "2026-07-31T22:13:20Z"):
+        groups = json.loads(otelcov(*asked, now)[1])["groups"]
+        assert [g["group"] for g in groups] == [f"2025-07-{day}" for day in days]
+
+
 def test_a_trend_of_nothing_is_3(tmp_path: Path) -> None:
     where = store(tmp_path, [request(at=NOW - 90 * DAY)])
     assert otelcov("trend", "--store", where, "--now", AT)[0] == 3
@@ -367,6 +378,16 @@ def test_models_side_by_side(tmp_path: Path, cases: str, by: str, judged: str) -
     assert [d["case"] for d in found["disagreements"]] == ["books"]
     assert second["coverage"]["tool"] == 1.0
     assert first["coverage"]["tool"] == pytest.approx(2 / 3)
+
+
+def test_a_comparison_of_one_agent_tells_the_coverage_of_its_steps(tmp_path: Path, cases: str) -> None:
+    asked = ("compare", cases, "--store", two_models(tmp_path), "--now", AT, "--format", "json")
+    whole, one, none = (
+        [group["coverage"]["tool"] for group in json.loads(otelcov(*asked, *more)[1])["groups"]]
+        for more in ((), ("--agent", "planner"), ("--agent", "nobody"))
+    )
+    assert one == whole == [pytest.approx(2 / 3), 1.0]
+    assert none != whole and not any(none)
 
 
 def test_a_comparison_names_cost_and_what_was_not_common(tmp_path: Path, cases: str) -> None:
