@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,7 @@ import typer
 
 from otelcov.cli import ahead, options
 from otelcov.cli.options import selection_of, window_of
-from otelcov.ground.errors import StoreError
+from otelcov.ground.errors import USAGE, OtelcovError, StoreError
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
 
@@ -171,7 +172,7 @@ def asking(command: Callable[..., int]) -> Callable[..., int]:
 
     def run(**values: Any) -> int:
         shared = {name: values.pop(name) for name in [p.name for p in added]}
-        with ahead.helped(shared["store"]) as second:
+        with ahead.helped(shared["store"]) as second, _also_missing(shared["store"]):
             return _answered(functools.partial(command, **values), replace(Question.of(**shared), second=second))
 
     own = [p.replace(kind=keyword) for p in own]
@@ -179,6 +180,18 @@ def asking(command: Callable[..., int]) -> Callable[..., int]:
     run.__annotations__ = {}
     run.__doc__, run.__name__ = command.__doc__, command.__name__
     return run
+
+
+@contextmanager
+def _also_missing(store: str) -> Iterator[None]:
+    """Of several things that are wrong the store goes first: what cannot be asked of one that is not there ends as a
+    missing store, and says both."""
+    try:
+        yield
+    except OtelcovError as error:
+        if error.exit_code == USAGE and "://" not in store and not Path(store).exists():
+            raise StoreError(f"{error}\nNor is there a store in {store}. Is --store right?") from None
+        raise
 
 
 def _answered(command: Callable[..., int], question: Question) -> int:

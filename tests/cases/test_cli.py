@@ -101,7 +101,7 @@ def test_a_store_that_does_not_exist_is_4_and_bad_cases_are_2(tmp_path: Path) ->
     file.write_text(yaml.safe_dump(CASES))
     assert otelcov("test", str(file), "--store", str(tmp_path / "none"))[0] == 4
     file.write_text("- {name: a, input: b, expected_tool_cals: []}")
-    code, _, said = otelcov("test", str(file), "--store", str(tmp_path / "none"))
+    code, _, said = otelcov("test", str(file), "--store", store(tmp_path, [request("find it", "search")]))
     assert code == 2
     assert 'Did you mean "expected_tool_calls"?' in said
 

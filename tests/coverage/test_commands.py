@@ -122,6 +122,18 @@ def test_a_store_that_does_not_exist_is_4() -> None:
     assert not Path("nowhere").exists()
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [("report", "--fail-under", "0.7"), ("runs", "--since", "someday"), ("gate", "absent.yaml"), ("diff", "x", "y")],
+)
+def test_of_several_wrong_things_a_missing_store_goes_first(asked: tuple[str, ...]) -> None:
+    wrong = Result(*asked, "--store", "nowhere")
+    assert wrong.code == 4
+    assert "Nor is there a store in nowhere." in wrong.err
+    assert wrong.err.startswith(Result(*asked, "--store", "store").err.rstrip("\n"))
+    assert Result(*asked, "--store", "store").code == 2
+
+
 def test_a_run_beyond_every_calendar_is_counted() -> None:
     otlp.write(Path("late"), ("ci", 0.0, ["search"]), ("ci", 1e10, ["search"]))
     assert Result("import", "late", "--store", "of-late").code == 0
