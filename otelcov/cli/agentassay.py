@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from otelcov.cli.measuring import Question
+
+
+def check(question: Question, options: Mapping[str, object]) -> None:
+    """What this profile cannot do is refused: a rule that is not looked at would be one that always holds."""
+    import typer
+
+    from otelcov.ground.errors import UsageError
+
+    asked = {**options, **{f"--{name}": getattr(question.selection, name) for name in ("agent", "model", "case")}}
+    if given := [name for name, value in asked.items() if value]:
+        raise UsageError(
+            f"The profile agentassay has no {' and no '.join(given)}: it measures whole traces, all together. "
+            "Leave it away, or ask for --profile otelcov."
+        )
+    if question.config.thresholds.agents:
+        typer.echo("The profile agentassay tells no agents apart: [thresholds.agents] is not looked at.", err=True)
 
 
 def report(question: Question, format: str, fail_under: float | None) -> int:

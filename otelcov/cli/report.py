@@ -73,6 +73,7 @@ def report(
     if (profile or settings.coverage.profile) == "agentassay":
         from otelcov.cli import agentassay
 
+        agentassay.check(question, {"--by": by, "--baseline": baseline})
         return agentassay.report(question, format, fail_under)
 
     from otelcov.coverage.observations import Observations

@@ -72,13 +72,14 @@ class Tuple5:
 
 def measure(spans: pl.DataFrame, config: Config) -> Tuple5:
     """AgentAssay's tuple of these SPANS; tools and models as declared, ranges from `[coverage.agentassay]`."""
-    if not config.tools:
+    tools = frozenset(config.tools).union(*(agent.tools or () for agent in config.agents.values()))
+    if not tools:
         raise ConfigError(
             "The profile agentassay needs known tools: declare at least one, like [tools.search], in otelcov.toml."
         )
     settings = config.coverage.agentassay
     models = frozenset(config.models) if config.models else None
-    return of_traces(traces(spans), frozenset(config.tools), models, settings.boundaries, settings.max_path_depth)
+    return of_traces(traces(spans), tools, models, settings.boundaries, settings.max_path_depth)
 
 
 def of_traces(

@@ -360,6 +360,23 @@ def test_agentassay_numbers_come_from_the_same_command() -> None:
     assert result.code == 0  # plain invoke_agent roots are traces without steps
     assert result.json["coverage"]["profile"] == "agentassay"
     assert ask("report", "--profile", "agentassay", "--config", "none.toml").code == 2
+    of_agents = ask("report", "--profile", "agentassay", "--config", "otelcov.toml", "--format", "json")
+    [tools] = [d for d in of_agents.json["coverage"]["dimensions"] if d["dimension"] == "tool"]
+    assert tools["known"] == 3  # those that agents may call are declared, too
+
+
+@pytest.mark.parametrize(
+    "option", [("--by", "agent"), ("--agent", "planner"), ("--model", "m"), ("--case", "c"), ("--baseline", "b.json")]
+)
+def test_what_agentassays_formulas_cannot_tell_is_refused(option: tuple[str, str]) -> None:
+    refused = ask("report", "--profile", "agentassay", *option)
+    assert (refused.code, f"has no {option[0]}:" in refused.err) == (2, True)
+
+
+def test_thresholds_that_agentassays_formulas_cannot_hold_are_told() -> None:
+    Path("agents.toml").write_text(Path("otelcov.toml").read_text() + "[thresholds.agents.planner]\ntool = 1\n")
+    told = ask("report", "--profile", "agentassay", "--config", "agents.toml")
+    assert "[thresholds.agents] is not looked at" in told.err
 
 
 @pytest.mark.parametrize(
