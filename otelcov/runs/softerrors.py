@@ -51,7 +51,7 @@ SIGNS = [
 _REFUSED = re.compile(
     r"\s*(?:I tried reusing the same input, I must stop using this action input"
     r"|The tool call was denied|Tool (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
-    r"|Tool call limit exceeded\. Do not (?:call|make)\b"
+    r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
     r"|(?:Output )?Tool not (?:executed|used) - "
     r"|User (?:rejected|declined|denied) (?:the )?tool"
     r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",

@@ -150,6 +150,9 @@ class Trace:
         for node in self.nodes:
             if node.parent is not None:
                 node.parent.children.append(node)
+        for node in self.nodes:
+            if node.parent is not None and node.start > node.parent.end:
+                _after_its_parent(node, node.parent)
         self.roots = [n for n in self.nodes if n.parent is None]
         if len({s.service for s in spans}) > 1:
             for root in self.roots:
@@ -186,6 +189,39 @@ class Trace:
                 first.parent = None
             for done in walk:
                 state[id(done)] = 2
+
+
+def _after_its_parent(node: Node, left: Node) -> None:
+    """Put right what a span was laid under that had ended with its answer, and was left the current one (OpenInference
+    for Agno, of members that failed, and of teams in teams): a step is of the agent above that is still at work, and
+    another request to the agent whose run is over is a run of its own."""
+    if left.span.service != node.span.service:
+        return
+    above = left.ancestors()
+    if any(n.kind in (TOOL, LLM) for n in (left, *above[:-1])) or node.kind not in (AGENT, LLM, TOOL):
+        return
+    top = above[-1] if above else left
+    if node.kind == AGENT and node.start > top.end and _same_request(node, top):
+        left.children.remove(node)
+        node.parent = None
+    elif left.kind == AGENT and _answered(left):
+        working = next((n for n in above if n.kind == AGENT and n.start <= node.start and node.end <= n.end), None)
+        if working is not None:
+            left.children.remove(node)
+            working.children.append(node)
+            node.parent = working
+
+
+def _same_request(node: Node, top: Node) -> bool:
+    """Is this the agent that the trace begins with, once that has answered?"""
+    named = (node.span.agent or node.span.name, node.span.scope) == (top.span.agent or top.span.name, top.span.scope)
+    return named and top.kind == AGENT and top.span.output is not None
+
+
+def _answered(agent: Node) -> bool:
+    """Did an agent put something out, after a model that was asked while it was at work?"""
+    asked = any(n.kind == LLM and n.start >= agent.start and n.end <= agent.end for n in agent.children)
+    return asked and agent.span.agent is not None and agent.span.output is not None
 
 
 def _mend_clocks(root: Node) -> None:

@@ -51,6 +51,66 @@ def test_a_nested_agent_that_failed_is_a_delegation_that_failed():
     assert [(d["to"], d["form"], d["status"]) for d in run["delegations"]] == [("w", "nested", "error")]
 
 
+def _said(text):
+    return {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": text}]}]}
+
+
+def test_whoever_went_on_after_an_agent_that_failed_is_in_charge():
+    """Agno's agents under OpenInference 1.0.15 stand beside the tool that called them."""
+    run = _either_way(
+        agent(1, "boss", took=20, attributes=_said("sorry")),
+        chat(2, 1, [("c1", "ask_w", {"request": "x"})], "go", at=1),
+        tool(3, 1, "ask_w", "c1", "bad", at=3, took=8),
+        agent(4, "w", 1, at=4, took=6, **_FAILED),
+        chat(5, 4, None, "x", at=5, **_FAILED),
+        chat(6, 1, "sorry", "go", at=14),
+    )
+    assert (run["status"], run["output"]) == ("ok", "sorry")
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("w", "error")]
+
+
+def test_what_was_laid_under_an_agent_that_was_done_is_of_the_one_above():
+    """A team in a team of Agno's is left current once it has answered."""
+    run = _either_way(
+        agent(1, "boss", took=30, attributes=_said("done")),
+        chat(2, 1, [("c1", "ask_w", {"request": "x"})], "go", at=1),
+        tool(3, 1, "ask_w", "c1", "well", at=3, took=8),
+        agent(4, "w", 3, at=4, took=6, attributes=_said("well")) | {"parent": 1},
+        chat(5, 4, "well", "x", at=5),
+        chat(6, 4, [("c2", "look", {"q": 1})], "go", at=14),
+        tool(7, 4, "look", "c2", "seen", at=16),
+        chat(8, 4, "done", "go", at=18),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["boss", "w", "boss", "boss"]
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "boss")]
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("boss", "w")]
+
+
+def test_requests_that_were_laid_under_a_run_that_is_over_are_runs():
+    """What a member of Agno's left current that failed, a script's next requests stand below."""
+    asked = [
+        agent(1, "boss", took=20, attributes=_said("sorry")),
+        chat(2, 1, [("c1", "ask_w", {"request": "x"})], "go", at=1),
+        tool(3, 1, "ask_w", "c1", "bad", at=3, took=8),
+        agent(4, "w", 1, at=4, took=6, **_FAILED),
+        chat(5, 4, None, "x", at=5, **_FAILED),
+        chat(6, 1, "sorry", "go", at=14),
+    ]
+    later = [
+        agent(7, "boss", 4, at=25, took=5, attributes=_said("hello")),
+        chat(8, 7, "hello", "hi", at=26),
+        agent(9, "boss", 4, at=35, took=5, attributes=_said("bye")),
+        chat(10, 9, "bye", "see you", at=36),
+    ]
+    found = runs(*asked, *later)
+    assert [(r["input"], r["output"], len(r["llm_calls"])) for r in found] == [
+        ("go", "sorry", 3),
+        ("hi", "hello", 1),
+        ("see you", "bye", 1),
+    ]
+    assert [r["status"] for r in found] == ["ok", "ok", "ok"]
+
+
 @pytest.mark.parametrize("failed", [True, False])
 @pytest.mark.parametrize(("key", "text"), [("_raw", "not json {"), ("INVALID_JSON", "not json {"), ("_raw", "[1]")])
 def test_arguments_that_are_no_object_are_their_text(key, text, failed):

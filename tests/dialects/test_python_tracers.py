@@ -347,6 +347,7 @@ def test_langchain_raises_an_error_at_a_limit():
     [
         "Tool call limit exceeded. Do not make additional tool calls.",
         "Tool call limit exceeded. Do not call 'look' again.",
+        "Tool call limit reached. Tool call look not executed. Don't try to execute it again.",
         "Tool not executed - a final result was already processed.",
     ],
 )
