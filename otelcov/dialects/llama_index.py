@@ -2,11 +2,15 @@
 
 import polars as pl
 
-from otelcov.dialects.base import OTHER, TOOL, Dialect, first, json_text
+from otelcov.dialects.base import OTHER, TOOL, Dialect, first, json_text, scope
 
 _TASK = pl.col("traceloop.span.kind").str.to_lowercase() == "task"
 _TOOL = _TASK & pl.col("tool.name").is_not_null()
 _STEP = _TASK & pl.col("span.name").str.contains(r"Agent(?:Workflow)?\.task$")  # it puts out who works next
+_PRINTED = scope(r"^openinference\.instrumentation\.llama_index$") & pl.col("span.name").str.contains(
+    r"\.(?:init_run|setup_agent|aggregate_tool_results)$"
+)
+_NEXT = r"(?s)\bAgentInput\(.*\bcurrent_agent_name='([^'\\]+)'\)(?:\"\})?$"  # an event, as Python prints it
 
 LLAMA_INDEX = Dialect(
     name="llama-index",
@@ -17,7 +21,10 @@ LLAMA_INDEX = Dialect(
     .then(pl.lit(OTHER))
     .when(_TOOL)
     .then(pl.lit(TOOL)),
-    agent=pl.when(_STEP).then(json_text("traceloop.entity.output", "current_agent_name")),
+    agent=pl.when(_STEP)
+    .then(json_text("traceloop.entity.output", "current_agent_name"))
+    .when(_PRINTED)
+    .then(pl.coalesce([pl.col(f"{way}.value").str.extract(_NEXT) for way in ("output", "input")])),
     arguments=pl.when(_TOOL).then(first("tool.arguments")),
     result=pl.when(_TOOL).then(first("traceloop.entity.output")),
     call_id=pl.when(_TOOL).then(json_text("traceloop.entity.output", "tool_id")),

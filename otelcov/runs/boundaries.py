@@ -31,6 +31,7 @@ COST = _any(
     r"UsageLimitExceeded(?!.*request_limit)",
     r"insufficient_quota",
 )
+_EITHER = re.compile(r"(?:[\w.]*\bUsageLimitExceeded\W*)+$")  # pydantic-ai's, where content is off
 _LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budget", "spend", "quota")
 """Literal signs of MAX_STEPS and COST, in small letters."""
 TIMEOUT = _any(r"time[sd]?[ _-]?out", r"deadline.?exceeded")
@@ -107,7 +108,10 @@ def broke(reason: str | None) -> bool:
 
 @lru_cache(maxsize=512)  # what fails is told by every span around it, and by the next run
 def limits(text: str) -> frozenset[str]:
-    """`max_steps` or `cost_limit`, if that is what stopped the run."""
+    """`max_steps` or `cost_limit`, if that is what stopped the run; both, where no more is told than that it was one of
+    them."""
+    if _EITHER.match(text):
+        return frozenset({"max_steps", "cost_limit"})
     told = text.lower()
     if not any(sign in told for sign in _LIMIT_SIGNS):
         return frozenset()

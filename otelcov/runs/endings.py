@@ -129,10 +129,11 @@ def _stopped_unheard(run: Evidence) -> bool:
     if says_well and last.outputs is not None:
         left = _left(run, last)
         return bool(left) and not any(o.status in ("error", "requested") for o in left)
-    if last.outputs is not None or not asks(last.finish):
+    if last.requests or last.text or not asks(last.finish):
         return False
-    if says_well:
-        return not any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
+    if says_well or last.outputs is not None:
+        ran = any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
+        return not ran and (says_well or not root.span.status_code)
     return root.kind == AGENT and not root.span.status_code and last.node.parent is root
 
 
@@ -204,7 +205,7 @@ def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
     """(boundaries seen, boundaries that cannot be judged here), both in the order of BOUNDARIES."""
     seen: set[str] = set()
     unknown: set[str] = set()
-    _failures(run, seen)
+    _failures(run, seen, unknown)
     _structure(run, seen, unknown)
     if run.input is None:
         unknown.add("empty_input")
@@ -215,7 +216,7 @@ def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
     return sorted(seen, key=BOUNDARIES.index), sorted(unknown - seen, key=BOUNDARIES.index)
 
 
-def _failures(run: Evidence, seen: set[str]) -> None:
+def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What spans say failed. A run stopped by its step or cost limit has only that name."""
     framing = {id(n) for n in frames(run.root)}
     told = [
@@ -225,7 +226,10 @@ def _failures(run: Evidence, seen: set[str]) -> None:
         and (n.kind is not None or n.parent is None or id(n) in framing)
         and (f := failure(n))
     ]
-    stopped = {limit for n, text in told if n.kind != LLM for limit in b.limits(text)}
+    limits = [b.limits(text) for n, text in told if n.kind != LLM]
+    stopped = {limit for some in limits if len(some) == 1 for limit in some}
+    if any(len(some) > 1 for some in limits) and not stopped:
+        unknown |= {"max_steps", "cost_limit"}
     for call in run.calls:
         kind = b.finish(call.finish)
         if kind:
@@ -240,7 +244,7 @@ def _failures(run: Evidence, seen: set[str]) -> None:
             if pattern.search(text):
                 seen.add(name)
     seen |= stopped
-    if stopped:
+    if stopped or any(limits):
         return
     for n, text in told:
         if n.kind == LLM or control_flow(n) or _unnamed(run, n) or went_on(n, run.last):
@@ -283,7 +287,7 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         or any(t is not None and b.GAVE_UP.search(t) for t in texts)
     ):
         seen.add("max_steps")
-    elif _pending(run, seen):
+    elif _pending(run, seen) and not {"max_steps", "cost_limit"} <= unknown:
         ended_it = asks(reason)  # a tool did, as the agent says: a limit would be its reason
         if not _ended_well(last):
             (seen if _ran_and_stopped(run, last) and not ended_it else unknown).add("max_steps")
@@ -339,7 +343,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if not framed or last is None or (last.outputs is None and last.error is None) or last.inputs is None:
         unknown |= {"max_steps", "cost_limit"}
     handed_on = last is not None and (_answered(run, last) or _ended_well(last))
-    if last is not None and last.requests and last.error is None and not handed_on:
+    if last is not None and (last.requests or _stopped_unheard(run)) and last.error is None and not handed_on:
         unknown |= {"max_steps", "cost_limit"}
     if not framed:
         unknown.add("error")

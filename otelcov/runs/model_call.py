@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from otelcov.dialects.base import TOOL
+from otelcov.dialects.base import CHAIN, LLM, TOOL
 from otelcov.runs.boundaries import broke
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.exchanges import answers, choices, event_inputs, event_outputs, opened, parsed, with_results
@@ -384,8 +384,23 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         return [c for c in calls if id(c) in silent and any(_NOTED_LATE.match(n.span.scope) for n in c.layers)]
     heard = {n.span.scope for c in calls if c.error is None and not c.unanswered for n in c.layers}
     return [
-        c for c in calls if id(c) in silent or c.blank or (c.unanswered and all(_heard(n, heard) for n in c.layers))
+        c
+        for c in calls
+        if id(c) in silent
+        or c.blank
+        or (c.unanswered and (all(_heard(n, heard) for n in c.layers) or _in_a_broken_step(c)))
     ]
+
+
+def _in_a_broken_step(call: ModelCall) -> bool:
+    """Did the step fail that asked, after this and nothing else? A stream that was refused once it was read says that
+    it went well (LlamaIndex's own)."""
+    step = call.layers[-1].parent
+    while step is not None and step.kind == CHAIN and failure(step) is None:
+        step = step.parent
+    if step is None or step.kind != CHAIN:
+        return False
+    return all(n.start <= call.start for n in step.below() if n.kind in (LLM, TOOL) and n not in call.layers)
 
 
 def _heard(node: Node, scopes: Collection[str]) -> bool:

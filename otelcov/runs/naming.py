@@ -73,7 +73,10 @@ def _left_behind(trace: Trace) -> dict[str, int]:
     return ended
 
 
-_STEP_BY_STEP = re.compile(r"^opentelemetry\.instrumentation\.llamaindex$|^llamaindex\.opentelemetry\.tracer$")
+_STEP_BY_STEP = re.compile(
+    r"^(?:opentelemetry\.instrumentation\.llamaindex|llamaindex\.opentelemetry\.tracer"
+    r"|openinference\.instrumentation\.llama_index)$"
+)
 """Instrumentations of workflows in which a step puts out which agent works next, and not every step does."""
 
 

@@ -365,6 +365,11 @@ def _of_several(value: dict[str, Any]) -> bool:
     return len({texts[-1] for texts in said if texts}) > 1
 
 
+def _next_input(value: dict[str, Any]) -> bool:
+    """Is this what the next step of a workflow is given (LlamaIndex)?"""
+    return isinstance(value.get("input"), list) and not any(k in value for k in ("output", "outputs", "messages"))
+
+
 def _assistant_text(raw: str | None, limit: int | None) -> str | None:
     if raw is None or raw in _NOTHING or (limit is not None and len(raw) >= limit):
         return None
@@ -391,7 +396,7 @@ def _assistant_text(raw: str | None, limit: int | None) -> str | None:
         ):
             if isinstance(value.get(key), str):
                 return final_answer(str(value[key]))
-    if isinstance(value, dict) and _of_several(value):
+    if isinstance(value, dict) and (_of_several(value) or _next_input(value)):
         return None
     found = messages_of(value, "assistant")
     for x in reversed(found):

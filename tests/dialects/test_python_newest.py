@@ -1,0 +1,119 @@
+"""The newest kits for Python, in runs harder than those that were recorded."""
+
+import json
+
+import pytest
+
+from tests.dialects.test_python_clients import flat, request_of, step_of
+from tests.runs.requests import agent, chat, runs, span, tool
+
+_PRINTED = "AgentInput(input=[ChatMessage(role=<MessageRole.USER: 'user'>, blocks=[])], current_agent_name='{}')"
+
+
+def _llama(id, parent, name, at, took=1, kind="CHAIN", **told):
+    step = step_of(id, parent, name, kind, at, took, **{k.replace("__", "."): v for k, v in told.items()})
+    return step | {"scope": "openinference.instrumentation.llama_index"}
+
+
+def _model(id, parent, at, *output):
+    return _llama(
+        id, parent, "OpenAILike.achat", at, kind="LLM", **flat({"input": [{"role": "user", "content": "go"}]})
+    ) | {"attributes": {"openinference.span.kind": "LLM"} | flat({"input": [], "output": list(output)})}
+
+
+def test_llama_indexs_steps_print_which_agent_works_next():
+    """OpenInference 4.6.1 of a FunctionAgent, and of agents that hand over."""
+    call = {"kwargs": {"to_agent": "worker"}}
+    (run,) = runs(
+        _llama(1, None, "AgentWorkflow.run", 0, 30),
+        _llama(2, 1, "AgentWorkflow.init_run", 1, output__value=_PRINTED.format("planner")),
+        _llama(3, 1, "AgentWorkflow.setup_agent", 2, input__value=json.dumps({"ev": _PRINTED.format("planner")})),
+        _llama(4, 1, "AgentWorkflow.run_agent_step", 3, 3),
+        _model(5, 4, 3.5, request_of("c1", "handoff", '{"to_agent": "worker"}')),
+        _llama(6, 1, "AgentWorkflow.call_tool", 7, 2),
+        _llama(7, 6, "FunctionTool.acall", 7.5, kind="TOOL", tool__name="handoff", input__value=json.dumps(call)),
+        _llama(8, 1, "AgentWorkflow.aggregate_tool_results", 10, output__value=_PRINTED.format("worker")),
+        _llama(9, 1, "AgentWorkflow.setup_agent", 12, input__value=json.dumps({"ev": _PRINTED.format("worker")})),
+        _llama(10, 1, "AgentWorkflow.run_agent_step", 14, 3),
+        _model(11, 10, 14.5, {"role": "assistant", "content": "done"}),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker"]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "handoff")]
+    assert (run["agents"], run["tool_calls"]) == (["planner", "worker"], [])
+
+
+@pytest.mark.parametrize(("failed", "status"), [(True, "unknown"), (False, "ok")])
+def test_a_stream_that_was_refused_once_it_was_read_may_have_failed(failed, status):
+    """LlamaIndex's own telemetry says that the call went well, and that the step around it did not."""
+    thrown = {"exception.type": "openai.BadRequestError", "exception.message": "Error code: 400"}
+    error = {"error": "Error code: 400", "events": [("exception", thrown)]} if failed else {}
+    scope = {"scope": "llamaindex.opentelemetry.tracer"}
+    asked = {"class_name": "LLMChatStartEvent", "messages": json.dumps([{"role": "user", "content": "go"}])}
+    (run,) = runs(
+        span(1, None, "FunctionAgent.run", took=9, **scope, **error),
+        span(2, 1, "BaseWorkflowAgent.run_agent_step", at=1, took=5, **scope, **error),
+        span(3, 2, "OpenAI.astream_chat", at=2, events=[("LLMChatStartEvent", asked)], status=1, **scope),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == [status]
+
+
+def test_what_the_next_step_is_given_is_no_answer():
+    """opentelemetry-instrumentation-llamaindex 0.62.4 tells nothing of a step that raised."""
+    given = {"input": [{"role": "user", "blocks": [{"text": "go"}]}], "current_agent_name": "planner"}
+
+    def of(id, parent, name, at, took=1, **told):
+        attributes = {"traceloop.span.kind": "workflow" if parent is None else "task"} | told
+        return span(
+            id, parent, name, at=at, took=took, attributes=attributes, scope="opentelemetry.instrumentation.llamaindex"
+        )
+
+    output = {"traceloop.entity.output": json.dumps(given)}
+    ran = {"tool_name": "look", "tool_id": "c1", "tool_output": {"blocks": [{"text": "seen"}]}}
+    (run,) = runs(
+        of(1, None, "FunctionAgent.workflow", 0, 9),
+        of(2, 1, "BaseWorkflowAgent.task", 1, **output),
+        chat(3, 1, [("c1", "look", {})], "go", at=2, scope="opentelemetry.instrumentation.llamaindex"),
+        of(4, 1, "BaseWorkflowAgent.task", 4, **{"tool.name": "look", "traceloop.entity.output": json.dumps(ran)}),
+        of(5, 1, "BaseWorkflowAgent.task", 6, **output),
+        of(6, 99, "OpenAI.task", 8),
+    )
+    assert (run["input"], run["output"], run["status"]) == ("go", None, "unknown")
+
+
+def test_a_run_that_ends_on_an_answer_of_which_only_its_reason_is_told_was_stopped():
+    """The same at its limit of steps: neither an answer nor a word of how it ended, and a stream tells no calls."""
+    asks = {"gen_ai.output.messages": [{"role": "assistant", "parts": [], "finish_reason": "tool_call"}]}
+    scope = {"scope": "opentelemetry.instrumentation.llamaindex"}
+    workflow = {"traceloop.span.kind": "workflow"}
+
+    def ran(status):
+        return runs(
+            span(1, None, "FunctionAgent.workflow", took=9, status=status, attributes=workflow, **scope),
+            chat(2, 1, at=1, asked="go", attributes=asks, **scope),
+            tool(3, 1, "look", "c1", "seen", at=3, **scope),
+            chat(4, 1, at=5, asked="go", attributes=asks, **scope),
+        )[0]
+
+    assert (ran(0)["status"], ran(1)["status"]) == ("unknown", "ok")
+    assert {"error", "max_steps"} <= set(ran(0)["boundaries_unknown"])
+
+
+@pytest.mark.parametrize(
+    ("said", "seen", "unknown"),
+    [
+        ({}, set(), {"max_steps", "cost_limit"}),
+        ({"exception.message": "The next request would exceed the request_limit of 3"}, {"max_steps"}, set()),
+        ({"exception.message": "Exceeded the total_tokens_limit of 9"}, {"cost_limit"}, set()),
+    ],
+)
+def test_which_limit_it_was_is_unknown_where_content_is_off(said, seen, unknown):
+    """Pydantic AI 2.68 leaves the message out."""
+    thrown = ("exception", {"exception.type": "pydantic_ai.exceptions.UsageLimitExceeded"} | said)
+    (run,) = runs(
+        agent(1, "planner", took=9, error="", events=[thrown]),
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        tool(3, 1, "look", "c1", "seen", at=3),
+    )
+    assert run["status"] == "error"
+    assert set(run["boundaries"]) == seen
+    assert {"max_steps", "cost_limit"} & set(run["boundaries_unknown"]) == unknown
