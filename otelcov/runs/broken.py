@@ -29,7 +29,7 @@ def check_broken(sketch: Sketch, models: Models) -> dict[str, Bools]:
         trace = sketch.trace[place]
         wrong = failure(Node(Span._make(row), sketch.side))
         text = "" if wrong is None else f"{wrong[0]}: {wrong[1]}"
-        if wrong is None or b.limits(text):
+        if wrong is None or b.limits(text) or b.LENGTH.search(text):
             sketch.bad[trace] = True
             continue
         seen["error"][trace] = True

@@ -240,7 +240,8 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         if call.error[0].endswith("UsageLimitExceeded"):
             stopped |= b.limits(text) - {"cost_limit"}
         seen.add("error")
-        for name, pattern in (("timeout", b.TIMEOUT), ("rate_limit", b.RATE), ("content_filter", b.FILTER)):
+        signs = (("timeout", b.TIMEOUT), ("rate_limit", b.RATE), ("content_filter", b.FILTER), ("length", b.LENGTH))
+        for name, pattern in signs:
             if pattern.search(text):
                 seen.add(name)
     seen |= stopped

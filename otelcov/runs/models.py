@@ -117,7 +117,10 @@ def _overwritten(node: Node) -> bool:
         if call.error is not None:
             return any(failure(x) is None for x in ran)
         return answered * (1 if followed else 4) > asked
-    return len(call.asked) < len(ran) or (bool(call.requests) and (call.error is not None or _answered(call)))
+    if len(call.asked) < len(ran) or (bool(call.requests) and (call.error is not None or _answered(call))):
+        return True
+    came = {r.id for x in call.inputs or () for r in x.results if r.id}
+    return any(r.id in came for r in call.requests)  # it was told what came of what it asks for
 
 
 def _answered(call: ModelCall) -> bool:

@@ -117,3 +117,31 @@ def test_which_limit_it_was_is_unknown_where_content_is_off(said, seen, unknown)
     assert run["status"] == "error"
     assert set(run["boundaries"]) == seen
     assert {"max_steps", "cost_limit"} & set(run["boundaries_unknown"]) == unknown
+
+
+def test_a_span_that_was_told_what_came_of_what_it_asks_for_holds_two_calls():
+    """OpenInference 1.0.5 of ADK 2.13 writes each call of an agent over the one before it, on the agent's own span."""
+    asked = [request_of("c1", "look", "{}"), request_of("c2", "look", "{}")]
+    came = [{"role": "tool", "tool_call_id": i, "content": "seen"} for i in ("c1", "c2")]
+    said = {"role": "model", "content": "done"} | {
+        k.replace("tool_calls.0", f"tool_calls.{n}"): v for n, x in enumerate(asked) for k, v in x.items() if "." in k
+    }
+    told = flat({"input": [{"role": "user", "content": "go"}, *asked, *came], "output": [said]})
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        step_of(2, 1, "invoke_agent planner", "LLM", 1, 12, **told),
+        tool(3, 2, "look", "c1", "seen", at=8, took=4),
+        tool(4, 2, "look", "c2", "seen", at=8, took=4),
+    )
+    assert run["llm_calls"] is None
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok"), ("look", "ok")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Responses stream ended: incomplete_details=IncompleteDetails(reason='max_output_tokens')", "MaxTokensReached"],
+)
+def test_an_answer_that_its_length_made_an_error_is_one_that_was_cut(message):
+    """OpenAI's Agents SDK 0.24 raises at an answer that is not complete."""
+    (run,) = runs(agent(1, "planner", took=9, error=message), chat(2, 1, None, "go", at=1, error=message))
+    assert (run["status"], run["boundaries"]) == ("error", ["error", "length"])
