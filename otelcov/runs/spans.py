@@ -349,7 +349,7 @@ def _events(spans: pl.DataFrame, side: Side) -> None:
 
 _FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in .*\n(.*)', re.M)
 _WATCHING = re.compile(r"[/\\](?:openlit|openinference|opentelemetry|traceloop)[/\\]instrumentation[/\\]")
-_WATCHED = re.compile(r"\b(?:wrapped|func|fn|method|function|original\w*)\(|\bnext\(|\b__a?next__\(")
+_WATCHED = re.compile(r"\b(?:wrapped|func|fn|method|function|original\w*)\(|\bnext\(|\b__a?next__\(|^\s*yield\b")
 
 
 def _raised_while_watching(trace: Any) -> bool:

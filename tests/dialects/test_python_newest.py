@@ -145,3 +145,16 @@ def test_an_answer_that_its_length_made_an_error_is_one_that_was_cut(message):
     """OpenAI's Agents SDK 0.24 raises at an answer that is not complete."""
     (run,) = runs(agent(1, "planner", took=9, error=message), chat(2, 1, None, "go", at=1, error=message))
     assert (run["status"], run["boundaries"]) == ("error", ["error", "length"])
+
+
+@pytest.mark.parametrize(("line", "status"), [("yield event", "ok"), ("span.set_attribute(x)", "unknown")])
+def test_what_was_thrown_into_an_instrumentation_by_who_read_from_it_is_none_of_its_failures(line, status):
+    """OpenInference 0.1.22 of AutoGen: an agent's stream is closed once its answer has come."""
+    frame = f'  File "/x/openinference/instrumentation/autogen/_wrappers.py", line 2, in wrapped\n    {line}\n'
+    thrown = {"exception.type": "asyncio.exceptions.CancelledError", "exception.stacktrace": f"Traceback:\n{frame}"}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        agent(2, "planner", 1, at=0.5, took=8, status=1, events=[("exception", thrown)]),
+        chat(3, 2, "hello", "hi", at=1),
+    )
+    assert (run["status"], run["output"]) == (status, "hello")
