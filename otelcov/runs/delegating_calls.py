@@ -40,6 +40,7 @@ class Scene:
     lost: bool  # some span's parent has not come
     loose: bool  # model calls stand in traces of their own
     last: dict[str | None, int]  # agent -> when it asked a model for the last time
+    around: set[str]  # names that stand around each run, and are no agent's
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ def _work_seen(call: ToolCall, scene: Scene) -> _Found | None:
     """Another agent at work inside the call's span, or beside it in its time; or its attributes name the agent."""
     if not call.nodes:
         return None
-    node = _agent_below(call.nodes[0], call.agent) or _agent_beside(call, scene)
+    node = _agent_below(call.nodes[0], call.agent, scene) or _agent_beside(call, scene)
     told = span_fact(call.nodes, "to_agent")
     if told and not placeholder(str(told)):
         form = "tool" if node is not None or transfers(call.name) is None else "handoff"
@@ -88,11 +89,11 @@ def _work_seen(call: ToolCall, scene: Scene) -> _Found | None:
     return None if node is None else _Found(node.own_agent or node.agent, "tool", node)
 
 
-def _agent_below(node: Node, caller: str | None) -> Node | None:
-    """The first other agent whose work lies inside a tool's span."""
+def _agent_below(node: Node, caller: str | None, scene: Scene) -> Node | None:
+    """The first other agent, and no name around its run, whose work lies inside a tool's span."""
     queue = list(node.children)
     for n in queue:
-        if n.own_agent is not None and n.own_agent != caller:
+        if n.own_agent is not None and n.own_agent != caller and n.own_agent not in scene.around:
             return n
         if n.kind in (LLM, TOOL) and n.agent is not None and caller is not None and n.agent != caller:
             return n

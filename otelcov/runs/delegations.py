@@ -26,12 +26,14 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     agents = {n.own_agent for n in nodes if n.own_agent} | {c.agent for c in model_calls if c.agent}
     steps = {n.agent for n in nodes if n.kind in (LLM, TOOL)}
     workflows = {n.own_agent for n in nodes if n.own_agent and n.own_agent not in steps and _is_workflow(n)}
+    spans = [n for n in nodes if n.own_agent is not None]
+    around = {a for a in agents - steps if _frames_each_run([n for n in spans if n.own_agent == a])}
+    workflows |= around
     known = {bare(a): a for a in sorted(agents - workflows)}
     used: set[int] = set()
-    spans = [n for n in nodes if n.own_agent is not None]
     loose = any(n.kind == LLM and n.parent is None and not n.orphan for n in nodes)
     last = {c.agent: c.start for c in sorted(model_calls, key=lambda c: c.start)}
-    scene = Scene(nodes, spans, known, model_calls, used, any(n.orphan for n in nodes), loose, last)
+    scene = Scene(nodes, spans, known, model_calls, used, any(n.orphan for n in nodes), loose, last, around)
     out = [d for c in calls if (d := by_call(c, scene)) is not None]
     out += _in_vain(calls, out)
     out += _handoffs(nodes, calls, out, known, used)
@@ -68,6 +70,15 @@ def _is_workflow(node: Node) -> bool:
         if span.kind == "chain" and (span.agent == name or span.name in (name, f"{name}.workflow")):
             return True
     return node.span.kind != AGENT
+
+
+def _frames_each_run(spans: list[Node]) -> bool:
+    """Does a name that does no work stand around the run, and again around what a tool of it called? Then it is what a
+    program calls each of its runs (OpenAI's Agents SDK), and whom the tool called is in it."""
+    if len(spans) < 2 or all(any(a.own_agent not in (None, n.own_agent) for a in n.ancestors()) for n in spans):
+        return False
+    called = [n for n in spans if any(a.kind == TOOL for a in n.ancestors())]
+    return bool(called) and all(any(x.own_agent not in (None, n.own_agent) for x in n.below()) for n in spans)
 
 
 def _namesakes(nodes: list[Node]) -> set[int]:

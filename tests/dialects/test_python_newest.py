@@ -158,3 +158,19 @@ def test_what_was_thrown_into_an_instrumentation_by_who_read_from_it_is_none_of_
         chat(3, 2, "hello", "hi", at=1),
     )
     assert (run["status"], run["output"]) == (status, "hello")
+
+
+def test_what_a_program_calls_each_of_its_runs_is_nobody_who_is_called():
+    """OpenAI's Agents SDK under an instrumentation by a name nobody knows."""
+    (run,) = runs(
+        agent(1, "travel", took=30),
+        agent(2, "planner", 1, at=1, took=28),
+        chat(3, 2, [("c1", "ask_worker", {"input": "x"})], "go", at=2),
+        tool(4, 2, "ask_worker", "c1", "well", at=4, took=9),
+        agent(5, "travel", 4, at=5, took=7),
+        agent(6, "worker", 5, at=6, took=5),
+        chat(7, 6, "well", "x", at=7),
+        chat(8, 2, "done", "go", at=15),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "ask_worker")]
+    assert run["agents"] == ["planner", "worker"]
