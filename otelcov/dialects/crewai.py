@@ -12,17 +12,27 @@ _CALLING = pl.col("input.value").str.json_path_match("$.calling")
 _USED = pl.when(_TOOL & (pl.col("span.name") == "ToolUsage._use") & _CALLING.is_not_null())
 _TASK = pl.when(_OURS & (pl.col("span.name") == "Task._execute_core"))
 
+# OpenLIT calls every method of a flow an agent, and what runs an agent is a flow: such spans have no agent's name.
+_OPENLIT = scope(r"^openlit\.instrumentation\.crewai$").fill_null(value=False)
+_METHOD = (
+    _OPENLIT & pl.col("span.name").str.contains(r"^invoke_agent [a-z_0-9]+$") & pl.col("gen_ai.agent.name").is_null()
+)
+_RUNS_AN_AGENT = _OPENLIT & (pl.col("span.name") == "invoke_workflow AgentExecutor")
+
 CREWAI = Dialect(
     name="crewai",
     kind=pl.when(
         _OURS & pl.col("span.name").str.contains(r"\.(task|workflow)$") & pl.col("gen_ai.agent.name").is_null()
     )
     .then(pl.lit(CHAIN))
+    .when(_METHOD | _RUNS_AN_AGENT)
+    .then(pl.lit(CHAIN))
     .when(scope(r"^crewai\.telemetry$"))
     .then(pl.lit(OTHER)),
     agent=pl.coalesce(
         [
             first("crewai.agent.role"),
+            pl.when(_METHOD | _RUNS_AN_AGENT).then(pl.lit(NOTHING)),
             _TASK.then(pl.col("input.value").str.extract(r"^\{\"agent\": \"[^\"]*? role='([^']+)' goal=")),
             _TASK.then(pl.col("output.value").str.extract(r'"agent": "([^"\\]+)", "output_format": "\w+"\}$')),
         ]
@@ -31,5 +41,5 @@ CREWAI = Dialect(
     arguments=_USED.then(_CALLING.str.extract(r"(?s) arguments=(\{.*\})$").fill_null(NOTHING)),
     definitions=first("crewai.agent.tools", "crewai.task.tools"),
     input=first("crewai.task.description"),
-    output=first("crewai.crew.result"),
+    output=pl.coalesce([first("crewai.crew.result"), pl.when(_METHOD | _RUNS_AN_AGENT).then(pl.lit(NOTHING))]),
 )

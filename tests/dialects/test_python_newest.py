@@ -174,3 +174,32 @@ def test_what_a_program_calls_each_of_its_runs_is_nobody_who_is_called():
     )
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "ask_worker")]
     assert run["agents"] == ["planner", "worker"]
+
+
+def test_methods_of_a_flow_are_no_agents_and_what_a_delegating_tool_runs_is_the_coworkers():
+    """OpenLIT of CrewAI 1.15, whose agents are run by flows."""
+    scope = {"scope": "openlit.instrumentation.crewai"}
+
+    def of(id, parent, operation, name, at, took):
+        return span(id, parent, f"{operation} {name}", at=at, took=took, gen_ai__operation__name=operation, **scope)
+
+    given = {"gen_ai.tool.call.arguments": {"coworker": "worker", "task": "x"}}
+    (run,) = runs(
+        of(1, None, "invoke_workflow", "crew", 0, 30),
+        agent(2, "planner", 1, at=1, took=28) | scope,
+        of(3, 2, "invoke_workflow", "AgentExecutor", 2, 26),
+        of(4, 3, "invoke_agent", "call_llm_native_tools", 2.5, 0.1),
+        chat(5, 3, [("c1", "delegate_work_to_coworker", given["gen_ai.tool.call.arguments"])], "go", at=3),
+        of(6, 3, "invoke_agent", "execute_native_tool", 4.5, 0.1),
+        tool(7, 3, "Delegate work to coworker", None, "well", at=5, took=8, attributes=given) | scope,
+        of(8, 7, "invoke_workflow", "AgentExecutor", 6, 6),
+        chat(9, 8, "well", "x", at=7),
+        of(10, 3, "invoke_agent", "finalize", 14, 0.1),
+        chat(11, 3, "done", "go", at=15),
+    )
+    assert (run["agents"], [c["agent"] for c in run["llm_calls"]]) == (
+        ["planner", "worker"],
+        ["planner", "worker", "planner"],
+    )
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
+    assert (run["tool_calls"], run["output"]) == ([], "done")
