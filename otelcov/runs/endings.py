@@ -248,7 +248,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if stopped or any(limits):
         return
     for n, text in told:
-        if n.kind == LLM or control_flow(n) or _unnamed(run, n) or went_on(n, run.last):
+        if n.kind == LLM or control_flow(n) or _unnamed(run, n) or went_on(n, run.last) or _got_over(run, n):
             continue
         reached_the_top = n.parent is None or n.kind == AGENT or id(n) in framing or (exceptions(n) and _escapes(n))
         if reached_the_top:
@@ -258,6 +258,18 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     broken = broken_step(run.root) and not went_on(run.root, run.last)
     if died_in_a_tool(run) or _died_in_a_step(run) or broken:
         seen.add("error")
+
+
+def _got_over(run: Evidence, agent: Node) -> bool:
+    """Did an agent fail that another had called, and did that one ask a model afterwards? The run did not end in it."""
+    if agent.kind != AGENT or agent.own_agent is None or broke_off(run.root):
+        return False
+    caller = next(
+        (a for a in agent.ancestors() if a.kind == AGENT and a.own_agent not in (None, agent.own_agent)), None
+    )
+    return caller is not None and any(
+        c.start >= agent.end and c.error is None and _worker(c) is caller for c in run.calls
+    )
 
 
 def _unnamed(run: Evidence, node: Node) -> bool:

@@ -229,3 +229,17 @@ def test_agents_that_were_sent_the_same_at_once_each_asked_for_its_own():
     )
     told = [(c["agent"], c["turn"], c["call_id"], c["result"]) for c in run["tool_calls"]]
     assert told == [("a", 0, "c1", "found a"), ("b", 1, "c2", "found b")]
+
+
+def test_an_agent_that_failed_and_was_got_over_is_no_error_of_the_run():
+    """CrewAI 1.15 asked one coworker twice at once, and one of the two could not start."""
+    failed = {"error": "RuntimeError: Executor is already running"}
+    run = _either_way(
+        agent(1, "boss", took=20),
+        chat(2, 1, "well", "go", at=1),
+        agent(3, "w", 1, at=4, took=1, **failed),
+        agent(4, "w", 1, at=4, took=6),
+        chat(5, 4, "done", "x", at=5),
+        chat(6, 1, "done", "go", at=14),
+    )
+    assert (run["status"], run["boundaries"]) == ("ok", [])
