@@ -77,7 +77,7 @@ def _at_the_end(root: Node) -> list[Node]:
     others = [n for n in _topmost(root, lambda n: n.span.agent) if n is not root]  # by a name that stands for any
     tops = named or others or [root]
     ended = max(n.end for n in tops)
-    if root.own_agent is not None and any(n.kind == LLM and n.start >= ended for n in root.children):
+    if root.kind == AGENT and any(n.kind == LLM and n.start >= ended for n in root.children):
         return [root]  # who was called is done, and it went on by itself
     return [n for n in tops if n.end >= ended]
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.call import ToolCall
 from otelcov.runs.delegating_calls import Scene, by_call, failed
-from otelcov.runs.delegation import Delegation, agent_failed, bare, transfers
+from otelcov.runs.delegation import Delegation, agent_failed, bare, bears_name_of, transfers
 from otelcov.runs.endings import asks, final
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, placeholder
@@ -45,15 +45,19 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
 
 
 def _in_vain(calls: list[ToolCall], found: list[Delegation]) -> list[Delegation]:
-    """Calls that failed before anybody was at work, of tools by which the same agent called another that was."""
+    """Calls in which nobody was at work, of tools by which the same agent called another that was: those that failed,
+    and those of tools that bear that one's name, of whom this time nothing may have come."""
     ways = {(d.source, d.tool): d for d in reversed(found) if d.tool and d.form == "tool" and d.node is not None}
     out = []
     for call in calls if ways else ():
         same = ways.get((call.agent, call.name or ""))
-        if same is None or call.delegates_to is not None or not call.nodes or not failed(call) or _holds_work(call):
+        if same is None or call.delegates_to is not None or not call.nodes or _holds_work(call):
+            continue
+        if not failed(call) and not bears_name_of(call.name, same.target):
             continue
         call.delegates_to = same.target or ""
-        out.append(Delegation(call.agent, same.target, same.form, call.name, "error", call.start, call))
+        status = "error" if failed(call) else "unknown"
+        out.append(Delegation(call.agent, same.target, same.form, call.name, status, call.start, call))
     return out
 
 
