@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from otelcov.runs.chat import ROLES, Message, Request, Result
@@ -75,8 +76,24 @@ def react_request(text: str | None) -> Request | None:
 
 
 def final_answer(text: str | None) -> str | None:
-    """The answer proper of a ReAct text, else the text."""
+    """The answer proper of a ReAct text, or of code that hands it in; else the text."""
+    if text and "final_answer(" in text and (code := _CODE.search(text)) is not None:
+        return _handed_in(code.group(1))
     hit = _FINAL.search(text) if text and "Final Answer" in text else None
     if hit is None and text and text.startswith("Thought"):
         hit = _THOUGHT.match(text)
     return hit.group(1).strip() if hit else text
+
+
+def _handed_in(code: str) -> str | None:
+    """The text that code hands in as the answer (smolagents), where it stands in it."""
+    literal = _HANDED_IN.search(code)
+    try:
+        value = ast.literal_eval(literal.group(1)) if literal is not None else None
+    except (ValueError, SyntaxError):
+        return None
+    return value if isinstance(value, str) else None
+
+
+_CODE = re.compile(r"(?:<code>|```py(?:thon)?\s)\s*(.*?)\s*(?:</code>|```|\Z)", re.S)
+_HANDED_IN = re.compile(r"""^final_answer\(\s*(?:answer\s*=\s*)?("[^"\n]*"|'[^'\n]*')\s*\)\s*\Z""", re.M)

@@ -69,7 +69,9 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
                     text = text if text is not None else _user_text(layer.input_messages, limit)
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
                 incomplete.add("order of messages not reported")
-            elif text is not None and (_asked_otherwise(first, own, text) or _sums_up(first, own) or _object_repr(text)):
+            elif text is not None and (
+                _asked_otherwise(first, own, text) or _sums_up(first, own) or _object_repr(text)
+            ):
                 incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):
                 return text.removeprefix(_TASK) if any(_SMOL.search(n.span.scope) for n in first.layers) else text

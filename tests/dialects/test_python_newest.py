@@ -203,3 +203,18 @@ def test_methods_of_a_flow_are_no_agents_and_what_a_delegating_tool_runs_is_the_
     )
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
     assert (run["tool_calls"], run["output"]) == ([], "done")
+
+
+@pytest.mark.parametrize(
+    ("code", "output"),
+    [
+        ("<code>\nfinal_answer('It is 12')\n</code>", "It is 12"),
+        ('```py\nx = 1\nfinal_answer("It is 12")\n```', "It is 12"),
+        ("<code>\nfinal_answer(x)\n</code>", None),
+        ("Call final_answer(x) to answer.", "Call final_answer(x) to answer."),
+    ],
+)
+def test_code_that_hands_in_an_answer_is_not_the_answer(code, output):
+    """smolagents 1.25, whose agent's span tells no answer of a stream."""
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, f"Thought: done.\n{code}", "go", at=1))
+    assert run["output"] == (f"Thought: done.\n{code}" if output == code else output)
