@@ -348,15 +348,25 @@ def _infer_turn(call: ToolCall, models: _Models) -> None:
     if (
         len(streaming) == 1
         and streaming[0].agent == call.agent
+        and _may_be_one(_own(call.nodes[0]), _own(streaming[0].node))
         and (call.agent is not None or _beside(call, streaming[0]))
     ):
         call.position = call.turn = streaming[0].turn  # the answer was still being told
         return
-    newest = latest if call.agent is None else models.newest(call.start, above, call.agent)
+    newest = latest if call.agent is None else models.newest(call.start, above, call.agent, _own(call.nodes[0]))
     if newest is not None and newest.start == call.start and id(newest.node) not in above:
         return  # either may have been first
     if newest is not None and _may_have_asked(newest):
         call.turn = newest.turn
+
+
+def _own(node: Node) -> Node | None:
+    """The span of the agent whose work this is."""
+    return next((a for a in node.ancestors() if a.own_agent is not None), None)
+
+
+def _may_be_one(some: Node | None, other: Node | None) -> bool:
+    return some is None or other is None or some is other
 
 
 class _Models:
@@ -368,13 +378,23 @@ class _Models:
         for mc in model_calls:
             of.setdefault(mc.agent, []).append(mc)
         self._of = {agent: _Line(some) for agent, some in of.items()}
+        within: dict[int, list[ModelCall]] = {}
+        for mc in model_calls:
+            if (frame := _own(mc.node)) is not None:
+                within.setdefault(id(frame), []).append(mc)
+        self._within = {frame: _Line(some) for frame, some in within.items()}
         self._silent: _Line | None = None
         ended = (mc for mc in model_calls if ends_stream(mc.node.span.scope) and mc.node.parent is not None)
         self.streams = {id(mc.node.parent): mc for mc in ended}  # by what frames each
 
-    def newest(self, start: int, above: Collection[int], agent: str | None = None) -> ModelCall | None:
-        """The newest that had ended by then, or is around it; where an agent is named, one of its or of nobody's."""
+    def newest(
+        self, start: int, above: Collection[int], agent: str | None = None, frame: Node | None = None
+    ) -> ModelCall | None:
+        """The newest that had ended by then, or is around it; where an agent is named, one of its or of nobody's; and
+        of an agent that works twice at once, one inside the same span of its."""
         lines = [self._all] if agent is None else [self._of[a] for a in (agent, None) if a in self._of]
+        if id(frame) in self._within:
+            lines = [self._within[id(frame)]]
         for end in _ends(start):
             found = [mc for line in lines if (mc := line.ended(end, above)) is not None]
             if found:

@@ -243,3 +243,23 @@ def test_an_agent_that_failed_and_was_got_over_is_no_error_of_the_run():
         chat(6, 1, "done", "go", at=14),
     )
     assert (run["status"], run["boundaries"]) == ("ok", [])
+
+
+def test_of_an_agent_twice_at_once_each_asked_for_its_own_also_where_no_answer_is_told():
+    """LangSmith of LangGraph 1.2, values cut: while one tool began, the model of the other was asked again."""
+    run = _either_way(
+        agent(1, "boss", took=30),
+        chat(2, 1, at=1, asked="go"),
+        tool(3, 1, "ask_w", "c1", "one", at=3, took=12, attributes={"gen_ai.tool.call.arguments": {"q": 1}}),
+        tool(4, 1, "ask_w", "c2", "two", at=3, took=12, attributes={"gen_ai.tool.call.arguments": {"q": 2}}),
+        agent(5, "w", 3, at=3.5, took=11),
+        agent(6, "w", 4, at=3.5, took=11),
+        chat(7, 5, at=4),
+        chat(8, 6, at=4.5, took=1.2),
+        tool(9, 5, "look", None, "a", at=5.5, took=0.5, attributes={"gen_ai.tool.call.arguments": {"q": "a"}}),
+        chat(10, 5, at=6.5, took=3),
+        tool(11, 6, "look", None, "b", at=7, took=0.5, attributes={"gen_ai.tool.call.arguments": {"q": "b"}}),
+        chat(12, 6, at=10.5),
+        chat(13, 1, "done", at=17),
+    )
+    assert [(c["result"], c["turn"]) for c in run["tool_calls"]] == [("a", 1), ("b", 2)]
