@@ -142,9 +142,14 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             value is None or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
         ):
             out.status = "unknown"  # it came back; how it went is not on the wire
-    elif out.status == "ok" and (_broken_off(call) or (value is None and _untold(call, out))):
+    elif out.status == "ok" and (_broken_off(call) or (_cut(value) and _untold(call, out))):
         out.status = "unknown"
     return out
+
+
+def _cut(result: Any) -> bool:
+    """Is nothing left of a result, or not all?"""
+    return result is None or (isinstance(result, str) and cut_short(result))
 
 
 def _given_no_leave(out: Outcome) -> bool:
@@ -161,8 +166,12 @@ _BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$")
 of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
 
 
-_IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.agno$")
-"""Instrumentations that tell that a tool failed in the words of its result alone."""
+_IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$")
+
+
+def tells_in_results(scope: str) -> bool:
+    """Does this instrumentation tell that a tool failed in the words of its result alone?"""
+    return _IN_RESULTS.match(scope) is not None
 
 
 def tells_raised(scope: str) -> bool:
@@ -175,7 +184,7 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
     """Would its spans look the same if it had failed, or not run?"""
     if any(n.span.tool_error == OF_ALL or tells_raised(n.span.scope) for n in call.nodes):
         return True
-    if any(_IN_RESULTS.match(n.span.scope) for n in call.nodes):
+    if any(tells_in_results(n.span.scope) for n in call.nodes):
         return True
     return out.arguments is not None and any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
 

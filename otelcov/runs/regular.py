@@ -19,7 +19,7 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
-from otelcov.runs.call_status import tells_raised
+from otelcov.runs.call_status import tells_in_results, tells_raised
 from otelcov.runs.contentless import without_content
 from otelcov.runs.endings import asks_once_more, mute
 from otelcov.runs.executions import in_two_scopes
@@ -268,7 +268,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
-    told = (tells_arguments, tells_raised, in_two_scopes)
+    told = (tells_arguments, tells_in_results, tells_raised, in_two_scopes)
     rules = (running_sums, tells_totals, asks_once_more, says_stop, mute, *told)
     return any(rule(scope) for rule in rules)
 

@@ -218,3 +218,18 @@ def test_code_that_hands_in_an_answer_is_not_the_answer(code, output):
     """smolagents 1.25, whose agent's span tells no answer of a stream."""
     (run,) = runs(agent(1, "planner", took=9), chat(2, 1, f"Thought: done.\n{code}", "go", at=1))
     assert run["output"] == (f"Thought: done.\n{code}" if output == code else output)
+
+
+@pytest.mark.parametrize(("kept", "status"), [(10_000, "error"), (120, "unknown")])
+def test_whether_a_tool_failed_is_unknown_where_the_flag_in_its_result_was_cut_off(kept, status):
+    """opentelemetry-instrumentation-llamaindex 0.62.4 tells it by nothing else."""
+    came = {"tool_name": "look", "tool_output": {"blocks": [{"text": "x" * 100}], "is_error": True}}
+    told = {"traceloop.span.kind": "task", "tool.name": "look", "traceloop.entity.output": json.dumps(came)[:kept]}
+    scope = {"scope": "opentelemetry.instrumentation.llamaindex"}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {})], "go", at=1, **scope),
+        span(3, 1, "BaseWorkflowAgent.task", at=3, attributes=told, **scope),
+        chat(4, 1, "done", "go", at=5, **scope),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
