@@ -45,8 +45,14 @@ _OFFERED = (
 # answer; LangChain tells that one of itself, too.
 _ASKED = pl.col("langfuse.observation.metadata.ls_model_name").str.strip_chars('"')
 _CLIENT = pl.col("span.name").str.contains(r"^OpenAI-generation$|^(?:OpenAI|Completions|Responses)\.\w+$")
+# Not of a chat that its client for JavaScript streams; a Response brings parameters of its own.
+_STREAMED = pl.col("span.name").str.contains(r"^(?:OpenAI|Completions)\.\w+$") & pl.col(
+    "langfuse.observation.model.parameters"
+).str.contains('"stream":true', literal=True)
 _BY_THE_ANSWER = (
-    (_CLIENT | _ASKED.is_not_null()) & pl.col("langfuse.observation.output").is_not_null() & ~_FAILED.fill_null(False)
+    (_CLIENT & ~_STREAMED.fill_null(value=False) | _ASKED.is_not_null())
+    & pl.col("langfuse.observation.output").is_not_null()
+    & ~_FAILED.fill_null(False)
 )
 
 LANGFUSE = Dialect(

@@ -33,7 +33,9 @@ _ERRORS = (scope("claude[-_]agent[-_]sdk$") & (pl.col("output.mime_type") == "ap
 # of the request tell which was asked for. Those of an agent's response are the answer's own.
 _ANSWER = scope(r"openai[-_]agents$").fill_null(value=False) & (pl.col("span.name") == "response")
 _ANSWERED = first("output.value", "output.mime_type", "llm.token_count.prompt").is_not_null()
-_OVERWRITTEN = _ANSWER | _ANSWERED & (
+# The instrumentation of OpenAI's client for JavaScript does not, where a chat streams: it tells the text alone.
+_TEXT_ALONE = scope(r"^@arizeai/openinference-instrumentation-openai$") & (pl.col("output.mime_type") == "text/plain")
+_OVERWRITTEN = _ANSWER | _ANSWERED & ~_TEXT_ALONE.fill_null(value=False) & (
     scope(r"openinference.*[.-](?:openai|groq|mistralai|portkey|haystack|google[-_]genai)$").fill_null(value=False)
 )
 _ASKED = pl.when(~_ANSWER).then(json_text("llm.invocation_parameters", "model", "model_name"))

@@ -32,6 +32,10 @@ COST = _any(
     r"insufficient_quota",
 )
 _EITHER = re.compile(r"(?:[\w.]*\bUsageLimitExceeded\W*)+$")  # pydantic-ai's, where content is off
+UNSAID = (
+    r"(?i)^\W*(?:(?:ai sdk )?operation failed|(?:an? )?(?:unknown )?error(?: occurred)?|failed|failure|_other)?\W*$"
+)
+"""What is said of a failure where its reason is left out (the AI SDK 7 without content)."""
 _LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budget", "spend", "quota")
 """Literal signs of MAX_STEPS and COST, in small letters."""
 TIMEOUT = _any(r"time[sd]?[ _-]?out", r"deadline.?exceeded")

@@ -60,11 +60,13 @@ class Later:
         for mc in self._calls:  # by turn
             if mc.inputs is None or mc.truncated_input or mc.cut:
                 continue
-            for request in (r for x in mc.inputs for r in x.requests):
+            # What ends with a request leaves out what came back (OpenLIT for JavaScript, of a tool that gave no text).
+            inputs = mc.inputs[:-1] if mc.inputs and mc.inputs[-1].requests else mc.inputs
+            for request in (r for x in inputs for r in x.requests):
                 self._shown[mc.agent, None, spelling(request.name) if request.name else ""] = mc.turn
                 if request.id:
                     self._shown[mc.agent, request.id, ""] = mc.turn
-            for begun in _beginnings(mc.inputs[:-1]):  # what shows no more than was asked before does not go on
+            for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
                 self._begun[(mc.agent, *begun)] = mc.turn
 
 

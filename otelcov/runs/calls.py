@@ -21,7 +21,7 @@ from otelcov.runs.endings import asks, final
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs, unseen_siblings
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.model_call import ModelCall, ends_stream
+from otelcov.runs.model_call import ModelCall, ends_stream, hides_requests
 from otelcov.runs.reused import execution
 from otelcov.runs.tree import Node, same_name, spelling
 from otelcov.runs.wrapped import arguments_of
@@ -37,7 +37,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         if c.call_id:
             for known in dict.fromkeys((c.call_id, short_id(c.call_id, c.name))):
                 by_id.setdefault(known, []).append(c)
-    blind = any(mc.outputs is None and mc.error is None for mc in model_calls)
+    blind = any(hides_requests(mc) for mc in model_calls)
     if blind:  # requests themselves must be found in later inputs
         read_inputs(model_calls, calls, by_id)
     free = {id(c) for c in calls}

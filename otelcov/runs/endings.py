@@ -130,11 +130,16 @@ def _stopped_unheard(run: Evidence) -> bool:
     if says_well and last.outputs is not None:
         left = _left(run, last)
         return bool(left) and not any(o.status in ("error", "requested") for o in left)
-    if last.requests or last.text or not asks(last.finish):
+    if not asks(last.finish) or (last.outputs is not None and (last.asked or last.text)):
         return False
-    if says_well or last.outputs is not None:
-        ran = any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
-        return not ran and (says_well or not root.span.status_code)
+    ran = any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
+    if says_well:
+        return not ran
+    alone = last.node.parent is root
+    if last.outputs is not None:
+        return not ran and (alone or not root.span.status_code)
+    if root.kind == CHAIN:
+        return alone and not ran
     return root.kind == AGENT and not root.span.status_code and last.node.parent is root
 
 
@@ -308,12 +313,15 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
 
 
 def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
-    well = {t.name: i for i, (t, o) in enumerate(_done(run)) if o.status == "ok" and o.error_kind is None}
-    failed = [(i, t) for i, (t, o) in enumerate(_done(run)) if o.status == "error" or o.error_kind]
+    done = list(enumerate(_done(run)))
+    well = {t.name: i for i, (t, o) in done if o.status == "ok" and o.error_kind is None}
+    failed = [(i, t) for i, (t, o) in done if o.status == "error" or o.error_kind]
     if failed:
         seen.add("tool_failure")
         if any(well.get(t.name, -1) > i for i, t in failed):
             seen.add("tool_recovery")
+        elif any(_may_recover(t, x, o) for i, t in failed for _, (x, o) in done[i + 1 :]):
+            unknown.add("tool_recovery")
     elif not run.visible or any(o.status == "unknown" or (o.status == "ok" and o.result is None) for o in run.outcomes):
         unknown |= {"tool_failure", "tool_recovery"}
     told = [(t, o) for t, o in _done(run) if o.arguments is not None and o.status != "requested"]
@@ -323,6 +331,13 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         seen.add("repeated_call")
     elif not run.visible or any(o.arguments is None for o in run.outcomes):
         unknown.add("repeated_call")
+
+
+def _may_recover(failed: ToolCall, later: ToolCall, outcome: Outcome) -> bool:
+    """May this be the tool that failed before, and have gone well?"""
+    if None in (failed.name, later.name):
+        return outcome.status in ("ok", "unknown")
+    return outcome.status == "unknown" and failed.name == later.name
 
 
 def _done(run: Evidence) -> list[tuple[ToolCall, Outcome]]:
@@ -341,6 +356,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
     if _muted(run) or ended_in_what_is_lost(run) or _answer_lost(run):
         unknown |= {"error", "timeout", "rate_limit"}
+    if any(c.error is not None and all(_UNSAID.match(told) for told in c.error) for c in run.calls):
+        unknown |= {"timeout", "rate_limit", "content_filter"}
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
     elif any(c.finish is None and c.error is None for c in run.calls[-1:]) or all(c.finish is None for c in run.calls):
@@ -363,6 +380,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown.add("error")
 
 
+_UNSAID = re.compile(b.UNSAID)
 _ENOUGH = re.compile(r'"stop_reason": ?"Maximum number of ')
 """A team of AutoGen that took all the turns it was given: that many may have been wanted, or no more allowed."""
 
@@ -451,7 +469,7 @@ def asks(finish: str | None) -> bool:
     return b.letters(finish) in ("toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "toolexecution")
 
 
-_FINAL = ("stop", "endturn", "stopsequence", "completed", "final")
+_FINAL = ("stop", "endturn", "stopsequence", "final")  # OpenAI's Responses are `completed` whatever they asked for
 
 
 def final(finish: str | None) -> bool:

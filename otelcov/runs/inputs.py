@@ -11,7 +11,7 @@ from itertools import islice, pairwise, takewhile
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.jsontext import Value, to_json
-from otelcov.runs.model_call import OF_ITEM, ModelCall
+from otelcov.runs.model_call import OF_ITEM, ModelCall, hides_requests
 from otelcov.runs.prose import react_request
 from otelcov.runs.reused import results, reused
 from otelcov.runs.tree import same_name
@@ -29,7 +29,7 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
         asked.setdefault(c.agent, []).append(c)
     ends = _ends(model_calls) if len(threads) > 1 else {}
     for agent, thread in threads.items():
-        blind = [mc for mc in thread if mc.outputs is None and mc.error is None]
+        blind = [mc for mc in thread if hides_requests(mc)]
         own = asked.get(agent, [])
         still = _Open(own)
         for i in range(len(thread) - 1, -1, -1):
@@ -124,7 +124,7 @@ def _unseen_requests(
         asker = _asked_after(inputs, head, at, thread[i], ends) if head < at else None
         if at >= before:
             asker, own = asker or thread[min(own, i - 1)], own + 1
-        if asker is None or (at < before and asker.outputs is not None):
+        if asker is None or (at < before and not hides_requests(asker)):
             continue
         for position, request in enumerate(requests):
             if request.id and request.id in by_id:
@@ -149,7 +149,7 @@ _ANYONES = 0
 def _ends(model_calls: list[ModelCall]) -> _Ends:
     """Of runs in which some answer is not told: what histories are held to."""
     out: _Ends = {}
-    if any(mc.outputs is None and mc.error is None for mc in model_calls):
+    if any(hides_requests(mc) for mc in model_calls):
         for mc in model_calls:
             if mc.inputs and mc.error is None:
                 end = _end(mc.inputs, _instructions(mc.inputs), len(mc.inputs))
@@ -246,7 +246,7 @@ def _given_later(inputs: list[Message], by_id: dict[str, list[ToolCall]]) -> Non
     for message in inputs:
         for request in message.requests:
             for c in by_id.get(request.id or "", ()):
-                if c.arguments in _EMPTY and request.arguments not in _EMPTY:
+                if c.arguments is None or (c.arguments in _EMPTY and request.arguments not in _EMPTY):
                     c.arguments = request.arguments
 
 

@@ -25,7 +25,7 @@ _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SA
 _AS_TEXT = re.compile(r"^@traceloop/instrumentation-openai$")
 """Instrumentations that tell the input of OpenAI's Responses, a list of items, as the text of one user message."""
 _LAST_PIECE = re.compile(r"^opentelemetry\.instrumentation\.google_generativeai$")
-_LAST_ONLY = re.compile(r"^openlit\.instrumentation\.openai$")
+_LAST_ONLY = re.compile(r"^openlit\.instrumentation\.openai$|^@openlit/instrumentation-openai$")
 
 
 _NOTED_LATE = re.compile(r"^(?:gcp\.vertex\.agent|opentelemetry\.util\.genai\.handler)$")
@@ -237,6 +237,8 @@ class ModelCall:
         if best:
             best = self._without_history(best)
             for o in best:
+                for r in o.requests if o.finish_reason == "" else ():  # told before the stream had come to its end
+                    r.arguments = r.arguments or None
                 if not o.requests:
                     request = react_request(o.text)
                     if request is not None and self._is_react():
@@ -524,6 +526,16 @@ def last_only(call: ModelCall) -> bool:
 
 
 _TEXT_ONLY = ("langfuse-sdk", "OpenAI.responses")
+
+
+def hides_requests(call: ModelCall) -> bool:
+    """May it have asked for tools that only a later input tells? Of some answers nothing is told, and Traceloop for
+    JavaScript leaves out what stands beside a text in one of OpenAI's Responses."""
+    if call.error is not None or call.outputs is None:
+        return call.error is None
+    return not call.asked and any(
+        _AS_TEXT.match(n.span.scope) and (n.span.response_id or "").startswith("resp_") for n in call.layers
+    )
 
 
 def pieces(call: ModelCall) -> bool:

@@ -19,6 +19,7 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
+from otelcov.runs.boundaries import UNSAID
 from otelcov.runs.call_status import tells_in_results, tells_raised
 from otelcov.runs.contentless import without_content
 from otelcov.runs.endings import asks_once_more, mute
@@ -135,6 +136,9 @@ def _check_spans(form: _Form) -> None:
     if ways := [number for number, raw in enumerate(side.definitions) if tells_of_answers(raw)]:
         form.spoil(form.flags(pl.col("definitions").is_in(ways).fill_null(False)))
     thrown = _rows_in(side.exceptions, place)
+    broken = np.flatnonzero(form.is_a(LLM_) & form.failed & ~thrown)
+    reasons = frame.select("status_message", "error_type")[broken].fill_null("")
+    form.bad[form.trace[broken[reasons.select(pl.all_horizontal(pl.all().str.contains(UNSAID))).to_series()]]] = True
     form.spoil(thrown & (frame["status_code"].to_numpy() == 1))
     told = pl.any_horizontal(pl.col("result", "output_messages", "output").is_not_null())
     repeating = form.failed & ~thrown & form.flags(told & pl.col("status_message").is_not_null())

@@ -56,8 +56,8 @@ def _in_answers_that_only_a_history_tells():
     [
         (_a_turn_each, {"unknown"}),
         (_another_conversation_each, {"unknown"}),
-        (_in_one_answer, {"requested"}),
-        (_in_one_answer_without_ids, {"requested"}),
+        (_in_one_answer, {"unknown"}),
+        (_in_one_answer_without_ids, {"unknown"}),
         (_in_answers_that_only_a_history_tells, {"requested"}),
     ],
 )

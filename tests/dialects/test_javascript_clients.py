@@ -1,0 +1,142 @@
+"""What clients of models and the loops around them told, instrumented for JavaScript, in runs of many scripts."""
+
+import json
+
+import pytest
+
+from tests.dialects.test_javascript_newest import agreed
+from tests.dialects.test_unrecorded_kits import words
+from tests.runs.requests import agent, chat, span, tool
+
+
+def _asked(*calls, **more):
+    parts = [{"type": "tool_call", "id": i, "name": n, "arguments": a} for i, n, a in calls]
+    return {"role": "assistant", "parts": parts} | more
+
+
+def _brought(id, text):
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": text}]}
+
+
+def _loop(*calls):
+    """Model calls below a function of the application."""
+    (run,) = agreed(span(1, None, "handle", scope="app", took=40), *calls)
+    return run
+
+
+@pytest.mark.parametrize(("mime", "answered"), [("text/plain", None), ("application/json", "m")])
+def test_openinference_for_javascript_keeps_the_model_that_was_asked_of_a_chat_that_streams(mime, answered):
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.invocation_parameters": '{"model": "m"}'}
+    told |= {"output.value": "hello", "output.mime_type": mime}
+    told |= {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "hello"}
+    scope = "@arizeai/openinference-instrumentation-openai"
+    run = _loop(span(2, 1, "OpenAI Chat Completions", at=1, scope=scope, attributes=told))
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m", answered)]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_langfuse_for_javascript_keeps_the_model_that_was_asked_of_a_chat_that_streams(streams):
+    told = {"type": "generation", "input": json.dumps({"messages": [{"role": "user", "content": "go"}]})}
+    told |= {"output": "hello", "model.name": "m", "model.parameters": '{"stream":true}' if streams else "{}"}
+    told = {f"langfuse.observation.{key}": value for key, value in told.items()}
+    run = _loop(span(2, 1, "OpenAI.chat", at=1, scope="langfuse-sdk", attributes=told))
+    (call,) = run["llm_calls"]
+    assert (call["request_model"], call["response_model"]) == (("m", None) if streams else (None, "m"))
+
+
+@pytest.mark.parametrize(("finish", "known"), [("", None), ("tool_call", {})])
+def test_arguments_that_were_told_before_a_stream_ended_are_unknown(finish, known):
+    """Traceloop's of Anthropic's client tells of a stream the empty object that each call begins with."""
+    told = {"gen_ai.output.messages": json.dumps([_asked(("c1", "look", {}), finish_reason=finish)])}
+    run = _loop(chat(2, 1, None, "go", at=1, attributes=told), tool(3, 1, "look", "c1", "cold", at=3))
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [(known, "cold")]
+
+
+def test_calls_beside_a_text_of_a_response_stand_in_the_next_input():
+    """Traceloop's of OpenAI's client tells of a Response with both its text alone, and that it ended to `stop`."""
+
+    def response(number, at, items, text):
+        told = {"gen_ai.input.messages": json.dumps([words("user", json.dumps(items))])}
+        told["gen_ai.output.messages"] = json.dumps([words("assistant", text) | {"finish_reason": "stop"}])
+        told |= {"gen_ai.response.id": f"resp_{number}", "gen_ai.response.finish_reasons": '["stop"]'}
+        return chat(number, 1, at=at, scope="@traceloop/instrumentation-openai", attributes=told)
+
+    go = {"role": "user", "content": "go"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me look."}]}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": '{"at": "x"}'}
+    back = {"type": "function_call_output", "call_id": "c1", "output": "cold"}
+    run = _loop(
+        response(2, 1, [go], "Let me look."),
+        response(3, 4, [go, said, call, back], "It is cold."),
+    )
+    told = [(c["name"], c["arguments"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]]
+    assert told == [("look", {"at": "x"}, "ok", "cold", 0)]
+    assert run["output"] == "It is cold."
+
+
+def test_an_input_that_ends_with_a_request_leaves_out_what_came_back():
+    """OpenLIT's of OpenAI's client does, of a tool that gave an empty text."""
+    asked = [words("user", "go"), _asked(("c1", "look", {}))]
+    run = _loop(chat(2, 1, [("c1", "look", {})], "go", at=1), chat(3, 1, "nothing there", asked, at=4))
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown")]
+    run = _loop(
+        chat(2, 1, [("c1", "look", {})], "go", at=1), chat(3, 1, "as you wish", [*asked, words("user", "no")], at=4)
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "requested")]
+
+
+@pytest.mark.parametrize("scope", ["@openlit/instrumentation-openai", "another"])
+def test_a_response_that_was_completed_may_have_asked_for_tools(scope):
+    """OpenLIT tells neither what one of OpenAI's Responses asked for nor what came back."""
+
+    def response(number, at, *parts):
+        answer = [{"role": "assistant", "parts": list(parts), "finish_reason": "completed"}]
+        told = {"gen_ai.response.id": f"resp_{number}", "gen_ai.response.finish_reasons": '["completed"]'}
+        told["gen_ai.output.messages"] = json.dumps(answer)
+        return chat(number, 1, None, "go", at=at, scope=scope, attributes=told)
+
+    run = _loop(response(2, 1), response(3, 4, {"type": "text", "content": "It is cold."}))
+    assert (run["tool_calls"], run["output"]) == (None, "It is cold.")
+    assert "tool calls not visible" in run["incomplete"]
+
+
+@pytest.mark.parametrize(("said", "unknown"), [("AI SDK operation failed", True), ("", True), ("429", False)])
+def test_why_a_model_call_failed_is_unknown_where_nobody_says_it(said, unknown):
+    """The AI SDK 7 tells no reason where it may not tell content."""
+    (run,) = agreed(
+        agent(1, "a", took=9, error=said),
+        chat(2, 1, None, "go", at=1, error=said),
+    )
+    assert (run["status"], "error" in run["boundaries"]) == ("error", True)
+    assert ("timeout" in run["boundaries_unknown"]) is unknown
+
+
+@pytest.mark.parametrize("told", [{}, {"ai.response.text": ""}])
+def test_a_loop_that_ended_to_have_tools_called_and_called_none_may_have_failed(told):
+    """The AI SDK 4 hides that a model asked for a tool that nobody has, where its answer streams."""
+
+    def sdk(id, parent, operation, took, **more):
+        more = {"ai.operationId": operation, "ai.response.finishReason": "tool-calls"} | told | more
+        return span(id, parent, operation, at=id, took=took, scope="ai", attributes=more)
+
+    prompt = json.dumps({"prompt": "go"})
+    (run,) = agreed(
+        sdk(1, None, "ai.streamText", 9, **{"ai.prompt": prompt}),
+        sdk(2, 1, "ai.streamText.doStream", 3, **{"ai.model.id": "m"}),
+    )
+    assert (run["status"], run["tool_calls"], run["output"]) == ("unknown", None, None)
+
+
+@pytest.mark.parametrize("flags", [True, False])
+def test_whether_a_tool_recovered_is_unknown_where_it_may_have_failed_again(flags):
+    """Traceloop's of Anthropic's client leaves out the flag of a tool that failed."""
+    scope = "another" if flags else "@traceloop/instrumentation-anthropic"
+    first, again = ("c1", "book", {"at": "x"}), ("c2", "book", {"at": "y"})
+    told = [words("user", "go"), _asked(first), _brought("c1", "Error: no rooms")]
+    run = _loop(
+        chat(2, 1, [first], "go", at=1, scope=scope),
+        chat(3, 1, [again], told, at=4, scope=scope),
+        chat(4, 1, "done", [*told, _asked(again), _brought("c2", "booked")], at=7, scope=scope),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["error", "ok" if flags else "unknown"]
+    assert ("tool_recovery" in run["boundaries"], "tool_recovery" in run["boundaries_unknown"]) == (flags, not flags)
