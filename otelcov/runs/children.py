@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
+from otelcov.dialects.base import TOOL
 from otelcov.runs.chat import Request
 from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.followers import Unite
@@ -46,7 +47,43 @@ def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite:
             best[id(child)] = max(best.get(id(child), found), found, key=lambda each: each[:2])
     for _, _, p, child in best.values():
         unite(p, child)
-    _unite_with_open(loose, followers, {*best, *continued}, unite)
+    taken = {*best, *continued}
+    taken |= _unite_with_tools(loose, followers, taken, unite)
+    _unite_with_open(loose, followers, taken, unite)
+
+
+def _unite_with_tools(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> set[int]:
+    """The same where no model tells what it asked for (LangChain for JavaScript under Traceloop): who is told just the
+    words that the one tool was given in whose time all of its calls are. Gives the first calls of those."""
+    found: set[int] = set()
+    open_: list[Fragment] = []
+    for part in loose:
+        open_ = [tool for tool in open_ if tool.end >= part.start][-_AT_ONCE:]
+        if not part.calls:
+            open_ += [part] if part.root.kind == TOOL and part.root.span.arguments else []
+            continue
+        words = _words(part) if open_ and id(part) not in taken else None
+        fitting = [
+            tool
+            for tool in (open_ if words is not None else ())
+            if tool.root.span.service == part.root.span.service
+            and _within(part, tool.end + _JITTER_NS, followers)
+            and words in _said(Request(None, None, tool.root.span.arguments))
+        ]
+        if len(fitting) != 1:
+            continue
+        found.add(id(part))
+        child: Fragment | None = part
+        while child is not None:
+            unite(fitting[0], child)
+            if child.root.parent is None:
+                child.root.parent = fitting[0].root
+                fitting[0].root.children.append(child.root)
+            child = followers.get(id(child))
+    return found
+
+
+_AT_ONCE = 64  # tools that run at one time
 
 
 def _unite_with_open(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.dialects.test_javascript_newest import agreed
+from tests.dialects.test_javascript_newest import agreed, ran
 from tests.dialects.test_unrecorded_kits import words
 from tests.runs.requests import agent, chat, span, tool
 
@@ -140,3 +140,29 @@ def test_whether_a_tool_recovered_is_unknown_where_it_may_have_failed_again(flag
     )
     assert [c["status"] for c in run["tool_calls"]] == ["error", "ok" if flags else "unknown"]
     assert ("tool_recovery" in run["boundaries"], "tool_recovery" in run["boundaries_unknown"]) == (flags, not flags)
+
+
+def test_who_was_told_the_words_that_a_tool_was_given_in_its_time_worked_for_it():
+    """Traceloop's of LangChain for JavaScript opens a trace for each span and leaves out what was asked for."""
+
+    def asks(number, at, said, given, answer=""):
+        finish = "stop" if answer else "tool_call"
+        told = {"gen_ai.output.messages": json.dumps([words("assistant", answer) | {"finish_reason": finish}])}
+        told |= {"gen_ai.input.messages": json.dumps([words("system", said), *given])}
+        told["gen_ai.response.finish_reasons"] = json.dumps([finish])
+        return chat(number, None, trace=number, at=at, took=1, scope=chain, attributes=told)
+
+    chain = "@traceloop/instrumentation-langchain"
+    mute, go, work = words("assistant", ""), words("user", "go"), words("user", "look at x")
+    cold, found = words("tool", "cold"), words("tool", "It is cold.")
+    (run,) = agreed(
+        asks(1, 0, "plan", [go]),
+        ran(2, 2, {"request": "look at x"}, "c1", "ask_worker", "It is cold.") | {"took": 12},
+        asks(3, 3, "work", [work]),
+        ran(4, 5, {"at": "x"}, "c2", "look", "cold"),
+        asks(5, 7, "work", [work, mute, cold], "It is cold."),
+        asks(6, 15, "plan", [go, mute, found], "Cold."),
+    )
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("go", "Cold.", 4)
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+    assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [("worker", "ask_worker", "ok")]

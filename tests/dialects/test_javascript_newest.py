@@ -40,7 +40,7 @@ def _told_twice(trace, at, history, answer, response):
     yield chat(trace + 1, None, answer, history, trace=trace + 1, at=at + 0.1, took=1.8, scope=_CLIENT, attributes=own)
 
 
-def _ran(trace, at, given, id=None, name=None, back=None):
+def ran(trace, at, given, id=None, name=None, back=None):
     """A tool by LangChain's instrumentation: it has the name of its class, and its own from what it gave."""
     told = {"gen_ai.operation.name": "execute_tool", "traceloop.entity.input": _jsons({"args": [_jsons(given)]})}
     events = () if back is not None else [("exception", {"exception.type": "Error", "exception.message": "no rooms"})]
@@ -59,9 +59,9 @@ def test_langchain_js_and_its_client_in_traces_of_their_own_are_one_run_whatever
     second = [_asked(("c2", "book", {"nights": 2})), _brought("c2", "Error: no rooms")]
     (run,) = agreed(
         *_told_twice(1, 0, [go], [("c1", "look", {"at": "x"})], "r1"),
-        _ran(3, 3, {"at": "x"}, "c1", "look", "cold"),
+        ran(3, 3, {"at": "x"}, "c1", "look", "cold"),
         *_told_twice(4, 5, [go, *first], [("c2", "book", {"nights": 2})], "r2"),
-        _ran(6, 8, {"nights": 2}),
+        ran(6, 8, {"nights": 2}),
         *_told_twice(7, 10, [go, *first, *second], "no room", "r3"),
     )
     assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("look", "ok", 0), ("book", "error", 1)]
