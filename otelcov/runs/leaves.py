@@ -189,6 +189,8 @@ def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     if last is None:  # what was asked for is left out of history (OpenLIT): the results at the end still say
         last = next((i for i in range(len(inputs) - 1, -1, -1) if not inputs[i].results), len(inputs) - 1)
     after = inputs[last + 1 :]
+    if not after and asked:
+        return asked, inputs  # what came back is left out, as it was nothing
     if not after or any(x.role in ("user", "assistant") and not x.results for x in after):
         return None
     return [r.id for x in after for r in x.results if r.id] + asked, inputs[: last + 1]

@@ -166,3 +166,12 @@ def test_who_was_told_the_words_that_a_tool_was_given_in_its_time_worked_for_it(
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("go", "Cold.", 4)
     assert [c["name"] for c in run["tool_calls"]] == ["look"]
     assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [("worker", "ask_worker", "ok")]
+
+
+def test_calls_in_traces_of_their_own_are_one_run_also_where_what_came_back_is_left_out():
+    asked = [words("user", "go"), _asked(("call_x7", "look", {}))]
+    (run,) = agreed(
+        chat(1, None, [("call_x7", "look", {})], "go", trace=1, at=1),
+        chat(2, None, "nothing there", asked, trace=2, at=4),
+    )
+    assert ([c["status"] for c in run["tool_calls"]], run["output"]) == (["unknown"], "nothing there")
