@@ -111,7 +111,8 @@ def _overwritten(node: Node) -> bool:
         return False
     call = ModelCall(node, [node])
     if call.outputs is None:
-        asked, answered = min(x.start for x in ran) - node.start, node.end - max(x.end for x in ran)
+        until = max(x.end for x in node.children if x.kind in (TOOL, AGENT))  # who was handed the work took its time
+        asked, answered = min(x.start for x in ran) - node.start, node.end - until
         after = node.parent.children if node.parent is not None else ()
         followed = any(x.kind == LLM and x.start >= node.end for x in after)  # then less likely by this very span
         if call.error is not None:

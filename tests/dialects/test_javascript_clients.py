@@ -175,3 +175,63 @@ def test_calls_in_traces_of_their_own_are_one_run_also_where_what_came_back_is_l
         chat(2, None, "nothing there", asked, trace=2, at=4),
     )
     assert ([c["status"] for c in run["tool_calls"]], run["output"]) == (["unknown"], "nothing there")
+
+
+def _adk(id, parent, name, at, took, **told):
+    return span(id, parent, name, at=at, took=took, scope="gcp.vertex.agent", version="2.0.0", attributes=told)
+
+
+def _adk_model(id, parent, at, took, said, answer=None):
+    contents = [{"role": "user", "parts": [{"text": text}]} for text in said]
+    told = {"content": {"role": "model", "parts": answer}} if answer else {}
+    told |= {"usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2}, "finishReason": "STOP"}
+    return _adk(
+        *(id, parent, "call_llm", at, took),
+        **{"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9},
+        **{"gcp.vertex.agent.llm_request": json.dumps({"model": "m", "contents": contents})},
+        **{"gcp.vertex.agent.llm_response": json.dumps(told), "gen_ai.response.finish_reasons": '["stop"]'},
+    )
+
+
+def _adk_tool(id, parent, name, at, given):
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": f"adk-{id}"}
+    told |= {"gcp.vertex.agent.tool_call_args": json.dumps(given), "gcp.vertex.agent.tool_response": '{"result": "x"}'}
+    return _adk(id, parent, f"execute_tool {name}", at, 0.5, **told)
+
+
+def _adk_agent(id, parent, name, at, took):
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+    return _adk(id, parent, f"invoke_agent {name}", at, took, **told)
+
+
+@pytest.mark.parametrize("told", [[{"functionCall": {"name": "look", "args": {}}}], None])
+@pytest.mark.parametrize(("clock", "status"), [(0, "unknown"), (1e-6, "ok")])
+def test_adk_for_javascript_never_ends_the_span_of_a_model_call_that_failed(told, clock, status):
+    """What it tells of a stream leaves out what was asked for. Python's clock is finer, and its failed calls come."""
+    (run,) = agreed(
+        _adk(1, None, "invocation", clock, 20),
+        _adk_agent(2, 1, "a", clock, 19),
+        _adk_model(3, 2, 1 + clock, 3, ["go"], told),
+        _adk_tool(4, 3, "look", 3 + clock, {}),
+    )
+    assert (run["status"], [c["status"] for c in run["tool_calls"]], run["output"]) == (status, ["ok"], None)
+    assert ("error" in run["boundaries_unknown"]) is (status == "unknown")
+    assert "max_steps" in run["boundaries_unknown"]
+
+
+def test_a_model_span_that_holds_the_agent_that_its_tool_handed_the_work_to_is_one_call():
+    """ADK 2.0 for JavaScript, where it streams."""
+    (run,) = agreed(
+        _adk(1, None, "invocation", 0, 30),
+        _adk_agent(2, 1, "planner", 0, 29),
+        _adk_model(3, 2, 1, 19, ["go"]),
+        _adk_tool(4, 3, "transfer_to_agent", 2, {"agentName": "worker"}),
+        _adk_agent(5, 3, "worker", 3, 17),
+        _adk_model(6, 5, 4, 3, ["go", "For context: transferred"]),
+        _adk_tool(7, 6, "look", 6, {"at": "x"}),
+        _adk_model(8, 5, 12, 5, ["go", "For context: transferred"], [{"text": "It is cold."}]),
+    )
+    assert [(c["agent"], c["input_tokens"]) for c in run["llm_calls"]] == [("planner", 9), ("worker", 9), ("worker", 9)]
+    assert [(c["name"], c["agent"], c["turn"]) for c in run["tool_calls"]] == [("look", "worker", 1)]
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
+    assert (run["input"], run["output"]) == ("go", "It is cold.")
