@@ -348,7 +348,7 @@ GENAI_WORDS = Dialect(
 # Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop -
 # 0.47 in the other's place alone - and Weave, LangChain under Microsoft's distribution), or the one that was
 # asked for - of LangChain's where they stream or fail, of Google's, Mirascope's and those of LlamaIndex for JavaScript
-# always, and of CrewAI's under AWS's distribution.
+# always, of CrewAI's under AWS's distribution, and of Bedrock's and Cohere's under OpenLIT, whose answers name none.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
 _OF_AGENTS = scope(r"^opentelemetry\.instrumentation\.openai_agents$")
@@ -360,7 +360,7 @@ _ASKED = scope(
 )
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"
-    r"|^mirascope\.llm$|^@traceloop/instrumentation-llamaindex$"
+    r"|^mirascope\.llm$|^@traceloop/instrumentation-llamaindex$|^openlit\.instrumentation\.(?:bedrock|cohere)$"
 )
 
 GENAI_ECHOES = Dialect(

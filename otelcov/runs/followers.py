@@ -151,6 +151,9 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             if call.requests and not any(r.id for r in call.requests):
                 answer = [acted(call.text)] if call.text_react else call.outputs or []
                 openings[print_of([*(call.inputs or []), *answer])] = p
+                if len(answer) == 1 and answer[0].text:  # history may leave it out, or tell it in pieces
+                    alone = Message(answer[0].role, requests=answer[0].requests)
+                    openings[print_of([*(call.inputs or []), alone])] = p
                 if pieces(call) and call.inputs:
                     streams[print_of(call.inputs)] = (p, call)
     return followers, joined

@@ -354,8 +354,8 @@ def _match_others(
     waits = {id(c): c for c in waiting}
     for request, result in pairs:
         open_ = (c for c in waits.values() if same_name(c.name, request.name) and (not request.id or not c.call_id))
-        wanted = arguments_of(request.arguments)[0]
-        hit = next((c for c in open_ if arguments_of(c.arguments)[0] == wanted), None)
+        wanted = _given(request.arguments)
+        hit = next((c for c in open_ if _given(c.arguments) == wanted), None)
         if hit is not None:
             hit.call_id = hit.call_id or request.id
             del waits[id(hit)]
@@ -376,6 +376,11 @@ def _match_others(
                 observation = _reworded(call, inputs, named.index(call), len(named))
             if observation is not None:
                 settle(call, Result(None, call.name, observation))
+
+
+def _given(arguments: Value) -> dict[str, Value] | None:
+    """What a call was given; one that an answer tells without arguments, or history does, was given none."""
+    return {} if arguments is None else arguments_of(arguments)[0]
 
 
 def _ids_by_place(inputs: list[Message]) -> dict[int, str]:

@@ -223,7 +223,7 @@ def print_of(history: list[Message]) -> str:
 
 def _given(request: Request) -> Value:
     arguments, text = arguments_of(request.arguments)
-    return text if arguments is None else arguments
+    return {} if request.arguments is None else text if arguments is None else arguments
 
 
 def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:

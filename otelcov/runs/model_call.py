@@ -16,6 +16,7 @@ from otelcov.runs.flattened import first_index, flattened_messages
 from otelcov.runs.jsontext import UNGIVEN, parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.prose import react_request
+from otelcov.runs.reprs import mapping
 from otelcov.runs.spans import Span
 from otelcov.runs.tree import Node, failure
 
@@ -24,6 +25,8 @@ _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SA
 """Reasons why a model may have said nothing."""
 _AS_TEXT = re.compile(r"^@traceloop/instrumentation-openai$")
 """Instrumentations that tell the input of OpenAI's Responses, a list of items, as the text of one user message."""
+_RESULTS_PRINTED = re.compile(r"^openlit\.instrumentation\.(?:google_ai_studio|vertexai)$")
+"""Instrumentations that tell the object in which a result goes to Gemini as Python prints it."""
 _LAST_PIECE = re.compile(r"^opentelemetry\.instrumentation\.google_generativeai$")
 _LAST_ONLY = re.compile(r"^openlit\.instrumentation\.openai$|^@openlit/instrumentation-openai$")
 
@@ -328,6 +331,9 @@ class ModelCall:
                 if joined and brought and (any(brought) or not any(came)):
                     found, gappy = told, cut
         self.gappy = self.gappy or gappy
+        if any(_RESULTS_PRINTED.match(n.span.scope) for n in self.layers):
+            for result in (r for x in found or () for r in x.results if isinstance(r.content, str)):
+                result.content = mapping(str(result.content)) or result.content
         return found
 
     def _inputs_of(self, layers: list[Node]) -> tuple[list[Message] | None, bool]:

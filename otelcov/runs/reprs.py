@@ -88,6 +88,15 @@ def langchain_message(text: str) -> dict[str, Value] | None:
     return said | {"role": "assistant", "tool_calls": calls}
 
 
+def mapping(text: str) -> dict[str, Value] | None:
+    """Python's text of a mapping; None for any other text."""
+    try:
+        value: Value = ast.literal_eval(text) if text[:2] == "{'" else None
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else None
+
+
 def _plain(node: ast.expr) -> Value:
     """A literal, or an object as a mapping of what it was made with: a call and a result under their kind."""
     if isinstance(node, ast.List):

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from otelcov.runs.jsontext import parse_json
+from otelcov.runs.reprs import mapping
 
 _BEGINS = re.compile(
     r"""\s*(?:
@@ -139,6 +140,7 @@ def _alone(value: Any) -> Any:
     if not isinstance(text, str):
         return value
     inner = parse_json(text) if text.startswith("{") else None
+    inner = mapping(text) if inner is None and "rror" in text else inner
     return inner if isinstance(inner, dict) else text
 
 
