@@ -211,7 +211,8 @@ def _again(failed: Node, nodes: list[Node]) -> bool:
 
 
 _WITHOUT_FLAGS = re.compile(
-    r"^opentelemetry\.instrumentation\.bedrock$|^@traceloop/instrumentation-anthropic$|^mirascope\.llm$"
+    r"^(?:opentelemetry|openlit)\.instrumentation\.(?:bedrock|anthropic)$"
+    r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$"
 )
 """Instrumentations that leave out the flag by which a provider's own protocol or the kit (Mirascope's `error`) tells a
 failed tool (toolResult.status, is_error): there a text that reads like any other says nothing."""
@@ -221,8 +222,12 @@ def _flag_lost(call: ToolCall) -> bool:
     told = call.result_of
     if told is None:
         return False
-    flat = any(n.span.row in n.side.families["flat_input"] and cut_short(n.input_messages) for n in told.layers)
-    return flat or any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers)
+    flat = [n for n in told.layers if n.span.row in n.side.families["flat_input"]]
+    if any(cut_short(n.input_messages) for n in flat):
+        return True
+    # Flat messages of Anthropic's (Traceloop 0.44 and before) hold the parts as they were sent, flags and all.
+    whole = [n for n in flat if n.span.scope.endswith("anthropic")]
+    return any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers if n not in whole)
 
 
 def _span_lost(call: ToolCall, spans_shown: bool) -> bool:

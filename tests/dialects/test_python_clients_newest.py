@@ -87,3 +87,26 @@ def test_openlit_tells_the_model_that_was_asked_as_the_one_that_answered_where_n
     told = {"gen_ai.request.model": "m", "gen_ai.response.model": "m", "gen_ai.response.id": "x1"}
     (run,) = agreed(chat(1, None, "hello", "go", scope=f"openlit.instrumentation.{client}", attributes=told))
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m", answered)]
+
+
+@pytest.mark.parametrize("told", ["whole", "flat"])
+@pytest.mark.parametrize(("flag", "flat"), [(True, "error"), (None, "ok")])
+def test_a_result_of_anthropics_that_reads_well_may_be_of_a_tool_that_failed_where_its_flag_is_left_out(
+    told, flag, flat
+):
+    """Traceloop tells in messages by the conventions the words alone; in flat ones it told the parts as they were."""
+    scope, call = "opentelemetry.instrumentation.anthropic", {"name": "look", "arguments": {"at": "x"}}
+    first = chat(2, 1, [("toolu_1", "look", {"at": "x"})], "go", at=1, scope=scope)
+    if told == "whole":
+        back = {"role": "user", "parts": [{"type": "tool_call_response", "id": "toolu_1", "response": "no rooms"}]}
+        asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "toolu_1"} | call]}
+        last = chat(3, 1, "done", [words("user", "go"), asked, back], at=4, scope=scope)
+    else:
+        part = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "no rooms"}
+        part |= {"is_error": flag} if flag else {}
+        past = {"0.role": "user", "0.content": "go", "1.role": "assistant", "1.tool_calls.0.id": "toolu_1"}
+        past |= {"1.tool_calls.0.name": "look", "1.tool_calls.0.arguments": '{"at": "x"}'}
+        past |= {"2.role": "user", "2.content": json.dumps([part])}
+        last = chat(3, 1, "done", at=4, scope=scope, attributes={f"gen_ai.prompt.{k}": v for k, v in past.items()})
+    (run,) = agreed(span(1, None, "handle", scope="app", took=20), first, last)
+    assert [c["status"] for c in run["tool_calls"]] == ["unknown" if told == "whole" else flat]
