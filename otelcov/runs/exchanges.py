@@ -44,8 +44,14 @@ def opened(found: list[Message]) -> list[Message]:
 
 
 def with_results(flat: list[Message], raw: str | None) -> list[Message]:
-    """Flattened messages hold one result each, or only that there was one; the raw request beside them has all."""
+    """Flattened messages hold one result each, or only that there was one, or leave out ids (OpenInference, Mistral's);
+    the raw request beside them has all."""
     asked = {r.id for x in flat for r in x.requests if r.id}
+    if raw and not asked and any(x.requests for x in flat):
+        whole = parsed(raw) or []
+        counts = [[len(x.requests) for x in some if x.requests] for some in (flat, whole)]
+        if counts[0] == counts[1] and all(r.id for x in whole for r in x.requests):
+            return whole
     brought = {r.id for x in flat for r in x.results}
     bare = any(r.content is None for x in flat for r in x.results)
     if raw and (bare or (brought and not asked <= brought)):

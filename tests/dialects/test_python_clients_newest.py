@@ -110,3 +110,30 @@ def test_a_result_of_anthropics_that_reads_well_may_be_of_a_tool_that_failed_whe
         last = chat(3, 1, "done", at=4, scope=scope, attributes={f"gen_ai.prompt.{k}": v for k, v in past.items()})
     (run,) = agreed(span(1, None, "handle", scope="app", took=20), first, last)
     assert [c["status"] for c in run["tool_calls"]] == ["unknown" if told == "whole" else flat]
+
+
+def test_flat_messages_without_ids_have_those_of_the_raw_request():
+    """OpenInference's of Mistral's client, where each call is a trace of its own."""
+
+    def model(number, history, answer, **flat):
+        told = {"openinference.span.kind": "LLM", "output.value": json.dumps({"choices": [{"message": answer}]})}
+        told["input.value"] = json.dumps({"model": "m", "messages": [{"role": "user", "content": "go"}, *history]})
+        told |= {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"} | flat
+        scope = "openinference.instrumentation.mistralai"
+        return span(number, None, "MistralClient.chat", at=number * 3, trace=number, scope=scope, attributes=told)
+
+    def asks(id):
+        call = {"id": id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        return {"role": "assistant", "content": "", "tool_calls": [call]}
+
+    past = {"1.message.role": "assistant", "1.message.tool_calls.0.tool_call.function.name": "look"}
+    past |= {"1.message.tool_calls.0.tool_call.function.arguments": "{}"}
+    past |= {"2.message.role": "tool", "2.message.name": "look", "2.message.content": "cold"}
+    past = {f"llm.input_messages.{key}": value for key, value in past.items()}
+    back = {"role": "tool", "name": "look", "tool_call_id": "call_a", "content": "cold"}
+    (run,) = agreed(
+        model(1, [], asks("call_a")),
+        model(2, [asks("call_a"), back], {"role": "assistant", "content": "done"}, **past),
+    )
+    assert [(c["call_id"], c["status"], c["result"]) for c in run["tool_calls"]] == [("call_a", "ok", "cold")]
+    assert run["output"] == "done"
