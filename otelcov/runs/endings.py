@@ -137,12 +137,11 @@ def _stopped_unheard(run: Evidence) -> bool:
     ran = any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
     if says_well:
         return not ran
-    alone = last.node.parent is root
     if last.outputs is not None:
-        return not ran and (alone or not root.span.status_code)
-    if root.kind == CHAIN:
-        return alone and not ran
-    return root.kind == AGENT and not root.span.status_code and last.node.parent is root
+        return not ran and not root.span.status_code
+    if last.node.parent is not root:
+        return False
+    return not ran if root.kind == CHAIN else root.kind == AGENT and not root.span.status_code
 
 
 def _ends_no_failure(call: ModelCall) -> bool:
