@@ -344,7 +344,7 @@ def _may_recover(failed: ToolCall, later: ToolCall, outcome: Outcome) -> bool:
     """May this be the tool that failed before, and have gone well?"""
     if None in (failed.name, later.name):
         return outcome.status in ("ok", "unknown")
-    return outcome.status == "unknown" and failed.name == later.name
+    return outcome.status == "unknown" and later.answer is not None and failed.name == later.name
 
 
 def _done(run: Evidence) -> list[tuple[ToolCall, Outcome]]:
