@@ -216,6 +216,8 @@ def _check_steps(form: _Form) -> None:
     form.spoil(models & form.flags(pl.col("start") == pl.col("end")))  # it may tell of another's answer
     start, end = (form.frame[name].to_numpy() for name in ("start", "end"))
     form.spoil((form.above >= 0) & (start > end[np.maximum(form.above, 0)]))  # it was laid under what was over
+    early = (form.above >= 0) & (start < start[np.maximum(form.above, 0)])
+    form.spoil((models | tools) & early)  # by a clock of its own: what came first is not told by the times
     around = (start <= start[form.top[trace]]) & (end >= end[form.top[trace]])
     form.spoil(tools & form.torn[trace] & around)  # it may have called the agent that it stands in
     form.bad |= form.headless & ((form.count_of(tools) == 0) | form.contentless)
