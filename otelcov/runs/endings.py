@@ -289,14 +289,20 @@ def _unnamed(run: Evidence, node: Node) -> bool:
     """Did an agent fail without a word of the reason, once all that was asked for had run well? OpenAI's agents do at
     their limit of steps, too, and so may whoever says no more than that it failed."""
     said = node.span.status_message or ""
-    if said not in ("", "Error in agent run") or exceptions(node) or node.span.error_text or node.span.error_type:
+    if said != _KIT_FAILED and not _UNSAID.match(said):
+        return False
+    if exceptions(node) or node.span.error_text or not _UNSAID.match(node.span.error_type or ""):
         return False
     if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
         return False
     if run.last is None or run.last.error is not None:
         return False
     asked = _left(run, run.last)
-    return (bool(asked) or not said) and all(o.status == "ok" for o in asked)
+    return (bool(asked) or said != _KIT_FAILED) and all(o.status == "ok" for o in asked)
+
+
+_KIT_FAILED = "Error in agent run"
+"""What OpenAI's Agents SDK says of any failure."""
 
 
 def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:

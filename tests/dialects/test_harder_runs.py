@@ -55,16 +55,21 @@ def _said(text):
     return {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": text}]}]}
 
 
-def test_whoever_went_on_after_an_agent_that_failed_is_in_charge():
-    """Agno's agents under OpenInference 1.0.15 stand beside the tool that called them."""
-    run = _either_way(
+def _got_over():
+    """A member failed, and the agent that had called it answered."""
+    return [
         agent(1, "boss", took=20, attributes=_said("sorry")),
         chat(2, 1, [("c1", "ask_w", {"request": "x"})], "go", at=1),
         tool(3, 1, "ask_w", "c1", "bad", at=3, took=8),
         agent(4, "w", 1, at=4, took=6, **_FAILED),
         chat(5, 4, None, "x", at=5, **_FAILED),
         chat(6, 1, "sorry", "go", at=14),
-    )
+    ]
+
+
+def test_whoever_went_on_after_an_agent_that_failed_is_in_charge():
+    """Agno's agents under OpenInference 1.0.15 stand beside the tool that called them."""
+    run = _either_way(*_got_over())
     assert (run["status"], run["output"]) == ("ok", "sorry")
     assert [(d["to"], d["status"]) for d in run["delegations"]] == [("w", "error")]
 
@@ -88,14 +93,7 @@ def test_what_was_laid_under_an_agent_that_was_done_is_of_the_one_above():
 
 def test_requests_that_were_laid_under_a_run_that_is_over_are_runs():
     """What a member of Agno's left current that failed, a script's next requests stand below."""
-    asked = [
-        agent(1, "boss", took=20, attributes=_said("sorry")),
-        chat(2, 1, [("c1", "ask_w", {"request": "x"})], "go", at=1),
-        tool(3, 1, "ask_w", "c1", "bad", at=3, took=8),
-        agent(4, "w", 1, at=4, took=6, **_FAILED),
-        chat(5, 4, None, "x", at=5, **_FAILED),
-        chat(6, 1, "sorry", "go", at=14),
-    ]
+    asked = _got_over()
     later = [
         agent(7, "boss", 4, at=25, took=5, attributes=_said("hello")),
         chat(8, 7, "hello", "hi", at=26),
