@@ -111,6 +111,13 @@ def broke(reason: str | None) -> bool:
     return letters(reason) == "error"
 
 
+@lru_cache(maxsize=512)
+def of_error(text: str) -> frozenset[str]:
+    """What the error of a model call tells of its reason."""
+    signs = (("timeout", TIMEOUT), ("rate_limit", RATE), ("content_filter", FILTER), ("length", LENGTH))
+    return frozenset(name for name, pattern in signs if pattern.search(text))
+
+
 @lru_cache(maxsize=512)  # what fails is told by every span around it, and by the next run
 def limits(text: str) -> frozenset[str]:
     """`max_steps` or `cost_limit`, if that is what stopped the run; both, where no more is told than that it was one of

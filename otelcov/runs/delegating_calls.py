@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, field
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.call import ToolCall
@@ -41,6 +42,15 @@ class Scene:
     loose: bool  # model calls stand in traces of their own
     last: dict[str | None, int]  # agent -> when it asked a model for the last time
     around: set[str]  # names that stand around each run, and are no agent's
+    _starts: list[tuple[int, int]] = field(init=False)  # of the agents' spans, by time, with their places
+
+    def __post_init__(self) -> None:
+        self._starts = sorted((n.start, place) for place, n in enumerate(self.agents))
+
+    def begun(self, since: int, until: int) -> list[Node]:
+        """The agents' spans that begin at these times or between."""
+        first, end = bisect_left(self._starts, (since,)), bisect_left(self._starts, (until + 1,))
+        return [self.agents[place] for place in sorted(place for _, place in self._starts[first:end])]
 
 
 @dataclass(slots=True)
@@ -109,7 +119,11 @@ def _agent_beside(call: ToolCall, scene: Scene) -> Node | None:
     layers = {id(n) for n in call.nodes}
     if node.children and any(c.kind is not None and id(c) not in layers for c in node.below()):
         return None
-    found = [n for n in scene.agents if n.own_agent != call.agent and id(n) not in scene.used and _within(n, node)]
+    found = [
+        n
+        for n in scene.begun(node.start, node.end)
+        if n.own_agent != call.agent and id(n) not in scene.used and _within(n, node)
+    ]
     for n in found:
         if bears_name_of(call.name, n.own_agent):
             return n

@@ -253,10 +253,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         if call.error[0].endswith("UsageLimitExceeded"):
             stopped |= b.limits(text) - {"cost_limit"}
         seen.add("error")
-        signs = (("timeout", b.TIMEOUT), ("rate_limit", b.RATE), ("content_filter", b.FILTER), ("length", b.LENGTH))
-        for name, pattern in signs:
-            if pattern.search(text):
-                seen.add(name)
+        seen |= b.of_error(text)
     seen |= stopped
     if stopped or any(limits):
         return
@@ -288,12 +285,12 @@ def _got_over(run: Evidence, agent: Node) -> bool:
 def _unnamed(run: Evidence, node: Node) -> bool:
     """Did an agent fail without a word of the reason, once all that was asked for had run well? OpenAI's agents do at
     their limit of steps, too, and so may whoever says no more than that it failed."""
+    if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
+        return False
     said = node.span.status_message or ""
     if said != _KIT_FAILED and not _UNSAID.match(said):
         return False
     if exceptions(node) or node.span.error_text or not _UNSAID.match(node.span.error_type or ""):
-        return False
-    if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
         return False
     if run.last is None or run.last.error is not None:
         return False
@@ -506,7 +503,7 @@ def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomple
         incomplete.add("no model call visible")
         return False
     doubtful = [c for c in blind if not final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
-    mute = [c for c in calls if c.inputs is None and c.outputs is None and c.text is None and c.error is None]
+    mute = [c for c in calls if c.outputs is None and c.error is None and c.inputs is None]
     doubtful += [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
     doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
     doubtful += [c for c in calls if c.loops or (last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors()))]

@@ -69,7 +69,7 @@ def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
     put_in = arguments_of(call.arguments)[0]
     if not put_in:
         return False
-    if len(call.asked_by.requests) == 1 and any(_returned(node) for node in _around(call.asked_by)):
+    if _asked_for_one(call.asked_by) and any(_returned(node) for node in _around(call.asked_by)):
         return True
     for node in _around(call.asked_by):
         if id(node) not in opened:
@@ -77,6 +77,11 @@ def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
         if any(_same(put_in, put_out) for put_out in opened[id(node)]):
             return True
     return False
+
+
+def _asked_for_one(call: ModelCall) -> bool:
+    left = (r for r in call.asked if r.served is None)
+    return next(left, None) is not None and next(left, None) is None
 
 
 def _returned(node: Node) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from heapq import heappop, heappush
-from itertools import islice, pairwise, takewhile
+from itertools import islice, takewhile
 
 from otelcov.runs.call import ToolCall, awaits_result
-from otelcov.runs.chat import Message, Request, Result
+from otelcov.runs.chat import Message, Request
 from otelcov.runs.jsontext import Value, to_json
+from otelcov.runs.matching import Calls, match_results
 from otelcov.runs.model_call import OF_ITEM, ModelCall, hides_requests
-from otelcov.runs.prose import react_request
-from otelcov.runs.reused import results, reused
 from otelcov.runs.tree import same_name
 from otelcov.runs.wrapped import arguments_of
 
@@ -28,6 +26,9 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
     for c in calls:
         asked.setdefault(c.agent, []).append(c)
     ends = _ends(model_calls) if len(threads) > 1 else {}
+    known = Calls(calls, by_id)
+    told = _Told(calls)
+    lacking = any(c.arguments in _EMPTY for c in calls)
     for agent, thread in threads.items():
         blind = [mc for mc in thread if hides_requests(mc)]
         own = asked.get(agent, [])
@@ -42,9 +43,18 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
             inputs = mc.inputs
             if inputs is None:
                 continue
-            known = len(calls)
-            _read_history(mc, inputs, thread, i, calls, by_id, bool(blind), ends)
-            still.add(calls[known:])
+            count = len(calls)
+            if not mc.gappy:
+                if blind:
+                    _unseen_requests(inputs, thread, i, calls, by_id, ends)
+                else:
+                    _unseen_siblings(inputs, calls, by_id)
+                    _unnamed_siblings(mc, told, by_id)
+                lacking = lacking or any(c.arguments in _EMPTY for c in calls[count:])
+                if lacking:
+                    _given_later(inputs, by_id)
+            match_results(mc, inputs, known)
+            still.add(calls[count:])
             if blind and i > 0 and not mc.truncated_input:
                 blind = []
     # A worker that took over sees what its predecessor asked for.
@@ -52,7 +62,7 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
         for thread in threads.values():
             inputs = thread[0].inputs
             if inputs:
-                _match_results(thread[0], inputs, calls, by_id, anyones=True)
+                match_results(thread[0], inputs, known, anyones=True)
 
 
 def unseen_siblings(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
@@ -81,27 +91,6 @@ class _Open:
         while self._heap and not awaits_result(self._heap[0][2]):
             heappop(self._heap)
         return bool(self._heap) and self._heap[0][0] < turn
-
-
-def _read_history(
-    mc: ModelCall,
-    inputs: list[Message],
-    thread: list[ModelCall],
-    i: int,
-    calls: list[ToolCall],
-    by_id: dict[str, list[ToolCall]],
-    blind: bool,
-    ends: _Ends,
-) -> None:
-    """What one input tells: requests whose answer could not be seen, then results."""
-    if not mc.gappy:
-        if blind:
-            _unseen_requests(inputs, thread, i, calls, by_id, ends)
-        else:
-            _unseen_siblings(inputs, calls, by_id)
-            _unnamed_siblings(mc, calls, by_id)
-        _given_later(inputs, by_id)
-    _match_results(mc, inputs, calls, by_id)
 
 
 def _unseen_requests(
@@ -203,22 +192,51 @@ def _unseen_siblings(inputs: list[Message], calls: list[ToolCall], by_id: dict[s
                 _add_request(request, known.asked_by, position, calls, by_id)
 
 
-def _unnamed_siblings(mc: ModelCall, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+class _Told:
+    """What is told of each answer: its calls, found by how many these are and by how long its input was. Calls that are
+    added to `every` later are found, too."""
+
+    def __init__(self, every: list[ToolCall]) -> None:
+        self.every = every
+        self._seen = 0
+        self._of: dict[tuple[str | None, int], list[ToolCall]] = {}
+        self._by: dict[str | None, dict[tuple[int, int], dict[int, list[ToolCall]]]] = {}
+
+    def of(self, agent: str | None) -> dict[tuple[int, int], dict[int, list[ToolCall]]]:
+        """(Length of the input, number of calls) -> turn -> calls of an agent's answer."""
+        for c in self.every[self._seen :]:
+            if (asker := c.asked_by) is not None and (length := len(asker.inputs or ())):
+                told = self._of.setdefault((c.agent, asker.turn), [])
+                by = self._by.setdefault(c.agent, {})
+                if told:
+                    fewer = by[length, len(told)]
+                    del fewer[asker.turn]
+                    if not fewer:
+                        del by[length, len(told)]
+                told.append(c)
+                by.setdefault((length, len(told)), {})[asker.turn] = told
+        self._seen = len(self.every)
+        return self._by.get(agent, {})
+
+
+def _unnamed_siblings(mc: ModelCall, known: _Told, by_id: dict[str, list[ToolCall]]) -> None:
     """The same where nobody gives ids (Gemini): what comes first after an input is the answer to it."""
     inputs = mc.inputs or []
     if all(r.id for x in inputs for r in x.requests):
         return
-    told_of: dict[int, tuple[ModelCall, list[ToolCall]]] = {}
-    for c in calls:
-        if c.asked_by is not None and c.agent == mc.agent and c.asked_by.turn < mc.turn:
-            told_of.setdefault(c.asked_by.turn, (c.asked_by, []))[1].append(c)
-    for asker, told in told_of.values():
-        if not asker.inputs or not any(awaits_result(c) for c in told):
+    answers: dict[int, list[Request]] = {}
+    found: list[tuple[list[ToolCall], list[Request]]] = []
+    for (length, count), told_of in known.of(mc.agent).items():
+        if length not in answers:
+            answers[length] = _first_answer(inputs, length)
+        requests = answers[length]
+        if count < len(requests) and not any(r.id for r in requests):
+            found += [(told, requests) for turn, told in told_of.items() if turn < mc.turn]
+    for told, requests in found:
+        asker = told[0].asked_by
+        if asker is None or any(c.call_id for c in told) or not any(awaits_result(c) for c in told):
             continue
-        requests = _first_answer(inputs, len(asker.inputs))
-        if len(told) >= len(requests) or any(r.id for r in requests) or any(c.call_id for c in told):
-            continue
-        places = []
+        places: list[int] = []
         for c in told:
             same = (k for k, r in enumerate(requests) if k not in places and _is(c, r))
             places.append(next(same, -1))
@@ -228,7 +246,7 @@ def _unnamed_siblings(mc: ModelCall, calls: list[ToolCall], by_id: dict[str, lis
             c.position = position
         for position, request in enumerate(requests):
             if position not in places:
-                _add_request(request, asker, position, calls, by_id)
+                _add_request(request, asker, position, known.every, by_id)
 
 
 def _first_answer(inputs: list[Message], start: int) -> list[Request]:
@@ -283,190 +301,3 @@ def _add_request(
     calls.append(call)
     if request.id:
         by_id.setdefault(request.id, []).append(call)
-
-
-def _match_results(
-    mc: ModelCall,
-    inputs: list[Message],
-    calls: list[ToolCall],
-    by_id: dict[str, list[ToolCall]],
-    anyones: bool = False,
-) -> None:
-    """Results to the calls that wait for them, of the agent or of anyone: by id; else in the order of the requests that
-    this input shows; else, where it shows none, the newest to the newest, those left out whose results a span told."""
-    witness = "event" if mc.node.side.events.get(mc.node.span.row) else "message"
-
-    def earlier(call: ToolCall) -> bool:
-        return call.turn is not None and call.turn < mc.turn and (anyones or call.agent == mc.agent)
-
-    def settle(call: ToolCall, result: Result) -> None:
-        call.answer, call.result_of = result, mc
-        call.evidence.add(witness)
-
-    shown: list[Request] = []
-    shown_as: dict[str, list[Request]] = {}
-    pairs: list[tuple[Request, Result]] = []
-    single: list[Result] = []
-    meant = _ids_by_place(inputs)
-    again = reused(inputs, by_id)
-    for shared in sorted(again):
-        for call, result in results(inputs, shared, filter(earlier, by_id[shared])):
-            if awaits_result(call):
-                settle(call, result)
-    for message in inputs:
-        for request in message.requests if message.role == "assistant" else ():
-            shown.append(request)
-            shown_as.setdefault(request.id or "", []).append(request)
-        for result in message.results:
-            if result.id in again:
-                continue
-            call_id = meant.get(id(result), result.id)
-            if call_id not in by_id and result.id in by_id:
-                call_id = result.id  # history tells items, the answer told calls
-            if call_id and call_id in by_id:
-                _by_call_id(call_id, result, mc, by_id, earlier, settle)
-                continue
-            if call_id:  # the answer that asked for it told no id
-                pairs.extend((request, result) for request in shown_as.get(call_id, ()))
-                continue
-            at = next((k for k, r in enumerate(shown) if result.name is None or same_name(result.name, r.name)), None)
-            if at is None:
-                single.append(result)
-            else:
-                pairs.append((shown.pop(at), result))
-    if pairs or single or any(x.text and _OBSERVED in x.text for x in inputs):
-        _match_others(inputs, [c for c in calls if earlier(c)], pairs, single, settle)
-
-
-_OBSERVED = "Observation"
-"""What stands before a result in a prompt of text (ReAct)."""
-
-
-def _match_others(
-    inputs: list[Message],
-    before: list[ToolCall],
-    pairs: list[tuple[Request, Result]],
-    single: list[Result],
-    settle: Callable[[ToolCall, Result], None],
-) -> None:
-    """Results that no id leads to a call."""
-    waiting = [c for c in before if awaits_result(c)]
-    waits = {id(c): c for c in waiting}
-    for request, result in pairs:
-        open_ = (c for c in waits.values() if same_name(c.name, request.name) and (not request.id or not c.call_id))
-        wanted = _given(request.arguments)
-        hit = next((c for c in open_ if _given(c.arguments) == wanted), None)
-        if hit is not None:
-            hit.call_id = hit.call_id or request.id
-            del waits[id(hit)]
-            settle(hit, result)
-    if not pairs:
-        for call in [c for c in reversed(before) if single and (id(c) in waits or c.nodes)]:
-            k = next((k for k in range(len(single) - 1, -1, -1) if single[k].name in (None, call.name)), None)
-            if k is not None:
-                result = single.pop(k)
-                if waits.pop(id(call), None) is not None:
-                    settle(call, result)
-    for call in list(waits.values()):  # text ReAct: the observation follows the action in the prompt
-        if call.asked_by is not None and call.asked_by.text_react:
-            same = [c for c in waiting if c.asked_by is not None and c.asked_by.text == call.asked_by.text]
-            observation = _observation(call, inputs, same.index(call))
-            if observation is None:
-                named = [c for c in before if same_name(c.name, call.name)]
-                observation = _reworded(call, inputs, named.index(call), len(named))
-            if observation is not None:
-                settle(call, Result(None, call.name, observation))
-
-
-def _given(arguments: Value) -> dict[str, Value] | None:
-    """What a call was given; one that an answer tells without arguments, or history does, was given none."""
-    return {} if arguments is None else arguments_of(arguments)[0]
-
-
-def _ids_by_place(inputs: list[Message]) -> dict[int, str]:
-    """The request's id by its result, where an answer's requests and their results have ids of different kinds (items
-    and calls of OpenAI's Responses; numbers of parts, made up for Gemini): as many results as requests are in order."""
-    out: dict[int, str] = {}
-    requests: list[Request] = []
-    results: list[Result] = []
-    for message in [*inputs, Message("assistant")]:
-        if message.role == "assistant":
-            if results:
-                asked = [r.id for r in requests if r.id]
-                if len(asked) == len(requests) == len(results) and set(asked) != {r.id for r in results}:
-                    out.update((id(result), i) for result, i in zip(results, asked, strict=True))
-                requests, results = [], []
-            requests.extend(message.requests)
-        results.extend(message.results)
-    return out
-
-
-def _by_call_id(
-    call_id: str,
-    result: Result,
-    mc: ModelCall,
-    by_id: dict[str, list[ToolCall]],
-    earlier: Callable[[ToolCall], bool],
-    settle: Callable[[ToolCall, Result], None],
-) -> None:
-    asked = by_id.get(call_id, ())
-    hit = next((c for c in asked if earlier(c) and awaits_result(c)), None)
-    if hit is not None:
-        settle(hit, result)
-    elif result.error is not None:  # the same answer told again, with its flag
-        told = next((c for c in asked if c.answer is not None and c.result_of is mc and c.answer.error is None), None)
-        if told is not None and told.answer is not None:
-            told.answer.error = result.error
-
-
-def _observation(call: ToolCall, inputs: list[Message], skip: int) -> str | None:
-    """The text after the `skip`-th repetition of the call's own words."""
-    asked = call.asked_by.text if call.asked_by is not None else None
-    if not asked:
-        return None
-    core = asked.strip()
-    for k, message in enumerate(inputs):
-        text = message.text or ""
-        at = text.find(core)
-        while at >= 0 and skip:
-            skip -= 1
-            at = text.find(core, at + len(core))
-        if at < 0:
-            continue
-        tail = text[at + len(core) :]
-        if not tail.strip() and k + 1 < len(inputs):
-            tail = inputs[k + 1].text or ""
-            if tail.lstrip().startswith(_OBSERVED):
-                return re.sub(rf"^\s*{_OBSERVED}\s*:\s*", "", tail).strip()  # a message of its own
-        hit = re.search(rf"{_OBSERVED}\s*:\s*", tail)
-        if hit is not None:
-            return _to_next_step(tail[hit.end() :])
-    return None
-
-
-def _to_next_step(text: str) -> str:
-    """A result, without what the model wrote after it or is to go on from: a tool may write `Thought:`, too, so that
-    says nothing where neither an action nor an answer follows it."""
-    text = text.rstrip()
-    if (open_ := re.search(r"(?:\n[ \t]*|^)Thought[ \t]*:$", text[-64:])) is not None:
-        text = text[: len(text) - len(open_.group())]
-    last = max((step.start() for step in _STEP.finditer(text)), default=-1)
-    hit = re.search(r"\n[ \t]*(?:Thought|Action)[ \t]*:", text)
-    return (text[: hit.start()] if hit is not None and hit.start() < last else text).strip()
-
-
-_STEP = re.compile(r"^[ \t]*(?:Action(?: Input)?|Final Answer|Answer|Observation)[ \t]*:", re.M)
-
-
-def _reworded(call: ToolCall, inputs: list[Message], place: int, count: int) -> str | None:
-    """The same where history tells what the model wrote in other words (LlamaIndex): after the answer in this place of
-    those that ask for this tool, if history tells all of them."""
-    answers = [
-        (after.text or "").strip()
-        for before, after in pairwise(inputs)
-        if before.role == "assistant"
-        and (request := react_request(before.text)) is not None
-        and same_name(request.name, call.name)
-    ]
-    told = answers[place] if len(answers) == count else ""
-    return told.removeprefix("Observation:").strip() if told.startswith("Observation:") else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from otelcov.dialects.base import TOOL
 from otelcov.runs.chat import Message, Request
@@ -36,14 +36,16 @@ def unite_leaves(
     unite: Callable[[Fragment, Fragment], None],
 ) -> None:
     """`loose` by start; `followers` of each call are known where ids told, and so are the tools that are `joined`."""
-    waiting: dict[str | None, list[Fragment]] = {}
+    waiting: dict[str | None, list[_Open]] = {}
     before = {id(p): q for q in loose if (p := followers.get(id(q))) is not None}
     ran: set[int] = set()  # calls for which tools ran
     for p in loose:
         conversation = p.root.span.conversation
+        told = conversation is not None
         open_ = waiting.setdefault(conversation, [])
         if p.root.kind == TOOL and not p.calls:
-            fitting = [] if id(p) in joined or conversation is None else [q for q in open_ if ran_for(p, q)]
+            some = [x.asker for x in open_] if told and id(p) not in joined else []
+            fitting = [q for q in some if ran_for(p, q)]
             if len(fitting) == 1:
                 unite(fitting[0], p)
                 ran.add(id(fitting[0]))
@@ -52,20 +54,31 @@ def unite_leaves(
             continue
         q = before.get(id(p))
         if q is None:
-            fitting = [q for q in open_ if id(q) not in followers and _goes_on(q, p, id(q) in ran)]
+            shown, bare = p.calls[0].inputs is not None, items_left_out(p.calls[0])
+            some = [x.asker for x in open_ if (x.hidden if shown else told) or (bare and x.bare)]
+            fitting = [q for q in some if id(q) not in followers and _goes_on(q, p, id(q) in ran)]
             fitting = [q for q in fitting if _one_agent(q, p)] or fitting
             if len(fitting) == 1:
                 unite(fitting[0], p)
                 if _one_agent(fitting[0], p):  # else one agent called another, and waits
                     q = fitting[0]
                     followers[id(q)] = p
-        waiting[conversation] = open_ = [x for x in open_ if x is not q and not _over(x, p)][-_AT_ONCE:]
+        open_ = [x for x in open_ if x.asker is not q and not (told and x.hidden and _over(x.asker, p))][-_AT_ONCE:]
+        waiting[conversation] = open_
         last = p.calls[-1]
         if last.error is None and (last.requests or asks(last.finish) or not (last.outputs or final(last.finish))):
-            open_.append(p)
+            open_.append(_Open(p, last.outputs is None, items_left_out(last)))
     alone = [p for p in loose if p.root.kind == TOOL and id(p) not in joined]
     _unite_by_requests(alone, loose, followers, unite)
     _unite_by_results(alone, loose, followers, unite)
+
+
+class _Open(NamedTuple):
+    """A call that may go on, and what of it is not told: its answer, what its input holds beside the user's words."""
+
+    asker: Fragment
+    hidden: bool
+    bare: bool
 
 
 def _unite_by_requests(

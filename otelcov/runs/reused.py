@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from otelcov.runs.call import ToolCall
 from otelcov.runs.chat import Message, Request, Result
@@ -19,15 +19,15 @@ def reused(inputs: list[Message], by_id: dict[str, list[ToolCall]]) -> set[str]:
     return {i for i in brought if i in by_id and (shown[i] > 1 or len(by_id[i]) > 1)}
 
 
-def results(inputs: list[Message], call_id: str, calls: Iterable[ToolCall]) -> Iterator[tuple[ToolCall, Result]]:
-    """Which of the calls that bear an id each result is of: history ends with what came last, so the last result is the
-    newest call's that fits the request before it."""
-    left = sorted(calls, key=lambda c: (c.turn or 0, c.position))
+def results(inputs: list[Message], call_id: str, calls: Sequence[ToolCall]) -> Iterator[tuple[ToolCall, Result]]:
+    """Which of the calls that bear an id, the oldest first, each result is of: history ends with what came last, so the
+    last result is the newest call's that fits the request before it."""
+    end = len(calls)
     for request, result in reversed(list(_exchanges(inputs, call_id))):
-        at = next((k for k in range(len(left) - 1, -1, -1) if _fits(left[k], request, result)), None)
+        at = next((k for k in range(end - 1, -1, -1) if _fits(calls[k], request, result)), None)
         if at is not None:
-            yield left[at], result
-            del left[at:]
+            yield calls[at], result
+            end = at
 
 
 def _exchanges(inputs: list[Message], call_id: str) -> Iterator[tuple[Request | None, Result]]:

@@ -28,14 +28,15 @@ from tests import captures
 _APART_NS = 10**14  # between the copies of a capture
 
 
-def copies(spans: pl.DataFrame, count: int) -> pl.DataFrame:
-    """The same traces under other ids, each time a day later."""
-    ids = spans["trace_id"].unique()
+def copies(rows: pl.DataFrame, count: int) -> pl.DataFrame:
+    """The same spans or log records, their traces under other ids, each time a day later."""
+    ids = rows["trace_id"].drop_nulls().unique()
+    times = [name for name in rows.columns if name.endswith("time_unix_nano")]
     out = []
     for number in range(count):
         new = pl.Series([hashlib.md5(old + number.to_bytes(4)).digest() for old in ids], dtype=pl.Binary)
-        times = [pl.col(f"{name}_time_unix_nano") + number * _APART_NS for name in ("start", "end")]
-        out.append(spans.with_columns(pl.col("trace_id").replace_strict(ids, new), *times))
+        later = [pl.col(name) + number * _APART_NS for name in times]
+        out.append(rows.with_columns(pl.col("trace_id").replace(ids, new), *later))
     return pl.concat(out)
 
 
@@ -44,11 +45,12 @@ def cost(dialect: str, spans: int) -> float:
     scenarios = captures.packed("corpus", dialect)
     bodies = {kind: [b for s in scenarios for b in s.bodies(kind)] for kind in ("traces", "logs")}
     once, logs = from_requests(bodies["traces"], bodies["logs"], 1)
-    many = copies(once, max(1, spans // once.height))
+    count = max(1, spans // once.height)
+    many, records = copies(once, count), copies(logs, count)
     least = float("inf")
     for _ in range(3):
         began = time.process_time()
-        reconstruct(many, logs, Config(), captures.LATER)
+        reconstruct(many, records, Config(), captures.LATER)
         least = min(least, (time.process_time() - began) / many.height * 1e6)
     return least
 
