@@ -30,6 +30,7 @@ class Calls:
         self._seen = 0
         self._alike: dict[Any, _Alike] = {}
         self._shared: dict[tuple[str, Any], tuple[int, list[ToolCall]]] = {}
+        self._in_words: tuple[int, dict[Any, list[ToolCall]]] = 0, {}
 
     def alike(self, whose: Value, name: str | None, given: Value) -> _Alike | None:
         """Those of an agent, or of `ANYONES`, that asked for the same."""
@@ -49,6 +50,21 @@ class Calls:
                 insort(found, c, key=_by_turn)
         self._shared[call_id, whose] = len(every), found
         return found[: bisect_left(found, (turn, -1), key=_by_turn)]
+
+    def in_words(self, whose: Value, turn: int, most: int) -> list[ToolCall]:
+        """Those of an agent, or of `ANYONES`, asked for in words alone before this turn, that wait for a result:
+        the newest, the oldest of them first."""
+        count, found = self._in_words
+        for c in self.every[count:]:
+            if c.turn is not None and c.asked_by is not None and c.asked_by.text_react:
+                for agent in (c.agent, ANYONES):
+                    insort(found.setdefault(agent, []), c, key=_by_turn)
+        self._in_words = len(self.every), found
+        some = found.get(whose, [])
+        while some and not awaits_result(some[-1]):
+            some.pop()
+        before = islice(reversed(some), len(some) - bisect_left(some, (turn, -1), key=_by_turn), None)
+        return list(islice(filter(awaits_result, before), most))[::-1]
 
 
 ANYONES = 0
@@ -163,7 +179,7 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
     elif single:
         _match_newest(single, filter(earlier, reversed(calls.every)), settle)
     if any(x.text and _OBSERVED in x.text for x in inputs):
-        _match_observed(inputs, [c for c in calls.every if earlier(c)], settle)
+        _match_observed(inputs, mc.turn, whose, calls, settle)
 
 
 _OBSERVED = "Observation"
@@ -213,18 +229,28 @@ def _match_newest(single: list[Result], newest: Iterator[ToolCall], settle: _Set
             break
 
 
-def _match_observed(inputs: list[Message], before: list[ToolCall], settle: _Settle) -> None:
-    """The observations that follow actions in a prompt of text (ReAct)."""
-    waiting = [c for c in before if awaits_result(c)]
-    for call in waiting:
-        if call.asked_by is not None and call.asked_by.text_react:
-            same = [c for c in waiting if c.asked_by is not None and c.asked_by.text == call.asked_by.text]
-            observation = _observation(call, inputs, same.index(call))
+def _match_observed(inputs: list[Message], turn: int, whose: Value, calls: Calls, settle: _Settle) -> None:
+    """The observations that follow actions in a prompt of text (ReAct): of calls asked for in the same words, the
+    newest have what follows these words last."""
+    told = sum((x.text or "").count(_OBSERVED) for x in inputs)
+    waiting = calls.in_words(whose, turn, max(2 * told, _AT_ONCE))
+    alike: dict[str, list[ToolCall]] = {}
+    for c in waiting:
+        alike.setdefault(_words(c), []).append(c)
+    for some in alike.values():
+        for at, call in enumerate(some):
+            observation = _observation(_words(call), inputs, len(some) - at)
             if observation is None:
-                named = [c for c in before if same_name(c.name, call.name)]
-                observation = _reworded(call, inputs, named.index(call), len(named))
+                observation = _reworded(call, inputs, turn, whose, calls.every)
             if observation is not None:
                 settle(call, Result(None, call.name, observation))
+
+
+_AT_ONCE = 64  # calls at the least that are looked for in a prompt
+
+
+def _words(call: ToolCall) -> str:
+    return ((call.asked_by.text if call.asked_by is not None else None) or "").strip()
 
 
 def _given(arguments: Value) -> dict[str, Value] | None:
@@ -268,12 +294,11 @@ def _by_call_id(
             told.answer.error = result.error
 
 
-def _observation(call: ToolCall, inputs: list[Message], skip: int) -> str | None:
-    """The text after the `skip`-th repetition of the call's own words."""
-    asked = call.asked_by.text if call.asked_by is not None else None
-    if not asked:
+def _observation(core: str, inputs: list[Message], place: int) -> str | None:
+    """The text after a repetition of a call's own words, the `place`-th from the end."""
+    skip = sum((x.text or "").count(core) for x in inputs) - place if core else -1
+    if skip < 0:
         return None
-    core = asked.strip()
     for k, message in enumerate(inputs):
         text = message.text or ""
         at = text.find(core)
@@ -307,7 +332,7 @@ def _to_next_step(text: str) -> str:
 _STEP = re.compile(r"^[ \t]*(?:Action(?: Input)?|Final Answer|Answer|Observation)[ \t]*:", re.M)
 
 
-def _reworded(call: ToolCall, inputs: list[Message], place: int, count: int) -> str | None:
+def _reworded(call: ToolCall, inputs: list[Message], turn: int, whose: Value, every: list[ToolCall]) -> str | None:
     """The same where history tells what the model wrote in other words (LlamaIndex): after the answer in this place of
     those that ask for this tool, if history tells all of them."""
     answers = [
@@ -317,5 +342,9 @@ def _reworded(call: ToolCall, inputs: list[Message], place: int, count: int) -> 
         and (request := react_request(before.text)) is not None
         and same_name(request.name, call.name)
     ]
-    told = answers[place] if len(answers) == count else ""
+    if not answers:
+        return None
+    before = [c for c in every if c.turn is not None and c.turn < turn and whose in (ANYONES, c.agent)]
+    named = [c for c in before if same_name(c.name, call.name)]
+    told = answers[named.index(call)] if len(answers) == len(named) else ""
     return told.removeprefix("Observation:").strip() if told.startswith("Observation:") else None

@@ -147,3 +147,14 @@ def test_of_calls_alike_the_newest_have_the_results_that_a_history_cut_short_sti
     last = _asked("So?", (request, "third"), (request, "fourth"))
     (run,) = runs(agent(1, "planner", took=20), *asks, chat(6, 1, "Cold.", [OSLO, OSLO, *last], at=9))
     assert [call["result"] for call in run["tool_calls"]] == [None, None, "third", "fourth"]
+
+
+def test_of_actions_in_the_same_words_each_has_the_observation_that_follows_it():
+    words = 'Thought: look\nAction: look\nAction Input: {"n": 1}'
+    spans = [agent(1, "planner", took=40)]
+    for n in range(4):
+        told = _said("assistant", {"type": "text", "content": f"{words}\nObservation: {n} degrees"})
+        spans += [chat(2 * n + 2, 1, words, "Oslo?", at=8 * n)]
+        spans += [chat(2 * n + 3, 1, "Thought: so\nFinal Answer: Cold.", [OSLO, told], at=8 * n + 4)]
+    (run,) = runs(*spans)
+    assert [call["result"] for call in run["tool_calls"]] == [f"{n} degrees" for n in range(4)]
