@@ -1,0 +1,49 @@
+"""Observers of Python programs that tell a part: requests without their names, failures without a word, frames left."""
+
+from tests.runs.either_way import with_shortcut, without
+from tests.runs.requests import frames, request, runs, span
+
+
+def _either_way(*spans):
+    """The runs, which must be the same by the shortcut."""
+    sent = frames([("traces", request(spans))])
+    assert with_shortcut(*sent)[0].equals(without(*sent))
+    return runs(*spans)
+
+
+_AGENTOPS = {"scope": "agentops"}
+
+
+def _session(state, took=9):
+    told = {"agentops.span.kind": "session", "operation.name": "a", "agentops.session.end_state": state}
+    told["agentops.entity.input"] = '{"args": [], "kwargs": {"question": "go"}}'
+    return span(1, None, "a.session", took=took, attributes=told, **_AGENTOPS)
+
+
+def _asked(id, at, finish, *history):
+    """An answer of which AgentOps 0.4.21 tells who gave it, and that it asked for tools, or its words."""
+    told = {"gen_ai.request.type": "chat", "gen_ai.request.model": "m", "gen_ai.request.functions.0.name": "look"}
+    told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.finish_reason": finish}
+    told |= {"gen_ai.completion.0.content": "done"} if finish == "stop" else {}
+    for number, message in enumerate(({"role": "user", "content": "go"}, *history)):
+        told |= {f"gen_ai.prompt.{number}.{key}": value for key, value in message.items()}
+    return span(id, 1, "openai.chat.completion", at=at, attributes=told, scope="openai", status=1)
+
+
+def _look(id, at, **more):
+    told = {"agentops.span.kind": "tool", "operation.name": "look"}
+    told["agentops.tool.input"] = '{"args": [], "kwargs": {"q": 1}}'
+    return span(id, 1, "look.tool", at=at, attributes=told, **_AGENTOPS, **more)
+
+
+_REQUEST = {f"tool_calls.0.{k}": v for k, v in {"id": "c1", "name": "look", "arguments": '{"q": 1}'}.items()}
+_HISTORY = {"role": "assistant"} | _REQUEST, {"role": "tool", "content": "Error: no", "tool_call_id": "c1"}
+
+
+def test_an_answer_that_only_says_that_it_asked_is_read_in_later_inputs():
+    (run,) = _either_way(
+        _session("Success"), _asked(2, 1, "tool_calls"), _look(3, 3, error="no"), _asked(4, 5, "stop", *_HISTORY)
+    )
+    (call,) = run["tool_calls"]
+    assert (call["call_id"], call["result"], call["evidence"]) == ("c1", "Error: no", ["span", "message"])
+    assert run["known_tools"] == ["look"]
