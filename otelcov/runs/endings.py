@@ -292,7 +292,7 @@ def _unnamed(run: Evidence, node: Node) -> bool:
     said = node.span.status_message or ""
     if said != _KIT_FAILED and not _UNSAID.match(said):
         return False
-    if exceptions(node) or node.span.error_text or not _UNSAID.match(node.span.error_type or ""):
+    if exceptions(node) or not all(_UNSAID.match(x or "") for x in (node.span.error_text, node.span.error_type)):
         return False
     if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
         return False

@@ -1,5 +1,7 @@
 """Observers of Python programs that tell a part: requests without their names, failures without a word, frames left."""
 
+import pytest
+
 from tests.runs.either_way import with_shortcut, without
 from tests.runs.requests import frames, request, runs, span
 
@@ -47,3 +49,12 @@ def test_an_answer_that_only_says_that_it_asked_is_read_in_later_inputs():
     (call,) = run["tool_calls"]
     assert (call["call_id"], call["result"], call["evidence"]) == ("c1", "Error: no", ["span", "message"])
     assert run["known_tools"] == ["look"]
+
+
+@pytest.mark.parametrize(("state", "status"), [("Success", "ok"), ("Indeterminate", "error")])
+def test_a_trace_that_was_not_ended_well_raised(state, status):
+    """What it raised is not told: it may be a limit."""
+    (run,) = _either_way(_session(state), _asked(2, 1, "tool_calls"), _look(3, 3))
+    assert run["status"] == status
+    assert (not {"error", "max_steps"} & set(run["boundaries"])) and run["output"] is None
+    assert ({"error", "max_steps"} <= set(run["boundaries_unknown"])) is (status == "error")
