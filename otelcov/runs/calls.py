@@ -403,9 +403,10 @@ class _Models:
         return None
 
     def silent_at(self, start: int) -> list[ModelCall]:
-        """Those that were at work then and of whose answer nothing is told; two of them, where there are more."""
+        """Those that were at work then and may have asked for anything, as nothing is told of their answers but perhaps
+        how they ended; two of them, where there are more."""
         if self._silent is None:
-            self._silent = _Line([mc for mc in self._all.calls if mc.outputs is None])
+            self._silent = _Line([mc for mc in self._all.calls if mc.outputs is None and not final(mc.finish)])
         return list(islice(self._silent.at_work(start), 2))
 
 

@@ -58,3 +58,27 @@ def test_a_trace_that_was_not_ended_well_raised(state, status):
     assert run["status"] == status
     assert (not {"error", "max_steps"} & set(run["boundaries"])) and run["output"] is None
     assert ({"error", "max_steps"} <= set(run["boundaries_unknown"])) is (status == "error")
+
+
+_CLAUDE = {"scope": "com.anthropic.claude_code.tracing"}
+
+
+def _claude(id, parent, name, at, took, **told):
+    told = {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, f"claude_code.{name}", at=at, took=took, attributes=told, **_CLAUDE)
+
+
+def test_a_tool_that_began_while_two_agents_were_answered_is_that_ones_whose_answer_asked():
+    """Claude Code 2.1 runs agents in the background, and tools as soon as they are told."""
+    (run,) = _either_way(
+        _claude(1, None, "interaction", 0, 30, user_prompt="go"),
+        _claude(2, 1, "llm_request", 1, 3, model="m", stop_reason="tool_use"),
+        _claude(3, 1, "tool", 3, 2, tool_name="Agent", subagent_type="w", tool_use_id="c1"),
+        _claude(4, 3, "tool.execution", 3.5, 1, tool_use_id="c1"),
+        _claude(5, 4, "llm_request", 7, 8, model="m", stop_reason="end_turn"),
+        _claude(6, 1, "llm_request", 6, 6, model="m", stop_reason="tool_use"),
+        _claude(7, 1, "tool", 9, 4, tool_name="look", tool_use_id="c2"),
+        _claude(8, 1, "llm_request", 16, 2, model="m", stop_reason="end_turn"),
+    )
+    assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("look", 1)]
+    assert run["path"] == [["?->w"], ["?/look"]]
