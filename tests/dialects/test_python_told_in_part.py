@@ -1,5 +1,7 @@
 """Observers of Python programs that tell a part: requests without their names, failures without a word, frames left."""
 
+import json
+
 import pytest
 
 from tests.runs.either_way import with_shortcut, without
@@ -82,3 +84,39 @@ def test_a_tool_that_began_while_two_agents_were_answered_is_that_ones_whose_ans
     )
     assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("look", 1)]
     assert run["path"] == [["?->w"], ["?/look"]]
+
+
+def _langsmith(id, parent, kind, name, at, took, completion, raised=False, **told):
+    told = {"langsmith.span.kind": kind, "gen_ai.completion": json.dumps(completion, separators=(",", ":"))} | told
+    if kind == "tool":
+        told |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    thrown = [("exception", {"exception.type": "Exception", "exception.message": "E('no')"})] if raised else ()
+    return span(id, parent, name, at=at, took=took, attributes=told, events=thrown, scope="langsmith", status=1)
+
+
+def _model(id, at, finish, message, *history):
+    answer = {"choices": [{"finish_reason": finish, "message": {"role": "assistant"} | message}]}
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    told["gen_ai.prompt"] = json.dumps({"messages": [{"role": "user", "content": "go"}, *history]})
+    return _langsmith(id, 1, "llm", "ChatOpenAI", at, 1, answer, **told)
+
+
+_CALL = {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "ask_w", "arguments": '{"q": 1}'}}]}
+
+
+def _called(text, raised):
+    brought = {"role": "assistant"} | _CALL, {"role": "tool", "tool_call_id": "c1", "content": text}
+    return _either_way(
+        _langsmith(1, None, "chain", "a", 0, 20, {"output": "done"}, **{"gen_ai.prompt": '{"question":"go"}'}),
+        _model(2, 1, "tool_calls", {"content": None} | _CALL),
+        _langsmith(3, 1, "tool", "ask_w", 3, 4, {"output": None}, raised, **{"gen_ai.prompt": '{"q":1}'}),
+        _model(4, 9, "stop", {"content": "done"}, *brought),
+    )
+
+
+@pytest.mark.parametrize(("text", "raised"), [("Error: no", True), ("null", False)])
+def test_the_null_of_a_function_that_raised_is_no_result(text, raised):
+    """LangSmith 0.15 may write of a traced function that raised that it went well, beside what was thrown."""
+    (run,) = _called(text, raised)
+    made = run["tool_calls"] or run["delegations"]
+    assert [d["status"] for d in made] == ["error" if raised else "ok"]
