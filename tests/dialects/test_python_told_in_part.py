@@ -120,3 +120,39 @@ def test_the_null_of_a_function_that_raised_is_no_result(text, raised):
     (run,) = _called(text, raised)
     made = run["tool_calls"] or run["delegations"]
     assert [d["status"] for d in made] == ["error" if raised else "ok"]
+
+
+def _flat(id, at, trace, finish, answer, *history, system):
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m"}
+    told |= {f"llm.output_messages.0.message.{key}": value for key, value in answer.items()}
+    for number, message in enumerate(({"role": "system", "content": system}, *history)):
+        told |= {f"llm.input_messages.{number}.message.{key}": value for key, value in message.items()}
+    return span(id, None, "ChatCompletion", trace, at=at, attributes=told, scope="openinference.instrumentation.openai")
+
+
+_ASKS = {f"tool_calls.0.tool_call.{k}": v for k, v in {"id": "c1", "function.name": "ask_worker"}.items()}
+_ASKS |= {"role": "assistant", "tool_calls.0.tool_call.function.arguments": '{"task": "find"}'}
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("Tool execution failed: no", "error"), ("Error: no", "error"), ("found errors", "ok")]
+)
+def test_a_delegation_that_brought_nothing_but_an_error_failed(text, status):
+    """CAMEL 0.2.90 under OpenInference's of OpenAI's client: nothing but the text tells of it."""
+    asked = {"role": "user", "content": "go"}
+    (run,) = _either_way(
+        _flat(1, 0, 1, "tool_calls", _ASKS, asked, system="you are boss"),
+        _flat(2, 2, 2, "stop", {"role": "assistant", "content": "x"}, {"role": "user", "content": "find"}, system="w"),
+        _flat(
+            3,
+            4,
+            3,
+            "stop",
+            {"role": "assistant", "content": "done"},
+            asked,
+            _ASKS,
+            {"role": "tool", "tool_call_id": "c1", "content": text},
+            system="you are boss",
+        ),
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("worker", status)]
