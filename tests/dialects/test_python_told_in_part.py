@@ -156,3 +156,27 @@ def test_a_delegation_that_brought_nothing_but_an_error_failed(text, status):
         ),
     )
     assert [(d["to"], d["status"]) for d in run["delegations"]] == [("worker", status)]
+
+
+def _function(id, parent, at, took, given, **more):
+    told = {"lmnr.span.type": "DEFAULT", "lmnr.span.input": json.dumps({"question": given})}
+    told |= {"lmnr.span.output": '"done"'} if "error" not in more else {}
+    return span(id, parent, "helper", at=at, took=took, attributes=told, scope="lmnr.tracer", **more)
+
+
+def _tool(id, parent, at):
+    told = {"lmnr.span.type": "TOOL", "lmnr.span.input": '{"q": 1}', "lmnr.span.output": '"seen"'}
+    return span(id, parent, "look", at=at, attributes=told, scope="lmnr.tracer")
+
+
+@pytest.mark.parametrize(("again", "count"), [("more", 2), ("go", 1)])
+def test_what_was_laid_under_a_function_that_raised_and_was_asked_something_else_is_a_run(again, count):
+    """Laminar 0.7.16 leaves such a function the current one; what was given the same may have been tried again."""
+    found = _either_way(
+        _function(1, None, 0, 5, "go", error="max steps reached"),
+        _tool(2, 1, 1),
+        _function(3, 1, 10, 5, again),
+        _tool(4, 3, 11),
+    )
+    assert [len(r["tool_calls"]) for r in found] == [1] * count if count > 1 else [2]
+    assert [r["status"] for r in found][-1] == ("ok" if count > 1 else "error")
