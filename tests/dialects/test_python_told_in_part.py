@@ -180,3 +180,20 @@ def test_what_was_laid_under_a_function_that_raised_and_was_asked_something_else
     )
     assert [len(r["tool_calls"]) for r in found] == [1] * count if count > 1 else [2]
     assert [r["status"] for r in found][-1] == ("ok" if count > 1 else "error")
+
+
+def test_an_agent_that_put_out_what_it_threw_answered_nothing_and_says_that_its_steps_were_up():
+    """BeeAI 0.1.85 under OpenInference 0.1.30."""
+    told = {"openinference.span.kind": "AGENT", "agent.name": "helper", "input.value": "go"}
+    said = "Agent was not able to resolve the task in 3 iterations."
+    told["output.value"] = f"AgentError(beeai_framework.agents.errors): {said}"
+    thrown = [("exception", {"exception.type": "AgentError", "exception.message": said})]
+    asks = {"openinference.span.kind": "LLM", "llm.model_name": "m"} | {
+        f"llm.output_messages.0.message.{key}": value for key, value in _ASKS.items()
+    }
+    (run,) = _either_way(
+        span(1, None, "helper", took=9, error="", events=thrown, attributes=told),
+        span(2, 1, "OpenAIChatModel", at=1, attributes=asks),
+        span(3, 1, "t", at=3, attributes={"openinference.span.kind": "TOOL", "tool.name": "ask_worker"}),
+    )
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["max_steps"])
