@@ -67,6 +67,7 @@ FAMILIES = {
     "gen_ai.completion.": "flat_output",
     "llm.tools.": "flat_tools",
     "llm.request.functions.": "flat_tools",
+    "gen_ai.request.functions.": "flat_tools",
     # Names of an enumeration in place of its values (LiteLLM since 1.4x under Python 3.11).
     "SpanAttributes.LLM_PROMPTS.": "flat_input",
     "SpanAttributes.LLM_COMPLETIONS.": "flat_output",

@@ -13,6 +13,7 @@ from otelcov.dialects.base import (
     answered_by,
     first,
     json_number,
+    of_event,
     value,
 )
 
@@ -22,7 +23,9 @@ _IS_LLM = pl.col("langsmith.span.kind").str.to_lowercase() == "llm"
 _AGENTS_SDK = (pl.col("langsmith.metadata.ls_integration") == "openai-agents-sdk").fill_null(False)
 _RESPONSE = _AGENTS_SDK & (pl.col("langsmith.metadata.object") == "response").fill_null(False)
 _WHOLE = ~_AGENTS_SDK | pl.col("gen_ai.completion").str.starts_with('{"output":')
-_NOTHING = pl.col("gen_ai.completion") == "{}"  # a tool that failed: an empty object that one gave has a frame
+# A tool that failed: an empty object that one gave has a frame, and what a function gave that raised is null.
+_RAISED = pl.col(of_event("exception", "exception.type")).is_not_null()
+_NOTHING = (pl.col("gen_ai.completion") == "{}") | (_RAISED & (pl.col("gen_ai.completion") == '{"output":null}'))
 # What a function in JavaScript gave that is no object stands in a frame.
 _FRAMED = r'^\{"outputs":("(?:[^"\\]|\\.)*"|\[.*\]|[^\[{",]+)\}$'
 

@@ -31,6 +31,8 @@ _AGENTOPS_NAME = pl.coalesce(
         span_name(r"^(.+)\.(?:agent|tool|operation|task|workflow)$"),
     ]
 )
+# How a trace ended that raised, whatever its status; `Unknown` is one that was never ended.
+_AGENTOPS_RAISED = pl.when(pl.col("agentops.session.end_state").is_in(["Indeterminate", "Error", "Fail"]))
 
 AGENTOPS = Dialect(
     name="agentops",
@@ -60,6 +62,8 @@ AGENTOPS = Dialect(
     result=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.output", "agentops.tool.output")),
     input=first(*(f"agentops.{kind}.input" for kind in _AGENTOPS_KINDS)),
     output=first(*(f"agentops.{kind}.output" for kind in _AGENTOPS_KINDS)),
+    error_type=_AGENTOPS_RAISED.then(pl.lit("error")),
+    error_text=_AGENTOPS_RAISED.then(pl.lit("error")),
 )
 
 _LANGWATCH = pl.col("langwatch.span.type").str.to_lowercase()

@@ -23,6 +23,7 @@ MAX_STEPS = _any(
     r"GraphRecursionError|recursion limit",
     r"(?:iteration|step|turn|recursion)s?[ _]limit|tool_calls_limit|request_limit|would exceed the request",
     r"UsageLimitExceeded.*next request",
+    r"\b(?:unable|not able) to .{1,60}\b(?:in|within) \d+ (?:turns|steps|iterations|rounds)\b",
 )
 COST = _any(
     r"(?:cost|budget|spend)[ _-]?(?:limit|exceeded)|max[ _]budget",
@@ -36,7 +37,7 @@ UNSAID = (
     r"(?i)^\W*(?:(?:ai sdk )?operation failed|(?:an? )?(?:unknown )?error(?: occurred)?|failed|failure|_other)?\W*$"
 )
 """What is said of a failure where its reason is left out (the AI SDK 7 without content)."""
-_LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budget", "spend", "quota")
+_LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budget", "spend", "quota", "able to ")
 """Literal signs of MAX_STEPS and COST, in small letters."""
 TIMEOUT = _any(r"time[sd]?[ _-]?out", r"deadline.?exceeded")
 RATE = _any(r"rate.?limit", r"\b429\b", r"too many requests", r"throttl")
@@ -104,6 +105,11 @@ def finish(reason: str | None) -> str | None:
 def stopped(reason: str | None) -> str | None:
     """The limit that ended a loop, if that is why an agent says it finished (Strands)."""
     return _STOPPED.get(letters(reason))
+
+
+def asks(reason: str | None) -> bool:
+    """Does this finish reason say that tools were asked for?"""
+    return letters(reason) in ("toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "toolexecution")
 
 
 def broke(reason: str | None) -> bool:

@@ -15,9 +15,10 @@ from functools import cached_property
 from itertools import accumulate, islice, pairwise
 
 from otelcov.dialects.base import AGENT
+from otelcov.runs.boundaries import asks
 from otelcov.runs.call import ToolCall, awaits_result, short_id
 from otelcov.runs.chat import Request
-from otelcov.runs.endings import asks, final
+from otelcov.runs.endings import final
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs, unseen_siblings
 from otelcov.runs.jsontext import to_json
@@ -402,9 +403,10 @@ class _Models:
         return None
 
     def silent_at(self, start: int) -> list[ModelCall]:
-        """Those that were at work then and of whose answer nothing is told; two of them, where there are more."""
+        """Those that were at work then and may have asked for anything, as nothing is told of their answers but perhaps
+        how they ended; two of them, where there are more."""
         if self._silent is None:
-            self._silent = _Line([mc for mc in self._all.calls if mc.outputs is None])
+            self._silent = _Line([mc for mc in self._all.calls if mc.outputs is None and not final(mc.finish)])
         return list(islice(self._silent.at_work(start), 2))
 
 

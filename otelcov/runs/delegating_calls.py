@@ -24,7 +24,9 @@ from otelcov.runs.delegation import (
 from otelcov.runs.executions import span_fact
 from otelcov.runs.jsontext import parse_json
 from otelcov.runs.model_call import ModelCall
+from otelcov.runs.softerrors import plain, soft_error
 from otelcov.runs.tree import Node, failure, placeholder, spelling
+from otelcov.runs.wrapped import result_of
 
 _HANDS_OVER = (*HANDS_OVER, "handoff", "strandsstructuredoutput")
 
@@ -332,13 +334,21 @@ def _anothers(mc: ModelCall, call: ToolCall) -> bool:
 def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     """A call that failed, or whose agent did, delegated in vain; whether one reached an agent that nobody knows is not
     visible."""
-    if failed(call) or agent_failed(found.node):
+    if failed(call) or agent_failed(found.node) or _brought_an_error(call):
         return "error"
     if not call.nodes and call.answer is None:
         return "requested"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"
+
+
+def _brought_an_error(call: ToolCall) -> bool:
+    """Does the text that the model was brought say that the call failed, as it would of any tool (call_status.py)?"""
+    if call.answer is None:
+        return False
+    value, flagged = result_of(call.answer.content)
+    return flagged is None and soft_error(value, None) and not (call.nodes and plain(value))
 
 
 def failed(call: ToolCall) -> bool:

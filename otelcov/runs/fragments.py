@@ -245,6 +245,8 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if len(tops) > 1:
         openings = [_entries(root) for root, _ in tops]
         whole = [root for root, _ in tops if not root.orphan]
+        if len(whole) == len(tops) and sum(_laid_elsewhere(root) for root in whole) == len(whole) - 1:
+            return tops
         if (
             len(whole) == len(tops)
             and all(len(e) == 1 and e[0].kind == AGENT for e in openings)
@@ -274,6 +276,11 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if not same and not (len(cases) == len(entries) and None not in cases):
         return tops
     return _apart(nodes, entries)
+
+
+def _laid_elsewhere(root: Node) -> bool:
+    """Was this function laid under a run that was over, and is a run of its own (tree.py)?"""
+    return root.kind == CHAIN and root.span.parent_span_id is not None
 
 
 def _leader(entry: Node) -> str | None:

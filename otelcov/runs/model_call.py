@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, LLM, TOOL
-from otelcov.runs.boundaries import broke
+from otelcov.runs.boundaries import asks, broke
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.exchanges import answers, choices, event_inputs, event_outputs, opened, parsed, with_results
 from otelcov.runs.flattened import first_index, flattened_messages
@@ -535,11 +535,14 @@ _TEXT_ONLY = ("langfuse-sdk", "OpenAI.responses")
 
 
 def hides_requests(call: ModelCall) -> bool:
-    """May it have asked for tools that only a later input tells? Of some answers nothing is told, and Traceloop for
-    JavaScript leaves out what stands beside a text in one of OpenAI's Responses."""
+    """May it have asked for tools that only a later input tells? Of some answers nothing is told, or no more than that
+    they asked (AgentOps), and Traceloop for JavaScript leaves out what stands beside a text in one of OpenAI's
+    Responses."""
     if call.error is not None or call.outputs is None:
         return call.error is None
-    return not call.asked and any(
+    if call.asked:
+        return False
+    return (asks(call.finish) and not call.text) or any(
         _AS_TEXT.match(n.span.scope) and (n.span.response_id or "").startswith("resp_") for n in call.layers
     )
 

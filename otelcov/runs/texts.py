@@ -20,7 +20,7 @@ from otelcov.runs.messages import messages_of
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.semconv import semconv_messages
-from otelcov.runs.tree import Node, failure
+from otelcov.runs.tree import Node, exceptions, failure
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
@@ -127,7 +127,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     said = last.text if last is not None and not pending else None  # without the line break that Strands adds
     front = [n for n in _front(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
-    front = [n for n in front if not put_out_an_error(n)]
+    front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n))]
     step = root.orphan and root.own_agent is None and (pending or went_on(root, last))
     frames = _frames(root)
     for node in front:
@@ -232,6 +232,12 @@ def _raised(root: Node) -> bool:
     """Did the run's frame, or who was in charge, fail by itself after its model had answered? What was said last did
     not do as an answer."""
     return root.kind != LLM and (failure(root) is not None or broke_off(root))
+
+
+def _put_out_what_it_threw(node: Node) -> bool:
+    """Is what a step that failed put out the text of what was thrown (BeeAI)?"""
+    out = node.span.output if node.span.status_code == 2 else None
+    return out is not None and any(told and out.endswith(told) for _, told in exceptions(node))
 
 
 def agent_said(node: Node) -> list[tuple[str | None, str | None]]:

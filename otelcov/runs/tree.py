@@ -193,18 +193,18 @@ class Trace:
 
 def _after_its_parent(node: Node, left: Node) -> None:
     """Put right what a span was laid under that had ended with its answer, and was left the current one (OpenInference
-    for Agno, of members that failed, and of teams in teams): a step is of the agent above that is still at work, and
-    another request to the agent whose run is over is a run of its own."""
+    for Agno, of members that failed, and of teams in teams; Laminar, of a function that raised): a step is of the agent
+    above that is still at work, and another request to the agent whose run is over is a run of its own."""
     if left.span.service != node.span.service:
         return
     above = left.ancestors()
-    if any(n.kind in (TOOL, LLM) for n in (left, *above[:-1])) or node.kind not in (AGENT, LLM, TOOL):
+    if any(n.kind in (TOOL, LLM) for n in (left, *above[:-1])) or node.kind not in (AGENT, CHAIN, LLM, TOOL):
         return
     top = above[-1] if above else left
-    if node.kind == AGENT and node.start > top.end and _same_request(node, top):
+    if node.kind in (AGENT, CHAIN) and node.start > top.end and _same_request(node, top):
         left.children.remove(node)
         node.parent = None
-    elif left.kind == AGENT and _answered(left):
+    elif node.kind != CHAIN and left.kind == AGENT and _answered(left):
         working = next((n for n in above if n.kind == AGENT and n.start <= node.start and node.end <= n.end), None)
         if working is not None:
             left.children.remove(node)
@@ -213,9 +213,14 @@ def _after_its_parent(node: Node, left: Node) -> None:
 
 
 def _same_request(node: Node, top: Node) -> bool:
-    """Is this the agent that the trace begins with, once that has answered?"""
+    """Is this the agent that the trace begins with, once that has answered, or a function like it that was given
+    something else, once that has raised?"""
     named = (node.span.agent or node.span.name, node.span.scope) == (top.span.agent or top.span.name, top.span.scope)
-    return named and top.kind == AGENT and top.span.output is not None
+    if not named or node.kind != top.kind:
+        return False
+    if top.kind == AGENT:
+        return top.span.output is not None
+    return None is not node.span.input != top.span.input and failure(top) is not None
 
 
 def _answered(agent: Node) -> bool:
