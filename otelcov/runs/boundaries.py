@@ -123,3 +123,18 @@ def limits(text: str) -> frozenset[str]:
     if MAX_STEPS.search(text):
         return frozenset({"max_steps"})
     return frozenset({"cost_limit"}) if COST.search(text) else frozenset()
+
+
+def unsaid(error: tuple[str, str]) -> bool:
+    """Is no more told of a failure than that it was one, in the status and in what was thrown alike?"""
+    return all(re.match(UNSAID, word) for told in error for line in told.split("\n") for word in line.split(": "))
+
+
+def reason(error: tuple[str, str]) -> str:
+    """The type of a failure and what was said of it, without the places in a program that it came through: JavaScript's
+    timers call what they run from `Timeout._onTimeout`."""
+    text = f"{error[0]}: {error[1]}"
+    return _PLACES.sub("", text) if "\n" in text else text
+
+
+_PLACES = re.compile(r"^[ \t]+(?:at |File \").*$", re.M)

@@ -233,7 +233,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What spans say failed. A run stopped by its step or cost limit has only that name."""
     framing = {id(n) for n in frames(run.root)}
     told = [
-        (n, f"{f[0]}: {f[1]}")
+        (n, b.reason(f))
         for n in run.nodes
         if n.kind not in (TOOL, OTHER, SETUP)
         and (n.kind is not None or n.parent is None or id(n) in framing)
@@ -249,7 +249,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
             seen.add(kind)
         if call.error is None:
             continue
-        text = f"{call.error[0]}: {call.error[1]}"
+        text = b.reason(call.error)
         if call.error[0].endswith("UsageLimitExceeded"):
             stopped |= b.limits(text) - {"cost_limit"}
         seen.add("error")
@@ -369,7 +369,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
     if _muted(run) or ended_in_what_is_lost(run) or _answer_lost(run):
         unknown |= {"error", "timeout", "rate_limit"}
-    if any(c.error is not None and all(_UNSAID.match(told) for told in c.error) for c in run.calls):
+    if any(c.error is not None and b.unsaid(c.error) for c in run.calls):
         unknown |= {"timeout", "rate_limit", "content_filter"}
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}

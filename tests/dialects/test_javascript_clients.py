@@ -111,6 +111,18 @@ def test_why_a_model_call_failed_is_unknown_where_nobody_says_it(said, unknown):
     assert ("timeout" in run["boundaries_unknown"]) is unknown
 
 
+def test_a_failure_that_was_thrown_without_a_word_is_one_without_a_reason():
+    """The AI SDK 7 without content, as its newest exporter throws what it says of every failure."""
+    said = "AI SDK operation failed"
+    thrown = [("exception", {"exception.type": "Error", "exception.message": said})]
+    (run,) = agreed(
+        agent(1, "a", took=9, error=said, events=thrown),
+        chat(2, 1, None, "go", at=1, error=said, events=thrown),
+    )
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
+    assert {"timeout", "rate_limit"} <= set(run["boundaries_unknown"])
+
+
 @pytest.mark.parametrize("told", [{}, {"ai.response.text": ""}])
 def test_a_loop_that_ended_to_have_tools_called_and_called_none_may_have_failed(told):
     """The AI SDK 4 hides that a model asked for a tool that nobody has, where its answer streams."""

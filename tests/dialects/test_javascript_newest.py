@@ -240,3 +240,13 @@ def test_an_empty_text_is_no_answer_where_nothing_else_tells_of_one():
     (run,) = agreed(span(1, None, "chat m", kind=3, status=1, scope=scope, attributes=told))
     assert (run["status"], run["output"]) == ("unknown", None)
     assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+
+
+def test_the_places_that_a_failure_came_through_are_no_reason_of_it():
+    """OpenInference of LangChain.js 1.5 writes them into the message; a timer of the application's gave the call up."""
+    said = (
+        "This operation was aborted\n\nAbortError: This operation was aborted\n    at Timeout._onTimeout (run.mjs:28)"
+    )
+    thrown = {"error": "x", "events": [("exception", {"exception.message": said})]}
+    (run,) = agreed(agent(1, "a", took=9, **thrown), chat(2, 1, None, "go", at=1, **thrown))
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
