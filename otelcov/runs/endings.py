@@ -472,7 +472,7 @@ def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
     around = {id(n) for nodes in executions for n in nodes[0].ancestors()}
     holding = [call for call in run.calls if id(call.node) in around and call.node is not run.root]
     answer = run.output
-    return any(c is run.last and c.requests and answer is not None and c.text == answer for c in holding) or any(
+    return any(c is run.last and c.requests and answer and c.text == answer for c in holding) or any(
         c.text and not c.asked for c in holding
     )
 

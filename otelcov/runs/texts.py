@@ -133,7 +133,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     for node in front:
         if node in frames and not (step and node is root):
             text = _assistant_text(node.span.output, limit)
-            if _answers(text):
+            if _answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
                 return said if said is not None and said.strip() == text.strip() else text
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
         return None  # it may go on, once it has heard from others
@@ -154,7 +154,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
         text = _assistant_text(node.span.output, limit)
-        if _answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
+        if _answers(text) and (text or last is None or last.outputs is not None):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
 

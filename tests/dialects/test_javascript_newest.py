@@ -242,6 +242,47 @@ def test_an_empty_text_is_no_answer_where_nothing_else_tells_of_one():
     assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
 
 
+def _bridged(ended, *steps):
+    """An agent of Mastra's by its bridge (1.5), which tells why its loop ended, and of a step its texts."""
+    known = {"mastra.metadata.modelMetadata": _jsons({"modelId": "m"})}
+    failed = ended == "error"
+    top = {"gen_ai.agent.name": "a", "mastra.agent_run.input": "go"}
+    loop = {
+        "gen_ai.response.finish_reasons": _jsons([ended]),
+        "gen_ai.output.messages": _jsons([words("assistant", "")]),
+    }
+    yield _mastra(1, None, "agent_run", 0, 30, "invoke_agent", **top) | (
+        {"status": None, "error": "bad"} if failed else {}
+    )
+    yield _mastra(2, 1, "model_generation", 1, 28, "chat", **loop)
+    for number, told in enumerate(steps):
+        told = {"mastra.model_step.input": _jsons([words("user", "go")]), "mastra.model_step.output": _jsons(told)}
+        yield _mastra(3 + number, 2, "model_step", 2 + 4 * number, 3, **known | told)
+
+
+def test_why_a_loop_ended_is_why_its_last_call_did():
+    (run,) = agreed(*_bridged("error", {"text": "", "toolCalls": []}))
+    assert [(c["request_model"], c["status"]) for c in run["llm_calls"]] == [("m", "error")]
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["error"])
+    (run,) = agreed(*_bridged("length", {"text": "well", "toolCalls": []}))
+    assert (run["boundaries"], [c["finish_reason"] for c in run["llm_calls"]]) == (["length"], ["length"])
+
+
+def test_an_empty_answer_is_not_what_the_last_call_said_once_more():
+    """At its limit of steps Mastra answers with the empty text beside the calls that it asked for last."""
+
+    def asked(number):
+        call = {"toolCallId": f"c{number}", "toolName": "look", "args": {"n": number}}
+        back = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": f"c{number}", "gen_ai.tool.call.result": "cold"}
+        ran = _mastra(10 + number, 3 + number, "tool_call", 4 + 4 * number, 0.5, "execute_tool", **back)
+        return {"text": "", "toolCalls": [call]}, ran
+
+    (first, one), (second, two) = asked(0), asked(1)
+    (run,) = agreed(*_bridged("tool-calls", first, second), one, two)
+    assert [(c["name"], c["turn"], c["status"]) for c in run["tool_calls"]] == [("look", 0, "ok"), ("look", 1, "ok")]
+    assert (run["output"], run["boundaries"], len(run["llm_calls"])) == ("", ["max_steps"], 2)
+
+
 def test_the_places_that_a_failure_came_through_are_no_reason_of_it():
     """OpenInference of LangChain.js 1.5 writes them into the message; a timer of the application's gave the call up."""
     said = (
