@@ -397,7 +397,15 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         if id(c) in silent
         or c.blank
         or (c.unanswered and (all(_heard(n, heard) for n in c.layers) or _in_a_broken_step(c)))
+        or (len(calls) == 1 and c.unanswered and _only_asked(c))
     ]
+
+
+def _only_asked(call: ModelCall) -> bool:
+    """Are the words it was asked told, and neither here nor above that it went well, or what came of it? It may have
+    been broken off as it streamed (the AI SDK 7)."""
+    spans = [n.span for n in (*call.layers, *call.node.ancestors())]
+    return call.inputs is not None and all(s.status_code != 1 and s.output is None for s in spans)
 
 
 def _in_a_broken_step(call: ModelCall) -> bool:

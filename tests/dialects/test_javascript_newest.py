@@ -283,6 +283,15 @@ def test_an_empty_answer_is_not_what_the_last_call_said_once_more():
     assert (run["output"], run["boundaries"], len(run["llm_calls"])) == ("", ["max_steps"], 2)
 
 
+def test_a_call_of_which_only_the_question_is_told_may_have_been_broken_off():
+    """The AI SDK 7 ends the spans of a stream that its reader gave up, and says no more of it."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    told |= {"gen_ai.input.messages": [words("user", "go")]}
+    (run,) = agreed(agent(1, "a", took=9), span(2, 1, "chat m", at=1, kind=3, scope="gen_ai", attributes=told))
+    assert (run["status"], run["output"]) == ("unknown", None)
+    assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+
+
 def test_the_places_that_a_failure_came_through_are_no_reason_of_it():
     """OpenInference of LangChain.js 1.5 writes them into the message; a timer of the application's gave the call up."""
     said = (
