@@ -536,19 +536,21 @@ def _last_only(span: Span) -> bool:
 
 def last_only(call: ModelCall) -> bool:
     """Does this instrumentation tell only the last of the calls that this answer asks for, or none beside a text?"""
-    return any(_last_only(n.span) or (n.span.scope, n.span.name) == _TEXT_ONLY for n in call.layers)
+    return any(_last_only(n.span) or _text_only(n.span) for n in call.layers)
 
 
-_TEXT_ONLY = ("langfuse-sdk", "OpenAI.responses")
+def _text_only(span: Span) -> bool:
+    return (span.scope, span.name) == ("langfuse-sdk", "OpenAI.responses")
 
 
 def hides_requests(call: ModelCall) -> bool:
-    """May it have asked for tools that only a later input tells? Of some answers nothing is told, and Traceloop for
-    JavaScript leaves out what stands beside a text in one of OpenAI's Responses."""
+    """May it have asked for tools that only a later input tells? Of some answers nothing is told, and Traceloop and
+    Langfuse for JavaScript leave out what stands beside a text in one of OpenAI's Responses."""
     if call.error is not None or call.outputs is None:
         return call.error is None
     return not call.asked and any(
-        _AS_TEXT.match(n.span.scope) and (n.span.response_id or "").startswith("resp_") for n in call.layers
+        (_AS_TEXT.match(n.span.scope) and (n.span.response_id or "").startswith("resp_")) or _text_only(n.span)
+        for n in call.layers
     )
 
 
