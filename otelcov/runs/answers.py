@@ -11,9 +11,8 @@ from itertools import repeat
 
 import msgspec
 
-from otelcov.runs.boundaries import broke
+from otelcov.runs.boundaries import asks, broke
 from otelcov.runs.boundaries import finish as boundary
-from otelcov.runs.endings import asks
 from otelcov.runs.jsontext import UNREADABLE, Value
 from otelcov.runs.model_call import finish_reason
 from otelcov.runs.semconv import semconv

@@ -12,7 +12,7 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
-from otelcov.runs.boundaries import limits
+from otelcov.runs.boundaries import asks, limits
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Later, Outcome, outcome
 from otelcov.runs.calls import merge
@@ -25,7 +25,6 @@ from otelcov.runs.endings import (
     Evidence,
     answered_in_one_span,
     asked_unseen,
-    asks,
     boundaries,
     died_in_a_later_trace,
     ended_in_what_is_lost,

@@ -106,6 +106,11 @@ def stopped(reason: str | None) -> str | None:
     return _STOPPED.get(letters(reason))
 
 
+def asks(finish: str | None) -> bool:
+    """Does this finish reason say that tools were asked for?"""
+    return letters(finish) in ("toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "toolexecution")
+
+
 def broke(reason: str | None) -> bool:
     """Does this finish reason say that the call failed? Some tell it by nothing else."""
     return letters(reason) == "error"

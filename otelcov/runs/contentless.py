@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from otelcov.runs.boundaries import asks
 from otelcov.runs.calls import JITTER_NS
-from otelcov.runs.endings import asks, ends_alike, final
+from otelcov.runs.endings import ends_alike, final
 from otelcov.runs.executions import bare_name
 from otelcov.runs.sketch import TOOL_, Bools, Models, Sketch
 from otelcov.runs.spans import Side

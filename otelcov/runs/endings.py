@@ -11,6 +11,7 @@ from functools import cached_property
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.config import BOUNDARIES
 from otelcov.runs import boundaries as b
+from otelcov.runs.boundaries import asks
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
 from otelcov.runs.charge import broke_off, broken_step, frames, top_agents, went_on
@@ -475,11 +476,6 @@ def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
     return any(c is run.last and c.requests and answer and c.text == answer for c in holding) or any(
         c.text and not c.asked for c in holding
     )
-
-
-def asks(finish: str | None) -> bool:
-    """Does this finish reason say that tools were asked for?"""
-    return b.letters(finish) in ("toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "toolexecution")
 
 
 _FINAL = ("stop", "endturn", "stopsequence", "final")  # OpenAI's Responses are `completed` whatever they asked for

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, LLM, TOOL
-from otelcov.runs.boundaries import broke
+from otelcov.runs.boundaries import asks, broke
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.exchanges import answers, choices, event_inputs, event_outputs, opened, parsed, with_results
 from otelcov.runs.flattened import first_index, flattened_messages
@@ -37,6 +37,8 @@ of OpenAI's agents)."""
 _ENDS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
 """Instrumentations that, as long as they wrote flat messages, told no answer of chat completions and that all of them
 went well, whatever OpenAI's kit knew (Traceloop's, 0.47)."""
+_BROUGHT_BY_USER = re.compile(r"^@traceloop/instrumentation-llamaindex$")
+"""Instrumentations whose history leaves out what was asked for, and tells what came back as the user's."""
 _CALLS_FUNCTIONS = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
 """Instrumentations of Google's client that open no spans for the functions that it calls."""
 
@@ -264,7 +266,7 @@ class ModelCall:
         nothing says that it did (Mastra for Arize, of a call that failed)."""
         if any(o.text or o.requests or o.text is None for o in answer):
             return False
-        if self.output_tokens:
+        if self.output_tokens or asks(self.finish):
             return self.finish not in _ENDED
         self._blank = self.output_tokens is None and self.finish is None and self.response_model is None
         return self._blank
@@ -334,6 +336,8 @@ class ModelCall:
         if any(_RESULTS_PRINTED.match(n.span.scope) for n in self.layers):
             for result in (r for x in found or () for r in x.results if isinstance(r.content, str)):
                 result.content = mapping(str(result.content)) or result.content
+        if any(_BROUGHT_BY_USER.match(n.span.scope) for n in self.layers):
+            _bring(found or [])
         return found
 
     def _inputs_of(self, layers: list[Node]) -> tuple[list[Message] | None, bool]:
@@ -382,6 +386,16 @@ class ModelCall:
 def cut_short(raw: str | None) -> bool:
     """Does this begin as JSON and not end as JSON?"""
     return bool(raw) and str(raw)[:1] in "[{" and parse_json(str(raw)) is None
+
+
+def _bring(inputs: list[Message]) -> None:
+    """What came back for the tools that an answer without words asked for, told as words of the user."""
+    asked = False
+    for x in inputs:
+        if x.role == "user" and asked and not x.results:
+            x.role, x.text, x.results = "tool", None, [Result(None, None, x.text)]
+        elif x.role != "tool":
+            asked = x.role == "assistant" and not x.text and not x.requests
 
 
 def unheard(calls: list[ModelCall]) -> list[ModelCall]:

@@ -300,3 +300,23 @@ def test_the_places_that_a_failure_came_through_are_no_reason_of_it():
     thrown = {"error": "x", "events": [("exception", {"exception.message": said})]}
     (run,) = agreed(agent(1, "a", took=9, **thrown), chat(2, 1, None, "go", at=1, **thrown))
     assert (run["status"], run["boundaries"]) == ("error", ["error"])
+
+
+def test_what_came_back_for_an_answer_without_words_is_not_the_users():
+    """Traceloop 0.27 of LlamaIndex for JavaScript leaves out calls and ids, each call in a trace of its own."""
+
+    def asked(number, history, text, reason):
+        said = [words("assistant", text) | {"finish_reason": reason}]
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.finish_reasons": reason}
+        told |= {"gen_ai.input.messages": history, "gen_ai.output.messages": said, "gen_ai.response.id": f"r{number}"}
+        scope = "@traceloop/instrumentation-llamaindex"
+        return span(number, None, "chat m", trace=number, at=3 * number, kind=3, status=1, scope=scope, attributes=told)
+
+    go = [words("system", "You look."), words("user", "go")]
+    back = [words("assistant", ""), words("user", "cold"), words("user", "42")]
+    first, second = asked(1, go, "", "tool_call"), asked(2, [*go, *back], "well", "stop")
+    (run,) = agreed(first, second)
+    assert (run["input"], run["output"], run["status"], len(run["llm_calls"])) == ("go", "well", "ok", 2)
+    assert (run["tool_calls"], "tool calls not visible" in run["incomplete"]) == (None, True)
+    (run,) = agreed(first)
+    assert (run["input"], run["output"], run["status"]) == ("go", None, "unknown")
