@@ -88,9 +88,14 @@ def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:
         if call.agent in (None, first.agent) or first.agent is None or not call.start < first.end:
             continue
         told = [own_words(x.text) for x in call.inputs or () if x.role == "user" and not x.results and x.text]
-        if told and text not in told and first.start < call.end:
+        if told and text not in told and first.start < call.end and not _within(call, first):
             return True
     return False
+
+
+def _within(call: ModelCall, outer: ModelCall) -> bool:
+    """Was this made for a tool of the other, whose span lasts as long as what it asked for (ADK for JavaScript)?"""
+    return any(n is outer.node for n in call.node.ancestors())
 
 
 def _sums_up(first: ModelCall, own: list[ModelCall]) -> bool:

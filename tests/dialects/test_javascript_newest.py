@@ -320,3 +320,16 @@ def test_what_came_back_for_an_answer_without_words_is_not_the_users():
     assert (run["tool_calls"], "tool calls not visible" in run["incomplete"]) == (None, True)
     (run,) = agreed(first)
     assert (run["input"], run["output"], run["status"]) == ("go", None, "unknown")
+
+
+def test_what_an_agent_was_asked_inside_the_call_that_asked_for_it_is_no_part_of_the_users_words():
+    """ADK 2.0 for JavaScript: a model's span lasts as long as the tools that it asked for, an agent among them."""
+    (run,) = agreed(
+        agent(1, "boss", took=20),
+        chat(2, 1, [("c1", "leaf", {"request": "look"})], "go", at=1, took=10),
+        tool(3, 2, "leaf", "c1", "cold", at=3, took=7),
+        agent(4, "leaf", 3, at=4, took=5),
+        chat(5, 4, "cold", "look", at=5),
+        chat(6, 1, "done", [words("user", "go"), _asked(("c1", "leaf", {})), _brought("c1", "cold")], at=13),
+    )
+    assert (run["input"], run["output"]) == ("go", "done")
