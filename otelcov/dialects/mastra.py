@@ -22,7 +22,9 @@ _TYPE = pl.col("mastra.span.type")
 _STEP = _TYPE == "model_step"
 _TOOL = _TYPE.is_in(["tool_call", "mcp_tool_call"])
 _EXPORTED = scope(r"^@mastra/")  # for Arize: no types, and each piece of a stream is called a model's
-_BY_KEYS = json_text("modelMetadata", "modelId")  # what a step is called by itself is the model that answered, if any
+_BY_KEYS = pl.coalesce(
+    [json_text(k, "modelId") for k in ("modelMetadata", "mastra.metadata.modelMetadata")]
+)  # what a step is called by itself is the model that answered, if any
 
 
 def _in_metadata(pattern: str) -> pl.Expr:

@@ -10,12 +10,17 @@ from otelcov.dialects.base import CHAIN, LLM, NOTHING, OTHER, TOOL, Dialect, fir
 _OPERATION = pl.col("ai.operationId")
 _TOOL = _OPERATION == "ai.toolCall"  # of which Traceloop for JavaScript moves content to its own keys
 
-# An object that is the answer, as the text of a message: so it is no state and no message itself.
-_OBJECT = pl.concat_str(
-    pl.lit('[{"role":"assistant","content":"'),
-    first("ai.response.object").str.replace_all("\\", "\\\\", literal=True).str.replace_all('"', '\\"', literal=True),
-    pl.lit('"}]'),
-)
+
+def _as_message(text: pl.Expr) -> pl.Expr:
+    """An object that is the answer, as the text of a message: so it is no state and no message itself."""
+    for letter, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
+        text = text.str.replace_all(letter, written, literal=True)
+    return pl.concat_str(pl.lit('[{"role":"assistant","content":"'), text, pl.lit('"}]'))
+
+
+_OBJECT = _as_message(first("ai.response.object"))
+_TEXT = first("ai.response.text", "ai.result.text")
+_OBJECT_TEXT = _as_message(pl.when(_TEXT.str.contains(r"^\s*[\[{]")).then(_TEXT))
 
 # Other layers call every loop an agent (OpenInference; the SDK's own exporter of GenAI keys). Who has no name is none.
 # OpenInference takes each of a loop's steps for a call, too.
@@ -79,9 +84,9 @@ VERCEL = Dialect(
     response_id=first("ai.response.id"),
     finish=first("ai.response.finishReason", "ai.finishReason"),
     input_messages=first("ai.prompt.messages", "ai.prompt"),
-    output_messages=pl.coalesce([first("ai.response.toolCalls", "ai.response.text"), _OBJECT]),
+    output_messages=pl.coalesce([pl.col("ai.response.toolCalls"), _OBJECT_TEXT, pl.col("ai.response.text"), _OBJECT]),
     input=first("ai.prompt"),
-    output=pl.coalesce([first("ai.response.text", "ai.result.text"), _OBJECT]),
+    output=pl.coalesce([_OBJECT_TEXT, _TEXT, _OBJECT]),
     definitions=first("ai.prompt.tools"),
     conversation=first(
         "ai.telemetry.metadata.sessionId",

@@ -41,7 +41,7 @@ _LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budge
 """Literal signs of MAX_STEPS and COST, in small letters."""
 TIMEOUT = _any(r"time[sd]?[ _-]?out", r"deadline.?exceeded")
 RATE = _any(r"rate.?limit", r"\b429\b", r"too many requests", r"throttl")
-LENGTH = _any(r"reason=.max_output_tokens\b", r"MaxTokensReached")
+LENGTH = _any(r"reason=.max_output_tokens\b", r"MaxTokens(?:Reached|Error)")
 FILTER = _any(r"content.?filter", r"content_policy", r"safety", r"blocked by", r"ResponsibleAI")
 
 # Phrases that a framework itself writes when it stops a loop: in the last prompt, or as the answer.
@@ -136,3 +136,18 @@ def limits(text: str) -> frozenset[str]:
     if MAX_STEPS.search(text):
         return frozenset({"max_steps"})
     return frozenset({"cost_limit"}) if COST.search(text) else frozenset()
+
+
+def unsaid(error: tuple[str, str]) -> bool:
+    """Is no more told of a failure than that it was one, in the status and in what was thrown alike?"""
+    return all(re.match(UNSAID, word) for told in error for line in told.split("\n") for word in line.split(": "))
+
+
+def reason(error: tuple[str, str]) -> str:
+    """The type of a failure and what was said of it, without the places in a program that it came through: JavaScript's
+    timers call what they run from `Timeout._onTimeout`."""
+    text = f"{error[0]}: {error[1]}"
+    return _PLACES.sub("", text) if "\n" in text else text
+
+
+_PLACES = re.compile(r"^[ \t]+(?:at |File \").*$", re.M)

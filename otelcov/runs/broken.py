@@ -28,8 +28,8 @@ def check_broken(sketch: Sketch, models: Models) -> dict[str, Bools]:
     for row, place in zip(sketch.frame[at].rows(), at.tolist(), strict=True):
         trace = sketch.trace[place]
         wrong = failure(Node(Span._make(row), sketch.side))
-        text = "" if wrong is None else f"{wrong[0]}: {wrong[1]}"
-        if wrong is None or b.limits(text) or b.LENGTH.search(text):
+        text = "" if wrong is None else b.reason(wrong)
+        if wrong is None or b.unsaid(wrong) or b.limits(text) or b.LENGTH.search(text):
             sketch.bad[trace] = True
             continue
         seen["error"][trace] = True

@@ -234,7 +234,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What spans say failed. A run stopped by its step or cost limit has only that name."""
     framing = {id(n) for n in frames(run.root)}
     told = [
-        (n, f"{f[0]}: {f[1]}")
+        (n, b.reason(f))
         for n in run.nodes
         if n.kind not in (TOOL, OTHER, SETUP)
         and (n.kind is not None or n.parent is None or id(n) in framing)
@@ -250,7 +250,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
             seen.add(kind)
         if call.error is None:
             continue
-        text = f"{call.error[0]}: {call.error[1]}"
+        text = b.reason(call.error)
         if call.error[0].endswith("UsageLimitExceeded"):
             stopped |= b.limits(text) - {"cost_limit"}
         seen.add("error")
@@ -367,7 +367,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
     if _muted(run) or ended_in_what_is_lost(run) or _answer_lost(run):
         unknown |= {"error", "timeout", "rate_limit"}
-    if any(c.error is not None and all(_UNSAID.match(told) for told in c.error) for c in run.calls):
+    if any(c.error is not None and b.unsaid(c.error) for c in run.calls):
         unknown |= {"timeout", "rate_limit", "content_filter"}
     if last is None or run.unheard:
         unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
@@ -470,7 +470,7 @@ def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
     around = {id(n) for nodes in executions for n in nodes[0].ancestors()}
     holding = [call for call in run.calls if id(call.node) in around and call.node is not run.root]
     answer = run.output
-    return any(c is run.last and c.requests and answer is not None and c.text == answer for c in holding) or any(
+    return any(c is run.last and c.requests and answer and c.text == answer for c in holding) or any(
         c.text and not c.asked for c in holding
     )
 

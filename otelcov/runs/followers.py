@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from otelcov.runs.boundaries import asks
 from otelcov.runs.call import short_id
 from otelcov.runs.chat import Message
 from otelcov.runs.executions import span_call_id
@@ -144,7 +145,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
                     asked.setdefault(known, []).append((p, call))
                     del asked[known][:-_AT_ONCE]
-            if call.requests and call.inputs and not any(x.requests for x in call.inputs):
+            asks_untold = asks(call.finish) and not call.asked and not call.text
+            if (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
                 mute.setdefault(print_of(call.inputs), []).append((p, call))
             if call.text and call.inputs and not call.requests:
                 said[len(call.inputs), call.text] = p, call

@@ -12,7 +12,7 @@ import re
 from itertools import groupby
 
 from otelcov.runs.chat import ROLES, Message, Result, role_of
-from otelcov.runs.jsontext import Value, hidden, parse_json
+from otelcov.runs.jsontext import Value, hidden, parse_json, to_json
 from otelcov.runs.parts import (
     CALL_KEYS,
     CALLS,
@@ -315,6 +315,8 @@ def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
         _add(part["content"], m, depth + 1)
     elif isinstance(part.get("message_content"), dict):  # OpenInference's flattened parts
         _add(part["message_content"], m, depth + 1)
+    elif part.keys() == {"data"} and isinstance(part["data"], (dict, list)) and m.role == "assistant":
+        _say(m, to_json(part["data"]))  # an answer after a schema (Genkit)
     elif kind == "text" and m.text is None:
         m.unreadable = True
 

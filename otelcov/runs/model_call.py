@@ -37,6 +37,8 @@ of OpenAI's agents)."""
 _ENDS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
 """Instrumentations that, as long as they wrote flat messages, told no answer of chat completions and that all of them
 went well, whatever OpenAI's kit knew (Traceloop's, 0.47)."""
+_BROUGHT_BY_USER = re.compile(r"^@traceloop/instrumentation-llamaindex$")
+"""Instrumentations whose history leaves out what was asked for, and tells what came back as the user's."""
 _CALLS_FUNCTIONS = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
 """Instrumentations of Google's client that open no spans for the functions that it calls."""
 
@@ -264,7 +266,7 @@ class ModelCall:
         nothing says that it did (Mastra for Arize, of a call that failed)."""
         if any(o.text or o.requests or o.text is None for o in answer):
             return False
-        if self.output_tokens:
+        if self.output_tokens or asks(self.finish):
             return self.finish not in _ENDED
         self._blank = self.output_tokens is None and self.finish is None and self.response_model is None
         return self._blank
@@ -334,6 +336,8 @@ class ModelCall:
         if any(_RESULTS_PRINTED.match(n.span.scope) for n in self.layers):
             for result in (r for x in found or () for r in x.results if isinstance(r.content, str)):
                 result.content = mapping(str(result.content)) or result.content
+        if any(_BROUGHT_BY_USER.match(n.span.scope) for n in self.layers):
+            _bring(found or [])
         return found
 
     def _inputs_of(self, layers: list[Node]) -> tuple[list[Message] | None, bool]:
@@ -384,6 +388,16 @@ def cut_short(raw: str | None) -> bool:
     return bool(raw) and str(raw)[:1] in "[{" and parse_json(str(raw)) is None
 
 
+def _bring(inputs: list[Message]) -> None:
+    """What came back for the tools that an answer without words asked for, told as words of the user."""
+    asked = False
+    for x in inputs:
+        if x.role == "user" and asked and not x.results:
+            x.role, x.text, x.results = "tool", None, [Result(None, None, x.text)]
+        elif x.role != "tool":
+            asked = x.role == "assistant" and not x.text and not x.requests
+
+
 def unheard(calls: list[ModelCall]) -> list[ModelCall]:
     """Those of which nothing is told, or no answer, where others are told of in the same way, or always are once they
     were answered: they may have failed."""
@@ -397,7 +411,15 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         if id(c) in silent
         or c.blank
         or (c.unanswered and (all(_heard(n, heard) for n in c.layers) or _in_a_broken_step(c)))
+        or (len(calls) == 1 and c.unanswered and _only_asked(c))
     ]
+
+
+def _only_asked(call: ModelCall) -> bool:
+    """Are the words it was asked told, and neither here nor above that it went well, or what came of it? It may have
+    been broken off as it streamed (the AI SDK 7)."""
+    spans = [n.span for n in (*call.layers, *call.node.ancestors())]
+    return call.inputs is not None and all(s.status_code != 1 and s.output is None for s in spans)
 
 
 def _in_a_broken_step(call: ModelCall) -> bool:
@@ -528,22 +550,24 @@ def _last_only(span: Span) -> bool:
 
 def last_only(call: ModelCall) -> bool:
     """Does this instrumentation tell only the last of the calls that this answer asks for, or none beside a text?"""
-    return any(_last_only(n.span) or (n.span.scope, n.span.name) == _TEXT_ONLY for n in call.layers)
+    return any(_last_only(n.span) or _text_only(n.span) for n in call.layers)
 
 
-_TEXT_ONLY = ("langfuse-sdk", "OpenAI.responses")
+def _text_only(span: Span) -> bool:
+    return (span.scope, span.name) == ("langfuse-sdk", "OpenAI.responses")
 
 
 def hides_requests(call: ModelCall) -> bool:
     """May it have asked for tools that only a later input tells? Of some answers nothing is told, or no more than that
-    they asked (AgentOps), and Traceloop for JavaScript leaves out what stands beside a text in one of OpenAI's
-    Responses."""
+    they asked (AgentOps), and Traceloop and Langfuse for JavaScript leave out what stands beside a text in one of
+    OpenAI's Responses."""
     if call.error is not None or call.outputs is None:
         return call.error is None
     if call.asked:
         return False
     return (asks(call.finish) and not call.text) or any(
-        _AS_TEXT.match(n.span.scope) and (n.span.response_id or "").startswith("resp_") for n in call.layers
+        (_AS_TEXT.match(n.span.scope) and (n.span.response_id or "").startswith("resp_")) or _text_only(n.span)
+        for n in call.layers
     )
 
 

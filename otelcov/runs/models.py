@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
-from otelcov.runs.boundaries import limits
+from otelcov.runs.boundaries import broke, limits
 from otelcov.runs.messages import messages_of
-from otelcov.runs.model_call import ModelCall
+from otelcov.runs.model_call import ModelCall, finish_reason
 from otelcov.runs.tree import Node, failure, same_step, some_above
 from otelcov.runs.twins import beside, echoes
 
@@ -67,6 +67,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if len(within := inner.get(id(n), [])) > 1:
             n.kind = OVERWRITTEN if all(_another(n, x) for x in within) else "chain"
     _aggregates(calls, nodes)
+    _ends(calls)
     if any(running_sums(c.node.span.scope) for c in calls):
         _without_sums(calls)
     _without_totals([c for c in calls if tells_totals(c.node.span.scope)])
@@ -242,3 +243,19 @@ def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
             call.input_tokens, call.output_tokens = told.input_tokens, told.output_tokens
             if call.request_model is None and call.response_model is None and call.context.kind == CHAIN:
                 call.request_model, call.response_model = told.request_model, told.response_model
+
+
+def _ends(calls: list[ModelCall]) -> None:
+    """Why a chain of an instrumentation ended is why its last call did, where that call does not tell it (Mastra's
+    bridge: of a call that failed, too)."""
+    last: dict[int, ModelCall] = {}
+    for c in calls:
+        step = c.node.parent
+        if step is not None and step.kind == CHAIN and step.span.finish and step.span.scope == c.node.span.scope:
+            known = last.setdefault(id(step), c)
+            last[id(step)] = max(known, c, key=lambda c: c.start)
+    for c in last.values():
+        if c.error is None and (c.outputs is None or c.finish is None) and c.node.parent is not None:
+            c.finish = c.finish or finish_reason(c.node.parent.span.finish)
+            if broke(c.finish):
+                c.error = ("", "")

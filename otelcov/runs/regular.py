@@ -251,6 +251,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
     own_rules = [scope for scope in scopes if _own_rules(scope)]
     guessing = [scope for scope in scopes if guesses_tokens(scope)]
     null = ("trace_state", "sampling", "tool_error", "from_agent", "to_agent", "error_text", "case")
+    unended = pl.col("kind").eq_missing(LLM) & pl.col("finish").is_null()
     return frame.select(
         pl.any_horizontal(
             *(pl.col(c).is_not_null() for c in null),
@@ -268,6 +269,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("kind").eq_missing(AGENT) & pl.col("output").str.contains('"error"', literal=True).fill_null(False),
             pl.col("scope").is_in(own_rules),
             pl.col("kind").eq_missing(LLM) & pl.col("input_tokens").is_null() & pl.col("scope").is_in(guessing),
+            pl.col("kind").eq_missing(CHAIN) & pl.col("finish").is_not_null() & unended.any(),
         )
     ).to_series()
 

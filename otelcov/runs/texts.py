@@ -88,9 +88,14 @@ def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:
         if call.agent in (None, first.agent) or first.agent is None or not call.start < first.end:
             continue
         told = [own_words(x.text) for x in call.inputs or () if x.role == "user" and not x.results and x.text]
-        if told and text not in told and first.start < call.end:
+        if told and text not in told and first.start < call.end and not _within(call, first):
             return True
     return False
+
+
+def _within(call: ModelCall, outer: ModelCall) -> bool:
+    """Was this made for a tool of the other, whose span lasts as long as what it asked for (ADK for JavaScript)?"""
+    return any(n is outer.node for n in call.node.ancestors())
 
 
 def _sums_up(first: ModelCall, own: list[ModelCall]) -> bool:
@@ -133,7 +138,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     for node in front:
         if node in frames and not (step and node is root):
             text = _assistant_text(node.span.output, limit)
-            if _answers(text):
+            if _answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
                 return said if said is not None and said.strip() == text.strip() else text
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
         return None  # it may go on, once it has heard from others
@@ -154,7 +159,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
         text = _assistant_text(node.span.output, limit)
-        if _answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
+        if _answers(text) and (text or last is None or last.outputs is not None):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
 

@@ -74,6 +74,21 @@ def test_calls_beside_a_text_of_a_response_stand_in_the_next_input():
     assert run["output"] == "It is cold."
 
 
+def test_langfuse_leaves_out_calls_beside_a_text_of_a_response_also_where_a_frame_holds_both():
+    def response(number, at, items, output):
+        told = {"type": "generation", "input": json.dumps(items), "output": output}
+        told = {f"langfuse.observation.{k}": v for k, v in told.items()}
+        return span(number, 1, "OpenAI.responses", at=at, scope="langfuse-sdk", attributes=told)
+
+    go = {"role": "user", "content": "go"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me look."}]}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": "{}"}
+    back = {"type": "function_call_output", "call_id": "c1", "output": "cold"}
+    asked, history = response(2, 1, [go], "Let me look."), [go, said, call, back]
+    (run,) = agreed(span(1, None, "handle", took=9), asked, response(3, 4, history, "It is cold."))
+    assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("look", "ok", 0)]
+
+
 def test_an_input_that_ends_with_a_request_leaves_out_what_came_back():
     """OpenLIT's of OpenAI's client does, of a tool that gave an empty text."""
     asked = [words("user", "go"), _asked(("c1", "look", {}))]
@@ -109,6 +124,18 @@ def test_why_a_model_call_failed_is_unknown_where_nobody_says_it(said, unknown):
     )
     assert (run["status"], "error" in run["boundaries"]) == ("error", True)
     assert ("timeout" in run["boundaries_unknown"]) is unknown
+
+
+def test_a_failure_that_was_thrown_without_a_word_is_one_without_a_reason():
+    """The AI SDK 7 without content, as its newest exporter throws what it says of every failure."""
+    said = "AI SDK operation failed"
+    thrown = [("exception", {"exception.type": "Error", "exception.message": said})]
+    (run,) = agreed(
+        agent(1, "a", took=9, error=said, events=thrown),
+        chat(2, 1, None, "go", at=1, error=said, events=thrown),
+    )
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
+    assert {"timeout", "rate_limit"} <= set(run["boundaries_unknown"])
 
 
 @pytest.mark.parametrize("told", [{}, {"ai.response.text": ""}])

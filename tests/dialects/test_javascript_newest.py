@@ -240,3 +240,96 @@ def test_an_empty_text_is_no_answer_where_nothing_else_tells_of_one():
     (run,) = agreed(span(1, None, "chat m", kind=3, status=1, scope=scope, attributes=told))
     assert (run["status"], run["output"]) == ("unknown", None)
     assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+
+
+def _bridged(ended, *steps):
+    """An agent of Mastra's by its bridge (1.5), which tells why its loop ended, and of a step its texts."""
+    known = {"mastra.metadata.modelMetadata": _jsons({"modelId": "m"})}
+    failed = ended == "error"
+    top = {"gen_ai.agent.name": "a", "mastra.agent_run.input": "go"}
+    loop = {
+        "gen_ai.response.finish_reasons": _jsons([ended]),
+        "gen_ai.output.messages": _jsons([words("assistant", "")]),
+    }
+    yield _mastra(1, None, "agent_run", 0, 30, "invoke_agent", **top) | (
+        {"status": None, "error": "bad"} if failed else {}
+    )
+    yield _mastra(2, 1, "model_generation", 1, 28, "chat", **loop)
+    for number, told in enumerate(steps):
+        told = {"mastra.model_step.input": _jsons([words("user", "go")]), "mastra.model_step.output": _jsons(told)}
+        yield _mastra(3 + number, 2, "model_step", 2 + 4 * number, 3, **known | told)
+
+
+def test_why_a_loop_ended_is_why_its_last_call_did():
+    (run,) = agreed(*_bridged("error", {"text": "", "toolCalls": []}))
+    assert [(c["request_model"], c["status"]) for c in run["llm_calls"]] == [("m", "error")]
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["error"])
+    (run,) = agreed(*_bridged("length", {"text": "well", "toolCalls": []}))
+    assert (run["boundaries"], [c["finish_reason"] for c in run["llm_calls"]]) == (["length"], ["length"])
+
+
+def test_an_empty_answer_is_not_what_the_last_call_said_once_more():
+    """At its limit of steps Mastra answers with the empty text beside the calls that it asked for last."""
+
+    def asked(number):
+        call = {"toolCallId": f"c{number}", "toolName": "look", "args": {"n": number}}
+        back = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": f"c{number}", "gen_ai.tool.call.result": "cold"}
+        ran = _mastra(10 + number, 3 + number, "tool_call", 4 + 4 * number, 0.5, "execute_tool", **back)
+        return {"text": "", "toolCalls": [call]}, ran
+
+    (first, one), (second, two) = asked(0), asked(1)
+    (run,) = agreed(*_bridged("tool-calls", first, second), one, two)
+    assert [(c["name"], c["turn"], c["status"]) for c in run["tool_calls"]] == [("look", 0, "ok"), ("look", 1, "ok")]
+    assert (run["output"], run["boundaries"], len(run["llm_calls"])) == ("", ["max_steps"], 2)
+
+
+def test_a_call_of_which_only_the_question_is_told_may_have_been_broken_off():
+    """The AI SDK 7 ends the spans of a stream that its reader gave up, and says no more of it."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    told |= {"gen_ai.input.messages": [words("user", "go")]}
+    (run,) = agreed(agent(1, "a", took=9), span(2, 1, "chat m", at=1, kind=3, scope="gen_ai", attributes=told))
+    assert (run["status"], run["output"]) == ("unknown", None)
+    assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+
+
+def test_the_places_that_a_failure_came_through_are_no_reason_of_it():
+    """OpenInference of LangChain.js 1.5 writes them into the message; a timer of the application's gave the call up."""
+    said = (
+        "This operation was aborted\n\nAbortError: This operation was aborted\n    at Timeout._onTimeout (run.mjs:28)"
+    )
+    thrown = {"error": "x", "events": [("exception", {"exception.message": said})]}
+    (run,) = agreed(agent(1, "a", took=9, **thrown), chat(2, 1, None, "go", at=1, **thrown))
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
+
+
+def test_what_came_back_for_an_answer_without_words_is_not_the_users():
+    """Traceloop 0.27 of LlamaIndex for JavaScript leaves out calls and ids, each call in a trace of its own."""
+
+    def asked(number, history, text, reason):
+        said = [words("assistant", text) | {"finish_reason": reason}]
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.finish_reasons": reason}
+        told |= {"gen_ai.input.messages": history, "gen_ai.output.messages": said, "gen_ai.response.id": f"r{number}"}
+        scope = "@traceloop/instrumentation-llamaindex"
+        return span(number, None, "chat m", trace=number, at=3 * number, kind=3, status=1, scope=scope, attributes=told)
+
+    go = [words("system", "You look."), words("user", "go")]
+    back = [words("assistant", ""), words("user", "cold"), words("user", "42")]
+    first, second = asked(1, go, "", "tool_call"), asked(2, [*go, *back], "well", "stop")
+    (run,) = agreed(first, second)
+    assert (run["input"], run["output"], run["status"], len(run["llm_calls"])) == ("go", "well", "ok", 2)
+    assert (run["tool_calls"], "tool calls not visible" in run["incomplete"]) == (None, True)
+    (run,) = agreed(first)
+    assert (run["input"], run["output"], run["status"]) == ("go", None, "unknown")
+
+
+def test_what_an_agent_was_asked_inside_the_call_that_asked_for_it_is_no_part_of_the_users_words():
+    """ADK 2.0 for JavaScript: a model's span lasts as long as the tools that it asked for, an agent among them."""
+    (run,) = agreed(
+        agent(1, "boss", took=20),
+        chat(2, 1, [("c1", "leaf", {"request": "look"})], "go", at=1, took=10),
+        tool(3, 2, "leaf", "c1", "cold", at=3, took=7),
+        agent(4, "leaf", 3, at=4, took=5),
+        chat(5, 4, "cold", "look", at=5),
+        chat(6, 1, "done", [words("user", "go"), _asked(("c1", "leaf", {})), _brought("c1", "cold")], at=13),
+    )
+    assert (run["input"], run["output"]) == ("go", "done")

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.dialects.test_unrecorded_kits import called_with, jsons, of_kind, words
 from tests.runs.requests import agent, chat, runs, span, tool
 
@@ -261,3 +263,25 @@ def test_an_object_that_the_ai_sdk_was_answered_is_a_text():
         span(2, 1, "ai.generateObject.doGenerate", attributes={"ai.operationId": "ai.generateObject.doGenerate"}),
     )
     assert (run["input"], run["output"]) == ("where?", '{"city":"O\\"slo"}')
+
+
+@pytest.mark.parametrize("text", ['{"city":"O\\"slo"}', '[\n  "a"\n]', "{not json"])
+def test_a_text_of_the_ai_sdks_that_reads_like_an_object_is_the_answer(text):
+    """generateText with an output after a schema (AI SDK 6): no message, and no state of a graph."""
+    told = {"ai.response.text": text, "ai.prompt": jsons({"prompt": "where?"}), "ai.response.finishReason": "stop"}
+    (run,) = runs(
+        span(1, None, "ai.generateText", took=9, attributes=told | {"ai.operationId": "ai.generateText"}),
+        span(2, 1, "x", attributes=told | {"ai.operationId": "ai.generateText.doGenerate"}),
+    )
+    assert (run["input"], run["output"], run["boundaries_unknown"]) == ("where?", text, [])
+
+
+def test_an_answer_after_a_schema_of_genkits_is_its_text():
+    answer = {"message": {"role": "model", "content": [{"data": {"city": "Oslo"}}]}, "finishReason": "stop"}
+    asked = {"messages": [{"role": "user", "content": [{"text": "where?"}]}]}
+    told = {"genkit:input": jsons(asked), "genkit:output": jsons(answer)}
+    (run,) = runs(
+        span(1, None, "generate", took=9, attributes=told | {"genkit:type": "util"}),
+        span(2, 1, "m", attributes=told | {"genkit:type": "action", "genkit:metadata:subtype": "model"}),
+    )
+    assert (run["input"], json.loads(run["output"])) == ("where?", {"city": "Oslo"})

@@ -139,7 +139,11 @@ def test_a_span_that_was_told_what_came_of_what_it_asks_for_holds_two_calls():
 
 @pytest.mark.parametrize(
     "message",
-    ["Responses stream ended: incomplete_details=IncompleteDetails(reason='max_output_tokens')", "MaxTokensReached"],
+    [
+        "Responses stream ended: incomplete_details=IncompleteDetails(reason='max_output_tokens')",
+        "MaxTokensReached",
+        "MaxTokensError",  # Strands for TypeScript
+    ],
 )
 def test_an_answer_that_its_length_made_an_error_is_one_that_was_cut(message):
     """OpenAI's Agents SDK 0.24 raises at an answer that is not complete."""
