@@ -363,7 +363,7 @@ def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
     if kit is None:
         return []
     if len(roots) == 1 and first.span.name in ("agent_session", "conversation"):
-        turns = first.children
+        turns = _in_session(first)
     elif all(n.orphan and n.span.parent_span_id == first.span.parent_span_id for n in roots):
         turns = roots
     else:
@@ -379,6 +379,18 @@ def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
 
 
 _SESSIONS = re.compile(r"livekit|pipecat")
+
+
+def _in_session(session: Node) -> list[Node]:
+    """What a session holds, and those that a program began after it, and that were laid under it (LiveKit's)."""
+    found, unread = list[Node](), session.children[::-1]
+    while unread:
+        n = unread.pop()
+        if n.span.name == session.span.name:
+            unread.extend(reversed(n.children))
+        else:
+            found.append(n)
+    return found
 
 
 def _begins_request(turn: Node, kit: str) -> bool:

@@ -197,3 +197,28 @@ def test_an_agent_that_put_out_what_it_threw_answered_nothing_and_says_that_its_
         span(3, 1, "t", at=3, attributes={"openinference.span.kind": "TOOL", "tool.name": "ask_worker"}),
     )
     assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["max_steps"])
+
+
+def _livekit(id, parent, name, at, took, **told):
+    told = {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, attributes=told, scope="livekit-agents")
+
+
+def _turn(id, parent, at, words):
+    tool = {"lk__function_tool__name": "look", "lk__function_tool__id": f"c{id}"}
+    return [
+        _livekit(id, parent, "agent_turn", at, 4, lk__user_input=words),
+        _livekit(id + 1, id, "function_tool", at + 1, 1, **tool),
+    ]
+
+
+def test_a_session_that_was_laid_under_the_one_before_has_its_own_requests():
+    """LiveKit 1.8 for Python leaves a session that was closed the current one."""
+    found = _either_way(
+        _livekit(1, None, "agent_session", 0, 10),
+        *_turn(2, 1, 1, "go"),
+        _livekit(4, 1, "agent_session", 20, 20),
+        *_turn(5, 4, 21, "and now?"),
+        *_turn(7, 4, 31, "bye"),
+    )
+    assert [(r["input"], len(r["tool_calls"])) for r in found] == [("go", 1), ("and now?", 1), ("bye", 1)]
