@@ -183,6 +183,8 @@ def _said(raw: str | None, text: str | None) -> str | None:
     found = semconv_messages(raw)
     if found is None or len(found) != 1 or found[0].role not in ("assistant", "user"):
         return None
+    if found[0].requests and found[0].text != text:  # said before it asked, perhaps
+        return None
     return None if found[0].text is None else final_answer(found[0].text)
 
 
