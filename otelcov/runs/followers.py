@@ -61,7 +61,8 @@ def unite_echoes(loose: list[Fragment], unite: Unite) -> None:
         if len(p.calls) != 1:
             continue
         recent = waiting.setdefault(p.root.span.service, [])
-        first = next((q for q in reversed(recent) if echo(p.root, q.root)), None)
+        told_later = p.root.start == p.root.end
+        first = next((q for q in reversed(recent) if echo(p.root, q.root)), None) if told_later else None
         if first is not None:
             first.calls = [ModelCall(first.calls[0].node, [*first.calls[0].layers, p.root])]
             p.calls = []

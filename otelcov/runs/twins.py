@@ -94,7 +94,7 @@ def echoes(spans: list[Node]) -> dict[int, tuple[Node, Node]]:
     waiting: dict[int, list[Node]] = {}
     for n in sorted(spans, key=lambda n: n.start):
         family = waiting.setdefault(id(n.parent), [])
-        first = next((m for m in reversed(family) if echo(n, m)), None)
+        first = next((m for m in reversed(family) if echo(n, m)), None) if n.start == n.end else None
         if first is not None:
             out[id(n)] = (n, first)
             family.remove(first)
