@@ -99,7 +99,7 @@ def models_of(sketch: Sketch) -> Models:
     asked = sketch.side.texts["input_messages"].gather(sketch.frame["row"].gather(at))
     failed = unanswered(sketch, at)
     sketch.spoil(~np.where(sketch.broken[at], failed, np.array(said.plain, dtype=bool)), trace)
-    plain = asked.str.starts_with('[{"') & asked.str.contains('"role"', literal=True)
+    plain = asked.str.starts_with('[{"') & asked.str.ends_with("]") & asked.str.contains('"role"', literal=True)
     sketch.spoil(~plain.fill_null(False).to_numpy() & ~hushed, trace)
     start = sketch.taken("start", at).to_numpy()
     again = np.zeros(len(at), dtype=bool)
