@@ -9,8 +9,8 @@ from itertools import islice, takewhile
 
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request
-from otelcov.runs.jsontext import Value, to_json
-from otelcov.runs.matching import Calls, match_results
+from otelcov.runs.jsontext import Value
+from otelcov.runs.matching import Calls, came_to, instructions, match_results
 from otelcov.runs.model_call import OF_ITEM, ModelCall, hides_requests
 from otelcov.runs.tree import same_name
 from otelcov.runs.wrapped import arguments_of
@@ -104,7 +104,7 @@ def _unseen_requests(
     """The n-th answer that history shows beyond the thread's first input is the n-th call's. Among several agents, who
     may share a history or hold several at once, it is the call's whose input history shows right before it."""
     before = len(thread[0].inputs or []) if i > 0 else len(inputs)
-    head = _instructions(inputs) if ends else 0
+    head = instructions(inputs) if ends else 0
     places: dict[tuple[int, int], ToolCall] = {}
     for c in reversed(calls):
         places[id(c.asked_by), c.position] = c
@@ -141,34 +141,22 @@ def _ends(model_calls: list[ModelCall]) -> _Ends:
     if any(hides_requests(mc) for mc in model_calls):
         for mc in model_calls:
             if mc.inputs and mc.error is None:
-                end = _end(mc.inputs, _instructions(mc.inputs), len(mc.inputs))
+                end = came_to(mc.inputs, instructions(mc.inputs), len(mc.inputs))
                 for whose in (mc.agent, _ANYONES):
                     out.setdefault((whose, *end), []).append(mc)
     return out
 
 
-def _end(inputs: list[Message], head: int, at: int) -> tuple[Value, ...]:
-    """What an input comes to at this place."""
-    first, last = inputs[head], inputs[at - 1]
-    results = to_json([[r.id, r.content] for r in last.results]) if last.results else None
-    return at - head, first.role, first.text, last.role, last.text, results
-
-
 def _asked_after(inputs: list[Message], head: int, at: int, asking: ModelCall, ends: _Ends) -> ModelCall | None:
     """The newest call before that one whose input was this history up to there; of the same agent if there is one:
     several may have been sent the same."""
-    end = _end(inputs, head, at) if ends else ()
+    end = came_to(inputs, head, at) if ends else ()
     for whose in (asking.agent, _ANYONES) if ends else ():
         found = ends.get((whose, *end), [])
         earlier = bisect_left(found, asking.start, key=lambda mc: mc.start)
         if earlier:
             return found[earlier - 1]
     return None
-
-
-def _instructions(inputs: list[Message]) -> int:
-    """How many messages an input begins with that are an agent's instructions."""
-    return next((k for k, x in enumerate(inputs) if x.role not in ("system", "developer")), len(inputs) - 1)
 
 
 def _told_as_item(id: str, call: ToolCall) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request, Result
-from otelcov.runs.jsontext import Value
+from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import react_request
 from otelcov.runs.reused import results, reused
@@ -78,11 +78,28 @@ def _asked(name: str | None, given: Value) -> Any:
     return None if name is None else spelling(name), _frozen(given)
 
 
-def _frozen(value: Value) -> Any:
+def _frozen(value: Value, depth: int = 0) -> Any:
     """A JSON value that is equal to another's where the values are, and can be looked up."""
+    if depth > _DEEPEST and isinstance(value, (dict, list)):
+        return to_json(value)
     if isinstance(value, dict):
-        return frozenset((key, _frozen(inner)) for key, inner in value.items())
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+        return frozenset((key, _frozen(inner, depth + 1)) for key, inner in value.items())
+    return tuple(_frozen(inner, depth + 1) for inner in value) if isinstance(value, list) else value
+
+
+_DEEPEST = 12
+
+
+def came_to(inputs: list[Message], head: int, at: int) -> tuple[Value, ...]:
+    """What an input, whose first `head` messages are instructions, comes to at this place."""
+    first, last = inputs[head], inputs[at - 1]
+    results = to_json([[r.id, r.content] for r in last.results]) if last.results else None
+    return at - head, first.role, first.text, last.role, last.text, results
+
+
+def instructions(inputs: list[Message]) -> int:
+    """How many messages an input begins with that are an agent's instructions."""
+    return next((k for k, x in enumerate(inputs) if x.role not in ("system", "developer")), len(inputs) - 1)
 
 
 class _Alike:
@@ -92,7 +109,7 @@ class _Alike:
         self.calls: list[ToolCall] = []
         self._first = 0  # all before have their result
         self._seen = 0
-        self._at: dict[int, list[ToolCall]] = {}  # by the place of their answers
+        self._after: dict[tuple[Value, ...], list[ToolCall]] = {}  # by what was said before their answers
 
     def waiting(self, turn: int) -> Iterator[ToolCall]:
         """Those that were asked for before this turn and wait for a result."""
@@ -102,13 +119,15 @@ class _Alike:
             if c.turn is not None and c.turn < turn and awaits_result(c):
                 yield c
 
-    def at(self, place: int, turn: int, taken: set[int]) -> ToolCall | None:
-        """The newest of them whose answer stands in this place of the history: its input was as long."""
+    def after(self, said: tuple[Value, ...], turn: int, taken: set[int]) -> ToolCall | None:
+        """The newest of them that answered what came to this."""
         for c in self.calls[self._seen :]:
-            if c.asked_by is not None and c.asked_by.inputs is not None:
-                insort(self._at.setdefault(len(c.asked_by.inputs), []), c, key=lambda c: (c.turn or 0, -c.position))
+            asked = c.asked_by.inputs if c.asked_by is not None else None
+            if asked:
+                some = self._after.setdefault(came_to(asked, instructions(asked), len(asked)), [])
+                insort(some, c, key=lambda c: (c.turn or 0, -c.position))
         self._seen = len(self.calls)
-        here = self._at.get(place, [])
+        here = self._after.get(said, [])
         while here and not awaits_result(here[-1]):
             here.pop()
         known = (c for c in reversed(here) if c.turn is not None and c.turn < turn)
@@ -175,7 +194,7 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
             if asked is not None:
                 asked.result = result
     if any(s.result is not None for s in shown):
-        _match_shown([s for s in shown if s.request.id not in by_id], mc.turn, whose, calls, settle)
+        _match_shown(inputs, [s for s in shown if s.request.id not in by_id], mc.turn, whose, calls, settle)
     elif single:
         _match_newest(single, filter(earlier, reversed(calls.every)), settle)
     if any(x.text and _OBSERVED in x.text for x in inputs):
@@ -186,9 +205,12 @@ _OBSERVED = "Observation"
 """What stands before a result in a prompt of text (ReAct)."""
 
 
-def _match_shown(shown: list[_Shown], turn: int, whose: Value, calls: Calls, settle: _Settle) -> None:
+def _match_shown(
+    inputs: list[Message], shown: list[_Shown], turn: int, whose: Value, calls: Calls, settle: _Settle
+) -> None:
     """Results to the calls that asked for the same as the requests before them. Of more calls alike than a history
-    shows, it is those whose answers stand where it shows them; else the newest, for that is how a history ends."""
+    shows, it is those that were asked what it shows before them; else the newest, for that is how a history ends."""
+    head = instructions(inputs)
     alike: dict[Any, list[_Shown]] = {}
     for s in shown:
         alike.setdefault(_asked(s.request.name, _given(s.request.arguments)), []).append(s)
@@ -201,7 +223,8 @@ def _match_shown(shown: list[_Shown], turn: int, whose: Value, calls: Calls, set
         if open_ and len(open_) != len(some):
             taken = set[int]()
             for s in some:
-                if (call := known.at(s.place, turn, taken)) is not None:
+                said = came_to(inputs, head, s.place) if head < s.place else ()
+                if (call := known.after(said, turn, taken)) is not None:
                     taken.add(id(call))
                     found.append((s, call))
             placed = {id(s) for s, _ in found}

@@ -158,3 +158,24 @@ def test_of_actions_in_the_same_words_each_has_the_observation_that_follows_it()
         spans += [chat(2 * n + 3, 1, "Thought: so\nFinal Answer: Cold.", [OSLO, told], at=8 * n + 4)]
     (run,) = runs(*spans)
     assert [call["result"] for call in run["tool_calls"]] == [f"{n} degrees" for n in range(4)]
+
+
+@pytest.mark.parametrize("order", ["AB", "BA"])
+def test_of_calls_alike_in_conversations_at_one_time_each_has_its_own_result(order):
+    request = {"type": "tool_call", "id": None, "name": "look", "arguments": {"n": 1}}
+    spans = [chat(n + 2, 1, [("", "look", {"n": 1})], _asked(f"{x}?"), at=2 * n) for n, x in enumerate("AB")]
+    for n, x in enumerate(order):
+        spans.append(chat(n + 4, 1, "Cold.", _asked(f"{x}?", (request, f"of {x}")), at=6 + 3 * n))
+    (run,) = runs(agent(1, "planner", took=20), *spans)
+    assert [call["result"] for call in run["tool_calls"]] == ["of A", "of B"]
+
+
+@pytest.mark.parametrize("deep", [20, 900])
+def test_a_call_of_deeply_nested_arguments_without_an_id_has_its_result(deep):
+    part = '{"type":"tool_call","name":"look","arguments":' + '{"a":' * deep + "1" + "}" * deep + "}"
+    asked = f'{{"role":"assistant","parts":[{part}]}}'
+    brought = '{"role":"tool","parts":[{"type":"tool_call_response","response":"cold"}]}'
+    first = chat(2, 1, None, "Oslo?", at=1, attributes={"gen_ai.output.messages": f"[{asked}]"})
+    second = chat(3, 1, "Cold.", at=3, attributes={"gen_ai.input.messages": f"[{asked},{brought}]"})
+    (run,) = runs(agent(1, "planner", took=9), first, second)
+    assert [call["result"] for call in run["tool_calls"]] == ["cold"]
