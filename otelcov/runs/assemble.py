@@ -12,7 +12,7 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
-from otelcov.runs.boundaries import asks, limits
+from otelcov.runs.boundaries import asks, final, limits
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Later, Outcome, outcome
 from otelcov.runs.calls import merge
@@ -21,22 +21,13 @@ from otelcov.runs.delegating_calls import may_delegate
 from otelcov.runs.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.delegation import ways as ways_over
 from otelcov.runs.delegations import delegations
-from otelcov.runs.endings import (
-    Evidence,
-    answered_in_one_span,
-    asked_unseen,
-    boundaries,
-    died_in_a_later_trace,
-    ended_in_what_is_lost,
-    final,
-    status,
-    step_lost,
-    tools_visible,
-)
+from otelcov.runs.endings import asked_unseen, died_in_a_later_trace, ended_in_what_is_lost, status
+from otelcov.runs.evidence import Evidence
 from otelcov.runs.executions import own_up, tool_spans
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.handed_in import ways_to_answer
 from otelcov.runs.jsontext import to_json
+from otelcov.runs.met import boundaries, step_lost
 from otelcov.runs.model_call import ModelCall, in_order
 from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.offered import offered, told_to_answer
@@ -45,6 +36,7 @@ from otelcov.runs.states import states
 from otelcov.runs.texts import input_text, output_text
 from otelcov.runs.tree import USUAL_LIMITS, Node, failure, spelling
 from otelcov.runs.unknowns import NO_ROOT
+from otelcov.runs.visible import answered_in_one_span, tools_visible
 
 Row = dict[str, Any]
 

@@ -112,6 +112,14 @@ def asks(reason: str | None) -> bool:
     return letters(reason) in ("toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "toolexecution")
 
 
+_FINAL = ("stop", "endturn", "stopsequence", "final")  # OpenAI's Responses are `completed` whatever they asked for
+
+
+def final(reason: str | None) -> bool:
+    """Does this finish reason say that no tool was asked for?"""
+    return letters(reason) in _FINAL or finish(reason) is not None
+
+
 def broke(reason: str | None) -> bool:
     """Does this finish reason say that the call failed? Some tell it by nothing else."""
     return letters(reason) == "error"

@@ -15,10 +15,9 @@ from functools import cached_property
 from itertools import accumulate, islice, pairwise
 
 from otelcov.dialects.base import AGENT
-from otelcov.runs.boundaries import asks
+from otelcov.runs.boundaries import asks, final
 from otelcov.runs.call import ToolCall, awaits_result, short_id
 from otelcov.runs.chat import Request
-from otelcov.runs.endings import final
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs, unseen_siblings
 from otelcov.runs.jsontext import to_json

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from otelcov.runs.boundaries import asks
+from otelcov.runs.boundaries import asks, final
 from otelcov.runs.calls import JITTER_NS
-from otelcov.runs.endings import ends_alike, final
 from otelcov.runs.executions import bare_name
+from otelcov.runs.habits import ends_alike
 from otelcov.runs.sketch import TOOL_, Bools, Models, Sketch
 from otelcov.runs.spans import Side
 

@@ -13,11 +13,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
-from otelcov.runs.boundaries import asks
+from otelcov.runs.boundaries import asks, final
 from otelcov.runs.call import ToolCall
 from otelcov.runs.delegating_calls import Scene, by_call, failed
 from otelcov.runs.delegation import Delegation, agent_failed, bare, bears_name_of, transfers
-from otelcov.runs.endings import final
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, placeholder
 

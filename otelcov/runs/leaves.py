@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from otelcov.dialects.base import TOOL
-from otelcov.runs.boundaries import asks
+from otelcov.runs.boundaries import asks, final
 from otelcov.runs.chat import Message, Request
-from otelcov.runs.endings import final
 from otelcov.runs.executions import server_alone, span_call_id, span_fact, span_name
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json

@@ -22,8 +22,8 @@ from otelcov.ground.schemas import RUNS
 from otelcov.runs.boundaries import UNSAID
 from otelcov.runs.call_status import tells_in_results, tells_raised
 from otelcov.runs.contentless import without_content
-from otelcov.runs.endings import asks_once_more, mute
 from otelcov.runs.executions import in_two_scopes
+from otelcov.runs.habits import asks_once_more, mute
 from otelcov.runs.joining import Joints, called
 from otelcov.runs.model_call import says_stop, tells_arguments
 from otelcov.runs.models import guesses_tokens, running_sums, tells_totals
