@@ -147,7 +147,8 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
     if call.nodes or asker is None or call.result_of is None:
         return False
     ran = [c.end - c.start for c in executed if same_name(c.name, call.name)]
-    after = next((mc for mc in model_calls if mc.turn > asker.turn and mc.agent == asker.agent), None)
+    later = (model_calls[turn] for turn in range(asker.turn + 1, len(model_calls)))
+    after = next((mc for mc in later if mc.agent == asker.agent), None)
     if not ran or after is None or after.start - asker.end >= min(ran):
         return False
     wanted = arguments_of(call.arguments)[0]

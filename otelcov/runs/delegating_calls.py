@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
@@ -38,21 +39,31 @@ class Scene:
     nodes: list[Node]
     agents: list[Node]  # spans that are agents'
     known: dict[str, str]  # bare name -> agent
-    model_calls: list[ModelCall]
+    model_calls: list[ModelCall]  # each at the place that its turn is
     used: set[int]  # agent spans that a delegation was found for
     lost: bool  # some span's parent has not come
     loose: bool  # model calls stand in traces of their own
     last: dict[str | None, int]  # agent -> when it asked a model for the last time
     around: set[str]  # names that stand around each run, and are no agent's
     _starts: list[tuple[int, int]] = field(init=False)  # of the agents' spans, by time, with their places
+    _work: dict[str | None, list[tuple[int, int]]] = field(init=False)  # agent -> (start, end) of its model calls
 
     def __post_init__(self) -> None:
         self._starts = sorted((n.start, place) for place, n in enumerate(self.agents))
+        self._work = defaultdict(list)
+        for mc in sorted(self.model_calls, key=lambda mc: mc.start):
+            self._work[mc.agent].append((mc.start, mc.end))
 
     def begun(self, since: int, until: int) -> list[Node]:
         """The agents' spans that begin at these times or between."""
         first, end = bisect_left(self._starts, (since,)), bisect_left(self._starts, (until + 1,))
         return [self.agents[place] for place in sorted(place for _, place in self._starts[first:end])]
+
+    def works(self, agent: str, since: int, before: int | None = None) -> list[tuple[int, int]]:
+        """(start, end) of the model calls of an agent that begin from one time on and before another."""
+        work = self._work.get(agent, [])
+        end = None if before is None else bisect_left(work, (before,))
+        return work[bisect_left(work, (since,)) : end]
 
 
 @dataclass(slots=True)
@@ -82,7 +93,7 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
             scene.used.add(id(found.node))
         call.delegates_to = found.target or ""
         told_apart = found.form == "handoff" or not call.nodes  # no span of the tool's says whether it went well
-        taken_over = told_apart and found.target is not None and _works_after(found.target, call, scene.model_calls)
+        taken_over = told_apart and found.target is not None and _works_after(found.target, call, scene)
         status = "ok" if taken_over else _status(call, found, scene)
         return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
     return None
@@ -180,7 +191,7 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
     if match.group("to").isdecimal():  # by its place among those that work may be handed to
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
         return _Found(following.own_agent if following is not None else None, "handoff", following)
-    if _child_thread(call, scene.model_calls):
+    if _child_thread(call, scene):
         return _Found(match.group("to"), "tool")
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
@@ -209,31 +220,28 @@ def _managed(call: ToolCall, scene: Scene) -> _Found | None:
     asked, works = asks(call.name), _works_within if call.nodes else _works_after
     for name in (call.name or "", asked.group("to") if asked is not None else ""):
         target = scene.known.get(bare(name)) if bare(name) else None
-        if target is not None and target != call.agent and works(target, call, scene.model_calls):
+        if target is not None and target != call.agent and works(target, call, scene):
             return _Found(target, "tool")
     if call.nodes:
         return None
-    if asked is not None and not scene.known and call.agent is None and _child_thread(call, scene.model_calls):
+    if asked is not None and not scene.known and call.agent is None and _child_thread(call, scene):
         return _Found(asked.group("to"), "tool")
     return None
 
 
-def _works_after(agent: str, call: ToolCall, model_calls: list[ModelCall]) -> bool:
-    until = call.result_of.start if call.result_of is not None else None
-    return any(
-        mc.agent == agent and mc.start >= call.start and (until is None or mc.start < until) for mc in model_calls
-    )
+def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
+    return bool(scene.works(agent, call.start, call.result_of.start if call.result_of is not None else None))
 
 
-def _works_within(agent: str, call: ToolCall, model_calls: list[ModelCall]) -> bool:
-    return any(mc.agent == agent and mc.start >= call.start and mc.end <= call.end for mc in model_calls)
+def _works_within(agent: str, call: ToolCall, scene: Scene) -> bool:
+    return any(end <= call.end for _, end in scene.works(agent, call.start, call.end + 1))
 
 
-def _child_thread(call: ToolCall, model_calls: list[ModelCall]) -> bool:
+def _child_thread(call: ToolCall, scene: Scene) -> bool:
     """Between a request and its result, another conversation with a model went on."""
     if call.asked_by is None or call.result_of is None or call.nodes:
         return False
-    later = [mc for mc in model_calls if call.asked_by.turn < mc.turn < call.result_of.turn]
+    later = (scene.model_calls[turn] for turn in range(call.asked_by.turn + 1, call.result_of.turn))
     between = itertools.takewhile(lambda mc: not _brings(mc, call), later)
     return any(
         mc.inputs is None or not any(r.id == call.call_id and r.id for x in mc.inputs for r in x.requests)
@@ -254,11 +262,11 @@ def _anonymous(call: ToolCall, scene: Scene) -> _Found | None:
     if named is None:
         return None
     asker = call.asked_by
-    top = next((a for a in asker.node.ancestors() if a.kind == AGENT), None)
+    top = _nearest_agent(asker.node)
     if top is None:
         return None
-    own = [c for c in scene.model_calls if c.turn > asker.turn and _nearest_agent(c.node) is top]
-    until = own[0].start if own else top.end
+    later = itertools.islice(scene.model_calls, asker.turn + 1, None)
+    until = next((c.start for c in later if _nearest_agent(c.node) is top), top.end)
     for n in scene.nodes:
         if n.kind != AGENT or n.own_agent is not None or id(n) in scene.used or n is top:
             continue

@@ -179,3 +179,27 @@ def test_a_call_of_deeply_nested_arguments_without_an_id_has_its_result(deep):
     second = chat(3, 1, "Cold.", at=3, attributes={"gen_ai.input.messages": f"[{asked},{brought}]"})
     (run,) = runs(agent(1, "planner", took=9), first, second)
     assert [call["result"] for call in run["tool_calls"]] == ["cold"]
+
+
+def _called(many, name, works):
+    """Calls without spans, and another agent at work while one lasts."""
+    for n in range(many):
+        request = {"type": "tool_call", "id": f"c{n}", "name": name, "arguments": {"n": n}}
+        yield chat(4 * n + 2, 1, [(f"c{n}", name, {"n": n})], _asked(f"Oslo, {n}?"), at=6 * n)
+        if works(n):
+            yield agent(4 * n + 3, "helper", 1, at=6 * n + 2)
+            yield chat(4 * n + 4, 4 * n + 3, "Cold.", _asked("How is it?"), at=6 * n + 2)
+        yield chat(4 * n + 5, 1, "Cold.", _asked(f"Oslo, {n}?", (request, "Cold.")), at=6 * n + 4)
+
+
+@pytest.mark.parametrize("name", ["helper", "ask_helper", "transfer_to_helper"])
+@pytest.mark.parametrize("works", [lambda n: True, lambda n: n == 0])
+def test_many_calls_find_who_worked_for_them_in_work_that_grows_as_they_do(name, works):
+    def spans(many):
+        return agent(1, "planner", took=6 * many), *_called(many, name, works)
+
+    (run,) = runs(*spans(MANY))
+    at_work = MANY if name.startswith("transfer") else sum(map(works, range(MANY)))
+    assert len(run["delegations"]) == at_work
+    assert len(run["tool_calls"]) == MANY - at_work
+    assert growth(spans) < LINEAR
