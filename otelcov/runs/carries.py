@@ -48,6 +48,13 @@ ADVICE: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (r"^pydantic-ai$", ("sessions",), "agent.run(..., conversation_id=...)"),
     (r"^langsmith$", _CONTENT, "Unset LANGSMITH_HIDE_INPUTS and LANGSMITH_HIDE_OUTPUTS."),
     (r"^langsmith$", ("sessions",), 'config={"configurable": {"thread_id": ...}}'),
+    (
+        r"^com\.anthropic\.sdk\b",
+        _CONTENT,
+        "ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content, or Anthropic(open_telemetry={'traces': {'content_mode': "
+        "'content'}})",
+    ),
+    (r"^com\.anthropic\.sdk\b", ("sessions",), "Anthropic(open_telemetry={'conversation_id': ...})"),
     (r"gcp\.vertex\.agent", _CONTENT, "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"),
     (
         r"semantic_kernel|Microsoft\.SemanticKernel",
