@@ -6,7 +6,7 @@ What exceeds a limit of bytes loses whole parts from its start, and of one the e
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, NOTHING, OTHER, SETUP, Dialect, scope
+from otelcov.dialects.base import CHAIN, NOTHING, OTHER, SETUP, UNTOLD, Dialect, first, scope
 
 _OURS = scope(r"^com\.anthropic\.(?:sdk\b|claude-platform$)") & pl.col("gen_ai.operation.name").is_null()
 _CUT = pl.col("anthropic.content.truncated").str.to_lowercase() == "true"
@@ -31,4 +31,13 @@ ANTHROPIC = Dialect(
     system=_UNASKED,
     output_messages=_UNANSWERED,
     output=_UNANSWERED,
+)
+
+# Around the client, OpenLLMetry adds up what the beginning of a stream and its end say was used, each of all.
+ANTHROPIC_STREAMS = Dialect(
+    name="anthropic-streams",
+    output_tokens=pl.when(
+        scope(r"^opentelemetry\.instrumentation\.anthropic$")
+        & (first("gen_ai.is_streaming", "llm.is_streaming").str.to_lowercase() == "true")
+    ).then(pl.lit(UNTOLD)),
 )

@@ -19,7 +19,7 @@ import polars as pl
 from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.agno import AGNO
-from otelcov.dialects.anthropic import ANTHROPIC
+from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
 from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
@@ -92,6 +92,7 @@ from otelcov.ground.errors import USAGE, OtelcovError
 # The most telling first: a framework's own mark, then the conventions, then names alone.
 DIALECTS: tuple[Dialect, ...] = (
     ANTHROPIC,
+    ANTHROPIC_STREAMS,
     AG2,
     OPENAI_AGENTS,
     OPENAI_AGENTS_TOOLS,

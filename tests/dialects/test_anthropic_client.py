@@ -152,3 +152,16 @@ def test_of_content_cut_to_a_limit_nothing_is_told_that_may_have_lost_its_start(
         ("weather", {"city": "Oslo"}, None)
     ]
     assert len(run["llm_calls"]) == 2
+
+
+@pytest.mark.parametrize(("streamed", "told"), [({}, 10), ({"gen_ai.is_streaming": True}, None)])
+def test_what_openllmetry_adds_up_of_a_stream_is_not_what_was_used(streamed, told):
+    usage = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 10}
+    attributes = {"gen_ai.operation.name": "chat"} | MODEL | usage | streamed
+    around = span(
+        2, 1, "anthropic.chat", scope="opentelemetry.instrumentation.anthropic", attributes=attributes, took=3
+    )
+    (run,) = runs(_runner(), around)
+    assert [call["output_tokens"] for call in run["llm_calls"]] == [told]
+    (run,) = runs(_runner(), around, _create(3, 2, stop="end_turn"))
+    assert [call["output_tokens"] for call in run["llm_calls"]] == [5]
