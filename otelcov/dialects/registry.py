@@ -22,7 +22,7 @@ from otelcov.dialects.agno import AGNO
 from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
-from otelcov.dialects.beeai import BEEAI
+from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
@@ -95,6 +95,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENAI_AGENTS_TOOLS,
     CREWAI,
     BEEAI,
+    BEEAI_JS,
     LLAMA_INDEX,
     LLAMA_INDEX_OTEL,
     HAYSTACK_PROMPTS,

@@ -1,0 +1,90 @@
+"""Kits for JavaScript that were run against a model of ours: what their spans tell in part, or in another's words."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+_BEE = "@arizeai/openinference-instrumentation-beeai"
+
+
+def _bee(id, parent, target, kind, at, number=1, **told):
+    """An event of BeeAI for JavaScript 0.1.13 under OpenInference 1.5, which ends well."""
+    error = told.pop("error", None)
+    told = {"target": target, "name": target.rsplit(".", 1)[-1], "openinference.span.kind": kind} | told
+    name = f"{target}-{number}"
+    return span(id, parent, name, at=at, took=0.001, scope=_BEE, attributes=told, status=2 if error else 1)
+
+
+def _of_agent(*events, answer="It is sunny.", took=20):
+    told = {"openinference.span.kind": "AGENT", "beeai.version": "0.1.13", "input.value": "weather?"}
+    told["output.value"] = json.dumps({"role": "assistant", "text": answer})
+    main = span(1, None, "beeai-framework-main", took=took, scope=_BEE, status=1, attributes=told)
+    (run,) = runs(main, _bee(2, 1, "agent.toolCalling.start", "AGENT", 0.1), *events)
+    return run
+
+
+def _answered(id, at, tokens, *calls, number=1):
+    asked = [{"type": "tool-call", "toolCallId": i, "toolName": n, "args": a} for i, n, a in calls]
+    message = [{"meta": {}, "content": asked, "role": "assistant"}]
+    told = {"llm.token_count.prompt": tokens, "llm.token_count.completion": 2, "llm.model_name": "m"}
+    told |= {"output.value": json.dumps(message), "llm.output_messages.0.message.role": "assistant"}
+    told["llm.output_messages.0.message.content"] = ""
+    return [
+        _bee(id, 2, "backend.openai.chat.start", "LLM", at, number, **{"llm.model_name": "m"}),
+        _bee(id + 1, 2, "backend.openai.chat.success", "LLM", at + 1, number, **told),
+        _bee(id + 2, 2, "backend.openai.chat.finish", "LLM", at + 1.1, number),
+    ]
+
+
+def _ran(id, parent, at, name, given, result=None, thrown=None, number=1):
+    told = {"tool.parameters": json.dumps(given)}
+    ended = {"output.value": json.dumps({"result": result})} if thrown is None else {"exception.message": thrown}
+    ended |= {} if thrown is None else {"exception.type": "ToolError", "error": thrown}
+    how = "success" if thrown is None else "error"
+    return [
+        _bee(id, parent, f"tool.dynamic.{name}.start", "TOOL", at, number, **told),
+        _bee(id + 1, parent, f"tool.dynamic.{name}.{how}", "TOOL", at + 0.5, number, **told, **ended),
+        _bee(id + 2, parent, f"tool.dynamic.{name}.finish", "TOOL", at + 0.6, number),
+    ]
+
+
+def _called(run):
+    return [(c["name"], c["arguments"], c["result"], c["status"], c["call_id"]) for c in run["tool_calls"]]
+
+
+def test_beeai_for_javascript_tells_a_step_by_its_events_alone():
+    asked = [("call_a1", "get_weather", {"city": "Oslo"}), ("call_b2", "broken", {"reason": "x"})]
+    run = _of_agent(
+        *_answered(3, 1, 10, *asked),
+        *_ran(6, 2, 3, "getWeather", {"city": "Oslo"}, result="sunny"),
+        *_ran(9, 2, 3, "broken", {"reason": "x"}, thrown="no luck"),
+        *_answered(12, 5, 20, ("call_c3", "final_answer", {"response": "It is sunny."}), number=2),
+        *_ran(15, 2, 7, "finalAnswer", {"response": "It is sunny."}, result="Message has been sent"),
+    )
+    assert _called(run) == [
+        ("get_weather", {"city": "Oslo"}, "sunny", "ok", "call_a1"),
+        ("broken", {"reason": "x"}, None, "error", "call_b2"),
+    ]
+    assert [(c["input_tokens"], c["status"]) for c in run["llm_calls"]] == [(10, "ok"), (20, "ok")]
+    assert (run["input"], run["output"], run["boundaries"]) == ("weather?", "It is sunny.", ["tool_failure"])
+
+
+def test_what_an_agent_of_beeai_tells_of_a_tool_has_its_name_and_every_try():
+    given = {"tool.name": "flaky", "tool.parameters": json.dumps({"n": 1})}
+    run = _of_agent(
+        _bee(3, 2, "agent.react.toolStart", "TOOL", 1, **given),
+        *_ran(4, 3, 1, "flaky", {"n": 1}, thrown="not yet"),
+        *_ran(7, 3, 2, "flaky", {"n": 1}, result="at last", number=2),
+        _bee(10, 2, "agent.react.toolSuccess", "TOOL", 4, **given),
+    )
+    assert _called(run) == [("flaky", {"n": 1}, "at last", "ok", None)]
+
+
+def test_a_model_that_gave_no_answer_but_what_was_thrown_failed_whatever_the_status():
+    thrown = {"exception.type": "ChatModelError", "exception.message": "no answer"}
+    run = _of_agent(
+        _bee(3, 2, "backend.openai.chat.start", "LLM", 1),
+        _bee(4, 2, "backend.openai.chat.error", "LLM", 2, **thrown),
+        _bee(5, 2, "backend.openai.chat.finish", "LLM", 2.1),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["error"]
