@@ -26,6 +26,7 @@ from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
+from otelcov.dialects.effect import EFFECT
 from otelcov.dialects.eve import EVE
 from otelcov.dialects.genai import (
     EINO_NODES,
@@ -101,6 +102,7 @@ DIALECTS: tuple[Dialect, ...] = (
     HAYSTACK_PROMPTS,
     LITELLM,
     OPENCLAW,
+    EFFECT,
     EVE,
     NEUROLINK,
     TANSTACK,

@@ -280,6 +280,7 @@ def inherit_errors(trace: Trace) -> None:
     if any(n.span.status_code == 2 for n in trace.nodes):
         _inherited_errors(trace)
         _got_over(trace)
+        _of_its_tool(trace)
 
 
 def _inherited_errors(trace: Trace) -> None:
@@ -321,6 +322,16 @@ def _got_over(trace: Trace) -> None:
             and above is not tool.parent
         ):
             above.inherited = True
+
+
+def _of_its_tool(trace: Trace) -> None:
+    """A model's span that holds the tools it asked for (Effect's AI) fails with them, though the model answered."""
+    for tool in trace.nodes:
+        above = tool.parent
+        if tool.kind != TOOL or above is None or above.kind != LLM or above.span.output_tokens is None:
+            continue
+        both = (tool.span.status_code, above.span.status_code) == (2, 2)
+        above.inherited |= both and above.span.status_message == tool.span.status_message
 
 
 def some_above(node: Node) -> Iterator[Node]:
@@ -386,7 +397,7 @@ def failure(node: Node) -> tuple[str, str] | None:
                 "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]),
             )
         return (span.error_type or "", "\n".join(t for t in (span.status_message, span.error_text) if t))
-    if thrown and not control_flow(node):
+    if thrown and not node.inherited and not control_flow(node):
         return thrown[-1][0], "\n".join(f"{t}: {m}" for t, m in thrown)
     return None
 

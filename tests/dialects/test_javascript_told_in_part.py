@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import chat, runs, span
 
 _BEE = "@arizeai/openinference-instrumentation-beeai"
 
@@ -88,3 +88,37 @@ def test_a_model_that_gave_no_answer_but_what_was_thrown_failed_whatever_the_sta
         _bee(5, 2, "backend.openai.chat.finish", "LLM", 2.1),
     )
     assert [c["status"] for c in run["llm_calls"]] == ["error"]
+
+
+def _handled(id, parent, at, name, given, **more):
+    told = {"tool": name, "parameters": json.dumps(given, indent=2)}
+    return span(id, parent, "Toolkit.handle", at=at, attributes=told, **({"status": 1} | more))
+
+
+def test_effect_runs_the_tools_in_the_models_span_and_tells_not_how_they_went():
+    (run,) = runs(
+        span(1, None, "agent", took=20),
+        chat(2, 1, at=1, took=4.1, status=1),
+        _handled(3, 2, 4, "weather", {"city": "Oslo"}),
+        _handled(4, 2, 4, "weather", {"city": "Rome"}),
+        chat(5, 1, at=12, status=1),
+    )
+    assert _called(run) == [
+        ("weather", {"city": "Oslo"}, None, "unknown", None),
+        ("weather", {"city": "Rome"}, None, "unknown", None),
+    ]
+    assert len(run["llm_calls"]) == 2
+
+
+def test_a_model_that_answered_did_not_fail_with_the_tool_in_its_span():
+    def statuses(said, told_by):
+        thrown = [("exception", {"exception.type": "Bad", "exception.message": said})]
+        (run,) = runs(
+            span(1, None, "agent", took=20, error=said),
+            chat(2, 1, at=1, took=4.1, error=said, events=thrown),
+            _handled(3, 2, 4, "ghost", {}, status=None, error=told_by, events=thrown),
+        )
+        return [c["status"] for c in run["llm_calls"]], [c["status"] for c in run["tool_calls"]], run["status"]
+
+    assert statuses("no such tool", "no such tool") == (["ok"], ["error"], "error")
+    assert statuses("no answer", "no such tool") == (["error"], ["error"], "error")
