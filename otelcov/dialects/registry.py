@@ -20,6 +20,7 @@ from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.agno import AGNO
 from otelcov.dialects.autogen import AUTOGEN
+from otelcov.dialects.ax import AX
 from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
@@ -102,6 +103,7 @@ DIALECTS: tuple[Dialect, ...] = (
     HAYSTACK_PROMPTS,
     LITELLM,
     OPENCLAW,
+    AX,
     EFFECT,
     EVE,
     NEUROLINK,

@@ -281,6 +281,7 @@ def inherit_errors(trace: Trace) -> None:
         _inherited_errors(trace)
         _got_over(trace)
         _of_its_tool(trace)
+    _handed_up(trace)
 
 
 def _inherited_errors(trace: Trace) -> None:
@@ -332,6 +333,20 @@ def _of_its_tool(trace: Trace) -> None:
             continue
         both = (tool.span.status_code, above.span.status_code) == (2, 2)
         above.inherited |= both and above.span.status_message == tool.span.status_message
+
+
+def _handed_up(trace: Trace) -> None:
+    """What a tool threw is noted on the frame around it, too (Ax): not the frame's, which did not end in an ERROR, if a
+    model was asked after that."""
+    for frame in trace.nodes:
+        if frame.kind != CHAIN or frame.span.status_code == 2 or frame.span.row not in frame.side.exceptions:
+            continue
+        tools = [n for n in frame.children if n.kind == TOOL and n.span.row in n.side.exceptions]
+        thrown = {told for n in tools for told in exceptions(n)}
+        until = max((n.end for n in tools), default=frame.end)
+        frame.inherited |= thrown.issuperset(exceptions(frame)) and any(
+            n.kind == LLM and n.start >= until for n in frame.children
+        )
 
 
 def some_above(node: Node) -> Iterator[Node]:

@@ -122,3 +122,40 @@ def test_a_model_that_answered_did_not_fail_with_the_tool_in_its_span():
 
     assert statuses("no such tool", "no such tool") == (["ok"], ["error"], "error")
     assert statuses("no answer", "no such tool") == (["error"], ["error"], "error")
+
+
+def _asked_of_ax(id, at, tokens):
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    used = {"gen_ai.usage.input_tokens": tokens, "gen_ai.usage.output_tokens": 2}
+    return span(id, 1, "AI Chat Request", at=at, attributes=told, events=[("gen_ai.usage", used)])
+
+
+def _run_of_ax(id, at, name, events=()):
+    told = {"tool.name": name, "tool.mode": "native", "function.id": f"call_{id}", "session.id": ""}
+    return span(id, 1, f"Tool: {name}", at=at, attributes=told, events=events)
+
+
+def test_ax_tells_tokens_by_an_event_and_of_a_tool_its_name_and_call():
+    (run,) = runs(
+        span(1, None, "AxGen", took=20, attributes={"signature_name": "s"}),
+        _asked_of_ax(2, 1, 10),
+        _run_of_ax(3, 3, "weather"),
+        _asked_of_ax(4, 5, 20),
+    )
+    assert _called(run) == [("weather", None, None, "ok", "call_3")]
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(10, 2), (20, 2)]
+
+
+def test_what_a_tool_threw_is_not_the_frames_failure_if_a_model_was_asked_after_that():
+    def ended(*after):
+        thrown = [("exception", {"exception.type": "ValidationError", "exception.message": "no such function"})]
+        (run,) = runs(
+            span(1, None, "AxGen", took=20, attributes={"signature_name": "s"}, events=thrown),
+            _asked_of_ax(2, 1, 10),
+            _run_of_ax(3, 3, "ghost", thrown),
+            *after,
+        )
+        return run["status"], [c["status"] for c in run["tool_calls"]]
+
+    assert ended(_asked_of_ax(4, 5, 20)) == ("ok", ["error"])
+    assert ended() == ("error", ["error"])
