@@ -34,8 +34,10 @@ BEEAI_JS = Dialect(
     .then(pl.lit(TOOL))
     .when(_JS)
     .then(pl.lit(CHAIN)),
-    arguments=pl.when(_IS_TOOL).then(pl.col("tool.parameters")),
-    result=pl.when(_IS_TOOL).then(pl.col("output.value").str.json_path_match("$.result")),
+    arguments=pl.when(_JS & (_KIND == "TOOL")).then(pl.col("tool.parameters")),
+    result=pl.when(_IS_TOOL).then(
+        pl.coalesce(pl.col("output.value").str.json_path_match("$.result"), pl.col("output.value"))
+    ),
     error_type=_FAILED.then(pl.col("exception.type")),
     error_text=_FAILED.then(pl.col("exception.message")),
 )

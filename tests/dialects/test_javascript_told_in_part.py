@@ -80,6 +80,19 @@ def test_what_an_agent_of_beeai_tells_of_a_tool_has_its_name_and_every_try():
     assert _called(run) == [("flaky", {"n": 1}, "at last", "ok", None)]
 
 
+def test_a_tool_of_beeai_that_is_tried_again_ends_as_its_last_try_did():
+    given = {"n": 1}
+    again = {"tool.parameters": json.dumps(given), "exception.type": "ToolError", "exception.message": "not yet"}
+    run = _of_agent(
+        *_answered(3, 1, 10, ("call_a1", "flaky", given)),
+        *_ran(6, 2, 3, "flaky", given, thrown="not yet")[:2],
+        _bee(9, 2, "tool.dynamic.flaky.retry", "TOOL", 4, error="not yet", **again),
+        *_ran(10, 2, 4, "flaky", given, result="at last", number=2),
+    )
+    assert _called(run) == [("flaky", given, "at last", "ok", "call_a1")]
+    assert run["boundaries"] == []
+
+
 def test_a_model_that_gave_no_answer_but_what_was_thrown_failed_whatever_the_status():
     thrown = {"exception.type": "ChatModelError", "exception.message": "no answer"}
     run = _of_agent(
