@@ -29,6 +29,7 @@ from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.effect import EFFECT
 from otelcov.dialects.eve import EVE
+from otelcov.dialects.flue import FLUE
 from otelcov.dialects.genai import (
     EINO_NODES,
     GENAI,
@@ -106,6 +107,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AX,
     EFFECT,
     EVE,
+    FLUE,
     NEUROLINK,
     TANSTACK,
     CODING_AGENTS,

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _BEE = "@arizeai/openinference-instrumentation-beeai"
 
@@ -172,3 +172,17 @@ def test_what_a_tool_threw_is_not_the_frames_failure_if_a_model_was_asked_after_
 
     assert ended(_asked_of_ax(4, 5, 20)) == ("ok", ["error"])
     assert ended() == ("error", ["error"])
+
+
+def test_flue_has_a_key_of_its_own_for_what_is_no_object():
+    """@flue/opentelemetry 2.1 and its tracing for Cloudflare, which tells of what was broken off."""
+    (run,) = runs(
+        agent(1, "triage", took=20),
+        chat(2, 1, [("call_a1", "weather", {"city": "Oslo"}), ("call_b2", "wait", {})], "weather?", at=1),
+        tool(3, 1, "weather", "call_a1", at=3, attributes={"flue.tool.call.result": "sunny"}),
+        tool(4, 1, "wait", "call_b2", at=3, attributes={"flue.canceled": "true"}),
+    )
+    assert _called(run) == [
+        ("weather", {"city": "Oslo"}, "sunny", "ok", "call_a1"),
+        ("wait", {}, None, "unknown", "call_b2"),
+    ]
