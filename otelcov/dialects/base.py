@@ -129,8 +129,8 @@ DATED = r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$"
 BY_MESSAGES = r"^autogen \w*AgentRuntime$"
 """Scopes of runtimes that tell of the messages that agents are sent, and of what they do by these alone."""
 
-NAMED_BY_CLASS = r"^@traceloop/instrumentation-langchain$"
-"""Scopes of instrumentations that name a tool's span by the class of the tool."""
+NAMED_BY_CLASS = r"^@(?:traceloop/instrumentation-langchain|arizeai/openinference-instrumentation-beeai)$"
+"""Scopes of instrumentations that name a tool's span by the class of the tool, or by what befell it."""
 
 
 def scope(pattern: str) -> pl.Expr:

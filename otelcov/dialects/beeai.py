@@ -1,8 +1,12 @@
-"""BeeAI under OpenInference: every event of a step is a span of the step's kind in it, without a class of its own."""
+"""BeeAI under OpenInference: every event of a step is a span of the step's kind in it, without a class of its own.
+
+In JavaScript a step has no span but its events: that it began, how it went and that it is over. How it went tells of a
+model's answer or a tool's result; what a tool does lies in its beginning. The name is the event's, its number after it.
+"""
 
 import polars as pl
 
-from otelcov.dialects.base import OTHER, Dialect, scope
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, scope
 
 BEEAI = Dialect(
     name="beeai",
@@ -11,4 +15,29 @@ BEEAI = Dialect(
         & pl.col("openinference.span.kind").is_not_null()
         & pl.col("metadata.class_name").is_null()
     ).then(pl.lit(OTHER)),
+)
+
+_JS = scope(r"^@arizeai/openinference-instrumentation-beeai$")
+_EVENT = pl.when(_JS).then(pl.col("target"))
+_TELLS = _EVENT.str.contains(r"\.(?:success|error|toolStart)$")
+_KIND = pl.col("openinference.span.kind").str.to_uppercase()
+_IS_TOOL = _TELLS & (_KIND == "TOOL")
+_FAILED = pl.when(_EVENT.str.ends_with(".error"))
+
+BEEAI_JS = Dialect(
+    name="beeai-js",
+    kind=pl.when(_JS & (_KIND == "AGENT") & (_EVENT.is_null() | _EVENT.str.ends_with(".start")))
+    .then(pl.lit(AGENT))
+    .when(_TELLS & (_KIND == "LLM"))
+    .then(pl.lit(LLM))
+    .when(_IS_TOOL)
+    .then(pl.lit(TOOL))
+    .when(_JS)
+    .then(pl.lit(CHAIN)),
+    arguments=pl.when(_JS & (_KIND == "TOOL")).then(pl.col("tool.parameters")),
+    result=pl.when(_IS_TOOL).then(
+        pl.coalesce(pl.col("output.value").str.json_path_match("$.result"), pl.col("output.value"))
+    ),
+    error_type=_FAILED.then(pl.col("exception.type")),
+    error_text=_FAILED.then(pl.col("exception.message")),
 )

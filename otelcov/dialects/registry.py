@@ -21,13 +21,16 @@ from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.agno import AGNO
 from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
 from otelcov.dialects.autogen import AUTOGEN
+from otelcov.dialects.ax import AX
 from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
-from otelcov.dialects.beeai import BEEAI
+from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
+from otelcov.dialects.effect import EFFECT
 from otelcov.dialects.eve import EVE
+from otelcov.dialects.flue import FLUE
 from otelcov.dialects.genai import (
     EINO_NODES,
     GENAI,
@@ -98,12 +101,16 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENAI_AGENTS_TOOLS,
     CREWAI,
     BEEAI,
+    BEEAI_JS,
     LLAMA_INDEX,
     LLAMA_INDEX_OTEL,
     HAYSTACK_PROMPTS,
     LITELLM,
     OPENCLAW,
+    AX,
+    EFFECT,
     EVE,
+    FLUE,
     NEUROLINK,
     TANSTACK,
     CODING_AGENTS,

@@ -21,6 +21,7 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
     of: dict[int, list[Node]] = {}
     _open_holders(nodes)
     _open_programs(nodes)
+    _tried_again(nodes)
     for node in nodes:
         if node.kind != TOOL:
             continue
@@ -159,6 +160,29 @@ def _open_programs(nodes: list[Node]) -> None:
 
 
 _PROGRAMS = 8  # in each other, at the most
+
+
+def _tried_again(nodes: list[Node]) -> None:
+    """Where an event of a tool says that it is tried again (BeeAI for JavaScript), it did not end with the error that
+    came before."""
+    for node in nodes:
+        again = _AGAIN.match(node.span.name)
+        if again is None or node.kind != CHAIN:
+            continue
+        failed = [
+            n
+            for n in nodes
+            if n.kind == TOOL
+            and n.parent is node.parent
+            and n.start <= node.start
+            and n.span.name.startswith(f"{again[1]}.error-")
+            and n.span.arguments == node.span.arguments
+        ]
+        if failed:
+            max(failed, key=lambda n: n.start).kind = CHAIN
+
+
+_AGAIN = re.compile(r"(tool\..+)\.retry-\d+$")
 
 
 def server_alone(node: Node) -> bool:

@@ -280,6 +280,8 @@ def inherit_errors(trace: Trace) -> None:
     if any(n.span.status_code == 2 for n in trace.nodes):
         _inherited_errors(trace)
         _got_over(trace)
+        _of_its_tool(trace)
+    _handed_up(trace)
 
 
 def _inherited_errors(trace: Trace) -> None:
@@ -321,6 +323,30 @@ def _got_over(trace: Trace) -> None:
             and above is not tool.parent
         ):
             above.inherited = True
+
+
+def _of_its_tool(trace: Trace) -> None:
+    """A model's span that holds the tools it asked for (Effect's AI) fails with them, though the model answered."""
+    for tool in trace.nodes:
+        above = tool.parent
+        if tool.kind != TOOL or above is None or above.kind != LLM or above.span.output_tokens is None:
+            continue
+        both = (tool.span.status_code, above.span.status_code) == (2, 2)
+        above.inherited |= both and above.span.status_message == tool.span.status_message
+
+
+def _handed_up(trace: Trace) -> None:
+    """What a tool threw is noted on the frame around it, too (Ax): not the frame's, which did not end in an ERROR, if a
+    model was asked after that."""
+    for frame in trace.nodes:
+        if frame.kind != CHAIN or frame.span.status_code == 2 or frame.span.row not in frame.side.exceptions:
+            continue
+        tools = [n for n in frame.children if n.kind == TOOL and n.span.row in n.side.exceptions]
+        thrown = {told for n in tools for told in exceptions(n)}
+        until = max((n.end for n in tools), default=frame.end)
+        frame.inherited |= thrown.issuperset(exceptions(frame)) and any(
+            n.kind == LLM and n.start >= until for n in frame.children
+        )
 
 
 def some_above(node: Node) -> Iterator[Node]:
@@ -370,6 +396,8 @@ def failure(node: Node) -> tuple[str, str] | None:
         return None
     # By the conventions only what failed has an error type; not everybody sets the status, too.
     typed = span.status_code == 0 and bool(span.error_type) and (node.kind in (LLM, TOOL) or bool(span.error_text))
+    # Nor does all that sets it to OK look at what it tells of: no answer, but what was thrown (BeeAI for JavaScript).
+    typed |= node.kind == LLM and bool(span.error_type and span.error_text) and span.output_tokens is None
     if span.status_code != 2 and not typed and span.row not in node.side.exceptions:
         return None
     if span.status_code == 1 and node.kind == TOOL and span.result:  # what was thrown was caught
@@ -384,7 +412,7 @@ def failure(node: Node) -> tuple[str, str] | None:
                 "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]),
             )
         return (span.error_type or "", "\n".join(t for t in (span.status_message, span.error_text) if t))
-    if thrown and not control_flow(node):
+    if thrown and not node.inherited and not control_flow(node):
         return thrown[-1][0], "\n".join(f"{t}: {m}" for t, m in thrown)
     return None
 
