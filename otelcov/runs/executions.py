@@ -166,12 +166,12 @@ def _tried_again(nodes: list[Node]) -> None:
     """Where an event of a tool says that it is tried again (BeeAI for JavaScript), it did not end with the error that
     came before."""
     for node in nodes:
-        again = _AGAIN.match(node.span.name)
-        if again is None or node.kind != CHAIN:
+        again = _AGAIN.match(node.span.name) if node.kind == CHAIN else None
+        if again is None:
             continue
         failed = [
             n
-            for n in nodes
+            for n in (node.parent.children if node.parent is not None else nodes)
             if n.kind == TOOL
             and n.parent is node.parent
             and n.start <= node.start
