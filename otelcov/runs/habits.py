@@ -33,3 +33,8 @@ def mute(scope: str) -> bool:
 def asks_once_more(scope: str) -> bool:
     """Is this a kit that at a limit asks the model once more, without tools? That answer looks like any other."""
     return scope in ("agent_framework", "agentscope", "opentelemetry.instrumentation.genai.dspy")
+
+
+def adds_up(scope: str) -> bool:
+    """Does this add up what the beginning of a stream and its end say was used, each of all?"""
+    return scope == "opentelemetry.instrumentation.anthropic"

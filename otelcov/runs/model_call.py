@@ -13,6 +13,7 @@ from otelcov.runs.boundaries import asks, broke
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.exchanges import answers, choices, event_inputs, event_outputs, opened, parsed, with_results
 from otelcov.runs.flattened import first_index, flattened_messages
+from otelcov.runs.habits import adds_up
 from otelcov.runs.jsontext import UNGIVEN, parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.prose import react_request
@@ -79,7 +80,8 @@ class ModelCall:
         self.request_model = _first(spans, "request_model")
         self.response_model = _first(spans, "response_model")
         self.input_tokens: int | None = _first(spans, "input_tokens")
-        self.output_tokens: int | None = _first(spans, "output_tokens")
+        counted = spans if len(spans) == 1 else sorted(spans, key=lambda span: adds_up(span.scope))
+        self.output_tokens: int | None = _first(counted, "output_tokens")
         if self.input_tokens == 0:  # no model reads nothing: a sum over answers without usage
             self.input_tokens, self.output_tokens = None, self.output_tokens or None
         self.error: tuple[str, str] | None = next((told for n in layers if (told := failure(n)) is not None), None)

@@ -165,3 +165,14 @@ def test_what_openllmetry_adds_up_of_a_stream_is_not_what_was_used(streamed, tol
     assert [call["output_tokens"] for call in run["llm_calls"]] == [told]
     (run,) = runs(_runner(), around, _create(3, 2, stop="end_turn"))
     assert [call["output_tokens"] for call in run["llm_calls"]] == [5]
+
+
+@pytest.mark.parametrize("ids", [(2, 3), (3, 2)])
+def test_what_the_client_itself_counted_is_rather_believed(ids):
+    """OpenLLMetry does not say of each stream that it was one; both stand in traces of their own."""
+    usage = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 10, "gen_ai.response.id": "msg_1.0"}
+    attributes = {"gen_ai.operation.name": "chat"} | MODEL | usage
+    scope = "opentelemetry.instrumentation.anthropic"
+    around = span(ids[0], None, "anthropic.chat", trace=1, scope=scope, attributes=attributes, took=4, kind=3)
+    (run,) = runs(around, _create(ids[1], None, stop="end_turn", at=1.0) | {"trace": 2})
+    assert [call["output_tokens"] for call in run["llm_calls"]] == [5]
