@@ -192,8 +192,10 @@ def _called(many, name, works):
         yield chat(4 * n + 5, 1, "Cold.", _asked(f"Oslo, {n}?", (request, "Cold.")), at=6 * n + 4)
 
 
-@pytest.mark.parametrize("name", ["helper", "ask_helper", "transfer_to_helper"])
-@pytest.mark.parametrize("works", [lambda n: True, lambda n: n == 0])
+@pytest.mark.parametrize(
+    ("name", "works"),
+    [("helper", lambda n: n == 0), ("ask_helper", lambda n: True), ("transfer_to_helper", lambda n: n == 0)],
+)
 def test_many_calls_find_who_worked_for_them_in_work_that_grows_as_they_do(name, works):
     def spans(many):
         return agent(1, "planner", took=6 * many), *_called(many, name, works)
