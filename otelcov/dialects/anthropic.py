@@ -16,7 +16,7 @@ _UNANSWERED = pl.when(_CUT & ~_ASKED.fill_null(value=False)).then(pl.lit(NOTHING
 
 ANTHROPIC = Dialect(
     name="anthropic",
-    kind=pl.when(pl.col("span.name").str.contains(r"(?i)(?:^|[./])count_?tokens$"))
+    kind=pl.when(pl.col("span.name").str.contains(r"\bmessages\.count_tokens$"))
     .then(pl.lit(OTHER))
     .when(_OURS & (pl.col("span.name") == "anthropic.sessions.create"))
     .then(pl.lit(SETUP))

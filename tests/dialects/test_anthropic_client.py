@@ -111,6 +111,12 @@ def test_an_instrumentation_around_the_client_that_tells_of_counted_tokens_tells
     assert runs(span(1, None, "beta.messages.count_tokens", **counted)) == []
 
 
+def test_a_tool_that_counts_tokens_is_a_tool():
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "count_tokens", "output.value": "3"}
+    (run,) = runs(_runner(), span(2, 1, "count_tokens", attributes=attributes, status=1))
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("count_tokens", "3")]
+
+
 def test_the_spans_of_the_platform_in_those_of_the_client_are_the_same_calls():
     (run,) = runs(
         _runner(),
