@@ -30,7 +30,7 @@ def check(
 ) -> int:
     """Hold the numbers of now against the rules; tell the webhook what changed. Exits with 1 while a rule fires."""
     from otelcov import runs
-    from otelcov.cli.measuring import out, terminal
+    from otelcov.cli.measuring import also_missing, out, terminal
     from otelcov.ground import config as settings
     from otelcov.ground import errors, windows
     from otelcov.ground.errors import ConfigError, StoreError
@@ -38,8 +38,9 @@ def check(
     from otelcov.history import alerts
     from otelcov.report import history
 
-    known = settings.load(config)
-    now_ns = windows.clock(now)
+    with also_missing(store):
+        known = settings.load(config)
+        now_ns = windows.clock(now)
 
     def load(window: Window) -> Any:
         return runs.load(store, window, Selection(), known, now_ns)[0]

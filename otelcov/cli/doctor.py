@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import textwrap
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from otelcov.cli.measuring import terminal
+from otelcov.cli.measuring import also_missing, terminal
 from otelcov.cli.options import STORE, ConfigFile, Now, Since, Store, Until, window_of
 
 if TYPE_CHECKING:
@@ -38,8 +39,11 @@ def doctor(
     from otelcov.ground import errors
     from otelcov.ground.config import load
 
-    settings = load(config)
-    window, now_ns = window_of(since, until, now)
+    source = context.get_parameter_source("store")
+    named = source is not None and source.name != "DEFAULT"
+    with also_missing(store) if named else nullcontext():
+        settings = load(config)
+        window, now_ns = window_of(since, until, now)
     findings = [
         *checks.access(settings.collect),
         *checks.tls(settings.collect),
@@ -48,8 +52,6 @@ def doctor(
         *checks.admission(),
         *checks.round_trip(),
     ]
-    source = context.get_parameter_source("store")
-    named = source is not None and source.name != "DEFAULT"
     if named or "://" in store or Path(store).exists():
         findings += carried.stored(store, settings, window, now_ns)
     else:

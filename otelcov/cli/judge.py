@@ -140,42 +140,43 @@ def judge(
     """Judge the conversations of a window: by rules, and by a model where one is configured."""
     if context.invoked_subcommand is not None:
         return None
-    from otelcov.cli.measuring import Question, out, terminal
+    from otelcov.cli.measuring import Question, also_missing, out, terminal
     from otelcov.ground import errors
     from otelcov.report import judge as printed
 
-    question = Question.of(
-        store,
-        config,
-        since=since,
-        until=until,
-        now=now,
-        service=service,
-        environment=environment,
-        release=release,
-        agent=agent,
-        side=side,
-        model=model,
-        case=case,
-    )
-    changed = _changed(
-        question.config,
-        model=None if rules_only else judge_model or question.config.judge.model,
-        base_url=base_url,
-        metrics=metric,
-        custom=[*question.config.judge.custom, *(custom or ())],
-        thresholds=question.config.judge.thresholds | _thresholds(threshold or []),
-        fail_on_error_severity=fail_on_error_severity,
-        max_calls=max_calls,
-        max_tokens=max_tokens,
-        repeats=repeats,
-        group=group,
-        otlp_endpoint=otlp_endpoint,
-    )
-    if rules_only:
-        changed = changed.model_copy(update={"judge": changed.judge.model_copy(update={"model": None})})
-    with redirect_stdout(sys.stderr):  # metrics of others may print
-        document = _judged(question, changed, sample, retry_missing, dry_run, results)
+    with also_missing(store):
+        question = Question.of(
+            store,
+            config,
+            since=since,
+            until=until,
+            now=now,
+            service=service,
+            environment=environment,
+            release=release,
+            agent=agent,
+            side=side,
+            model=model,
+            case=case,
+        )
+        changed = _changed(
+            question.config,
+            model=None if rules_only else judge_model or question.config.judge.model,
+            base_url=base_url,
+            metrics=metric,
+            custom=[*question.config.judge.custom, *(custom or ())],
+            thresholds=question.config.judge.thresholds | _thresholds(threshold or []),
+            fail_on_error_severity=fail_on_error_severity,
+            max_calls=max_calls,
+            max_tokens=max_tokens,
+            repeats=repeats,
+            group=group,
+            otlp_endpoint=otlp_endpoint,
+        )
+        if rules_only:
+            changed = changed.model_copy(update={"judge": changed.judge.model_copy(update={"model": None})})
+        with redirect_stdout(sys.stderr):  # metrics of others may print
+            document = _judged(question, changed, sample, retry_missing, dry_run, results)
     out(printed.render(document, format, **(terminal() if format == "text" else {})))
     if dry_run:
         return errors.GOOD

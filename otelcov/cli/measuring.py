@@ -172,7 +172,7 @@ def asking(command: Callable[..., int]) -> Callable[..., int]:
 
     def run(**values: Any) -> int:
         shared = {name: values.pop(name) for name in [p.name for p in added]}
-        with ahead.helped(shared["store"]) as second, _also_missing(shared["store"]):
+        with ahead.helped(shared["store"]) as second, also_missing(shared["store"]):
             return _answered(functools.partial(command, **values), replace(Question.of(**shared), second=second))
 
     own = [p.replace(kind=keyword) for p in own]
@@ -183,7 +183,7 @@ def asking(command: Callable[..., int]) -> Callable[..., int]:
 
 
 @contextmanager
-def _also_missing(store: str) -> Iterator[None]:
+def also_missing(store: str) -> Iterator[None]:
     """Of several things that are wrong the store goes first: what cannot be asked of one that is not there ends as a
     missing store, and says both."""
     try:

@@ -52,31 +52,34 @@ def prune(
     Retention goes by the start of the span. Erasure reaches the inbox, the tables, the files they no longer list, kept
     results and judgements, and what was counted; it waits for a running collector to commit what its inbox still holds.
     """
-    if older_than is None and not trace and not conversation:
-        raise UsageError("Say what to remove: --older-than 30d, --trace ID or --conversation ID.")
-    traces = {_trace_id(text) for text in trace or []}
+    from otelcov.cli.measuring import also_missing
 
-    from otelcov.ground import windows
-    from otelcov.store import tables, upkeep
-    from otelcov.sums.erase import forget
+    with also_missing(store):
+        if older_than is None and not trace and not conversation:
+            raise UsageError("Say what to remove: --older-than 30d, --trace ID or --conversation ID.")
+        traces = {_trace_id(text) for text in trace or []}
 
-    if conversation:
-        traces |= _of_conversations(store, inbox, conversation, config, windows.clock(now))
-    if traces:
-        runs = _runs_of(store, inbox, traces, config, windows.clock(now))
-        removed = upkeep.erase(
-            store, traces, inbox, also=[lambda gone: _forget(store, gone, runs), lambda _: forget(store)]
-        )
-        _tell(f"Erased {counted(len(traces), 'trace')}: {_rows(removed)}.")
-    elif conversation:
-        tables.seen(store)
-        _tell("No trace names this conversation.")
-    if older_than is not None:
-        cutoff = windows.moment(older_than, windows.clock(now))
-        removed = upkeep.drop_before(store, cutoff)
-        forget(store)
-        hour = windows.iso(cutoff // windows.duration("1h") * windows.duration("1h"))
-        _tell(f"Removed {_rows(removed)} from before {hour}.")
+        from otelcov.ground import windows
+        from otelcov.store import tables, upkeep
+        from otelcov.sums.erase import forget
+
+        if conversation:
+            traces |= _of_conversations(store, inbox, conversation, config, windows.clock(now))
+        if traces:
+            runs = _runs_of(store, inbox, traces, config, windows.clock(now))
+            removed = upkeep.erase(
+                store, traces, inbox, also=[lambda gone: _forget(store, gone, runs), lambda _: forget(store)]
+            )
+            _tell(f"Erased {counted(len(traces), 'trace')}: {_rows(removed)}.")
+        elif conversation:
+            tables.seen(store)
+            _tell("No trace names this conversation.")
+        if older_than is not None:
+            cutoff = windows.moment(older_than, windows.clock(now))
+            removed = upkeep.drop_before(store, cutoff)
+            forget(store)
+            hour = windows.iso(cutoff // windows.duration("1h") * windows.duration("1h"))
+            _tell(f"Removed {_rows(removed)} from before {hour}.")
 
 
 def _of_conversations(store: str, inbox: Path | None, ids: list[str], config: Path | None, now_ns: int) -> set[bytes]:

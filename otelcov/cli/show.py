@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from otelcov.cli.measuring import Question, out, terminal
+from otelcov.cli.measuring import Question, also_missing, out, terminal
 from otelcov.cli.options import STORE, ConfigFile, Now, Since, Store, Until
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def show(
     from otelcov.cli.tree import tree
     from otelcov.runs.lines import json_lines
 
-    question = Question.of(store, config, since=since, until=until, now=now)
-    frame = _named(id.strip().lower(), question)
+    with also_missing(store):
+        question = Question.of(store, config, since=since, until=until, now=now)
+        frame = _named(id.strip().lower(), question)
     if format == "json":
         lines = "".join(json_lines(frame, question.config)).splitlines()
         out(json.dumps([json.loads(line) for line in lines], indent=2, ensure_ascii=False))
@@ -63,10 +64,8 @@ def _named(prefix: str, question: Question) -> pl.DataFrame:
 
     from otelcov import runs
     from otelcov.ground.errors import UsageError
-    from otelcov.store import tables
 
     if not re.fullmatch(rf"[0-9a-f]{{{_SHORTEST},32}}", prefix):
-        tables.seen(question.store)  # where there is no store, that comes first
         raise UsageError(
             f'"{prefix}" is no id. Give at least {_SHORTEST} of the hex digits that `otelcov runs` prints.'
         )

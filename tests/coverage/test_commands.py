@@ -124,7 +124,19 @@ def test_a_store_that_does_not_exist_is_4() -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    [("report", "--fail-under", "0.7"), ("runs", "--since", "someday"), ("gate", "absent.yaml"), ("diff", "x", "y")],
+    [
+        ("report", "--fail-under", "0.7"),
+        ("runs", "--since", "someday"),
+        ("gate", "absent.yaml"),
+        ("diff", "x", "y"),
+        ("judge", "--since", "someday"),
+        ("prune",),
+        ("prune", "--trace", "some"),
+        ("show", "some"),
+        ("show", "abcdef", "--since", "someday"),
+        ("doctor", "--since", "someday"),
+        ("alerts", "check", "--now", "someday"),
+    ],
 )
 def test_of_several_wrong_things_a_missing_store_goes_first(asked: tuple[str, ...]) -> None:
     wrong = Result(*asked, "--store", "nowhere")
