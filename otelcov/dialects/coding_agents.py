@@ -16,6 +16,12 @@ _MODEL, _TOOL = _STEP == "llm_request", _STEP == "tool"
 _FAILED = _STEP.is_in(["llm_request", "tool.execution"]) & (pl.col("success").str.to_lowercase() == "false")
 _NOTICE = pl.col("user_prompt").str.starts_with("<task-notification>")
 """What an agent in the background brings when it is done: nobody asked that."""
+_RECORDED = of_event("claude_code.tool_result", "tool_input")
+_WHOLE = pl.col(_RECORDED).str.len_bytes().cast(pl.String) == pl.col(f"{_RECORDED}_size_bytes")
+"""Of what a tool was given each text is cut that is long."""
+_HEAD = r"^\[TOOL INPUT: [^\n]+\]\n"
+_SAID = first(of_event("claude_code.assistant_response", "response"), "response.model_output")
+_CUT = _SAID.str.contains("[TRUNCATED", literal=True)
 _REFUSED = ["reject", "rejected", "deny", "denied", "cancel", "abort", "aborted"]
 
 CODING_AGENTS = Dialect(
@@ -34,13 +40,20 @@ CODING_AGENTS = Dialect(
     ),
     tool=pl.when(_TOOL).then(first("tool_name")),
     call_id=pl.when(_TOOL).then(first("tool_use_id")),
+    arguments=pl.when(_TOOL).then(
+        pl.coalesce(pl.when(_WHOLE).then(pl.col(_RECORDED)), pl.col("tool_input").str.replace(_HEAD, ""))
+    ),
     to_agent=pl.when(_TOOL).then(first("subagent_type")),
     request_model=pl.when(_MODEL).then(first("model")),
     input_tokens=pl.when(_MODEL).then(first("input_tokens")),
     output_tokens=pl.when(_MODEL).then(first("output_tokens")),
     finish=pl.when(_MODEL).then(first("stop_reason")),
+    output_messages=pl.when(_MODEL & (pl.col("stop_reason") != "tool_use") & ~_CUT).then(_SAID),
+    definitions=pl.when(_MODEL).then(first("tools")),
     input=pl.when((_STEP == "interaction") & ~_NOTICE).then(first("user_prompt")),
-    error_type=pl.when(_FAILED).then(pl.coalesce([pl.col("status_code"), pl.lit("_OTHER")])),
+    error_type=pl.when(_FAILED).then(
+        pl.coalesce(of_event("claude_code.tool_result", "error_type"), "status_code", pl.lit("_OTHER"))
+    ),
     error_text=pl.when(_FAILED).then(first("error")),
     tool_error=pl.when(
         span_name(r"\.(tool\.blocked_on_user)$").is_not_null() & pl.col("decision").str.to_lowercase().is_in(_REFUSED)

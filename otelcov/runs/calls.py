@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import accumulate, islice, pairwise
 
-from otelcov.dialects.base import AGENT
+from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.boundaries import asks, final
 from otelcov.runs.call import ToolCall, awaits_result, short_id
 from otelcov.runs.chat import Request
@@ -443,9 +443,9 @@ def _may_have_asked(model: ModelCall) -> bool:
 
 
 def _beside(call: ToolCall, model: ModelCall) -> bool:
-    """Are both of one agent that has no name?"""
+    """Are both of one agent that has no name, or that another called as a tool?"""
     above = call.nodes[0].parent
-    return above is not None and above.kind == AGENT and model.layers[-1].parent is above
+    return above is not None and above.kind in (AGENT, TOOL) and model.layers[-1].parent is above
 
 
 def _order(calls: list[ToolCall]) -> None:

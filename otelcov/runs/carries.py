@@ -16,6 +16,7 @@ import polars as pl
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects, facts, keys
 from otelcov.runs.attributes import columns, event_pairs, scope_of
+from otelcov.runs.recorded import record_pairs
 
 _BATCH = 50_000  # spans whose facts are in memory at one time
 _USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096, 8192)  # of attribute values, as SDKs are set
@@ -53,6 +54,11 @@ ADVICE: tuple[tuple[str, tuple[str, ...], str], ...] = (
         _CONTENT,
         "ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content, or Anthropic(open_telemetry={'traces': {'content_mode': "
         "'content'}})",
+    ),
+    (
+        r"^com\.anthropic\.claude_code\b",
+        _CONTENT,
+        "OTEL_LOGS_EXPORTER=otlp OTEL_LOG_USER_PROMPTS=1 OTEL_LOG_TOOL_DETAILS=1 (what tools bring is told by none)",
     ),
     (r"^com\.anthropic\.sdk\b", ("sessions",), "Anthropic(open_telemetry={'conversation_id': ...})"),
     (r"gcp\.vertex\.agent", _CONTENT, "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"),
@@ -99,7 +105,7 @@ CUT = "Unset OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and OTEL_ATTRIBUTE_VALUE_LEN
 def carries(spans: pl.DataFrame, logs: pl.DataFrame) -> list[dict[str, Any]]:
     """One object per service and scope, the most spans first."""
     told = logs.filter(pl.col("span_id").is_not_null()).select("trace_id", "span_id").unique()
-    parts = [_facts(some, told) for some in spans.iter_slices(_BATCH)]
+    parts = [_facts(some, logs, told) for some in spans.iter_slices(_BATCH)]
     if not parts:
         return []
     whole = pl.concat(parts)
@@ -166,14 +172,14 @@ def _share(kinds: tuple[str, ...], shown: tuple[str, ...]) -> pl.Expr:
 _FLAGS = ("flat_input", "flat_output", "flat_tools", "told")
 
 
-def _facts(spans: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+def _facts(spans: pl.DataFrame, logs: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     """The facts of a batch of spans, the flattened ones as flags, beside their size."""
     from otelcov.store.otlp import span_bytes
 
     table = dialects()
     wanted = set(keys(table))
-    told_by_events = event_pairs(spans["events"], wanted)
-    wide, families = columns([spans["attributes"], spans["content"]], wanted, spans.height, told_by_events)
+    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted)]
+    wide, families = columns([spans["attributes"], spans["content"]], wanted, spans.height, more)
     scopes = {data: scope_name(data) for data in spans["scope"].unique().to_list()}
     versions = {data: scope_of(data)[1] for data in scopes}
     named = pl.Series("scope", [scopes[data] for data in spans["scope"].to_list()], pl.String)

@@ -22,6 +22,7 @@ from otelcov.runs.attributes import any_value, columns, event_pairs, scope_of, s
 from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.chat import ROLES
 from otelcov.runs.jsontext import UNGIVEN, to_json
+from otelcov.runs.recorded import record_pairs
 
 
 class Span(NamedTuple):
@@ -116,9 +117,8 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     every = all_dialects()
     height = spans.height
     wanted = {*keys(every), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
-    wide, families = columns(
-        [spans["attributes"], spans["content"]], wanted, height, event_pairs(spans["events"], wanted)
-    )
+    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted)]
+    wide, families = columns([spans["attributes"], spans["content"]], wanted, height, more)
     scopes = {b: scope_of(b) for b in spans["scope"].unique().to_list()}
     names, versions = ({b: told[place] for b, told in scopes.items()} for place in (0, 1))
     context = wide.with_columns(

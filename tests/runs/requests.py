@@ -141,6 +141,20 @@ def records(bodies: Iterable[tuple[int, dict[str, Any]]], trace: int = 1) -> byt
     return whole.SerializeToString()
 
 
+def events(*told: tuple[int, str, float, dict[str, Any]], scope: str = "", trace: int = 1) -> bytes:
+    """Log records of spans: (span, name, seconds, attributes)."""
+    whole = ExportLogsServiceRequest()
+    inner = whole.resource_logs.add().scope_logs.add()
+    inner.scope.name = scope
+    for of, name, at, attributes in told:
+        made = inner.log_records.add(
+            trace_id=trace.to_bytes(16, "big"), span_id=of.to_bytes(8, "big"), time_unix_nano=T0 + int(at * SECOND)
+        )
+        made.body.string_value = name
+        made.attributes.extend(KeyValue(key=key, value=_value(value)) for key, value in attributes.items())
+    return whole.SerializeToString()
+
+
 def runs(*spans: dict[str, Any], config: Config | None = None, logs: Sequence[bytes] = ()) -> list[dict[str, Any]]:
     """The run JSON of a few spans."""
     frame = reconstruct(*from_requests([request(spans)], list(logs), 1), config or Config(), LATER)

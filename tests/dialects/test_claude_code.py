@@ -1,0 +1,124 @@
+"""Claude Code, whose spans tell what ran and whose log records tell with what, in the shapes of 2.1."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import events, runs, span
+
+
+def _step(id, parent, step, at=0, took=1, **told):
+    told = {"session.id": "s"} | told
+    scope = "com.anthropic.claude_code.tracing"
+    return span(id, parent, f"claude_code.{step}", at=at, took=took, scope=scope, attributes=told)
+
+
+def _asked(id, parent, at, reason="tool_use", took=3, **more):
+    told = {"model": "m", "gen_ai.request.model": "m", "stop_reason": reason, "success": True}
+    return _step(id, parent, "llm_request", at, took, input_tokens=10, output_tokens=5, **told, **more)
+
+
+def _ran(id, parent, at, call, name="Bash", success=True, took=2, **more):
+    """The tool's span and the one of its work."""
+    told = {"tool_use_id": call, "gen_ai.tool.call.id": call}
+    failed = {} if success else {"error": "Shell command failed"}
+    work = _step(id + 1, id, "tool.execution", at, took, success=success, **told, **failed)
+    return [_step(id, parent, "tool", at, took, tool_name=name, **told, **more), work | {"status": 0 if success else 2}]
+
+
+def _result(of, at, call, given, size=None, **more):
+    """The record of a tool's end, which is written to the span of the request."""
+    text = given if isinstance(given, str) else json.dumps(given, separators=(",", ":"))
+    told = {"event.name": "tool_result", "tool_name": "Bash", "tool_use_id": call, "tool_input": text}
+    told["tool_input_size_bytes"] = str(len(text.encode()) if size is None else size)
+    return of, "claude_code.tool_result", at, told | more
+
+
+def _answer(of, at, text):
+    told = {"event.name": "assistant_response", "response": text, "response_length": len(text)}
+    return of, "claude_code.assistant_response", at, told
+
+
+def _turn(*records, last="end_turn", more=()):
+    """A request: two tools, asked for together with some words, and an answer."""
+    return runs(
+        _step(1, None, "interaction", took=30, user_prompt="look"),
+        _asked(2, 1, 1),
+        *_ran(10, 1, 3, "toolu_a"),
+        *_ran(20, 1, 3, "toolu_b", success=False),
+        _asked(3, 1, 10, last),
+        *more,
+        logs=[events(*records, scope="com.anthropic.claude_code.events")],
+    )
+
+
+def _given(run):
+    return {c["call_id"]: c["arguments"] for c in run["tool_calls"]}
+
+
+def test_a_record_tells_what_the_call_was_given_that_it_names():
+    (run,) = _turn(
+        _result(1, 5, "toolu_a", {"command": "echo é"}),
+        _result(1, 5, "toolu_b", {"command": "exit 3"}, error_type="ShellError"),
+    )
+    assert _given(run) == {"toolu_a": {"command": "echo é"}, "toolu_b": {"command": "exit 3"}}
+    assert [(c["status"], c["error_type"], c["turn"]) for c in run["tool_calls"]] == [
+        ("ok", None, 0),
+        ("error", "ShellError", 0),
+    ]
+
+
+def test_of_what_was_cut_in_a_record_nothing_is_known():
+    (run,) = _turn(_result(1, 5, "toolu_a", {"command": "echo xxx…[3005 chars]"}, size=3040))
+    assert _given(run) == {"toolu_a": None, "toolu_b": None}
+    assert "arguments not reported" in run["incomplete"]
+
+
+def test_what_was_answered_last_is_the_output():
+    said = [_answer(1, 4, "Let me look."), _answer(1, 13, "All done.")]
+    (run,) = _turn(*said)
+    assert (run["output"], len(run["llm_calls"])) == ("All done.", 2)
+    (run,) = _turn(*said[::-1])
+    assert run["output"] == "All done."
+
+
+@pytest.mark.parametrize("last", ["tool_use", "end_turn"])
+def test_what_was_said_before_the_last_call_is_no_output(last):
+    (run,) = _turn(_answer(1, 4, "Let me look."), last=last)
+    assert run["output"] is None
+
+
+def test_an_answer_while_two_models_were_asked_is_of_neither():
+    (run,) = _turn(_answer(1, 12, "Perhaps a title."), more=[_asked(4, 1, 11, "end_turn")])
+    assert run["output"] is None
+
+
+def test_a_redacted_answer_is_none():
+    (run,) = _turn(_answer(1, 4, "<REDACTED>"), _answer(1, 13, "<REDACTED>"))
+    assert run["output"] is None
+
+
+def test_a_tool_of_an_agent_was_asked_for_by_that_agent_while_it_was_told():
+    (run,) = runs(
+        _step(1, None, "interaction", took=40, user_prompt="delegate"),
+        _asked(2, 1, 1),
+        *_ran(10, 1, 4, "toolu_task", "Agent", took=20, subagent_type="scout"),
+        _asked(30, 11, 5, took=5),
+        *_ran(40, 11, 9, "toolu_sub", took=3),
+        _asked(31, 11, 14, "end_turn"),
+        _asked(3, 1, 30, "end_turn"),
+    )
+    assert run["path"] == [["?->scout"], ["scout/Bash"]]
+    assert [(c["agent"], c["turn"]) for c in run["tool_calls"]] == [("scout", 1)]
+
+
+def test_detailed_spans_tell_arguments_the_answer_and_what_was_offered():
+    offered = json.dumps([{"name": "Bash", "hash": "1"}, {"name": "Read", "hash": "2"}])
+    (run,) = runs(
+        _step(1, None, "interaction", took=30, user_prompt="look"),
+        _asked(2, 1, 1, tools=offered, **{"response.model_output": "Let me look.", "response.has_tool_call": True}),
+        *_ran(10, 1, 3, "toolu_a", tool_input='[TOOL INPUT: Bash]\n{"command":"echo"}'),
+        _asked(3, 1, 10, "end_turn", tools=offered, **{"response.model_output": "All done."}),
+    )
+    assert (_given(run), run["output"]) == ({"toolu_a": {"command": "echo"}}, "All done.")
+    assert (run["known_tools"], run["known_tools_source"]) == (["Bash", "Read"], "offered")
