@@ -345,7 +345,7 @@ def _infer_turn(call: ToolCall, models: _Models) -> None:
         return
     latest = models.newest(call.start, above)
     call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
-    streaming = models.silent_at(call.start)
+    streaming = models.silent_at(call.start, call.nodes[0])
     if (
         len(streaming) == 1
         and streaming[0].agent == call.agent
@@ -354,7 +354,7 @@ def _infer_turn(call: ToolCall, models: _Models) -> None:
     ):
         call.position = call.turn = streaming[0].turn  # the answer was still being told
         return
-    newest = latest if call.agent is None else models.newest(call.start, above, call.agent, _own(call.nodes[0]))
+    newest = models.newest(call.start, above, call.agent, _own(call.nodes[0]))
     if newest is not None and newest.start == call.start and id(newest.node) not in above:
         return  # either may have been first
     if newest is not None and _may_have_asked(newest):
@@ -362,8 +362,8 @@ def _infer_turn(call: ToolCall, models: _Models) -> None:
 
 
 def _own(node: Node) -> Node | None:
-    """The span of the agent whose work this is."""
-    return next((a for a in node.ancestors() if a.own_agent is not None), None)
+    """The span of the agent whose work this is, named or not, or of the tool that it is done for."""
+    return next((a for a in node.ancestors() if a.own_agent is not None or a.kind in (AGENT, TOOL)), None)
 
 
 def _may_be_one(some: Node | None, other: Node | None) -> bool:
@@ -379,12 +379,9 @@ class _Models:
         for mc in model_calls:
             of.setdefault(mc.agent, []).append(mc)
         self._of = {agent: _Line(some) for agent, some in of.items()}
-        within: dict[int, list[ModelCall]] = {}
-        for mc in model_calls:
-            if (frame := _own(mc.node)) is not None:
-                within.setdefault(id(frame), []).append(mc)
-        self._within = {frame: _Line(some) for frame, some in within.items()}
+        self._within = _by_frame(model_calls)
         self._silent: _Line | None = None
+        self._silent_within: dict[int, _Line] = {}
         ended = (mc for mc in model_calls if ends_stream(mc.node.span.scope) and mc.node.parent is not None)
         self.streams = {id(mc.node.parent): mc for mc in ended}  # by what frames each
 
@@ -402,12 +399,23 @@ class _Models:
                 return max(found, key=lambda mc: mc.turn)
         return None
 
-    def silent_at(self, start: int) -> list[ModelCall]:
+    def silent_at(self, start: int, node: Node) -> list[ModelCall]:
         """Those that were at work then and may have asked for anything, as nothing is told of their answers but perhaps
-        how they ended; two of them, where there are more."""
+        how they ended; of the same agent's, if that is the node's; two of them, where there are more."""
         if self._silent is None:
-            self._silent = _Line([mc for mc in self._all.calls if mc.outputs is None and not final(mc.finish)])
-        return list(islice(self._silent.at_work(start), 2))
+            silent = [mc for mc in self._all.calls if mc.outputs is None and not final(mc.finish)]
+            self._silent, self._silent_within = _Line(silent), _by_frame(silent)
+        line = self._silent_within.get(id(_own(node)), self._silent)
+        return list(islice(line.at_work(start), 2))
+
+
+def _by_frame(model_calls: list[ModelCall]) -> dict[int, _Line]:
+    """Those of each agent at work, by its span."""
+    within: dict[int, list[ModelCall]] = {}
+    for mc in model_calls:
+        if (frame := _own(mc.node)) is not None:
+            within.setdefault(id(frame), []).append(mc)
+    return {frame: _Line(some) for frame, some in within.items()}
 
 
 class _Line:

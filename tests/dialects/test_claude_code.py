@@ -112,6 +112,25 @@ def test_a_tool_of_an_agent_was_asked_for_by_that_agent_while_it_was_told():
     assert [(c["agent"], c["turn"]) for c in run["tool_calls"]] == [("scout", 1)]
 
 
+def test_tools_of_two_agents_at_once_were_asked_for_by_their_own():
+    """Each begins while the answer that asks for it is told, and the other's, too."""
+    (run,) = runs(
+        _step(1, None, "interaction", took=40, user_prompt="delegate"),
+        _asked(2, 1, 1, took=6),
+        *_ran(10, 1, 3, "toolu_1", "Agent", took=30, subagent_type="scout"),
+        *_ran(20, 1, 5.5, "toolu_2", "Agent", took=20, subagent_type="clerk"),
+        _asked(30, 11, 5, took=6),
+        _asked(40, 21, 6, took=8),
+        *_ran(50, 11, 9, "toolu_s", took=3),
+        *_ran(60, 21, 10, "toolu_c", took=3),
+        _asked(31, 11, 20, "end_turn"),
+        _asked(41, 21, 16, "end_turn"),
+        _asked(3, 1, 36, "end_turn"),
+    )
+    assert [(c["agent"], c["turn"]) for c in run["tool_calls"]] == [("scout", 1), ("clerk", 2)]
+    assert run["path"] == [["?->clerk", "?->scout"], ["scout/Bash"], ["clerk/Bash"]]
+
+
 def test_detailed_spans_tell_arguments_the_answer_and_what_was_offered():
     offered = json.dumps([{"name": "Bash", "hash": "1"}, {"name": "Read", "hash": "2"}])
     (run,) = runs(
