@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.call import ToolCall, framed
 from otelcov.runs.chat import Message
 from otelcov.runs.executions import OF_ALL, span_fact
@@ -130,7 +131,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     out.result = value = None if waits else value
     if (
         waits
-        or any(x.span.tool_error == "denied" for n in call.nodes for x in (n, *n.children))
+        or denied(call)
         or (value is None and any(waiting(n) for n in call.nodes))
         or (out.error_kind == "hard" and _given_no_leave(out))
     ):
@@ -144,9 +145,18 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             value is None or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
         ):
             out.status = "unknown"  # it came back; how it went is not on the wire
-    elif out.status == "ok" and (_broken_off(call) or (_cut(value) and _untold(call, out))):
+    elif out.status == "ok" and (broken_off(call) or (_cut(value) and _untold(call, out))):
         out.status = "unknown"
     return out
+
+
+def denied(call: ToolCall) -> bool:
+    """Does a span of it, or of the wait for leave in it, say that it may not run?"""
+    return any(
+        x.span.tool_error == "denied" and (x is n or x.kind not in (AGENT, TOOL))
+        for n in call.nodes
+        for x in (n, *n.children)
+    )
 
 
 def _cut(result: Any) -> bool:
@@ -191,7 +201,8 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
     return out.arguments is not None and any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
 
 
-def _broken_off(call: ToolCall) -> bool:
+def broken_off(call: ToolCall) -> bool:
+    """Does a span say that nobody knows how it went, and none how?"""
     return any(n.span.tool_error == "unknown" for n in call.nodes) and not _flags(call)
 
 

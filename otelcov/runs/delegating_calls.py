@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.call import ToolCall
+from otelcov.runs.call_status import broken_off, denied
 from otelcov.runs.delegation import (
     BY_ARGUMENT,
     COWORKER,
@@ -344,8 +345,10 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     visible."""
     if failed(call) or agent_failed(found.node) or _brought_an_error(call):
         return "error"
-    if not call.nodes and call.answer is None:
+    if denied(call) or (not call.nodes and call.answer is None):
         return "requested"
+    if broken_off(call) and found.node is None:
+        return "unknown"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"

@@ -131,6 +131,17 @@ def test_tools_of_two_agents_at_once_were_asked_for_by_their_own():
     assert run["path"] == [["?->clerk", "?->scout"], ["scout/Bash"], ["clerk/Bash"]]
 
 
+def test_an_agent_that_may_not_be_called_was_asked_for_alone():
+    (run,) = runs(
+        _step(1, None, "interaction", took=40, user_prompt="delegate"),
+        _asked(2, 1, 1),
+        _ran(10, 1, 4, "toolu_task", "Agent", subagent_type="scout")[0],
+        _step(11, 10, "tool.blocked_on_user", at=4, decision="reject", source="user_reject"),
+        _asked(3, 1, 10, "end_turn"),
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("scout", "requested")]
+
+
 def test_detailed_spans_tell_arguments_the_answer_and_what_was_offered():
     offered = json.dumps([{"name": "Bash", "hash": "1"}, {"name": "Read", "hash": "2"}])
     (run,) = runs(

@@ -123,6 +123,17 @@ def test_effect_runs_the_tools_in_the_models_span_and_tells_not_how_they_went():
     assert len(run["llm_calls"]) == 2
 
 
+def test_whether_a_tool_of_effect_handed_over_is_not_told():
+    (run,) = runs(
+        span(1, None, "agent", took=20),
+        chat(2, 1, at=1, took=4.1, status=1),
+        _handled(3, 2, 4, "ask_clerk", {"task": "count"}),
+        chat(4, 3, at=4, took=0.5, status=1),
+        chat(5, 1, at=12, status=1),
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("clerk", "unknown")]
+
+
 def test_a_model_that_answered_did_not_fail_with_the_tool_in_its_span():
     def statuses(said, told_by):
         thrown = [("exception", {"exception.type": "Bad", "exception.message": said})]
