@@ -14,8 +14,8 @@ from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, first, of_ev
 _STEP = span_name(r"^claude_code\.(.+)$")
 _MODEL, _TOOL = _STEP == "llm_request", _STEP == "tool"
 _FAILED = _STEP.is_in(["llm_request", "tool.execution"]) & (pl.col("success").str.to_lowercase() == "false")
-_NOTICE = pl.col("user_prompt").str.starts_with("<task-notification>")
-"""What an agent in the background brings when it is done: nobody asked that."""
+NOTICE = "<task-notification>"
+"""What an agent in the background brings when it is done begins with this: nobody asked that."""
 _RECORDED = of_event("claude_code.tool_result", "tool_input")
 _WHOLE = pl.col(_RECORDED).str.len_bytes().cast(pl.String) == pl.col(f"{_RECORDED}_size_bytes")
 """Of what a tool was given each text is cut that is long."""
@@ -50,7 +50,7 @@ CODING_AGENTS = Dialect(
     finish=pl.when(_MODEL).then(first("stop_reason")),
     output_messages=pl.when(_MODEL & (pl.col("stop_reason") != "tool_use") & ~_CUT).then(_SAID),
     definitions=pl.when(_MODEL).then(first("tools")),
-    input=pl.when((_STEP == "interaction") & ~_NOTICE).then(first("user_prompt")),
+    input=pl.when((_STEP == "interaction") & ~pl.col("user_prompt").str.starts_with(NOTICE)).then(first("user_prompt")),
     error_type=pl.when(_FAILED).then(
         pl.coalesce(of_event("claude_code.tool_result", "error_type"), "status_code", pl.lit("_OTHER"))
     ),
@@ -62,7 +62,10 @@ CODING_AGENTS = Dialect(
 
 _CODEX = scope("^codex")
 _CALLED = _CODEX & pl.col("tool_name").is_not_null() & pl.col("call_id").is_not_null()
-_ENDED, _WENT = (pl.col(of_event("codex.tool_result", key)) for key in ("call_id", "success"))
+_ENDED, _WENT, _GIVEN, _BROUGHT, _CUT_SHORT = (
+    pl.col(of_event("codex.tool_result", key))
+    for key in ("call_id", "success", "arguments", "output", "output_truncated")
+)
 
 CODEX = Dialect(
     name="codex",
@@ -74,6 +77,9 @@ CODEX = Dialect(
     .then(pl.lit(TOOL)),
     tool=pl.when(_CALLED).then(pl.col("tool_name")).otherwise(pl.col(of_event("codex.tool_result", "tool_name"))),
     call_id=pl.when(_CALLED).then(pl.col("call_id")).otherwise(_ENDED),
+    arguments=_GIVEN,
+    request_model=pl.when(_CODEX & (pl.col("span.name") == "run_sampling_request")).then(pl.col("model")),
+    result=pl.when(_CUT_SHORT.str.to_lowercase() != "true").then(_BROUGHT),
     tool_error=pl.when(_WENT.is_not_null())
     .then(pl.when(_WENT.str.to_lowercase() == "true").then(pl.lit("false")).otherwise(pl.lit("true")))
     .when(_CALLED)

@@ -37,7 +37,7 @@ def event_pairs(events: pl.Series, wanted: Collection[str]) -> list[pl.DataFrame
     if not some.height or not names:
         return []
     opened = some.explode("events").select("row", pl.col("events").struct.field("name", "attributes"))
-    placed = pl.col("name").str.contains(_PLACED)
+    placed = pl.col("name").str.contains(PLACED)
     if opened.select(placed.any()).item():
         own = pl.col("attributes").list.eval(
             pl.element().struct.field("string_value").filter(pl.element().struct.field("key") == "event.name")
@@ -50,7 +50,7 @@ def event_pairs(events: pl.Series, wanted: Collection[str]) -> list[pl.DataFrame
     return [pairs.with_columns(key=pl.concat_str("name", "key", separator=EVENT)).drop("name")]
 
 
-_PLACED = r"^event \S+:\d+$"
+PLACED = r"^event \S+:\d+$"
 """Names of events that say where in a program they are (Rust's `tracing`): their own stand in an attribute."""
 
 

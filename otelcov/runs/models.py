@@ -8,6 +8,7 @@ where none of its calls carries any (DIALECTS traps 4 to 6).
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.boundaries import broke, limits
@@ -67,6 +68,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if len(within := inner.get(id(n), [])) > 1:
             n.kind = OVERWRITTEN if all(_another(n, x) for x in within) else "chain"
     _aggregates(calls, nodes)
+    _named_around(calls)
     _ends(calls)
     if any(running_sums(c.node.span.scope) for c in calls):
         _without_sums(calls)
@@ -243,6 +245,14 @@ def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
             call.input_tokens, call.output_tokens = told.input_tokens, told.output_tokens
             if call.request_model is None and call.response_model is None and call.context.kind == CHAIN:
                 call.request_model, call.response_model = told.request_model, told.response_model
+
+
+def _named_around(calls: list[ModelCall]) -> None:
+    """The model of a call that names none is the one that what is around it names, up to the next step (Codex)."""
+    for c in calls:
+        if c.request_model is None and c.response_model is None:
+            around = takewhile(lambda n: n.kind in (None, CHAIN), c.node.ancestors())
+            c.request_model = next((n.span.request_model for n in around if n.span.request_model), None)
 
 
 def _ends(calls: list[ModelCall]) -> None:

@@ -23,16 +23,15 @@ def record_pairs(logs: pl.DataFrame, spans: pl.DataFrame, wanted: Collection[str
     names = sorted({key.partition(EVENT)[0] for key in wanted if EVENT in key})
     if not logs.height or not names:
         return []
-    named = pl.coalesce(
-        pl.col("event_name").replace("", None), pl.col("body").struct.field("string_value"), _text("event.name")
-    )
+    told = (pl.col("event_name"), pl.col("body").struct.field("string_value"), _text("event.name"))
+    named = pl.coalesce(*(pl.when(name.is_in(names)).then(name) for name in told))
     some = logs.filter(pl.col("trace_id").is_not_null()).with_columns(record=named)
-    some = some.filter(pl.col("record").is_in(names) & (pl.col("attributes").list.len() > 0))
+    some = some.filter(pl.col("record").is_not_null() & (pl.col("attributes").list.len() > 0))
     if not some.height:
         return []
     time = pl.col("time_unix_nano").fill_null(0)
-    told = pl.col("attributes").list.eval(pl.element().struct.field("string_value")).list.join("\0")
-    some = some.sort(time, told).with_row_index("number")
+    texts = pl.col("attributes").list.eval(pl.element().struct.field("string_value")).list.join("\0")
+    some = some.sort(time, texts).with_row_index("number")
     near = spans.with_row_index("row").join(some.select("trace_id").unique(), on="trace_id", how="semi")
     rows = _of_calls(some, near)
     rest = some.join(rows, on="number", how="anti")

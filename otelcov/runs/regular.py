@@ -270,6 +270,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("scope").is_in(own_rules),
             pl.col("kind").eq_missing(LLM) & pl.col("input_tokens").is_null() & pl.col("scope").is_in(guessing),
             pl.col("kind").eq_missing(CHAIN) & pl.col("finish").is_not_null() & unended.any(),
+            pl.col("kind").is_null() & pl.col("request_model").is_not_null(),
         )
     ).to_series()
 

@@ -18,7 +18,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects as all_dialects
 from otelcov.dialects.registry import facts, keys, source
-from otelcov.runs.attributes import any_value, columns, event_pairs, scope_of, struct_value
+from otelcov.runs.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
 from otelcov.runs.boundaries import FORCED_SIGNS
 from otelcov.runs.chat import ROLES
 from otelcov.runs.jsontext import UNGIVEN, to_json
@@ -375,7 +375,8 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
     records: list[tuple[tuple[Any, ...], int, str, dict[str, Any]]] = []
     for r in joined.iter_rows(named=True):
         attributes = {kv["key"]: struct_value(kv) for kv in [*(r["attributes"] or []), *(r["content"] or [])]}
-        name = r["event_name"] or attributes.get("event.name") or ""
+        name = r["event_name"] or ""
+        name = name if name and not re.match(PLACED, name) else attributes.get("event.name", "")
         if not isinstance(name, str) or name in _ABOUT:
             continue
         body = struct_value(r["body"])

@@ -9,13 +9,14 @@ from itertools import accumulate
 from typing import Any, TypeGuard
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
+from otelcov.dialects.coding_agents import NOTICE
 from otelcov.runs.call import short_id
 from otelcov.runs.charge import broke_off, put_out_an_error, went_on
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
 from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer, says_returned
-from otelcov.runs.jsontext import parse_json
+from otelcov.runs.jsontext import hidden, parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import final_answer, own_words
@@ -78,8 +79,21 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
         if first.truncated_input:
             incomplete.add("truncated values")
         elif inputs is None and not empty:
+            if (prompt := _prompt_recorded(root)) is not None:
+                return prompt
             incomplete.add("input not reported")
     return "" if empty else None
+
+
+def _prompt_recorded(root: Node) -> str | None:
+    """The one prompt that log records of coding agents tell, wherever in the run."""
+    if not root.side.events:
+        return None
+    events = (event for n in (root, *root.below()) for event in root.side.events.get(n.span.row, ()))
+    prompts = {told.get("prompt") for name, told in events if name.endswith("user_prompt")}
+    prompt = prompts.pop() if len(prompts) == 1 else None
+    told = isinstance(prompt, str) and not hidden(prompt) and not prompt.startswith(NOTICE)
+    return prompt if told else None
 
 
 def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:

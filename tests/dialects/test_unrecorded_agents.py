@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span, tool
+from tests.runs.requests import agent, chat, events, runs, span, tool
 
 
 def called(run):
@@ -400,6 +400,34 @@ def test_an_event_of_codex_tells_how_a_tool_went(success, status):
     )
     assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [("exec_command", "c1", status)]
     assert (run["boundaries"] == ["tool_failure"]) == (status == "error")
+
+
+def test_log_records_of_codex_tell_what_its_tools_were_given_and_brought():
+    """Codex 0.169: they are named by their place in the program, too; that of the prompt stands on a step before."""
+    done = {"event.name": "codex.tool_result", "tool_name": "exec_command", "success": "true"}
+    whole = done | {"call_id": "c1", "arguments": '{"cmd": "ls"}', "output": "a file", "output_truncated": False}
+    cut = done | {"call_id": "c2", "arguments": '{"cmd": "cat"}', "output": "a f", "output_truncated": True}
+    records = [
+        (6, "event otel/src/events.rs:1", 0.5, {"event.name": "codex.user_prompt", "prompt": "list them"}),
+        (4, "event otel/src/tool_result.rs:54", 6, whole),
+        (4, "event otel/src/tool_result.rs:54", 7, cut),
+    ]
+    (run,) = runs(
+        codex(1, None, "session_task.turn", 0, 40),
+        codex(6, 1, "run_hooks_and_record_inputs", 0, 1),
+        codex(7, 1, "run_sampling_request", 1, 9, {"model": "m"}),
+        codex(2, 7, "receiving_stream", 1, 8),
+        codex(3, 2, "exec_command", 2, 5, {"tool_name": "exec_command", "call_id": "c1"}),
+        codex(8, 2, "exec_command", 2, 5, {"tool_name": "exec_command", "call_id": "c2"}),
+        codex(4, 3, "dispatch_tool_call_with_state", 3, 3),
+        codex(5, 2, "handle_responses", 8, 0.5, {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 3}),
+        logs=[events(*records, scope="codex_otel.log_only", named=True)],
+    )
+    assert [(c["arguments"], c["result"], c["status"]) for c in run["tool_calls"]] == [
+        ({"cmd": "ls"}, "a file", "ok"),
+        ({"cmd": "cat"}, None, "ok"),
+    ]
+    assert (run["input"], run["llm_calls"][0]["request_model"]) == ("list them", "m")
 
 
 def test_a_handoff_to_who_is_named_by_a_number_may_have_gone_unseen():

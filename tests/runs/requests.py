@@ -141,16 +141,20 @@ def records(bodies: Iterable[tuple[int, dict[str, Any]]], trace: int = 1) -> byt
     return whole.SerializeToString()
 
 
-def events(*told: tuple[int, str, float, dict[str, Any]], scope: str = "", trace: int = 1) -> bytes:
-    """Log records of spans: (span, name, seconds, attributes)."""
+def events(*told: tuple[int, str, float, dict[str, Any]], scope: str = "", named: bool = False) -> bytes:
+    """Log records of spans of the first trace: (span, name, seconds, attributes); the name is the body, or has its
+    field (`named`)."""
     whole = ExportLogsServiceRequest()
     inner = whole.resource_logs.add().scope_logs.add()
     inner.scope.name = scope
     for of, name, at, attributes in told:
         made = inner.log_records.add(
-            trace_id=trace.to_bytes(16, "big"), span_id=of.to_bytes(8, "big"), time_unix_nano=T0 + int(at * SECOND)
+            trace_id=(1).to_bytes(16, "big"), span_id=of.to_bytes(8, "big"), time_unix_nano=T0 + int(at * SECOND)
         )
-        made.body.string_value = name
+        if named:
+            made.event_name = name
+        else:
+            made.body.string_value = name
         made.attributes.extend(KeyValue(key=key, value=_value(value)) for key, value in attributes.items())
     return whole.SerializeToString()
 
