@@ -44,7 +44,10 @@ def gaps(
         ),
     ] = None,
     max_cases: Annotated[
-        int, typer.Option("--max-cases", envvar="OTELCOV_MAX_CASES", metavar="N", min=1, help="At most so many cases.")
+        int,
+        typer.Option(
+            "--max-cases", envvar="OTELCOV_MAX_CASES", metavar="N", min=1, help="Of --write-cases, at most so many."
+        ),
     ] = 20,
 ) -> int:
     """Show what production does and tests never exercised, by its share."""
