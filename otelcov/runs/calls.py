@@ -338,23 +338,24 @@ def _ends(start: int) -> tuple[int, ...]:
 def _infer_turn(call: ToolCall, models: _Models) -> None:
     """A span whose request is not on the wire: asked by the newest call of its agent before it, if that call's answer
     cannot be seen. An answer that can be seen and does not ask means that the framework ran the tool on its own."""
-    above = {id(a) for a in call.nodes[0].ancestors()}
-    streamed = next((mc for node in above if (mc := models.streams.get(node)) is not None), None)
+    node = next((n for n in call.nodes if models.works_beside(n)), call.nodes[0])
+    above = {id(a) for a in node.ancestors()}
+    streamed = next((mc for a in above if (mc := models.streams.get(a)) is not None), None)
     if streamed is not None:
         call.position = call.turn = streamed.turn
         return
     latest = models.newest(call.start, above)
     call.position = latest.turn if latest is not None else -1  # its place in time, whoever called the model
-    streaming = models.silent_at(call.start, call.nodes[0])
+    streaming = models.silent_at(call.start, node)
     if (
         len(streaming) == 1
         and streaming[0].agent == call.agent
-        and _may_be_one(_own(call.nodes[0]), _own(streaming[0].node))
-        and (call.agent is not None or _beside(call, streaming[0]))
+        and _may_be_one(_own(node), _own(streaming[0].node))
+        and (call.agent is not None or _beside(node, streaming[0]))
     ):
         call.position = call.turn = streaming[0].turn  # the answer was still being told
         return
-    newest = models.newest(call.start, above, call.agent, _own(call.nodes[0]))
+    newest = models.newest(call.start, above, call.agent, _own(node))
     if newest is not None and newest.start == call.start and id(newest.node) not in above:
         return  # either may have been first
     if newest is not None and _may_have_asked(newest):
@@ -384,6 +385,10 @@ class _Models:
         self._silent_within: dict[int, _Line] = {}
         ended = (mc for mc in model_calls if ends_stream(mc.node.span.scope) and mc.node.parent is not None)
         self.streams = {id(mc.node.parent): mc for mc in ended}  # by what frames each
+
+    def works_beside(self, node: Node) -> bool:
+        """Do spans tell that the agent whose work this is asks models, too?"""
+        return id(_own(node)) in self._within
 
     def newest(
         self, start: int, above: Collection[int], agent: str | None = None, frame: Node | None = None
@@ -450,9 +455,9 @@ def _may_have_asked(model: ModelCall) -> bool:
     return not model.asked and (asks(model.finish) or not (model.text or final(model.finish)))
 
 
-def _beside(call: ToolCall, model: ModelCall) -> bool:
+def _beside(node: Node, model: ModelCall) -> bool:
     """Are both of one agent that has no name, or that another called as a tool?"""
-    above = call.nodes[0].parent
+    above = node.parent
     return above is not None and above.kind in (AGENT, TOOL) and model.layers[-1].parent is above
 
 

@@ -131,6 +131,29 @@ def test_tools_of_two_agents_at_once_were_asked_for_by_their_own():
     assert run["path"] == [["?->clerk", "?->scout"], ["scout/Bash"], ["clerk/Bash"]]
 
 
+def test_of_two_tellings_of_a_call_the_one_beside_the_models_says_who_asked():
+    """OpenInference 0.1 for the Agent SDK around it: its spans of tools stand beside the whole request."""
+    told = {"openinference.span.kind": "TOOL", "tool.name": "Bash"}
+    around = {"openinference.span.kind": "AGENT", "session.id": "s", "input.value": "look"}
+    scope = "openinference.instrumentation.claude_agent_sdk"
+
+    def also(id, at, call):
+        return span(id, 9, "Bash", at=at, took=2, scope=scope, status=1, attributes=told | {"tool_call.id": call})
+
+    (run,) = runs(
+        span(9, None, "ClaudeAgentSDK.query", took=40, scope=scope, attributes=around),
+        _step(1, 9, "interaction", took=30, user_prompt="look"),
+        _asked(2, 1, 1),
+        also(7, 3, "toolu_a"),
+        *_ran(10, 1, 3.5, "toolu_a", took=1),
+        _asked(3, 1, 10),
+        also(8, 12, "toolu_b"),
+        *_ran(20, 1, 12.5, "toolu_b", took=1),
+        _asked(4, 1, 18, "end_turn"),
+    )
+    assert [(c["call_id"], c["turn"]) for c in run["tool_calls"]] == [("toolu_a", 0), ("toolu_b", 1)]
+
+
 def test_an_agent_that_may_not_be_called_was_asked_for_alone():
     (run,) = runs(
         _step(1, None, "interaction", took=40, user_prompt="delegate"),
