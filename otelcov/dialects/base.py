@@ -63,9 +63,12 @@ NOTHING = ""
 FAMILIES = {
     "llm.input_messages.": "flat_input",
     "gen_ai.prompt.": "flat_input",
+    "gen_ai.input.messages.": "flat_input",
     "llm.output_messages.": "flat_output",
+    "gen_ai.output.messages.": "flat_output",
     "gen_ai.completion.": "flat_output",
     "llm.tools.": "flat_tools",
+    "gen_ai.tool.definitions.": "flat_tools",
     "llm.request.functions.": "flat_tools",
     "gen_ai.request.functions.": "flat_tools",
     # Names of an enumeration in place of its values (LiteLLM since 1.4x under Python 3.11).

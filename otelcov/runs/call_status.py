@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from otelcov.dialects.base import AGENT, TOOL
@@ -39,6 +40,7 @@ class Later:
         self._calls = model_calls
         self._shown: dict[tuple[str | None, str | None, str], int] = {}  # the last turn whose input shows a request
         self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
+        self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
         self._read = False
 
     def goes_on(self, call: ToolCall) -> bool:
@@ -46,8 +48,9 @@ class Later:
             return False
         if not self._read:
             self._read_all()
-        name = spelling(call.name) if call.name else ""
-        key = (call.agent, call.call_id, "") if call.call_id else (call.agent, None, name)
+        key = (call.agent, *_known_by(call.call_id, call.name))
+        if key in self._lost:
+            return False
         if self._shown.get(key, -1) > call.turn:
             return True
         before = call.asked_by.inputs if call.asked_by is not None else None
@@ -63,12 +66,19 @@ class Later:
                 continue
             # What ends with a request leaves out what came back (OpenLIT for JavaScript, of a tool that gave no text).
             inputs = mc.inputs[:-1] if mc.inputs and mc.inputs[-1].requests else mc.inputs
+            for x, back in pairwise(inputs):
+                if back.partial and len(x.requests) > 1:
+                    self._lost |= {(mc.agent, *_known_by(r.id, r.name)) for r in x.requests}
             for request in (r for x in inputs for r in x.requests):
                 self._shown[mc.agent, None, spelling(request.name) if request.name else ""] = mc.turn
                 if request.id:
                     self._shown[mc.agent, request.id, ""] = mc.turn
             for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
                 self._begun[(mc.agent, *begun)] = mc.turn
+
+
+def _known_by(id: str | None, name: str | None) -> tuple[str | None, str]:
+    return (id, "") if id else (None, spelling(name) if name else "")
 
 
 def _beginnings(inputs: list[Message]) -> Iterator[tuple[int, int]]:

@@ -70,6 +70,7 @@ class Message:
     finish_reason: str | None = None
     name: str | None = None
     unreadable: bool = False
+    partial: bool = False  # it may have brought more results than the one that is told
 
 
 def as_text(value: Value) -> str | None:

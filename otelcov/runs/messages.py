@@ -223,9 +223,9 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
         value = value | data
     role = value.get("role") or value.get("event.name") or value.get("type") or default_role
     role = role_of(str(role))
-    if role == "user" and isinstance(value.get("tool_call_id"), str):
-        role = "tool"  # Anthropic's results come from the user
-    m = Message(role, finish_reason=_finish(value))
+    from_user = role == "user" and isinstance(value.get("tool_call_id"), str)
+    role = "tool" if from_user else role  # Anthropic's results come from the user, all of an answer in one message
+    m = Message(role, finish_reason=_finish(value), partial=from_user)
     name = value.get("name")
     m.name = name if isinstance(name, str) else None
     content = next((value[key] for key in _CONTENTS if key in value), None)

@@ -1,0 +1,68 @@
+"""Tracers for Python in their newest versions, by what they told of runs against a model of ours."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+_OPENAI, _ANTHROPIC = "traceai_openai", "traceai_anthropic"
+_OSLO, _GRAND = {"city": "Oslo"}, {"hotel": "Grand"}
+
+
+def _flat(prefix, messages):
+    """Messages as traceAI spreads them: `gen_ai.input.messages.0.message.role`."""
+    told = {}
+    for n, message in enumerate(messages):
+        for key, value in message.items():
+            if key != "calls":
+                told[f"{prefix}.{n}.message.{key}"] = value
+        for k, (id, name, given) in enumerate(message.get("calls", ())):
+            call = f"{prefix}.{n}.message.tool_calls.{k}.tool_call"
+            told |= {f"{call}.id": id} if id else {}
+            told |= {f"{call}.function.name": name, f"{call}.function.arguments": json.dumps(given)}
+    return told
+
+
+def _traced(id, asked, answer, at=0, scope=_OPENAI, parent=None, **more):
+    """A model call by traceAI 0.1.10, whose `input.value` is the first message alone."""
+    told = {"gen_ai.span.kind": "LLM", "input.value": asked[0]["content"], "gen_ai.usage.input_tokens": 10}
+    told |= {"gen_ai.request.parameters": json.dumps({"model": "m"}), "gen_ai.request.model": "m-2026-01-15"}
+    told |= {"gen_ai.usage.output_tokens": 3, "output.value": answer.get("content", "Function: look({})")}
+    told |= _flat("gen_ai.input.messages", asked) | _flat("gen_ai.output.messages", [{"role": "assistant"} | answer])
+    told |= more.pop("attributes", {})
+    kept = {key: value for key, value in told.items() if value is not None}
+    return span(id, parent, "ChatCompletion", trace=id, at=at, scope=scope, status=1, attributes=kept, **more)
+
+
+def _called(run):
+    return [(c["name"], c["arguments"], c["result"], c["status"], c["call_id"]) for c in run["tool_calls"]]
+
+
+_ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "plan my trip"}]
+_WISH = {"role": "assistant", "calls": [("c1", "weather", _OSLO), ("c2", "hotel", _GRAND)]}
+
+
+def test_future_agis_messages_are_spread_over_keys_of_the_conventions():
+    back = [
+        {"role": "tool", "tool_call_id": "c1", "content": "rain"},
+        {"role": "tool", "tool_call_id": "c2", "content": "Error: none left"},
+    ]
+    schema = json.dumps({"type": "function", "function": {"name": "weather", "parameters": {}}})
+    offered = {"gen_ai.tool.definitions.0.tool.json_schema": schema}
+    (run,) = runs(
+        _traced(1, _ASKED, _WISH, attributes=offered),
+        _traced(2, [*_ASKED, _WISH, *back], {"content": "It rains."}, at=2),
+    )
+    assert (run["input"], run["output"], run["known_tools"]) == ("plan my trip", "It rains.", ["weather"])
+    assert _called(run) == [
+        ("weather", _OSLO, "rain", "ok", "c1"),
+        ("hotel", _GRAND, "Error: none left", "error", "c2"),
+    ]
+
+
+def test_a_users_message_that_holds_one_of_several_results_has_lost_the_others():
+    kept = {"role": "user", "tool_call_id": "c2", "content": "none left"}
+    (run,) = runs(
+        _traced(1, _ASKED[1:], _WISH, scope=_ANTHROPIC),
+        _traced(2, [*_ASKED[1:], _WISH, kept], {"content": "It rains."}, at=2, scope=_ANTHROPIC),
+    )
+    assert _called(run) == [("weather", _OSLO, None, "unknown", "c1"), ("hotel", _GRAND, "none left", "ok", "c2")]
