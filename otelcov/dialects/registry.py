@@ -31,6 +31,7 @@ from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.effect import EFFECT
 from otelcov.dialects.eve import EVE
 from otelcov.dialects.flue import FLUE
+from otelcov.dialects.future_agi import FUTURE_AGI, FUTURE_AGI_PYDANTIC
 from otelcov.dialects.genai import (
     EINO_NODES,
     GENAI,
@@ -111,6 +112,8 @@ DIALECTS: tuple[Dialect, ...] = (
     EFFECT,
     EVE,
     FLUE,
+    FUTURE_AGI,
+    FUTURE_AGI_PYDANTIC,
     NEUROLINK,
     TANSTACK,
     CODING_AGENTS,

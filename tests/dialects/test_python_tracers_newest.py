@@ -66,3 +66,34 @@ def test_a_users_message_that_holds_one_of_several_results_has_lost_the_others()
         _traced(2, [*_ASKED[1:], _WISH, kept], {"content": "It rains."}, at=2, scope=_ANTHROPIC),
     )
     assert _called(run) == [("weather", _OSLO, None, "unknown", "c1"), ("hotel", _GRAND, "none left", "ok", "c2")]
+
+
+def test_future_agi_names_the_model_that_answered_in_the_place_of_the_one_asked_for():
+    def models(scope, answer="It rains.", **told):
+        (run,) = runs(_traced(1, _ASKED, {"content": answer}, scope=scope, attributes=told))
+        (call,) = run["llm_calls"]
+        return call["request_model"], call["response_model"]
+
+    asked, alike = {"gen_ai.request.model": "m"}, json.dumps({"model": "m", "stream": True})
+    assert models(_OPENAI) == ("m", "m-2026-01-15")
+    assert models(_OPENAI, **asked) == ("m", "m")
+    assert models("traceai_litellm", **asked, **{"gen_ai.request.parameters": alike}) == ("m", None)
+    of_answer = json.dumps({"id": "resp_1", "model": "m-2026-01-15", "tool_choice": "auto"})
+    assert models("traceai_openai_agents", **{"gen_ai.request.parameters": of_answer}) == (None, "m-2026-01-15")
+    whole = json.dumps({"generations": [[{"message": {"response_metadata": {"model_name": "m-2026-01-15"}}}]]})
+    assert models("traceai_langchain", **asked, **{"output.value": whole}) == ("m", "m-2026-01-15")
+
+
+def test_tools_that_future_agi_tells_among_the_parameters_of_a_request_were_offered():
+    offered = json.dumps({"model": "m", "tools": [{"type": "function", "function": {"name": "weather"}}]})
+    (run,) = runs(_traced(1, _ASKED, {"content": "Hi."}, attributes={"gen_ai.request.parameters": offered}))
+    assert run["known_tools"] == ["weather"]
+
+
+def test_what_future_agi_tells_of_an_agent_of_pydantic_ai_is_no_model_call():
+    told = {"pydantic_ai.span_kind": "agent_run", "pydantic_ai.agent.name": "planner", "gen_ai.request.model": "m"}
+    told |= {"gen_ai.system": "openai", "gen_ai.usage.input_tokens": 21, "gen_ai.usage.output_tokens": 7}
+    told |= {"pydantic_ai.run.prompt": "weather?", "pydantic_ai.run.result": "It rains."}
+    (run,) = runs(span(1, None, "pydantic_ai.agent.run", kind=3, status=1, attributes=told))
+    assert (run["input"], run["output"], run["status"]) == ("weather?", "It rains.", "ok")
+    assert (run["agents"], run["llm_calls"]) == (["planner"], None)

@@ -1,0 +1,42 @@
+"""Future AGI's traceAI: OpenInference's instrumentations with keys of its own.
+
+The model that was asked for is one of a request's parameters; in the place of its name stands the one that answered,
+where the answer is told. Those of OpenAI's agents are the answer's own.
+"""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, LLM, NOTHING, TOOL, Dialect, answered_by, first, json_text, scope, value
+
+_KIND = first("gen_ai.span.kind", "fi.span.kind").str.to_uppercase()
+_PARAMETERS = pl.col("gen_ai.request.parameters")
+_NAMED = pl.col("gen_ai.request.model")
+_TOLD = (_KIND == "LLM") & _PARAMETERS.is_not_null()
+_OF_ANSWER = _PARAMETERS.str.starts_with('{"id": "resp_')
+_ASKED = pl.when(~_OF_ANSWER).then(json_text("gen_ai.request.parameters", "model", "model_name"))
+_OVERWRITTEN = scope(r"^traceai_(?:openai|anthropic)$") & first("gen_ai.usage.input_tokens").is_not_null()
+
+FUTURE_AGI = Dialect(
+    name="future-agi",
+    request_model=pl.when(_TOLD).then(pl.coalesce([_ASKED, pl.when(_OF_ANSWER).then(pl.lit(NOTHING))])),
+    response_model=pl.when(_TOLD & (_OF_ANSWER | _OVERWRITTEN | (_NAMED != _ASKED)))
+    .then(_NAMED)
+    .when(_TOLD)
+    .then(answered_by("output.value")),
+    definitions=pl.when(_TOLD & pl.col("gen_ai.tool.definitions").is_null()).then(_PARAMETERS),
+)
+
+# Of Pydantic AI it tells the runs of agents, with all their models' tokens, and what a program wraps by itself.
+FUTURE_AGI_PYDANTIC = Dialect(
+    name="future-agi-pydantic",
+    kind=value("pydantic_ai.span_kind", agent_run=AGENT, stream=AGENT, model_request=LLM, tool_call=TOOL),
+    agent=first("pydantic_ai.agent.name"),
+    tool=first("pydantic_ai.tool.name"),
+    arguments=first("pydantic_ai.tool.args"),
+    result=first("pydantic_ai.tool.result"),
+    tool_error=first("pydantic_ai.tool.is_error"),
+    input=first("pydantic_ai.run.prompt"),
+    output=first("pydantic_ai.run.result"),
+    error_type=first("pydantic_ai.error.type"),
+    error_text=first("pydantic_ai.error.message", "pydantic_ai.tool.error_message"),
+)
