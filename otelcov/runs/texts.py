@@ -313,6 +313,8 @@ def _said(value: Any, depth: int = 0) -> str | None:
             return _said(value["kwargs"], depth + 1)
         if isinstance(value["args"], list) and value["args"]:
             return _said(value["args"][0], depth + 1)
+    if isinstance(value, dict) and _given_first(value) and not any(k in value for k in _WRAPPED):
+        return _said(value["args"][0], depth + 1)
     if isinstance(value, dict) and not any(k in value for k in ("messages", "role", "parts", "lc")):
         for key in _WRAPPED:
             if key in value and isinstance(value[key], (str, dict, list)):
@@ -334,6 +336,12 @@ def _said(value: Any, depth: int = 0) -> str | None:
         return None
     found_messages = messages_of(value)
     return _last_user(found_messages)
+
+
+def _given_first(value: dict[str, Any]) -> bool:
+    """Is the first that a function was given by its place a text, and the rest, by name, beside it (Future AGI's)?"""
+    given = value.get("args")
+    return isinstance(given, list) and bool(given) and isinstance(given[0], str)
 
 
 def _last_user(found: list[Message]) -> str | None:

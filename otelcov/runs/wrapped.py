@@ -85,12 +85,16 @@ _SWITCHES = {"sanitize_inputs_outputs"}
 
 def _by_place(value: dict[str, Value]) -> bool:
     """Arguments that were given by their place: what they are called is not known."""
-    return value.keys() - _SWITCHES == {"args", "kwargs"} and isinstance(value["args"], list) and bool(value["args"])
+    named = value.keys() - _SWITCHES
+    alone = named == {"args"} and value.keys() > named  # Future AGI's, of smolagents
+    return (named == {"args", "kwargs"} or alone) and isinstance(value["args"], list) and bool(value["args"])
 
 
 def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
     """LangChain wraps in `inputs`/`input_str`, Traceloop in `args`/`kwargs`, MCP in `arguments`, Gemini in `args`."""
     keys = set(value)
+    if keys > _SWITCHES and "args" in keys and "kwargs" not in keys and not value["args"]:  # Future AGI's
+        return {k: v for k, v in value.items() if k != "args" and k not in _SWITCHES}
     if keys > _SWITCHES and keys - _SWITCHES == {"args", "kwargs"}:
         keys -= _SWITCHES
     if "input_str" in keys and isinstance(value.get("inputs"), dict):

@@ -97,3 +97,19 @@ def test_what_future_agi_tells_of_an_agent_of_pydantic_ai_is_no_model_call():
     (run,) = runs(span(1, None, "pydantic_ai.agent.run", kind=3, status=1, attributes=told))
     assert (run["input"], run["output"], run["status"]) == ("weather?", "It rains.", "ok")
     assert (run["agents"], run["llm_calls"]) == (["planner"], None)
+
+
+def test_what_future_agi_puts_around_the_arguments_of_smolagents_is_none():
+    def step(id, parent, kind, given, at=0, took=9, **told):
+        told = {"gen_ai.span.kind": kind, "input.value": json.dumps(given)} | told
+        return span(id, parent, "SimpleTool", at=at, took=took, scope="traceai_smolagents", status=1, attributes=told)
+
+    named = {"gen_ai.tool.name": "weather", "output.value": "rain"}
+    given = {"args": {}, "city": "Oslo", "sanitize_inputs_outputs": True}
+    (run,) = runs(
+        step(1, None, "AGENT", {"args": ["weather?"], "max_steps": 2}, **{"output.value": "It rains."}),
+        step(2, 1, "TOOL", given, at=1, took=1, **named),
+        step(3, 1, "TOOL", {"args": ["Rome"], "sanitize_inputs_outputs": True}, at=3, took=1, **named),
+    )
+    assert (run["input"], run["output"]) == ("weather?", "It rains.")
+    assert [c["arguments"] for c in run["tool_calls"]] == [_OSLO, None]
