@@ -25,6 +25,7 @@ from otelcov.dialects.ax import AX
 from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
+from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED
 from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
@@ -116,6 +117,8 @@ DIALECTS: tuple[Dialect, ...] = (
     FUTURE_AGI_PYDANTIC,
     NEUROLINK,
     TANSTACK,
+    CLAUDE_AGENT,
+    CLAUDE_ENDED,
     CODING_AGENTS,
     CODEX,
     GEMINI_AGENTS,

@@ -108,7 +108,9 @@ def _unnamed(run: Evidence, node: Node) -> bool:
         return False
     if exceptions(node) or not all(_UNSAID.match(x or "") for x in (node.span.error_text, node.span.error_type)):
         return False
-    if run.last is None or run.last.error is not None:
+    if run.last is None:
+        return bool(run.outcomes) and all(o.status == "ok" for o in run.outcomes)
+    if run.last.error is not None:
         return False
     asked = run.left(run.last)
     return (bool(asked) or said != _KIT_FAILED) and all(o.status == "ok" for o in asked)

@@ -396,8 +396,10 @@ def failure(node: Node) -> tuple[str, str] | None:
         return None
     # By the conventions only what failed has an error type; not everybody sets the status, too.
     typed = span.status_code == 0 and bool(span.error_type) and (node.kind in (LLM, TOOL) or bool(span.error_text))
-    # Nor does all that sets it to OK look at what it tells of: no answer, but what was thrown (BeeAI for JavaScript).
-    typed |= node.kind == LLM and bool(span.error_type and span.error_text) and span.output_tokens is None
+    # Nor does all that sets it to OK look at what it tells of: no answer, but what was thrown (BeeAI for JavaScript,
+    # Future AGI's of Claude's Agent SDK).
+    unanswered = (node.kind == LLM and span.output_tokens is None) or (node.kind == AGENT and not span.output)
+    typed |= unanswered and bool(span.error_type and span.error_text)
     if span.status_code != 2 and not typed and span.row not in node.side.exceptions:
         return None
     if span.status_code == 1 and node.kind == TOOL and span.result:  # what was thrown was caught

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import runs, span, tool
 
 _OPENAI, _ANTHROPIC = "traceai_openai", "traceai_anthropic"
 _OSLO, _GRAND = {"city": "Oslo"}, {"hotel": "Grand"}
@@ -113,3 +113,94 @@ def test_what_future_agi_puts_around_the_arguments_of_smolagents_is_none():
     )
     assert (run["input"], run["output"]) == ("weather?", "It rains.")
     assert [c["arguments"] for c in run["tool_calls"]] == [_OSLO, None]
+
+
+_TRACEAI = "traceai_claude_agent_sdk._instrumentor"
+
+
+def _claude(id, parent, kind, at=0, took=1, **told):
+    """A span of traceai-claude-agent-sdk 0.1.0, whose counts are none."""
+    told = {f"claude_agent.{key}": value for key, value in told.items()}
+    output = told.pop("claude_agent.output", None)
+    told |= {"claude_agent.span_kind": kind, "gen_ai.usage.input_tokens": 0, "gen_ai.usage.output_tokens": 0}
+    told |= {"output": json.dumps(output)} if output is not None else {}
+    name = f"claude_agent.{kind}"
+    return span(id, parent, name, at=at, took=took, scope=_TRACEAI, status=1, attributes=told)
+
+
+def _use(name, id, given, **more):
+    return {"tool.name": name, "tool.use_id": id, "tool.input": json.dumps(given)} | more
+
+
+def test_future_agi_tells_claudes_agents_by_keys_of_its_own():
+    answer = {"role": "assistant", "content": "It rains."}
+    text = json.dumps([{"type": "text", "text": "rain"}])
+    done = {"tool.output": text, "tool.is_error": False}
+    task = _use("Task", "t1", {"prompt": "weather?", "subagent_type": "worker"}, **{"subagent.type": "worker"})
+    (run,) = runs(
+        _claude(1, None, "conversation", took=20, prompt="weather?", session_id="s1", is_error=False, output=answer),
+        _claude(2, 1, "assistant_turn", at=1, model="m", **{"message.content": "[Tool: weather]"}),
+        _claude(3, 1, "tool_execution", at=2, **_use("weather", "t2", _OSLO, **done)),
+        _claude(4, 1, "subagent", at=4, took=9, **task, **done),
+    )
+    assert (run["input"], run["output"], run["conversation_id"]) == ("weather?", "It rains.", "s1")
+    assert _called(run) == [("weather", _OSLO, "rain", "ok", "t2")]
+    assert [(d["to"], d["tool"]) for d in run["delegations"]] == [("worker", "Task")]
+    assert run["llm_calls"] is None
+
+
+def test_a_run_of_claudes_agent_that_went_wrong_is_called_well_by_its_status_alone():
+    said = {"role": "assistant", "content": "API Error: 500 Internal server error"}
+    root = _claude(1, None, "conversation", took=20, prompt="weather?", is_error=True, output=said)
+    (run,) = runs(root)
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["error"])
+
+
+def test_a_run_that_went_wrong_after_a_tool_may_have_reached_a_limit():
+    given = {"role": "user", "content": "[Tool Result: rain]"}
+    (run,) = runs(
+        _claude(1, None, "conversation", took=20, prompt="weather?", is_error=True, output=given),
+        _claude(2, 1, "tool_execution", at=2, **_use("weather", "t2", _OSLO, **{"tool.output": "rain"})),
+    )
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, [])
+    assert {"error", "max_steps"} <= set(run["boundaries_unknown"])
+
+
+_INSTRUMENTATION = "opentelemetry.instrumentation"
+_OTEL = f"{_INSTRUMENTATION}.claude_agent_sdk"
+
+
+def _said(role, *parts):
+    return {"role": role, "parts": [{"type": "text", "content": p} if isinstance(p, str) else p for p in parts]}
+
+
+def _back(id, text):
+    return {"type": "tool_call_response", "id": id, "response": [{"type": "text", "text": text}]}
+
+
+def _invoked(asked, answered, finish="end_turn", **told):
+    """An agent by otel-instrumentation-claude-agent-sdk 0.0.6."""
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.response.finish_reasons": [finish]} | told
+    told |= {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(answered)}
+    return span(1, None, "invoke_agent", kind=3, took=20, scope=_OTEL, attributes=told)
+
+
+def _executed(id, name, call, given, result, at=1):
+    told = {"gen_ai.tool.call.arguments": json.dumps(given), "gen_ai.tool.call.result": result}
+    return tool(id, 1, name, call, at=at, scope=_OTEL, attributes=told)
+
+
+def test_an_agent_tells_why_it_ended_by_its_finish_reason():
+    asked = [_said("user", "weather?"), _said("user", _back("t1", "rain"))]
+    wish = [_said("assistant", {"type": "tool_call", "id": "t1", "name": "weather", "arguments": _OSLO})]
+    ran = _executed(2, "weather", "t1", _OSLO, "rain")
+    (run,) = runs(_invoked(asked, wish, "error_max_turns"), ran)
+    assert (run["status"], run["boundaries"]) == ("error", ["max_steps"])
+    (run,) = runs(_invoked(asked, wish, "error_during_execution"), ran)
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
+
+
+def test_an_answer_of_claude_code_that_no_model_gave_is_none():
+    told = {"gen_ai.request.model": "m", "gen_ai.response.model": "<synthetic>"}
+    (run,) = runs(_invoked([_said("user", "weather?")], [_said("assistant", "API Error: 500 overloaded")], **told))
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["error"])

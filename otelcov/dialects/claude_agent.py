@@ -1,0 +1,51 @@
+"""Claude's Agent SDK: Future AGI's keys of its own, and how a run ended, as Claude Code says it.
+
+Each block of an answer reaches the SDK as a message, and what is counted beside it is the whole run's: these messages
+are no model calls. What no model wrote, an error or a notice, has a model of its own name.
+"""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, NOTHING, OTHER, TOOL, UNTOLD, Dialect, first, json_text
+
+_KIND = pl.col("claude_agent.span_kind")
+_RUN = _KIND == "conversation"
+_FAILED = _RUN & (pl.col("claude_agent.is_error").str.to_lowercase() == "true")
+_BY_AGENT = pl.col("output").str.starts_with('{"role": "assistant"')  # else it is what a tool gave
+
+CLAUDE_AGENT = Dialect(
+    name="claude-agent",
+    kind=_KIND.replace_strict(
+        {"conversation": AGENT, "assistant_turn": OTHER, "tool_execution": TOOL, "mcp_tool": TOOL, "subagent": TOOL},
+        default=None,
+        return_dtype=pl.String,
+    ),
+    agent=first("claude_agent.name"),
+    tool=first("claude_agent.tool.name"),
+    call_id=first("claude_agent.tool.use_id"),
+    arguments=first("claude_agent.tool.input"),
+    result=first("claude_agent.tool.output"),
+    to_agent=first("claude_agent.subagent.type"),
+    input=first("claude_agent.prompt"),
+    output=pl.when(_FAILED | (_RUN & ~_BY_AGENT)).then(pl.lit(NOTHING)).when(_RUN).then(pl.col("output")),
+    conversation=first("claude_agent.session_id", "claude_agent.session.id"),
+    input_tokens=pl.when(_KIND.is_not_null()).then(pl.lit(UNTOLD)),
+    output_tokens=pl.when(_KIND.is_not_null()).then(pl.lit(UNTOLD)),
+    tool_error=first("claude_agent.tool.is_error"),
+    error_type=pl.when(_FAILED).then(pl.lit("_OTHER")),
+    error_text=pl.when(_FAILED)
+    .then(pl.coalesce([pl.when(_BY_AGENT).then(json_text("output", "content")), pl.lit("_OTHER")]))
+    .otherwise(first("claude_agent.tool.error_message")),
+)
+
+_AGENT = pl.col("gen_ai.operation.name") == "invoke_agent"
+_BY_NONE = _AGENT & (pl.col("gen_ai.response.model") == "<synthetic>")
+_REASON = pl.when(_AGENT).then(pl.col("gen_ai.response.finish_reasons").str.extract(r"\b(error_\w+)"))
+_LAST = pl.col("gen_ai.output.messages").str.extract(r'"content":\s*"((?:[^"\\]|\\.)+)"\}\][^\]]*\]$')
+
+CLAUDE_ENDED = Dialect(
+    name="claude-agent-ended",
+    error_type=pl.coalesce([_REASON, pl.when(_BY_NONE).then(pl.lit("_OTHER"))]),
+    error_text=pl.coalesce([_REASON, pl.when(_BY_NONE).then(pl.coalesce([_LAST, pl.lit("_OTHER")]))]),
+    output=pl.when(_BY_NONE).then(pl.lit(NOTHING)),
+)
