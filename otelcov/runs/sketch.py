@@ -21,6 +21,7 @@ from otelcov.runs.jsontext import UNREADABLE, hidden
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.semconv import semconv, semconv_messages
 from otelcov.runs.spans import Side
+from otelcov.runs.texts import several_speak
 from otelcov.runs.tree import placeholder, spelling
 
 NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3
@@ -165,7 +166,8 @@ def _spoken(raw: str | None) -> str | None:
     plain = _single(raw)
     if plain is not None and plain[0] == "user":
         return own_words(plain[1])
-    for message in reversed((semconv_messages(raw) if raw else None) or ()):
+    found = (semconv_messages(raw) if raw else None) or []
+    for message in reversed([] if several_speak(found) else found):
         if message.role == "user" and not message.results and message.text is not None:
             return own_words(message.text)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any, TypeGuard
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
@@ -13,7 +13,7 @@ from otelcov.dialects.coding_agents import NOTICE
 from otelcov.runs.call import short_id
 from otelcov.runs.charge import broke_off, put_out_an_error, went_on
 from otelcov.runs.chat import Message, Request, Result
-from otelcov.runs.delegation import asks, delegates
+from otelcov.runs.delegation import asks, delegates, subagent
 from otelcov.runs.exchanges import DETAILS, event_inputs, event_outputs
 from otelcov.runs.handed_in import answer_put_in, answer_put_out, is_answer, says_returned
 from otelcov.runs.jsontext import hidden, parse_json
@@ -22,6 +22,7 @@ from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.semconv import semconv_messages
 from otelcov.runs.tree import Node, exceptions, failure
+from otelcov.runs.wrapped import arguments_of
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
@@ -42,13 +43,15 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
         if raw:
             quick = semconv_messages(raw)
             if quick is not None and (limit is None or len(raw) < limit):
-                text = _last_user(quick)
+                text = _last_user(_not_handed_on(root, quick))
                 if text is not None:
                     return text
                 continue
             value = parse_json(raw) if raw[:1] in "[{" else None
             whole = messages_of(value) if isinstance(value, (list, dict)) else []
-            text = _last_user(whole) if any(x.role == "assistant" for x in whole) else _user_text(raw, limit)
+            told = _not_handed_on(root, whole)
+            held = len(told) < len(whole) or any(x.role == "assistant" for x in whole)
+            text = _last_user(told) if held else _user_text(raw, limit)
             if text is not None and not _object_repr(text):
                 return text
         for name, attributes in reversed(node.side.events.get(node.span.row, ())):  # history first, then what is new
@@ -94,6 +97,27 @@ def _prompt_recorded(root: Node) -> str | None:
     prompt = prompts.pop() if len(prompts) == 1 else None
     told = isinstance(prompt, str) and not hidden(prompt) and not prompt.startswith(NOTICE)
     return prompt if told else None
+
+
+def _not_handed_on(root: Node, found: list[Message]) -> list[Message]:
+    """Without what the run's own agents were given by a tool, where an agent tells it among what it was asked itself
+    (Claude's Agent SDK): after its last answer several speak then."""
+    if not several_speak(found):
+        return found
+    handed = [n.span for n in root.below() if n.kind == TOOL and _calls_agent(n)]
+    given = [v for span in handed for v in (arguments_of(span.arguments)[0] or {}).values()]
+    return [x for x in found if not (x.role == "user" and x.text and x.text in given)] if given else found
+
+
+def several_speak(found: list[Message]) -> bool:
+    """Did a user say more than one thing since the last answer?"""
+    since = takewhile(lambda x: x.role != "assistant", reversed(found))
+    return sum(x.role == "user" and not x.results and x.text is not None for x in since) > 1
+
+
+def _calls_agent(tool: Node) -> bool:
+    name = tool.span.tool or ""
+    return delegates(name) or asks(name) is not None or subagent(tool.span.arguments)
 
 
 def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import runs, span, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _OPENAI, _ANTHROPIC = "traceai_openai", "traceai_anthropic"
 _OSLO, _GRAND = {"city": "Oslo"}, {"hotel": "Grand"}
@@ -204,3 +204,38 @@ def test_an_answer_of_claude_code_that_no_model_gave_is_none():
     told = {"gen_ai.request.model": "m", "gen_ai.response.model": "<synthetic>"}
     (run,) = runs(_invoked([_said("user", "weather?")], [_said("assistant", "API Error: 500 overloaded")], **told))
     assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["error"])
+
+
+def test_what_an_agent_gave_another_to_do_is_not_what_the_user_asked():
+    asked = [_said("user", "What about Oslo?"), _said("user", "Look at the weather.")]
+    asked += [_said("user", _back("t2", "rain")), _said("user", _back("t1", "Rain."))]
+    task = {"prompt": "Look at the weather.", "subagent_type": "worker"}
+    (run,) = runs(
+        _invoked(asked, [_said("assistant", "It rains.")]),
+        _executed(2, "Task", "t1", task, "Rain."),
+        _executed(3, "weather", "t2", _OSLO, "rain", at=2),
+    )
+    assert (run["input"], run["output"]) == ("What about Oslo?", "It rains.")
+    assert [d["to"] for d in run["delegations"]] == ["worker"]
+
+
+def test_what_a_user_said_last_and_a_tool_was_given_too_was_said():
+    asked = [_said("user", "What about the weather?"), _said("user", "Oslo")]
+    (run,) = runs(_invoked(asked, [_said("assistant", "Rain.")]), _executed(2, "weather", "t1", _OSLO, "rain"))
+    assert run["input"] == "Oslo"
+
+
+def test_regular_traces_tell_no_other_input_where_several_speak():
+    asked = [_said("user", "What about Oslo?"), _said("user", "Look at the weather.")]
+    whole = {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": [_said("assistant", "Rain.")]}
+    given = {"gen_ai.tool.call.arguments": json.dumps({"request": "Look at the weather."})}
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "rain"}]}
+    (run,) = runs(
+        agent(1, "boss", took=20, attributes=whole),
+        chat(2, 1, [("c1", "ask_worker", {"request": "Look at the weather."})], asked=asked, at=1),
+        tool(3, 1, "ask_worker", "c1", "rain", at=3, took=6, attributes=given),
+        agent(4, "worker", 3, at=4, took=4),
+        chat(5, 4, "rain", asked="Look at the weather.", at=5),
+        chat(6, 1, "Rain.", asked=[*asked, back], at=12),
+    )
+    assert run["input"] == "What about Oslo?"
