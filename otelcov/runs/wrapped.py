@@ -237,6 +237,9 @@ _OUTCOME = re.compile(r"status='(success|failure|error)' result=(.*?) error=(.*?
 def _outcome_repr(text: str) -> tuple[Value, bool | None]:
     """A text, or what a repr holds: of a ToolMessage, of a record of status, result and error (Agno's
     FunctionExecutionResult)."""
+    if text.startswith("[{'type': 'text', "):
+        parts = _literal(text)
+        return (parts, None) if _inside(parts) is parts else (_inside(parts), None)
     if text.startswith("content=") and (message := _TOOL_MESSAGE.match(text)):
         return _literal(message.group(1)), _STATUS.get(message.group(2))
     hit = _OUTCOME.match(text) if text.startswith("status='") else None

@@ -239,3 +239,13 @@ def test_regular_traces_tell_no_other_input_where_several_speak():
         chat(6, 1, "Rain.", asked=[*asked, back], at=12),
     )
     assert run["input"] == "What about Oslo?"
+
+
+def test_parts_of_a_result_that_python_printed_are_its_text():
+    asked = [_said("user", "weather?")]
+    (run,) = runs(
+        _invoked(asked, [_said("assistant", "Rain.")]),
+        _executed(2, "weather", "t1", _OSLO, "[{'type': 'text', 'text': \"rain's in Oslo\"}]"),
+        _executed(3, "look", "t2", {}, "[{'type': 'image', 'data': 'x'}]", at=3),
+    )
+    assert [c["result"] for c in run["tool_calls"]] == ["rain's in Oslo", "[{'type': 'image', 'data': 'x'}]"]
