@@ -8,6 +8,7 @@ from otelcov.dialects.base import (
     EVALUATION,
     HANDOFF,
     LLM,
+    NOTHING,
     OTHER,
     SETUP,
     THREAD,
@@ -60,6 +61,10 @@ _DECLARED = (
     & ~pl.col("span.name").str.to_lowercase().str.contains(_DOES)
 )
 
+# Of Traceloop's spans whose answer tells no reason, the processor for them says that it stopped.
+_TOLD_WHY = first("gen_ai.response.finish_reasons", "gen_ai.completion.0.finish_reason", "gen_ai.output.messages")
+_MADE_UP = scope(r"^opentelemetry\.instrumentation\.") & (pl.col("llm.finish_reason") == "stop") & _TOLD_WHY.is_null()
+
 OPENINFERENCE = Dialect(
     name="openinference",
     kind=value(
@@ -108,8 +113,8 @@ OPENINFERENCE = Dialect(
     input_tokens=first("llm.token_count.prompt"),
     output_tokens=first("llm.token_count.completion"),
     response_id=first("llm.response.id"),
-    finish=first("llm.finish_reason", "llm.finish_reasons"),
-    input_messages=first("input.value"),
+    finish=pl.when(_MADE_UP).then(pl.lit(NOTHING)).otherwise(first("llm.finish_reason", "llm.finish_reasons")),
+    input_messages=first("gen_ai.input.messages", "input.value"),  # which the processors' own keys hold in part
     output_messages=first("output.value"),
     input=first("input.value"),
     output=pl.when(~_ERRORS).then(first("output.value")),

@@ -92,6 +92,15 @@ OPENLLMETRY_HOLDERS = Dialect(
     ).then(value("traceloop.span.kind", workflow=CHAIN, task=CHAIN)),
 )
 
+# OpenInference's processor takes the kind away that a span has here, and calls a task a tool.
+_OF_TASK = pl.col("tool.name") + ".task"
+_TASK = pl.col("span.name").str.starts_with("execute_task ") | (pl.col("span.name") == _OF_TASK)
+
+OPENLLMETRY_TASKS = Dialect(
+    name="openllmetry-tasks",
+    kind=pl.when((pl.col("openinference.span.kind") == "TOOL") & _TASK).then(pl.lit(CHAIN)),
+)
+
 # All classifying attributes can be evicted by the SDK's limit of 128; what stays is the span's name and its scope.
 OPENLLMETRY_NAMES = Dialect(
     name="openllmetry-names",

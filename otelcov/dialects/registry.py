@@ -71,6 +71,7 @@ from otelcov.dialects.openllmetry import (
     OPENLLMETRY_LANGCHAIN_MUTE,
     OPENLLMETRY_MCP,
     OPENLLMETRY_NAMES,
+    OPENLLMETRY_TASKS,
     OPENLLMETRY_TEAMS,
 )
 from otelcov.dialects.platforms import (
@@ -151,6 +152,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLIT_NODES,
     OPENLIT_GUESSES,
     MLFLOW_METHODS,
+    OPENLLMETRY_TASKS,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH_AGENTS,

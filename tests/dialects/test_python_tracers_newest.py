@@ -249,3 +249,53 @@ def test_parts_of_a_result_that_python_printed_are_its_text():
         _executed(3, "look", "t2", {}, "[{'type': 'image', 'data': 'x'}]", at=3),
     )
     assert [c["result"] for c in run["tool_calls"]] == ["rain's in Oslo", "[{'type': 'image', 'data': 'x'}]"]
+
+
+def test_what_the_conventions_hold_whole_beside_openinferences_keys_is_believed():
+    """Agent Framework 1.23 by openinference-instrumentation-agent-framework 0.1.13, which joins results."""
+    kept = {"role": "tool", "tool_call_id": "c2", "content": "rain Error: none left"}
+    wish = [{"type": "tool_call", "id": i, "name": n, "arguments": json.dumps(g)} for i, n, g in _WISH["calls"]]
+    back = [("c1", "rain"), ("c2", "Error: none left")]
+    whole = [_said("user", "plan my trip"), {"role": "assistant", "parts": wish}]
+    whole += [{"role": "tool", "parts": [{"type": "tool_call_response", "id": i, "response": r} for i, r in back]}]
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "input.value": json.dumps({"messages": [kept]})}
+    first = _flat("llm.output_messages", [_WISH]) | _flat("llm.input_messages", _ASKED[1:])
+    then = _flat("llm.input_messages", [*_ASKED[1:], _WISH, kept]) | {"gen_ai.input.messages": json.dumps(whole)}
+    then |= _flat("llm.output_messages", [{"role": "assistant", "content": "It rains."}])
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        span(2, 1, "chat m", at=1, attributes=told | first),
+        span(3, 1, "chat m", at=9, attributes=told | then),
+    )
+    assert [(c["call_id"], c["result"]) for c in run["tool_calls"]] == back
+
+
+def test_a_task_that_openinferences_processor_calls_a_tool_is_none():
+    """OpenLLMetry 0.53 under openinference-instrumentation-openllmetry 0.1.23."""
+
+    def step(id, parent, name, tool, at, took):
+        told = {"openinference.span.kind": "TOOL", "tool.name": tool, "input.value": "{}", "output.value": "x"}
+        return span(id, parent, name, at=at, took=took, scope=f"{_INSTRUMENTATION}.langchain", attributes=told)
+
+    (run,) = runs(
+        agent(1, "planner", took=30),
+        step(2, 1, "execute_task tools", "tools", 1, 9),
+        step(3, 2, "execute_tool weather", "weather", 2, 1),
+        step(4, 1, "plan.task", "plan", 12, 5),
+        step(5, 4, "close.task", "close.task", 13, 1),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["weather", "close.task"]
+
+
+def test_a_reason_that_openinferences_processor_makes_up_is_none():
+    def reason(**told):
+        told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.finish_reason": "stop"} | told
+        told |= _flat("llm.input_messages", _ASKED[1:]) | _flat("llm.output_messages", [_WISH])
+        (run,) = runs(
+            span(1, None, "openai.response", scope="opentelemetry.instrumentation.openai.v1", attributes=told)
+        )
+        return run["llm_calls"][0]["finish_reason"]
+
+    assert reason() is None
+    assert reason(**{"gen_ai.completion.0.finish_reason": "stop"}) == "stop"
+    assert reason(**{"gen_ai.response.finish_reasons": ["stop"]}) == "stop"
