@@ -6,6 +6,7 @@ from typing import Any
 
 from otelcov.runs.chat import Result
 from otelcov.runs.executions import span_fact
+from otelcov.runs.habits import fails_unsaid
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
 
@@ -55,6 +56,11 @@ def awaits_result(call: ToolCall) -> bool:
     if call.answer is not None or call.turn is None:
         return False
     return not call.nodes or span_fact(call.nodes, "result") is None or framed(call) is not None
+
+
+def awaits_flag(call: ToolCall) -> bool:
+    """Could an input still tell whether this call failed, of which its span tells the result alone?"""
+    return call.answer is None and any(fails_unsaid(n.span.scope) for n in call.nodes)
 
 
 def framed(call: ToolCall) -> str | None:

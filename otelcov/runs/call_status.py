@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from otelcov.dialects.base import AGENT, TOOL
-from otelcov.runs.call import ToolCall, framed
+from otelcov.runs.call import ToolCall, awaits_flag, framed
 from otelcov.runs.chat import Message
 from otelcov.runs.executions import OF_ALL, span_fact
 from otelcov.runs.model_call import ModelCall, cut_short
@@ -155,7 +155,9 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             value is None or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
         ):
             out.status = "unknown"  # it came back; how it went is not on the wire
-    elif out.status == "ok" and (broken_off(call) or (_cut(value) and _untold(call, out))):
+    elif out.status == "ok" and (
+        broken_off(call) or (_cut(value) and _untold(call, out)) or (awaits_flag(call) and flagged is None)
+    ):
         out.status = "unknown"
     return out
 

@@ -16,7 +16,7 @@ from itertools import accumulate, islice, pairwise
 
 from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.boundaries import asks, final
-from otelcov.runs.call import ToolCall, awaits_result, short_id
+from otelcov.runs.call import ToolCall, awaits_flag, awaits_result, short_id
 from otelcov.runs.chat import Request
 from otelcov.runs.executions import span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs, unseen_siblings
@@ -75,7 +75,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         _attach(call, nodes)
         _infer_turn(call, models)
         calls.append(call)
-    if not blind and any(awaits_result(c) for c in calls):
+    if not blind and any(awaits_result(c) or awaits_flag(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
     _order(calls)
     ran = [c for c in calls if c.nodes]

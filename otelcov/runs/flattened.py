@@ -5,6 +5,7 @@ from __future__ import annotations
 from otelcov.runs.chat import Message
 from otelcov.runs.jsontext import Value, parse_json
 from otelcov.runs.messages import message_of, messages_of
+from otelcov.runs.parts import result_in
 
 
 def unflatten(pairs: list[tuple[str, Value]]) -> Value:
@@ -46,6 +47,11 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
             if whole is not None:
                 out.extend(messages_of(whole, default_role))
                 continue
+        if isinstance(brought := entry.get("function"), list):  # AutoGen's, each as a text beside the message
+            told = (parse_json(text) for text in brought if isinstance(text, str))
+            found = [result_in(one, ("content",)) for one in told if isinstance(one, dict)]
+            out.append(Message("tool", results=found))
+            continue
         body = dict(body)
         if body.get("role") == "unknown" and default_role == "assistant":
             body["role"] = default_role

@@ -38,3 +38,8 @@ def asks_once_more(scope: str) -> bool:
 def adds_up(scope: str) -> bool:
     """Does this add up what the beginning of a stream and its end say was used, each of all?"""
     return scope == "opentelemetry.instrumentation.anthropic"
+
+
+def fails_unsaid(scope: str) -> bool:
+    """Does a tool's span of this scope end well whatever the tool raised, of which the model alone is told?"""
+    return scope == "openinference.instrumentation.autogen_agentchat"

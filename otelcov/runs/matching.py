@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
-from otelcov.runs.call import ToolCall, awaits_result
+from otelcov.runs.call import ToolCall, awaits_flag, awaits_result
 from otelcov.runs.chat import Message, Request, Result
 from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.model_call import ModelCall
@@ -315,6 +315,10 @@ def _by_call_id(
         told = next((c for c in asked if c.answer is not None and c.result_of is mc and c.answer.error is None), None)
         if told is not None and told.answer is not None:
             told.answer.error = result.error
+        elif told is None:  # its span tells what it gave, and not that it failed
+            ran = next((c for c in asked if earlier(c) and awaits_flag(c)), None)
+            if ran is not None:
+                settle(ran, result)
 
 
 def _observation(core: str, inputs: list[Message], place: int) -> str | None:

@@ -299,3 +299,45 @@ def test_a_reason_that_openinferences_processor_makes_up_is_none():
     assert reason() is None
     assert reason(**{"gen_ai.completion.0.finish_reason": "stop"}) == "stop"
     assert reason(**{"gen_ai.response.finish_reasons": ["stop"]}) == "stop"
+
+
+def _autogens(*more):
+    """An agent of autogen-agentchat 0.7.5 by openinference-instrumentation-autogen-agentchat 0.1.22, with two tools."""
+
+    def step(id, name, kind, took=1, **told):
+        scope, told = "openinference.instrumentation.autogen_agentchat", {"openinference.span.kind": kind} | told
+        parent = 1 if id > 1 else None
+        return span(id, parent, name, at=3 * id, took=took, scope=scope, status=1, attributes=told)
+
+    def ran(id, name, given, result):
+        told = {"tool.name": name, "input.value": json.dumps(given), "output.value": result}
+        return step(id, f"planner.{name}", "TOOL", **told)
+
+    asked = _flat("llm.input_messages", _ASKED[1:]) | _flat("llm.output_messages", [_WISH])
+    (run,) = runs(
+        step(
+            1, "planner.on_messages_stream", "AGENT", took=40, **{"graph.node.id": "planner", "output.value": "Rain."}
+        ),
+        step(2, "create", "LLM", **asked),
+        ran(3, "weather", _OSLO, "rain"),
+        ran(4, "hotel", _GRAND, "none left"),
+        *(step(5 + n, "create", "LLM", **told) for n, told in enumerate(more)),
+    )
+    return run
+
+
+def test_a_result_that_a_model_was_told_is_an_error_was_one_whatever_its_span_says():
+    back = [("weather", "rain", "c1", False), ("hotel", "none left", "c2", True)]
+    keys = ("name", "content", "call_id", "is_error")
+    texts = [json.dumps(dict(zip(keys, one, strict=True))) for one in back]
+    told = _flat("llm.input_messages", [*_ASKED[1:], _WISH, {"role": "function"}])
+    told |= {f"llm.input_messages.2.function.{k}": text for k, text in enumerate(texts)}
+    run = _autogens(told | _flat("llm.output_messages", [{"role": "assistant", "content": "Rain."}]))
+    assert _called(run) == [("weather", _OSLO, "rain", "ok", "c1"), ("hotel", _GRAND, "none left", "error", "c2")]
+    assert run["boundaries"] == ["tool_failure"]
+
+
+def test_whether_a_tool_of_autogen_failed_of_which_no_model_heard_is_not_told():
+    run = _autogens()
+    assert [(c["result"], c["status"]) for c in run["tool_calls"]] == [("rain", "unknown"), ("none left", "unknown")]
+    assert "tool_failure" in run["boundaries_unknown"]
