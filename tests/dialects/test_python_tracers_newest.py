@@ -341,3 +341,37 @@ def test_whether_a_tool_of_autogen_failed_of_which_no_model_heard_is_not_told():
     run = _autogens()
     assert [(c["result"], c["status"]) for c in run["tool_calls"]] == [("rain", "unknown"), ("none left", "unknown")]
     assert "tool_failure" in run["boundaries_unknown"]
+
+
+def _specified(id, parent, name, kind, *events, **told):
+    """A span of openinference-instrumentation-agentspec 0.1.15, whose agents have no status."""
+    at, took = (0, 20) if parent is None else (id, 1)
+    told = {"openinference.span.kind": kind} | told
+    return span(id, parent, name, at=at, took=took, scope="", attributes=told, events=events)
+
+
+def test_agent_spec_tells_what_a_tool_gave_by_the_names_of_its_outputs():
+    def ran(id, name, given, result):
+        told = {"tool.name": name, "input.value": json.dumps(given), "output.value": json.dumps(result)}
+        response = ("ToolExecutionResponse", {"type": "ToolExecutionResponse"})
+        return _specified(id, 1, f"ToolExecution[{name}]", "TOOL", response, **told)
+
+    root = _specified(1, None, "AgentExecution[planner]", "AGENT", **{"agent.name": "planner"})
+    (run,) = runs(
+        root,
+        ran(2, "weather", _OSLO, {"sky": "rain"}),
+        ran(3, "hotel", _GRAND, {"booked": None}),
+        ran(4, "look", {}, {"from": "Oslo", "to": "Rome"}),
+    )
+    assert [(c["result"], c["status"]) for c in run["tool_calls"]] == [
+        ("rain", "ok"),
+        (None, "unknown"),
+        ({"from": "Oslo", "to": "Rome"}, "ok"),
+    ]
+
+
+def test_what_was_raised_in_a_run_of_agent_spec_is_an_event_of_its_own():
+    raised = {"exception_type": "RateLimitError", "exception_message": "Error code: 429"}
+    event = ("ExceptionRaised", raised)
+    (run,) = runs(_specified(1, None, "AgentExecution[planner]", "AGENT", event, **{"agent.name": "planner"}))
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
