@@ -86,6 +86,22 @@ CODEX = Dialect(
     .then(pl.lit("unknown")),
 )
 
+_TOLD_AGAIN = scope(r"^openinference\.instrumentation\.codex")
+_RESULT = _TOLD_AGAIN & pl.col("span.name").str.ends_with("result")
+_EXIT = pl.col("output.value").str.extract(r'(?:"exit_code": ?|^Exit code: )(-?\d+)')
+
+# What it kept of its sessions, as OpenInference tells it: a turn is no call of a model, and what came of a tool a span
+# of its own, which always ends well.
+CODEX_SESSIONS = Dialect(
+    name="codex-sessions",
+    kind=pl.when(_TOLD_AGAIN & (pl.col("span.name") == "codex.turn")).then(pl.lit(AGENT)),
+    agent=pl.when(_TOLD_AGAIN).then(pl.lit("unknown")),
+    tool_error=pl.when(_RESULT & pl.col("output.value").is_null())
+    .then(pl.lit("unknown"))
+    .when(_RESULT & (_EXIT != "0"))
+    .then(pl.lit("true")),
+)
+
 _OPERATION = pl.col("gen_ai.operation.name")
 
 GEMINI_AGENTS = Dialect(

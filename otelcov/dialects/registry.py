@@ -27,7 +27,7 @@ from otelcov.dialects.azure import AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED
-from otelcov.dialects.coding_agents import CODEX, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
+from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.effect import EFFECT
@@ -124,6 +124,7 @@ DIALECTS: tuple[Dialect, ...] = (
     CLAUDE_ENDED,
     CODING_AGENTS,
     CODEX,
+    CODEX_SESSIONS,
     GEMINI_AGENTS,
     LOGFIRE,
     PYDANTIC_AI_OUTPUTS,

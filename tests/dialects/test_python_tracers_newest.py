@@ -375,3 +375,34 @@ def test_what_was_raised_in_a_run_of_agent_spec_is_an_event_of_its_own():
     event = ("ExceptionRaised", raised)
     (run,) = runs(_specified(1, None, "AgentExecution[planner]", "AGENT", event, **{"agent.name": "planner"}))
     assert (run["status"], run["boundaries"]) == ("error", ["error"])
+
+
+def test_a_turn_that_openinference_tells_of_codex_is_no_model_call_nor_is_its_number_a_name():
+    """openinference-instrumentation-codex 0.5.2, of sessions that Codex kept."""
+
+    def step(id, parent, name, kind, took=1, **told):
+        told = {"openinference.span.kind": kind} | told
+        scope = "openinference.instrumentation.codex.session_jsonl"
+        return span(id, parent, f"codex.{name}", at=id, took=took, scope=scope, status=1, attributes=told)
+
+    def ran(id, call, **told):
+        given = {"tool.name": "shell", "tool.id": call, "tool.parameters": json.dumps({"command": [call]})}
+        result = step(id + 1, id, "tool.function_result", "TOOL", 0, **{"tool.id": call}, **told)
+        return step(id, 1, "tool.function_call", "TOOL", 1.5, **given) | {"status": 0}, result
+
+    asked = {"input.value": "list the files", "output.value": "There is a.txt.", "graph.node.id": "turn:t1"}
+    (run,) = runs(
+        step(1, None, "turn", "LLM", 20, **asked, **{"llm.token_count.prompt": 20, "session.id": "s1"}),
+        *ran(2, "c1", **{"output.value": json.dumps({"output": "a.txt", "metadata": {"exit_code": 0}})}),
+        *ran(5, "c2", **{"output.value": json.dumps({"output": "boom", "metadata": {"exit_code": 1}})}),
+        *ran(8, "c3", **{"output.value": "Exit code: 2\nOutput:\nboom"}),
+        *ran(11, "c4"),
+    )
+    assert (run["input"], run["output"], run["conversation_id"]) == ("list the files", "There is a.txt.", "s1")
+    assert (run["agents"], run["llm_calls"]) == ([], None)
+    assert [(c["call_id"], c["status"]) for c in run["tool_calls"]] == [
+        ("c1", "ok"),
+        ("c2", "error"),
+        ("c3", "error"),
+        ("c4", "unknown"),
+    ]
