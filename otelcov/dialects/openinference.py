@@ -61,9 +61,11 @@ _DECLARED = (
     & ~pl.col("span.name").str.to_lowercase().str.contains(_DOES)
 )
 
-# Of Traceloop's spans whose answer tells no reason, the processor for them says that it stopped.
-_TOLD_WHY = first("gen_ai.response.finish_reasons", "gen_ai.completion.0.finish_reason", "gen_ai.output.messages")
-_MADE_UP = scope(r"^opentelemetry\.instrumentation\.") & (pl.col("llm.finish_reason") == "stop") & _TOLD_WHY.is_null()
+# Of Traceloop's spans that tell no reason, of OpenAI's Responses and of what failed, the processor says that they
+# stopped.
+_TOLD_WHY = first("gen_ai.response.finish_reasons", "gen_ai.output.messages")
+_NONE_TOLD = pl.col("error.type").is_not_null() | pl.col("span.name").str.ends_with(".response")
+_MADE_UP = scope(r"^opentelemetry\.instrumentation\.") & _NONE_TOLD & _TOLD_WHY.is_null()
 
 OPENINFERENCE = Dialect(
     name="openinference",
@@ -113,7 +115,9 @@ OPENINFERENCE = Dialect(
     input_tokens=first("llm.token_count.prompt"),
     output_tokens=first("llm.token_count.completion"),
     response_id=first("llm.response.id"),
-    finish=pl.when(_MADE_UP).then(pl.lit(NOTHING)).otherwise(first("llm.finish_reason", "llm.finish_reasons")),
+    finish=pl.when(_MADE_UP & (pl.col("llm.finish_reason") == "stop"))
+    .then(pl.lit(NOTHING))
+    .otherwise(first("llm.finish_reason", "llm.finish_reasons")),
     input_messages=first("gen_ai.input.messages", "input.value"),  # which the processors' own keys hold in part
     output_messages=first("output.value"),
     input=first("input.value"),

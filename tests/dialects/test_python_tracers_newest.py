@@ -288,17 +288,16 @@ def test_a_task_that_openinferences_processor_calls_a_tool_is_none():
 
 
 def test_a_reason_that_openinferences_processor_makes_up_is_none():
-    def reason(**told):
+    def reason(name, **told):
         told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.finish_reason": "stop"} | told
-        told |= _flat("llm.input_messages", _ASKED[1:]) | _flat("llm.output_messages", [_WISH])
-        (run,) = runs(
-            span(1, None, "openai.response", scope="opentelemetry.instrumentation.openai.v1", attributes=told)
-        )
+        told |= _flat("llm.input_messages", _ASKED[1:]) | _flat("llm.output_messages", [{"role": "assistant"}])
+        (run,) = runs(span(1, None, name, scope=f"{_INSTRUMENTATION}.openai.v1", attributes=told))
         return run["llm_calls"][0]["finish_reason"]
 
-    assert reason() is None
-    assert reason(**{"gen_ai.completion.0.finish_reason": "stop"}) == "stop"
-    assert reason(**{"gen_ai.response.finish_reasons": ["stop"]}) == "stop"
+    assert reason("openai.chat") == "stop"
+    assert reason("openai.chat", **{"error.type": "InternalServerError"}) is None
+    assert reason("openai.response") is None
+    assert reason("openai.response", **{"gen_ai.response.finish_reasons": ["stop"]}) == "stop"
 
 
 def _autogens(*more):
