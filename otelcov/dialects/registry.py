@@ -52,6 +52,7 @@ from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
 from otelcov.dialects.langtrace import LANGTRACE
+from otelcov.dialects.lastmile import FAST_AGENT, MCP_AGENT
 from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
 from otelcov.dialects.llama_index_otel import LLAMA_INDEX_OTEL
@@ -118,6 +119,8 @@ DIALECTS: tuple[Dialect, ...] = (
     FLUE,
     FUTURE_AGI,
     FUTURE_AGI_PYDANTIC,
+    MCP_AGENT,
+    FAST_AGENT,
     NEUROLINK,
     TANSTACK,
     CLAUDE_AGENT,

@@ -18,7 +18,7 @@ from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.boundaries import asks, final
 from otelcov.runs.call import ToolCall, awaits_flag, awaits_result, short_id
 from otelcov.runs.chat import Request
-from otelcov.runs.executions import span_call_id, span_fact, span_name
+from otelcov.runs.executions import served_as, span_call_id, span_fact, span_name
 from otelcov.runs.inputs import read_inputs, unseen_siblings
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, ends_stream, hides_requests
@@ -66,7 +66,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
             _attach(hit, nodes)
             hit.call_id = hit.call_id or call_id
             own = span_name(nodes)
-            if own and not same_name(hit.name, own) and not (hit.name or "").startswith("mcp__"):
+            if own and not same_name(hit.name, own) and not served_as(own, hit.name or "", nodes[0]):
                 hit.name = own  # Bedrock's agents: the model asks for it by its group's name, too
             continue
         call = ToolCall(span_name(nodes))
@@ -219,7 +219,7 @@ class _Asked:
         """The request that these spans most likely ran: same tool, equal arguments first, newest turn before them."""
         name, agent = span_name(nodes), nodes[0].agent
         key = spelling(name) if name else self._given(nodes)
-        some = self._by_name.get(key) or self._by_name.get(self._whole.get(key, ""))
+        some = self._by_name.get(key) or self._by_name.get(self._whole.get(key, "") or self._served(key, nodes[0]))
         if not some:
             return None
         if agent is not None and not some.has(agent):
@@ -254,6 +254,11 @@ class _Asked:
         ran, _ = arguments_of(span_fact(nodes, "arguments"))
         names = self._names_by_arguments.get(to_json(ran), set()) if ran else set()
         return next(iter(names)) if len(names) == 1 else ""
+
+    def _served(self, name: str, node: Node) -> str:
+        """The only tool that was asked for by a longer name than a server knows it by."""
+        longer = [known for known in self._by_name if served_as(name, known, node)]
+        return longer[0] if len(longer) == 1 else ""
 
     @cached_property
     def _names_by_arguments(self) -> dict[str, set[str]]:

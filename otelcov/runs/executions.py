@@ -196,7 +196,7 @@ def served_as(name: str, outer: str, node: Node) -> bool:
     return bool(short) and long.endswith(short) and _PROTOCOL.search(f"{node.span.name} {node.span.scope}") is not None
 
 
-_PROTOCOL = re.compile(r"tools/call|(?<![a-z])mcp(?![a-z])", re.I)
+_PROTOCOL = re.compile(r"(?i:tools/call|(?<![a-z])mcp(?![a-z]))|(?<![A-Za-z])MCP(?=[A-Z][a-z])")
 
 
 def span_fact(nodes: list[Node], fact: str) -> Any:

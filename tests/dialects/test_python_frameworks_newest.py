@@ -1,0 +1,129 @@
+"""Agent frameworks for Python with an OpenTelemetry of their own, run against a model of ours."""
+
+import json
+
+from tests.runs.requests import chat, runs, span
+
+_KIT = "kit"
+
+
+def _called(run):
+    return [(c["name"], c["agent"], c["arguments"], c["result"], c["status"], c["call_id"]) for c in run["tool_calls"]]
+
+
+def _asked(*words):
+    """The history of a conversation: words of the user, and between them answers."""
+    said = [
+        {"role": role, "parts": [{"type": "text", "content": text}]}
+        for role, text in zip(["user", "assistant"] * len(words), words, strict=False)
+    ]
+    return [{"role": "system", "parts": [{"type": "text", "content": "You help."}]}, *said]
+
+
+def _of(id, parent, name, at, took, agent="support", **told):
+    """A function of mcp-agent 0.2.6."""
+    more = {key: told.pop(key) for key in ("kind", "error", "status") if key in told}
+    told = {"gen_ai.agent.name": agent} | {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, scope=_KIT, attributes=told, **more)
+
+
+def _ran(id, parent, at, name, given, result, call, failed=False, kit="OpenAIAugmentedLLM"):
+    """A tool of a server, by every layer of mcp-agent; for Anthropic's models nothing tells it above the second."""
+    told = {"result.isError": "true" if failed else "false", "result.content.0.text": result}
+    error = {"error": ""} if failed else {}
+    top = {"gen_ai.tool.call.id": call, "gen_ai.tool.name": name, "tool_args": json.dumps(given)} | told
+    second = {"gen_ai.tool.call.id": call, "request.params.name": name} | told
+    first = _of(id, parent, f"{kit}.support.execute_tool_call", at, 1, **top, **error)
+    spans = [first] if kit == "OpenAIAugmentedLLM" else []
+    above = id if spans else parent
+    client = {"mcp.method.name": "tools/call", "mcp.tool.name": name.removeprefix("kit_")} | told
+    return [
+        *spans,
+        _of(id + 1, above, f"{kit}.support.call_tool", at + 0.1, 0.8, **second, **error),
+        _of(id + 2, id + 1, "Agent.support.call_tool", at + 0.2, 0.6, **{"gen_ai.tool.name": name}, **told, **error),
+        span(
+            id + 3, id + 2, "MCPAgentClientSession.send_request", at=at + 0.3, took=0.4, kind=3, scope=_KIT,
+            attributes=client,
+        ),
+    ]  # fmt: skip
+
+
+def _wanted(*calls):
+    return [(call, name, given) for call, name, given in calls]
+
+
+def test_a_tool_of_mcp_agent_is_one_call_whatever_its_layers_call_it():
+    asked = _wanted(("call_a1", "kit_lookup", {"id": "A1"}), ("call_b2", "kit_refund", {"id": "A1"}))
+    for kit in ("OpenAIAugmentedLLM", "AnthropicAugmentedLLM"):
+        (run,) = runs(
+            _of(1, None, f"{kit}.support.generate_str", 0, 20, message__content="Where?", response="Shipped."),
+            _of(2, 1, f"{kit}.support.generate", 0.1, 19, message__content="Where?"),
+            chat(3, 2, asked, _asked("Where?"), at=1),
+            *_ran(10, 2, 3, "kit_lookup", {"id": "A1"}, "shipped", "call_a1", kit=kit),
+            *_ran(20, 2, 5, "kit_refund", {"id": "A1"}, "refunds are down", "call_b2", failed=True, kit=kit),
+            chat(4, 2, "Shipped.", at=8),
+        )
+        assert [c[:3] + c[4:] for c in _called(run)] == [
+            ("kit_lookup", "support", {"id": "A1"}, "ok", "call_a1"),
+            ("kit_refund", "support", {"id": "A1"}, "error", "call_b2"),
+        ]
+        assert [c["result"] for c in run["tool_calls"]] == ["shipped", "refunds are down"]
+        assert (run["agents"], run["input"], run["output"]) == (["support"], "Where?", "Shipped.")
+
+
+def test_a_workflow_of_mcp_agent_that_nobody_named_is_no_agent():
+    name = "ParallelLLM-0f0e0d0c-1111-4222-8333-444455556666"
+    (run,) = runs(
+        _of(1, None, f"ParallelLLM.{name}.generate_str", 0, 20, agent=name, message__content="Do it", response="Done."),
+        span(2, 1, "FanOut.generate", at=0.1, took=10, scope=_KIT),
+        _of(3, 2, "OpenAIAugmentedLLM.finder.generate", 1, 3, agent="finder"),
+        chat(4, 3, "Found.", _asked("Do it"), at=2),
+        _of(5, 1, "OpenAIAugmentedLLM.merger.generate", 12, 3, agent="merger"),
+        chat(6, 5, "Done.", _asked("Found."), at=13),
+    )
+    assert (run["agents"], run["output"]) == (["finder", "merger"], "Done.")
+
+
+def _fast(id, parent, name, at, took, part="agents.llm_decorator", **told):
+    """A function of fast-agent 0.10.48."""
+    return span(id, parent, name, at=at, took=took, scope=f"fast_agent.{part}", attributes=told)
+
+
+def test_fast_agent_names_its_agents_by_spans_and_numbers_their_copies():
+    asked = _wanted(("call_a1", "agent__finder", {"message": "find"}), ("call_b2", "agent__clerk", {"message": "note"}))
+    (run,) = runs(
+        _fast(1, None, "shop", 0, 30, "core.run_lifecycle"),
+        _fast(2, 1, "Agent: 'boss' generate", 1, 20),
+        chat(3, 2, asked, _asked("Do it"), at=2),
+        _fast(4, 2, "Agent: 'clerk[2]' generate", 4, 2),
+        chat(5, 4, "Noted.", _asked("note"), at=4.5),
+        _fast(6, 2, "Agent: 'finder[1]' generate", 4.1, 2),
+        chat(7, 6, "Found.", _asked("find"), at=4.6),
+        chat(8, 2, "Done.", at=10),
+    )
+    assert run["agents"] == ["boss", "clerk", "finder"]
+    assert run["tool_calls"] == []
+    assert sorted((d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"]) == [
+        ("boss", "clerk", "tool", "agent__clerk"),
+        ("boss", "finder", "tool", "agent__finder"),
+    ]
+
+
+def test_a_servers_tool_keeps_the_name_by_which_a_model_asked_for_it():
+    asked = _wanted(("call_a1", "kit__lookup", {"id": "A1"}))
+    named = {"tool_name": "lookup", "server_name": "kit", "namespaced_tool_name": "kit__lookup"}
+    client = {"mcp.method.name": "tools/call"}
+
+    def told(*ran):
+        (run,) = runs(
+            _fast(1, None, "Agent: 'support' generate", 0, 20),
+            chat(2, 1, asked, _asked("Where?"), at=1),
+            *ran,
+            chat(5, 1, "Shipped.", at=8),
+        )
+        return [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]]
+
+    wrapper = _fast(3, 1, "MCP Tool: kit__lookup", 3, 2, "mcp.mcp_aggregator", **named)
+    sdk = {"kind": 3, "at": 3.5, "took": 1, "scope": "mcp-python-sdk", "attributes": client}
+    assert told(wrapper, span(4, 3, "MCP send tools/call lookup", **sdk)) == [("kit__lookup", "call_a1", "ok")]
+    assert told(span(4, 1, "MCP send tools/call lookup", **sdk)) == [("kit__lookup", "call_a1", "ok")]
