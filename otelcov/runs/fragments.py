@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
-from otelcov.runs.chat import Message
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.models import OVERWRITTEN, model_calls
 from otelcov.runs.tree import Node, Trace, by_time, failure
+from otelcov.runs.turns import first_said, goes_on, in_turn, one_conversation
 
 _STEPS = (AGENT, LLM, TOOL, HANDOFF)
 
@@ -168,7 +167,7 @@ def _after_streams(trace: Trace) -> None:
         if tried[id(above)] > _STREAMS:
             continue
         done = [c for c in above.children if c.start < n.start and c.kind in (LLM, TOOL)]
-        if done and all(c.end <= n.start for c in done) and _goes_on(_first_said(above), _first_said(n)):
+        if done and all(c.end <= n.start for c in done) and goes_on(first_said(above), first_said(n)):
             above.children.remove(n)
             n.parent = None
             left.append(n)
@@ -242,6 +241,8 @@ def _told(top: Node) -> int:
 def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]:
     if turns := _turns([root for root, _ in tops]):
         return turns
+    if one_conversation([root for root, _ in tops]):
+        return tops
     if len(tops) > 1:
         openings = [_entries(root) for root, _ in tops]
         whole = [root for root, _ in tops if not root.orphan]
@@ -317,7 +318,7 @@ def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
     if root.span.name != "mcp.client.session":
         return []
     held = [n for n in root.children if any(x.kind in _STEPS for x in (n, *n.below()))]
-    if len(held) < 2 or any(n.kind is not None for n in held) or not all(_first_said(n) for n in held):
+    if len(held) < 2 or any(n.kind is not None for n in held) or not all(first_said(n) for n in held):
         return []
     return _apart(nodes, held)
 
@@ -330,29 +331,7 @@ def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[N
         return []
     if any(told is not None for told in (root.span.input, root.span.output, root.input_messages)):
         return []
-    alike = len({(n.kind, n.span.scope, _NUMBER.sub("", n.span.name)) for n in turns}) == 1
-    if not alike or any(later.start < turn.end for turn, later in pairwise(turns)):
-        return []
-    said = [_first_said(n) for n in turns]
-    return _apart(nodes, turns) if all(_goes_on(x, y) for x, y in pairwise(said)) else []
-
-
-_NUMBER = re.compile(r"\d+")
-
-
-def _goes_on(before: list[Message], said: list[Message]) -> bool:
-    """Do these words go on with what was said before, once that was answered?"""
-    if not before or not said:
-        return False
-    asked = next((i for i, x in enumerate(said[:-1]) if x.role == "user" and x.text == before[-1].text), None)
-    return asked is not None and any(x.role == "assistant" and x.text for x in said[asked + 1 : -1])
-
-
-def _first_said(turn: Node) -> list[Message]:
-    """What the first model below a span was asked, where that ends with words of the user."""
-    first = min((x for x in (turn, *turn.below()) if x.kind == LLM), key=_start, default=None)
-    said = (ModelCall(first, [first]).inputs if first is not None else None) or []
-    return said if said and said[-1].role == "user" and said[-1].text and not said[-1].results else []
+    return _apart(nodes, turns) if in_turn(turns) else []
 
 
 def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:

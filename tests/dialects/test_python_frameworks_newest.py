@@ -71,6 +71,24 @@ def test_a_tool_of_mcp_agent_is_one_call_whatever_its_layers_call_it():
         assert (run["agents"], run["input"], run["output"]) == (["support"], "Where?", "Shipped.")
 
 
+def test_turns_of_a_conversation_are_runs_though_the_span_around_them_never_comes():
+    def turn(id, at, said, answer, parent=99, agent="support"):
+        return [
+            _of(id, parent, f"OpenAIAugmentedLLM.{agent}.generate_str", at, 5, agent=agent, message__content=said[-1]),
+            chat(id + 1, id, answer, _asked(*said), at=at + 1),
+        ]
+
+    first = turn(1, 0, ["Hello?"], "Yes?")
+    told = runs(*first, *turn(3, 10, ["Hello?", "Yes?", "Where?"], "Shipped."))
+    assert [(r["input"], r["output"], len(r["llm_calls"])) for r in told] == [
+        ("Hello?", "Yes?", 1),
+        ("Where?", "Shipped.", 1),
+    ]
+    assert len(runs(*first, *turn(3, 10, ["Another?"], "No."))) == 1
+    assert len(runs(*first, *turn(3, 10, ["Hello?", "Yes?", "Where?"], "Shipped.", agent="clerk"))) == 1
+    assert len(runs(*first, *turn(3, 3, ["Hello?", "Yes?", "Where?"], "Shipped."))) == 1
+
+
 def test_a_workflow_of_mcp_agent_that_nobody_named_is_no_agent():
     name = "ParallelLLM-0f0e0d0c-1111-4222-8333-444455556666"
     (run,) = runs(
