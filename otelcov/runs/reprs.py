@@ -13,7 +13,11 @@ _REPR = re.compile(r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunction
 
 def with_reprs(m: Message) -> Message:
     """Some instrumentations put `repr(tool_call)` into a text part; read it back as the call it was."""
-    if m.text is None or ("ToolCall(" not in m.text and "FunctionCall(" not in m.text):
+    if m.text is None:
+        return m
+    if m.role == "assistant" and not m.requests and "Tool calls: [" in m.text:
+        return _with_list(m)
+    if "ToolCall(" not in m.text and "FunctionCall(" not in m.text:
         return m
     rest: list[str] = []
     position = 0
@@ -34,6 +38,29 @@ def with_reprs(m: Message) -> Message:
         position = end + 1
     if position:
         m.text = "".join([*rest, m.text[position:]]).strip(" ,\n[]") or None
+    return m
+
+
+_LIST = re.compile(r"(?:^|\n\n)Tool calls: (\[\{'.*\}\])\s*\Z", re.S)
+
+
+def _with_list(m: Message) -> Message:
+    """A list of calls as Python prints it, at the end of what was said (NVIDIA's NeMo Agent Toolkit)."""
+    hit = _LIST.search(m.text or "")
+    try:
+        calls: Value = ast.literal_eval(hit[1]) if hit else None
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        calls = None
+    if hit is None or not isinstance(calls, list):
+        return m
+    found = []
+    for call in calls:
+        asked = call.get("function", call) if isinstance(call, dict) else None
+        if not isinstance(asked, dict) or not isinstance(asked.get("name"), str):
+            return m
+        found.append(Request(as_text(call.get("id")), asked["name"], asked.get("args", asked.get("arguments"))))
+    m.requests.extend(found)
+    m.text = (m.text or "")[: hit.start()].strip() or None
     return m
 
 

@@ -145,3 +145,16 @@ def test_a_servers_tool_keeps_the_name_by_which_a_model_asked_for_it():
     sdk = {"kind": 3, "at": 3.5, "took": 1, "scope": "mcp-python-sdk", "attributes": client}
     assert told(wrapper, span(4, 3, "MCP send tools/call lookup", **sdk)) == [("kit__lookup", "call_a1", "ok")]
     assert told(span(4, 1, "MCP send tools/call lookup", **sdk)) == [("kit__lookup", "call_a1", "ok")]
+
+
+def test_calls_that_an_answer_lists_at_its_end_were_asked_for():
+    """NVIDIA's NeMo Agent Toolkit 1.9, which loses spans."""
+    calls = [{"name": "lookup", "args": {"id": "A1"}, "id": "call_a1", "type": "tool_call"}]
+    model = {"openinference.span.kind": "LLM", "llm.model_name": "m", "output.value": f"\n\nTool calls: {calls}"}
+    holder = {"openinference.span.kind": "CHAIN", "input.value": "Where?", "output.value": "Shipped."}
+    (run,) = runs(
+        span(1, None, "<workflow>", took=20, scope="nat", attributes=holder),
+        span(2, 1, "m", at=1, scope="nat", attributes=model),
+    )
+    assert _called(run) == [("lookup", None, {"id": "A1"}, None, "unknown", "call_a1")]
+    assert (run["input"], run["output"]) == ("Where?", "Shipped.")
