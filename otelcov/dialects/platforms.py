@@ -146,6 +146,7 @@ LAMINAR = Dialect(
     to_agent=first("openai.agents.handoff.to"),
     definitions=first("openai.agents.agent.tools"),
     tool=pl.when(_LMNR == "TOOL").then(pl.col("span.name")),
+    call_id=pl.when(_LMNR == "TOOL").then(pl.col("lmnr.association.properties.metadata.tool_call_id")),  # OpenHands
     arguments=pl.when(_LMNR == "TOOL").then(first("lmnr.span.input")),
     result=pl.when(_LMNR == "TOOL").then(first("lmnr.span.output")),
     input_messages=first("lmnr.span.input"),

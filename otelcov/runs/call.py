@@ -65,12 +65,14 @@ def awaits_flag(call: ToolCall) -> bool:
 
 def framed(call: ToolCall) -> str | None:
     """What a span tells of a result in a frame, of which the model saw no more than a part: FastMCP makes one of each
-    text, for clients alone; opencode's tools give a title and numbers beside what they put out."""
+    text, for clients alone; opencode's tools give a title and numbers beside what they put out; those of OpenHands have
+    fields of their own, and no content."""
     told = span_fact(call.nodes, "result") if call.nodes else None
     if not isinstance(told, str) or told[:1] != "{":
         return None
     served = told.startswith('{"result":') and any("mcp" in n.span.scope for n in call.nodes)
-    return told if served or ('"output":' in told and '"title":' in told) else None
+    bare = told.startswith('{"content":[],')
+    return told if served or bare or ('"output":' in told and '"title":' in told) else None
 
 
 def short_id(id: str, tool: str | None) -> str:

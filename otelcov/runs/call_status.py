@@ -103,6 +103,8 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             raw = _event_result(call.nodes)
         if raw is not None:
             value, flagged = result_of(raw)
+        if value == [] and framed(call) is not None:
+            value = None  # what the model saw was made of other fields
         if flagged is None and _flags(call)[:1] == [True]:
             flagged = True
         failed = next((f for n in call.nodes if (f := _failure(n)) is not None and not _again(n, call.nodes)), None)

@@ -158,3 +158,71 @@ def test_calls_that_an_answer_lists_at_its_end_were_asked_for():
     )
     assert _called(run) == [("lookup", None, {"id": "A1"}, None, "unknown", "call_a1")]
     assert (run["input"], run["output"]) == ("Where?", "Shipped.")
+
+
+def _lmnr(id, parent, name, kind, at, took, **told):
+    """A span of OpenHands' SDK 1.58, which Laminar writes."""
+    more = {key: told.pop(key) for key in ("error",) if key in told}
+    told = {"lmnr.span.type": kind, **{key.replace("__", "."): value for key, value in told.items()}}
+    return span(id, parent, name, at=at, took=took, scope="lmnr.tracer", attributes=told, **more)
+
+
+def _completed(id, parent, at, said, asked=(), text=None):
+    """A model call in two layers, the outer of which tells nothing."""
+    calls = [
+        {"id": i, "type": "function", "function": {"name": n, "arguments": json.dumps(given)}} for i, n, given in asked
+    ]
+    told = {"gen_ai.input.messages": said, "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 10}
+    told["gen_ai.output.messages"] = [{"role": "assistant", "content": text, "tool_calls": calls}]
+    return [
+        _lmnr(id, parent, "llm.openai/m", "LLM", at, 1),
+        _lmnr(id + 1, id, "litellm.completion", "LLM", at + 0.1, 0.8, **told),
+    ]
+
+
+def _action(id, parent, at, name, call, result=None, **more):
+    given = {"lmnr.span.input": {"action": {"kind": name}}, "lmnr.association.properties.metadata.tool_call_id": call}
+    told = {} if result is None else {"lmnr.span.output": json.dumps(result, separators=(",", ":"))}
+    return _lmnr(id, parent, name, "TOOL", at, 0.5, **given, **told, **more)
+
+
+def _history(*said):
+    """Messages in OpenAI's form: words of the user, requests for tools as tuples, results as pairs."""
+    out = [{"role": "system", "content": [{"type": "text", "text": "You help."}]}]
+    for x in said:
+        if isinstance(x, str):
+            out.append({"role": "user", "content": [{"type": "text", "text": x}]})
+        elif len(x) == 3:
+            function = {"name": x[1], "arguments": json.dumps(x[2])}
+            out.append({"role": "assistant", "content": None, "tool_calls": [{"id": x[0], "function": function}]})
+        else:
+            out.append({"role": "tool", "tool_call_id": x[0], "content": [{"type": "text", "text": x[1]}]})
+    return out
+
+
+def test_openhands_names_tools_by_what_they_are_given_and_its_conversation_is_a_trace():
+    look, finish = ("call_a1", "look_up", {"id": "A1"}), ("call_b2", "finish", {"message": "Shipped."})
+    again = ("call_c3", "look_up", {"id": "B2"})
+    bare = {"content": [], "is_error": False, "res": "shipped", "kind": "LookUpObservation"}
+    said = {"content": [{"type": "text", "text": "Shipped."}], "is_error": False, "kind": "FinishObservation"}
+    first = ["Where?", look, ("call_a1", "shipped"), finish, ("call_b2", "Shipped.")]
+    told = runs(
+        _lmnr(1, None, "conversation", "DEFAULT", 0, 60),
+        _lmnr(2, 1, "conversation.run", "DEFAULT", 1, 20),
+        *_completed(3, 2, 2, _history("Where?"), [look]),
+        _action(5, 2, 4, "LookUpAction", "call_a1", bare),
+        *_completed(6, 2, 6, _history(*first[:3]), [finish]),
+        _action(8, 2, 8, "FinishAction", "call_b2", said),
+        _lmnr(9, 1, "conversation.run", "DEFAULT", 30, 20),
+        *_completed(10, 9, 31, _history(*first, "And B2?"), [again]),
+        _action(12, 9, 33, "LookUpAction", "call_c3", bare),
+    )
+    assert [r["input"] for r in told] == ["Where?", "And B2?"]
+    assert [_called(r) for r in told] == [
+        [
+            ("look_up", None, {"id": "A1"}, "shipped", "ok", "call_a1"),
+            ("finish", None, {"message": "Shipped."}, "Shipped.", "ok", "call_b2"),
+        ],
+        [("look_up", None, {"id": "B2"}, None, "ok", "call_c3")],
+    ]
+    assert [len(r["llm_calls"]) for r in told] == [2, 1]
