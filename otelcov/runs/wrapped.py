@@ -152,6 +152,8 @@ def _flag(value: dict[str, Value]) -> bool | None:
     told = value.get("type") in ("tool", "ToolMessage") or "tool_call_id" in value or _recorded(value) is not None
     if told and value.get("status") in ("error", "success"):
         return bool(value["status"] == "error")
+    if set(value) == _RESPONSE and value["state"] in ("error", "success"):
+        return bool(value["state"] == "error")
     for key in ("is_error", "isError"):
         if isinstance(value.get(key), bool):
             return bool(value[key])
@@ -197,11 +199,14 @@ def _inside(value: Value) -> Value:
         return value["output"]
     if isinstance(content, list) and (flagged or "structuredContent" in value or keys <= {"content", "meta", "_meta"}):
         return content
-    if isinstance(content, list) and keys >= {"is_last", "is_interrupted"}:  # AgentScope
+    if isinstance(content, list) and (keys >= {"is_last", "is_interrupted"} or keys == _RESPONSE):  # AgentScope
         return content
     if "result" in value and flagged:
         return value["result"]
     return value["text"] if value.get("type") == "text" and isinstance(value.get("text"), str) else value
+
+
+_RESPONSE = {"content", "state", "metadata", "id"}  # AgentScope 2: what a tool gave, and how it went
 
 
 def _told(choices: list[Value]) -> Value:

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _KIT = "kit"
 
@@ -226,3 +226,22 @@ def test_openhands_names_tools_by_what_they_are_given_and_its_conversation_is_a_
         [("look_up", None, {"id": "B2"}, None, "ok", "call_c3")],
     ]
     assert [len(r["llm_calls"]) for r in told] == [2, 1]
+
+
+def test_agentscope_2_frames_a_result_with_how_the_call_went():
+    def ran(id, at, name, call, said, state):
+        frame = {"content": [{"type": "text", "text": said}], "state": state, "metadata": {}, "id": call}
+        return tool(id, 1, name, call, json.dumps(frame), at=at, status=1, scope="agentscope")
+
+    asked = _wanted(("call_a1", "look_up", {"id": "A1"}), ("call_b2", "refund", {"id": "A1"}))
+    (run,) = runs(
+        agent(1, "support", took=20),
+        chat(2, 1, asked, _asked("Where?"), at=1),
+        ran(3, 3, "look_up", "call_a1", "shipped", "success"),
+        ran(4, 3, "refund", "call_b2", "no refunds today", "error"),
+        chat(5, 1, "Shipped.", at=8),
+    )
+    assert [(c["name"], c["result"], c["status"], c["call_id"]) for c in run["tool_calls"]] == [
+        ("look_up", "shipped", "ok", "call_a1"),
+        ("refund", "no refunds today", "error", "call_b2"),
+    ]
