@@ -66,7 +66,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
             _attach(hit, nodes)
             hit.call_id = hit.call_id or call_id
             own = span_name(nodes)
-            if own and not same_name(hit.name, own) and not served_as(own, hit.name or "", nodes[0]):
+            if own and not same_name(hit.name, own) and not _on_a_server(own, hit.name or "", nodes[0]):
                 hit.name = own  # Bedrock's agents: the model asks for it by its group's name, too
             continue
         call = ToolCall(span_name(nodes))
@@ -82,6 +82,11 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     for c in calls:
         c.from_memory = bool(ran) and _from_memory(c, ran, model_calls)
     return calls
+
+
+def _on_a_server(own: str, asked: str, node: Node) -> bool:
+    """Is this a tool's own name on its server, and the one by which it was asked for that with the server's?"""
+    return asked.startswith("mcp__") or served_as(own, asked, node)
 
 
 _Run = tuple[list[Node], str | None]  # an execution and its call id
