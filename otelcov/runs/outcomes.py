@@ -93,6 +93,7 @@ class Outcomes:
                 not (told or (orphan and failed))
                 or self.arguments[i] is None
                 or (not failed and _soft(value, flagged, soft))
+                or (value == [] and told != "[]")  # nothing in a frame of more (call.py)
             ):
                 spoilt.append(i)
             self.results[i] = None if value is None else to_json(value)
