@@ -88,6 +88,7 @@ from otelcov.dialects.platforms import (
     TRULENS_GRAPHS,
 )
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
+from otelcov.dialects.respan import RESPAN
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import EMBABEL, SPRING_AI
@@ -143,6 +144,7 @@ DIALECTS: tuple[Dialect, ...] = (
     HONEYHIVE,
     UPSONIC,
     WEAVE,
+    RESPAN,
     AZURE,
     MICROSOFT,
     AGNO,

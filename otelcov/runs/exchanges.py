@@ -59,7 +59,16 @@ def with_results(flat: list[Message], raw: str | None) -> list[Message]:
         told = {r.id for x in whole for r in x.results}
         if brought - {None} < told or (bare and brought == told):
             return whole
+    if raw and any(x.text and x.text[0] == x.text[-1] == '"' for x in flat):
+        _without_quotes(flat, parsed(raw) or [])
     return _with_error_flags(flat, raw)
+
+
+def _without_quotes(flat: list[Message], whole: list[Message]) -> None:
+    """Texts that were flattened as JSON, quotes and all, are what the raw request says (Respan, of Anthropic's)."""
+    for told, x in zip(flat, whole, strict=True) if len(flat) == len(whole) else ():
+        if x.text is not None and told.text and parse_json(told.text) == x.text:
+            told.text = x.text
 
 
 def _with_error_flags(flat: list[Message], raw: str | None) -> list[Message]:

@@ -288,16 +288,18 @@ def _inherited_errors(trace: Trace) -> None:
     """Some processors put a trace's first error on every later span: an ERROR with a result of its own, no exception,
     and the words of an earlier span's exception is not this span's."""
     failed = [n for n in trace.nodes if n.span.status_code == 2 and n.span.status_message]
-    said = {n.span.status_message: n for n in reversed(failed) if n.span.row in n.side.exceptions}
+    said: dict[str, list[Node]] = {}
+    for n in failed:
+        if n.span.row in n.side.exceptions:
+            said.setdefault(str(n.span.status_message), []).append(n)
     for node in failed:
-        first = said.get(node.span.status_message)
-        if (
-            first is None
-            or node.span.row in node.side.exceptions
-            or not (node.span.result or node.span.output_messages or node.span.output)
-        ):
+        told = said.get(str(node.span.status_message), [])
+        own = node.span.result or node.span.output_messages or node.span.output
+        if not told or node.span.row in node.side.exceptions or not own:
             continue
-        node.inherited = node.start >= first.start or first.kind == TOOL
+        around = {id(n) for n in node.ancestors()}  # these raised after it
+        first = next((n for n in told if id(n) not in around), None)
+        node.inherited = first is not None and (node.start >= first.start or first.kind == TOOL)
 
 
 def _got_over(trace: Trace) -> None:

@@ -1,0 +1,87 @@
+"""Respan (formerly Keywords AI): a kind key of its own beside OpenLLMetry's names, its scope empty where a kit's own
+tracing was turned into spans."""
+
+import polars as pl
+
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    EVALUATION,
+    HANDOFF,
+    LLM,
+    NOTHING,
+    OTHER,
+    TOOL,
+    Dialect,
+    first,
+    json_text,
+    value,
+)
+
+_TYPE = pl.col("respan.entity.log_type").str.to_lowercase()
+_NAME = pl.col("traceloop.entity.name")
+_LLM, _TOOL, _HANDOFF = pl.when(_TYPE == "chat"), pl.when(_TYPE == "tool"), pl.when(_TYPE == "handoff")
+# What LangChain runs for an agent is a workflow or a task with the agent's name.
+_GRAPH = _TYPE.is_in(["workflow", "task"]) & (json_text("langchain.metadata", "lc_agent_name") == _NAME)
+_AGENT = pl.when(((_TYPE == "agent") | _GRAPH).fill_null(value=False))
+# One model is in both places, of OpenAI's kit: a response knows the one that answered, a generation the one asked for.
+_SAME = (_TYPE == "chat") & (pl.col("gen_ai.request.model") == pl.col("gen_ai.response.model"))
+# What OpenAI's kit says of a tool that raised is not what the model was told.
+_RAISED = pl.col("traceloop.entity.output").str.contains(r'^\{"error":\{"message":".*","status_code":\d+\}\}$')
+
+# What it says of an agent, a turn or a workflow is what these are made of, and nobody's words.
+_MADE_OF = pl.col("traceloop.entity.input").str.contains(
+    r'^\{"(?:handoffs":\[|agent_name":"[^"]*","turn":|workflow_name":"|name":"[^"]*"\}$)'
+)
+
+RESPAN = Dialect(
+    name="respan",
+    kind=pl.coalesce(
+        [
+            _AGENT.then(pl.lit(AGENT)),
+            value(
+                "respan.entity.log_type",
+                workflow=CHAIN,
+                task=CHAIN,
+                custom=CHAIN,
+                span=CHAIN,
+                chat=LLM,
+                text=LLM,
+                completion=LLM,
+                response=LLM,
+                generation=LLM,
+                tool=TOOL,
+                handoff=HANDOFF,
+                guardrail=OTHER,
+                embedding=OTHER,
+                transcription=OTHER,
+                speech=OTHER,
+                score=EVALUATION,
+            ),
+        ]
+    ),
+    agent=_AGENT.then(_NAME),
+    tool=_TOOL.then(_NAME),
+    arguments=_TOOL.then(first("gen_ai.tool.call.arguments", "traceloop.entity.input")),
+    result=pl.when((_TYPE == "tool") & _RAISED)
+    .then(pl.lit(NOTHING))
+    .when(_TYPE == "tool")
+    .then(first("gen_ai.tool.call.result", "traceloop.entity.output")),
+    request_model=pl.when(_SAME & (_NAME == "response")).then(pl.lit(NOTHING)),
+    response_model=pl.when(_SAME & (_NAME == "generation")).then(pl.lit(NOTHING)),
+    input_messages=_LLM.then(pl.col("traceloop.entity.input")),
+    output_messages=_LLM.then(
+        pl.when(~pl.col("traceloop.entity.output").str.starts_with('{"error":')).then(pl.col("traceloop.entity.output"))
+    ),
+    definitions=_LLM.then(pl.col("llm.request.functions")),
+    input=pl.when(_TYPE.is_not_null() & _MADE_OF).then(pl.lit("null")),
+    conversation=pl.coalesce(
+        [
+            first("respan.threads.thread_identifier", "respan.sessions.session_identifier"),
+            first("respan.trace.trace_group_identifier"),
+            pl.when(_TYPE.is_not_null()).then(json_text("langchain.metadata", "thread_id")),
+        ]
+    ),
+    from_agent=_HANDOFF.then(json_text("traceloop.entity.input", "from_agent")),
+    to_agent=_HANDOFF.then(json_text("traceloop.entity.output", "to_agent")),
+)

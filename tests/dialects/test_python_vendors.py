@@ -1,0 +1,146 @@
+"""Vendors' own tracers for Python, and OpenTelemetry's newest instrumentations: written by hand as they tell it."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import runs, span
+
+
+def _called(run):
+    return [(c["name"], c["agent"], c["arguments"], c["status"], c["result"], c["call_id"]) for c in run["tool_calls"]]
+
+
+def _respan(id, parent, kind, named, at=0.0, took=1.0, given=None, came=None, **more):
+    """respan-tracing 2.24: no scope has a name."""
+    told = {"respan.entity.log_type": kind, "traceloop.entity.name": named} | more.pop("told", {})
+    told |= {"traceloop.entity.input": json.dumps(given, separators=(",", ":"))} if given is not None else {}
+    told |= {"traceloop.entity.output": json.dumps(came, separators=(",", ":"))} if came is not None else {}
+    more = {"status": 1} | more if more.get("error") is None else more
+    return span(id, parent, f"{kind}.{named}", at=at, took=took, scope="", attributes=told, **more)
+
+
+def _respan_call(call, name, given):
+    return {"id": call, "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+
+
+def _respan_asked(id, parent, at, given, calls=(), said="", named="response", models=("model-b", "model-b"), **more):
+    told = {"llm.request.type": "chat", "gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 2}
+    told |= dict(zip(("gen_ai.request.model", "gen_ai.response.model"), models, strict=True))
+    told["llm.request.functions"] = [{"type": "function", "function": {"name": "look"}}]
+    for at_, message in enumerate(given):
+        told |= {f"gen_ai.prompt.{at_}.{key}": value for key, value in message.items() if key != "tool_call_id"}
+    answer = {"content": said, "tool_calls": [_respan_call(*call) for call in calls]}
+    told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": said}
+    told |= {"gen_ai.completion.0.tool_calls": answer["tool_calls"]} if calls else {}
+    return _respan(id, parent, "chat", named, at, given=given, came=answer, told=told | more.pop("told", {}), **more)
+
+
+_USER = {"role": "user", "content": "go"}
+
+
+def _respan_agents(*steps, models=("model-b", "model-b"), named="response"):
+    """respan-instrumentation-openai-agents 1.1."""
+    made_of = {"handoffs": ["worker"], "name": "boss", "output_type": "str", "tools": ["look", "watch"]}
+    (run,) = runs(
+        _respan(
+            1,
+            None,
+            "workflow",
+            "Agent workflow",
+            0,
+            30,
+            {"workflow_name": "Agent workflow"},
+            told={"respan.trace.trace_group_identifier": "talk-1"},
+        ),
+        _respan(2, 1, "workflow", "Agent workflow", 0, 30, {"name": "Agent workflow"}),
+        _respan(3, 2, "agent", "boss", 0, 12, made_of),
+        _respan(4, 3, "task", "turn-1", 0, 8, {"agent_name": "boss", "turn": 1}),
+        *steps,
+    )
+    return run
+
+
+def test_respan_tells_openais_agents_their_turns_and_what_they_hand_over():
+    raised = {"error": {"message": "Error running tool (non-fatal)", "status_code": 500}}
+    calls = [("c1", "look", {"x": 1}), ("c2", "watch", {"x": 2})]
+    back = [{"role": "tool", "content": c, "tool_call_id": i} for i, c in (("c1", "seen"), ("c2", "Error: bad"))]
+    asked = {"role": "assistant", "content": "", "tool_calls": [_respan_call(*call) for call in calls]}
+    run = _respan_agents(
+        _respan_asked(5, 4, 1, [_USER], calls),
+        _respan(6, 4, "tool", "look", 3, given={"arguments": {"x": 1}, "name": "look"}, came="seen"),
+        _respan(7, 4, "tool", "watch", 3, given={"arguments": {"x": 2}, "name": "watch"}, came=raised, error="bad"),
+        _respan(8, 3, "task", "turn-2", 9, 3, {"agent_name": "boss", "turn": 2}),
+        _respan_asked(9, 8, 9, [_USER, asked, *back], [("c3", "transfer_to_worker", {})]),
+        _respan(10, 8, "handoff", "handoff", 11, 0.1, {"from_agent": "boss"}, {"to_agent": "worker"}),
+        _respan(11, 2, "agent", "worker", 13, 9, {"handoffs": [], "name": "worker", "output_type": "str", "tools": []}),
+        _respan_asked(12, 11, 14, [_USER], said="done"),
+    )
+    assert _called(run) == [
+        ("look", "boss", {"x": 1}, "ok", "seen", "c1"),
+        ("watch", "boss", {"x": 2}, "error", "Error: bad", "c2"),
+    ]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("boss", "worker", "handoff")]
+    assert (run["input"], run["output"], run["known_tools"]) == ("go", "done", ["look"])
+    assert (run["agents"], run["conversation_id"]) == (["boss", "worker"], "talk-1")
+    assert [(c["agent"], c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [
+        ("boss", None, "model-b"),
+        ("boss", None, "model-b"),
+        ("worker", None, "model-b"),
+    ]
+
+
+def test_a_generation_of_respans_tells_what_was_asked_for_and_what_failed_has_no_words():
+    run = _respan_agents(_respan_asked(5, 4, 1, [_USER], said="done", named="generation"))
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("model-b", None)]
+    run = _respan_agents(
+        _respan(5, 4, "chat", "response", 1, came={"error": {"message": "no", "status_code": 500}}, error="no")
+    )
+    assert ([c["status"] for c in run["llm_calls"]], run["input"], run["boundaries"]) == (["error"], None, ["error"])
+
+
+def test_respan_names_what_langchain_runs_for_an_agent():
+    """respan-instrumentation-langchain 0.1."""
+
+    def of(name, thread=True):
+        told = {"ls_integration": "langchain_create_agent", "lc_agent_name": name}
+        return {"langchain.metadata": json.dumps(told | ({"thread_id": "t-9"} if thread else {}))}
+
+    ran = {"gen_ai.tool.name": "look", "gen_ai.tool.call.arguments": '{"x": 1}'}
+    message = {"content": "seen", "type": "tool", "name": "look", "tool_call_id": "c1", "status": "success"}
+    (run,) = runs(
+        _respan(1, None, "workflow", "planner", 0, 20, {"messages": [["user", "go"]]}, told=of("planner")),
+        _respan(2, 1, "task", "model", 1, 2, told=of("planner")),
+        _respan_asked(3, 2, 1, [_USER], [("c1", "look", {"x": 1})], named="ChatOpenAI", told=of("planner")),
+        _respan(
+            4, 1, "tool", "look", 4, given={"x": 1}, told=of("planner") | ran | {"gen_ai.tool.call.result": message}
+        ),
+        _respan_asked(5, 1, 6, [_USER], said="done", named="ChatOpenAI", told=of("planner")),
+    )
+    assert _called(run) == [("look", "planner", {"x": 1}, "ok", "seen", "c1")]
+    assert (run["agents"], run["conversation_id"], run["input"]) == (["planner"], "t-9", "go")
+
+
+def test_texts_that_were_flattened_as_json_are_what_the_request_beside_them_says():
+    """respan-instrumentation-anthropic 1.2."""
+    quoted = {"gen_ai.prompt.0.content": '"go"', "gen_ai.completion.0.content": "done"}
+    (run,) = runs(_respan_asked(1, None, 0, [_USER], said="done", named="messages", told=quoted))
+    assert run["input"] == "go"
+    (run,) = runs(_respan_asked(1, None, 0, [{"role": "user", "content": '"go"'}], said="done", told=quoted))
+    assert run["input"] == '"go"'
+
+
+@pytest.mark.parametrize("kind", ["workflow", "agent"])
+def test_a_models_failure_is_its_own_where_what_raised_is_around_it(kind):
+    """respan-tracing 2.24: decorators record what was raised, the client tells a failure as what came."""
+    thrown = [("exception", {"exception.type": "Bad", "exception.message": "it is down"})]
+    came = {"error": "Bad", "message": "it is down"}
+    (run,) = runs(
+        _respan(1, None, kind, "flow", 0, 9, error="it is down", events=thrown),
+        _respan(2, 1, "chat", "openai.chat", 1, given=[_USER], came=came, error="it is down"),
+    )
+    assert ([c["status"] for c in run["llm_calls"]], run["status"], run["boundaries"]) == (
+        ["error"],
+        "error",
+        ["error"],
+    )
