@@ -224,8 +224,9 @@ OPENLIT = Dialect(
 )
 
 # It calls every node of a graph an agent, also those that all agents of LangChain are made of, and what guards one;
-# instrumentations of OpenTelemetry, the function in which a supervisor calls its agents.
-_NODE = (
+# instrumentations of OpenTelemetry, the function in which a supervisor calls its agents, and the files of Qwen's.
+_FILES = scope(r"qwen_agent$") & (pl.col("gen_ai.agent.name") == "Memory")
+_NODE = _FILES | (
     scope(r"^openlit\.instrumentation\.lang(?:graph|chain)$|genai\b.*\b(?:langchain|handler)$")
     & (pl.col("gen_ai.operation.name") == "invoke_agent")
     & pl.col("gen_ai.agent.name").str.contains(r"^(?:model|tools|call_model|call_agent)$|\w\.(?:before|after)_\w+$")

@@ -88,7 +88,9 @@ _FINISH = {
     "guardrailintervened": "content_filter",
 }
 
-_STOPPED = {"limitturns": "max_steps", "limittotaltokens": "cost_limit", "limitoutputtokens": "cost_limit"}
+_STOPPED = {"limitturns": "max_steps", "limittotaltokens": "cost_limit", "limitoutputtokens": "cost_limit"} | (
+    dict.fromkeys(("maxsteps", "maxturns", "maxiterations"), "max_steps")
+)
 
 
 @lru_cache(maxsize=1024)
@@ -103,7 +105,7 @@ def finish(reason: str | None) -> str | None:
 
 
 def stopped(reason: str | None) -> str | None:
-    """The limit that ended a loop, if that is why an agent says it finished (Strands)."""
+    """The limit that ended a loop, if that is why an agent says it finished (Strands, smolagents)."""
     return _STOPPED.get(letters(reason))
 
 

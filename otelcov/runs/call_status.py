@@ -236,7 +236,7 @@ def _again(failed: Node, nodes: list[Node]) -> bool:
 
 
 _WITHOUT_FLAGS = re.compile(
-    r"^(?:opentelemetry|openlit)\.instrumentation\.(?:bedrock|anthropic)$"
+    r"^(?:opentelemetry|openlit)\.instrumentation\.(?:genai\.)?(?:bedrock|anthropic)$"
     r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$"
 )
 """Instrumentations that leave out the flag by which a provider's own protocol or the kit (Mirascope's `error`) tells a

@@ -25,7 +25,7 @@ from otelcov.runs.endings import (
 from otelcov.runs.evidence import Evidence, worker
 from otelcov.runs.habits import asks_once_more, raises_at_limits
 from otelcov.runs.jsontext import to_json
-from otelcov.runs.model_call import ModelCall
+from otelcov.runs.model_call import ModelCall, finish_reason
 from otelcov.runs.texts import agent_said, told_as_object
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 
@@ -136,6 +136,7 @@ def _escapes(node: Node) -> bool:
 
 def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     last = run.last
+    seen |= {limit for n in run.nodes if _of_nobody(n) and (limit := b.stopped(finish_reason(n.span.finish)))}
     if last is None:
         return
     texts = (run.output, last.text if last.outputs else None)
@@ -152,6 +153,11 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         ended_it = asks(reason)  # a tool did, as the agent says: a limit would be its reason
         if not _ended_well(last):
             (seen if _ran_and_stopped(run, last) and not ended_it else unknown).add("max_steps")
+
+
+def _of_nobody(node: Node) -> bool:
+    """Is this an agent that no other works through?"""
+    return node.kind == AGENT and all(n.kind not in (AGENT, TOOL) for n in node.ancestors())
 
 
 def _forced(last: ModelCall) -> bool:

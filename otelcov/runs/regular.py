@@ -19,13 +19,13 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
-from otelcov.runs.boundaries import UNSAID
+from otelcov.runs.boundaries import UNSAID, stopped
 from otelcov.runs.call_status import tells_in_results, tells_raised
 from otelcov.runs.contentless import without_content
 from otelcov.runs.executions import in_two_scopes
 from otelcov.runs.habits import asks_once_more, mute
 from otelcov.runs.joining import Joints, called
-from otelcov.runs.model_call import says_stop, tells_arguments
+from otelcov.runs.model_call import finish_reason, says_stop, tells_arguments
 from otelcov.runs.models import guesses_tokens, running_sums, tells_totals
 from otelcov.runs.offered import tells_of_answers
 from otelcov.runs.shortcut import rows
@@ -250,6 +250,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
     scopes = frame["scope"].unique()
     own_rules = [scope for scope in scopes if _own_rules(scope)]
     guessing = [scope for scope in scopes if guesses_tokens(scope)]
+    limits = [told for told in frame["finish"].unique() if stopped(finish_reason(told))]
     null = ("trace_state", "sampling", "tool_error", "from_agent", "to_agent", "error_text", "case")
     unended = pl.col("kind").eq_missing(LLM) & pl.col("finish").is_null()
     return frame.select(
@@ -268,6 +269,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("kind").eq_missing(LLM) & pl.col("output").str.contains(r"^[\[{]").fill_null(False),
             pl.col("kind").eq_missing(AGENT) & pl.col("output").str.contains('"error"', literal=True).fill_null(False),
             pl.col("scope").is_in(own_rules),
+            (pl.col("kind").eq_missing(AGENT) & pl.col("finish").is_in(limits)).fill_null(False),
             pl.col("kind").eq_missing(LLM) & pl.col("input_tokens").is_null() & pl.col("scope").is_in(guessing),
             pl.col("kind").eq_missing(CHAIN) & pl.col("finish").is_not_null() & unended.any(),
             pl.col("kind").is_null() & pl.col("request_model").is_not_null(),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def _called(run):
@@ -144,3 +144,49 @@ def test_a_models_failure_is_its_own_where_what_raised_is_around_it(kind):
         "error",
         ["error"],
     )
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "bedrock"])
+def test_opentelemetrys_newest_leave_out_the_flag_of_a_failed_tool(provider):
+    """opentelemetry-instrumentation-genai-anthropic and -bedrock 1.3b0."""
+    scope = f"opentelemetry.instrumentation.genai.{provider}"
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]}
+    back = {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "response": "no luck"}]}
+    question = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    (run,) = runs(
+        span(1, None, "handle", took=9),
+        chat(2, 1, [("c1", "look", {})], [question], at=1, scope=scope),
+        chat(3, 1, "done", [question, asked, back], at=3, scope=scope),
+    )
+    assert _called(run) == [("look", None, {}, "unknown", "no luck", "c1")]
+    assert "tool_failure" in run["boundaries_unknown"]
+
+
+def _smolagent(reason, *steps):
+    """opentelemetry-instrumentation-genai-smolagents 1.2b0."""
+    told = {"gen_ai.response.finish_reasons": [reason]}
+    (run,) = runs(agent(1, "planner", took=30, attributes=told), *steps)
+    return run["boundaries"], "max_steps" in run["boundaries_unknown"]
+
+
+def test_an_agent_that_says_why_it_ended_met_its_limit():
+    steps = (
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        tool(3, 1, "look", "c1", "seen", at=3),
+        chat(4, 1, "so far", "go", at=5),
+    )
+    assert _smolagent("max_steps", *steps) == (["max_steps"], False)
+    assert _smolagent("max_turns") == (["max_steps"], False)
+    assert _smolagent("stop", *steps) == ([], False)
+
+
+def test_the_files_of_an_agent_of_qwens_are_no_agent():
+    """opentelemetry-instrumentation-genai-qwen-agent 1.3b0."""
+    scope = "opentelemetry.instrumentation.genai.qwen_agent"
+    (run,) = runs(
+        agent(1, "planner", took=9, scope=scope),
+        agent(2, "Memory", 1, at=0, took=0.1, scope=scope),
+        tool(3, 1, "look", "c1", "seen", at=3, scope=scope),
+    )
+    assert (run["agents"], run["delegations"]) == (["planner"], [])
+    assert _called(run) == [("look", "planner", None, "ok", "seen", "c1")]
