@@ -36,8 +36,8 @@ ROLES = {
 
 
 def role_of(told: str) -> str:
-    """The role by its name in any language's casing: `User`, `ASSISTANT`."""
-    return ROLES.get(told) or ROLES.get(told.lower(), told)
+    """The role by its name in any language's casing, of an enumeration or not: `User`, `MessageRole.ASSISTANT`."""
+    return ROLES.get(told) or ROLES.get(told.rpartition(".")[2].lower(), told)
 
 
 @dataclass(slots=True)

@@ -16,6 +16,7 @@ from otelcov.runs.flattened import first_index, flattened_messages
 from otelcov.runs.habits import adds_up
 from otelcov.runs.jsontext import UNGIVEN, parse_json
 from otelcov.runs.messages import messages_of
+from otelcov.runs.observed import with_observations
 from otelcov.runs.prose import react_request
 from otelcov.runs.reprs import mapping
 from otelcov.runs.spans import Span
@@ -340,6 +341,7 @@ class ModelCall:
                 result.content = mapping(str(result.content)) or result.content
         if any(_BROUGHT_BY_USER.match(n.span.scope) for n in self.layers):
             _bring(found or [])
+        with_observations(found or [])
         return found
 
     def _inputs_of(self, layers: list[Node]) -> tuple[list[Message] | None, bool]:

@@ -190,3 +190,39 @@ def test_the_files_of_an_agent_of_qwens_are_no_agent():
     )
     assert (run["agents"], run["delegations"]) == (["planner"], [])
     assert _called(run) == [("look", "planner", None, "ok", "seen", "c1")]
+
+
+_STUCK = "\nError:\nError executing tool 'watch'\nNow let's retry: take care not to repeat previous errors! Try."
+_ENOUGH = "\nBased on the above, please provide an answer to the following user task:\ngo"
+
+
+def _text(role, text):
+    return {"role": f"MessageRole.{role}", "parts": [{"type": "text", "content": text}]}
+
+
+def _told_by_user(calls, seen, rest=""):
+    """smolagents 1.26 under the instrumentation of OpenAI's client: what ran is told in words, and by no span."""
+    names = [{"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in calls]
+    asked = [_text("SYSTEM", "You work."), _text("USER", "New task:\ngo")]
+    said = _text("ASSISTANT", f"I look.\nCalling tools:\n{names}")
+    (run,) = runs(
+        agent(1, "planner", took=30),
+        chat(2, 1, calls, asked, at=1),
+        chat(3, 1, "so far", [*asked, said, _text("USER", f"Observation:\n{seen}{rest}")], at=5),
+    )
+    return run
+
+
+@pytest.mark.parametrize("rest", ["", _STUCK, _STUCK + _ENOUGH, _ENOUGH])
+def test_what_a_kit_says_it_saw_is_the_result_of_what_it_says_it_called(rest):
+    run = _told_by_user([("c1", "look", {"x": 1})], "Sunny.\nVery.", rest)
+    assert _called(run) == [("look", "planner", {"x": 1}, "ok", "Sunny.\nVery.", "c1")]
+    assert ("max_steps" in run["boundaries"]) == (_ENOUGH in rest)
+
+
+def test_what_a_kit_saw_of_several_tools_is_not_told_apart():
+    run = _told_by_user([("c1", "look", {}), ("c2", "watch", {})], "Sunny.\nWarm.")
+    assert _called(run) == [
+        ("look", "planner", {}, "unknown", None, "c1"),
+        ("watch", "planner", {}, "unknown", None, "c2"),
+    ]
