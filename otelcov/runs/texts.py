@@ -28,6 +28,8 @@ from otelcov.runs.wrapped import arguments_of
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
 _SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
 """What smolagents writes before the user's words."""
+_SOLVES = "You are an expert assistant who can solve any task using "
+"""How its instructions begin."""
 
 
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
@@ -78,7 +80,7 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
             ):
                 incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):
-                return text.removeprefix(_TASK) if any(_SMOL.search(n.span.scope) for n in first.layers) else text
+                return text.removeprefix(_TASK) if _of_smolagents(first) else text
         if first.truncated_input:
             incomplete.add("truncated values")
         elif inputs is None and not empty:
@@ -118,6 +120,12 @@ def several_speak(found: list[Message]) -> bool:
 def _calls_agent(tool: Node) -> bool:
     name = tool.span.tool or ""
     return delegates(name) or asks(name) is not None or subagent(tool.span.arguments)
+
+
+def _of_smolagents(call: ModelCall) -> bool:
+    """Was a model asked by smolagents, whoever tells of it?"""
+    told = ((call.inputs or [Message("")])[0].text or "").startswith(_SOLVES)
+    return told or any(_SMOL.search(n.span.scope) for n in call.layers)
 
 
 def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:

@@ -203,7 +203,10 @@ def _text(role, text):
 def _told_by_user(calls, seen, rest=""):
     """smolagents 1.26 under the instrumentation of OpenAI's client: what ran is told in words, and by no span."""
     names = [{"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in calls]
-    asked = [_text("SYSTEM", "You work."), _text("USER", "New task:\ngo")]
+    asked = [
+        _text("SYSTEM", "You are an expert assistant who can solve any task using tool calls."),
+        _text("USER", "New task:\ngo"),
+    ]
     said = _text("ASSISTANT", f"I look.\nCalling tools:\n{names}")
     (run,) = runs(
         agent(1, "planner", took=30),
@@ -217,7 +220,7 @@ def _told_by_user(calls, seen, rest=""):
 def test_what_a_kit_says_it_saw_is_the_result_of_what_it_says_it_called(rest):
     run = _told_by_user([("c1", "look", {"x": 1})], "Sunny.\nVery.", rest)
     assert _called(run) == [("look", "planner", {"x": 1}, "ok", "Sunny.\nVery.", "c1")]
-    assert ("max_steps" in run["boundaries"]) == (_ENOUGH in rest)
+    assert (run["input"], "max_steps" in run["boundaries"]) == ("go", _ENOUGH in rest)
 
 
 def test_what_a_kit_saw_of_several_tools_is_not_told_apart():
