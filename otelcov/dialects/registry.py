@@ -32,6 +32,7 @@ from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.effect import EFFECT
 from otelcov.dialects.eve import EVE
+from otelcov.dialects.fiddler import FIDDLER
 from otelcov.dialects.flue import FLUE
 from otelcov.dialects.future_agi import FUTURE_AGI, FUTURE_AGI_PYDANTIC
 from otelcov.dialects.genai import (
@@ -145,6 +146,7 @@ DIALECTS: tuple[Dialect, ...] = (
     UPSONIC,
     WEAVE,
     RESPAN,
+    FIDDLER,
     AZURE,
     MICROSOFT,
     AGNO,

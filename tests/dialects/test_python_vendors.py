@@ -229,3 +229,70 @@ def test_what_a_kit_saw_of_several_tools_is_not_told_apart():
         ("look", "planner", {}, "unknown", None, "c1"),
         ("watch", "planner", {}, "unknown", None, "c2"),
     ]
+
+
+def _fiddler(id, parent, what, name, at=0.0, took=1.0, **more):
+    """fiddler-otel 1.4."""
+    told = {"fiddler.span.type": what} | more.pop("told", {})
+    more = {"status": 1} | more if more.get("error") is None else more
+    return span(id, parent, name, at=at, took=took, scope="fiddler.otel.tracer", attributes=told, **more)
+
+
+def _fiddler_asked(id, parent, at, calls=(), said="", told=None):
+    parts = [{"type": "tool_call", "id": i, "name": n, "arguments": a} for i, n, a in calls]
+    answer = [{"role": "assistant", "parts": parts or [{"type": "text", "content": said}], "finish_reason": "stop"}]
+    given = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    told = {"gen_ai.request.model": "model-a", "gen_ai.usage.input_tokens": 10} | (told or {})
+    told |= {"gen_ai.input.messages": given, "gen_ai.output.messages": answer}
+    return _fiddler(id, parent, "llm", "ChatModel", at, told=told)
+
+
+def test_fiddler_names_agents_after_the_nodes_that_work_for_them():
+    """fiddler-langgraph 1.7."""
+
+    def node(name):
+        return {"gen_ai.agent.name": name, "gen_ai.agent.id": f"1:{name}"}
+
+    def back(text):
+        told = {
+            "id": ["langchain", "schema", "messages", "ToolMessage"],
+            "kwargs": {"content": text, "type": "tool", "name": "it", "tool_call_id": "c", "status": "success"},
+        }
+        return {"gen_ai.tool.output": {"lc": 1, "type": "constructor"} | told}
+
+    ask, look = ({"gen_ai.tool.name": n, "gen_ai.tool.input": '{"x": 1}'} for n in ("ask_worker", "look"))
+    (run,) = runs(
+        _fiddler(1, None, "chain", "boss", 0, 30, told=node("model"), kind=3),
+        _fiddler(2, 1, "chain", "model", 0, 3, told=node("model")),
+        _fiddler_asked(3, 2, 1, [("c1", "ask_worker", {"x": 1})], told=node("model")),
+        _fiddler(4, 1, "chain", "tools", 4, 12, told=node("tools")),
+        _fiddler(5, 4, "tool", "ask_worker", 4, 12, told=node("tools") | ask | back("it is")),
+        _fiddler(6, 5, "chain", "worker", 5, 10, told=node("tools")),
+        _fiddler(7, 6, "chain", "model", 5, 2, told=node("tools")),
+        _fiddler_asked(8, 7, 5, [("c2", "look", {"x": 1})], told=node("tools")),
+        _fiddler(9, 6, "chain", "tools", 8, 2, told=node("tools")),
+        _fiddler(10, 9, "tool", "look", 8, 1, told=node("tools") | look | back("seen")),
+        _fiddler(11, 6, "chain", "RunnableLambda", 11, told=node("tools")),
+        _fiddler_asked(12, 6, 12, said="it is", told=node("tools")),
+        _fiddler_asked(13, 1, 20, said="done", told=node("model")),
+    )
+    assert run["agents"] == ["boss", "worker"]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("boss", "worker", "ask_worker")]
+    assert _called(run) == [("look", "worker", {"x": 1}, "ok", "seen", "c2")]
+    assert [c["agent"] for c in run["llm_calls"]] == ["boss", "worker", "worker", "boss"]
+
+
+def test_fiddlers_decorators_tell_what_a_function_is_given_and_gives():
+    given = {"gen_ai.llm.input.user": '{"x": 1}'}
+    (run,) = runs(
+        _fiddler(1, None, "chain", "handle", 0, 9, told={"gen_ai.llm.input.user": "go", "gen_ai.llm.output": "done"}),
+        _fiddler_asked(2, 1, 1, [("c1", "look", {"x": 1}), ("c2", "watch", {"x": 1})]),
+        _fiddler(3, 1, "tool", "look", 3, told=given | {"gen_ai.llm.output": "seen"}),
+        _fiddler(4, 1, "tool", "watch", 4, told=given, error="bad"),
+        _fiddler_asked(5, 1, 6, said="done"),
+    )
+    assert _called(run) == [
+        ("look", None, {"x": 1}, "ok", "seen", "c1"),
+        ("watch", None, {"x": 1}, "error", None, "c2"),
+    ]
+    assert (run["input"], run["output"]) == ("go", "done")
