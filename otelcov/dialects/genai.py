@@ -225,7 +225,9 @@ OPENLIT = Dialect(
 
 # It calls every node of a graph an agent, also those that all agents of LangChain are made of, and what guards one;
 # instrumentations of OpenTelemetry, the function in which a supervisor calls its agents, and the files of Qwen's.
-_FILES = scope(r"qwen_agent$") & (pl.col("gen_ai.agent.name") == "Memory")
+_FILES = (pl.col("gen_ai.agent.name") == "Memory") & (
+    scope(r"qwen_agent$") | scope(r"util\.genai\.handler$") & (pl.col("gen_ai.agent.description") == "")  # LoongSuite
+)
 _NODE = _FILES | (
     scope(r"^openlit\.instrumentation\.lang(?:graph|chain)$|genai\b.*\b(?:langchain|handler)$")
     & (pl.col("gen_ai.operation.name") == "invoke_agent")

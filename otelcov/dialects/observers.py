@@ -31,6 +31,7 @@ NETRA = Dialect(
     arguments=_NETRA_TOOL.then(pl.col("input")),
     result=_NETRA_TOOL.then(pl.col("output")),
     output=pl.when(_NETRA.is_in(["agent", "span"])).then(pl.col("output")),
+    conversation=first("netra.session_id"),
     error_text=first("netra.entity.error"),
     tool_error=_NETRA_TOOL.then(pl.when(pl.col("netra.entity.error").is_not_null()).then(pl.lit("true"))),
 )

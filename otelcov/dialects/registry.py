@@ -46,6 +46,7 @@ from otelcov.dialects.genai import (
     OPENLIT_GUESSES,
     OPENLIT_NODES,
 )
+from otelcov.dialects.genai_otel import GENAI_OTEL
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.guardrails import GUARDRAILS
@@ -147,6 +148,7 @@ DIALECTS: tuple[Dialect, ...] = (
     WEAVE,
     RESPAN,
     FIDDLER,
+    GENAI_OTEL,
     AZURE,
     MICROSOFT,
     AGNO,

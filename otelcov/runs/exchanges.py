@@ -139,7 +139,7 @@ def event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
             out.extend((parsed(raw) or []) if isinstance(raw, str) else messages_of(raw))
         elif "input" in attributes:
             out.extend(messages_of(_of_body(attributes["input"])))
-    return out
+    return out or messages_of(_numbered(events, "gen_ai.prompt"))
 
 
 def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
@@ -156,7 +156,14 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
             out.extend(answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))
         elif "output" in attributes:
             out.extend(messages_of(_of_body(attributes["output"]), "assistant"))
-    return out or messages_of(_streamed(events), "assistant")
+    return out or messages_of(_streamed(events) or _numbered(events, "gen_ai.completion"), "assistant")
+
+
+def _numbered(events: list[tuple[str, dict[str, Any]]], key: str) -> list[dict[str, Any]]:
+    """Messages each told by an event with its number in its name, some of them twice (genai-otel-instrument); what a
+    user of no words says there is an item of another kind, of which no more is told."""
+    told = {name: (a[f"{key}.role"], a.get(f"{key}.content")) for name, a in events if f"{key}.role" in a}
+    return [{"role": role, "content": text} for role, text in told.values() if text or role != "user"]
 
 
 def _streamed(events: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:

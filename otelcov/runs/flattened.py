@@ -57,7 +57,9 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
             body["role"] = default_role
             said = parse_json(content) if isinstance(content, str) and content.startswith('"') else None
             body["content"] = content = said if isinstance(said, str) else content  # Traceloop, of LangChain: as JSON
-        if isinstance(content, str) and not body.get("tool_calls"):
+        if isinstance(content, str) and (call := _call(body, content, default_role)) is not None:
+            body = body | {"content": None, "tool_calls": [call]}
+        elif isinstance(content, str) and not body.get("tool_calls"):
             body["content"] = _parts(content, body.get("role", default_role) == "assistant") or content
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
@@ -66,6 +68,15 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
             body["tool_calls"] = [c.get("tool_call", c) for c in calls if isinstance(c, dict)]
         out.append(message_of(body, default_role))
     return out
+
+
+def _call(body: dict[str, Value], content: str, default_role: str) -> Value:
+    """The call that a model's message with an id is, the name and what was given as its text (Netra 1.2)."""
+    if body.get("role", default_role) != "assistant" or not isinstance(body.get("tool_call_id"), str):
+        return None
+    told = parse_json(content) if content.startswith('{"name"') else None
+    named = isinstance(told, dict) and told.keys() == {"name", "arguments"}
+    return {"id": body["tool_call_id"], "function": told} if named else None
 
 
 def _parts(text: str, answered: bool) -> Value:

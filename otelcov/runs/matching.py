@@ -196,7 +196,9 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
     if any(s.result is not None for s in shown):
         _match_shown(inputs, [s for s in shown if s.request.id not in by_id], mc.turn, whose, calls, settle)
     elif single:
-        _match_newest(single, filter(earlier, reversed(calls.every)), settle)
+        here = _questions(inputs)
+        asked_here = (c for c in reversed(calls.every) if earlier(c) and not _asked_elsewhere(c, here))
+        _match_newest(single, asked_here, settle)
     if any(x.text and _OBSERVED in x.text for x in inputs):
         _match_observed(inputs, mc.turn, whose, calls, settle)
 
@@ -235,6 +237,16 @@ def _match_shown(
             if s.result is not None and not (s.request.id and call.call_id):
                 call.call_id = call.call_id or s.request.id
                 settle(call, s.result)
+
+
+def _questions(inputs: list[Message] | None) -> set[str]:
+    return {x.text for x in inputs or () if x.role == "user" and x.text}
+
+
+def _asked_elsewhere(call: ToolCall, here: set[str]) -> bool:
+    """Was this asked for in another conversation, where somebody else's words were told (an agent that a tool runs)?"""
+    there = _questions(call.asked_by.inputs) if call.asked_by is not None and here else set()
+    return bool(there) and there.isdisjoint(here)
 
 
 def _match_newest(single: list[Result], newest: Iterator[ToolCall], settle: _Settle) -> None:

@@ -180,12 +180,14 @@ def test_an_agent_that_says_why_it_ended_met_its_limit():
     assert _smolagent("stop", *steps) == ([], False)
 
 
-def test_the_files_of_an_agent_of_qwens_are_no_agent():
-    """opentelemetry-instrumentation-genai-qwen-agent 1.3b0."""
-    scope = "opentelemetry.instrumentation.genai.qwen_agent"
+@pytest.mark.parametrize(
+    "scope", ["opentelemetry.instrumentation.genai.qwen_agent", "opentelemetry.util.genai.handler"]
+)
+def test_the_files_of_an_agent_of_qwens_are_no_agent(scope):
+    """opentelemetry-instrumentation-genai-qwen-agent 1.3b0, loongsuite-instrumentation-qwen-agent 0.9."""
     (run,) = runs(
         agent(1, "planner", took=9, scope=scope),
-        agent(2, "Memory", 1, at=0, took=0.1, scope=scope),
+        agent(2, "Memory", 1, at=0, took=0.1, scope=scope, attributes={"gen_ai.agent.description": ""}),
         tool(3, 1, "look", "c1", "seen", at=3, scope=scope),
     )
     assert (run["agents"], run["delegations"]) == (["planner"], [])
@@ -296,3 +298,82 @@ def test_fiddlers_decorators_tell_what_a_function_is_given_and_gives():
         ("watch", None, {"x": 1}, "error", None, "c2"),
     ]
     assert (run["input"], run["output"]) == ("go", "done")
+
+
+def _genai_otel(id, parent, at, prompt, calls=(), said=None, twice=False):
+    """genai-otel-instrument 1.42."""
+    events = [(f"gen_ai.prompt.{n}", {"gen_ai.prompt.role": r, "gen_ai.prompt.content": t}) for n, (r, t) in prompt]
+    answer = {"gen_ai.completion.role": "assistant", "gen_ai.completion.content": said or ""}
+    events += [("gen_ai.completion.0", answer)]
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "model-a", "gen_ai.response.id": f"r{id}"}
+    for place, call in enumerate(calls):
+        key = f"llm.output_messages.0.message.tool_calls.{place}.tool_call"
+        told |= {f"{key}.id": call[0], f"{key}.function.name": call[1], f"{key}.function.arguments": call[2]}
+    scope = "genai_otel.instrumentors.base"
+    return span(id, parent, "chat", at=at, scope=scope, attributes=told, events=events * (2 if twice else 1), status=1)
+
+
+def test_events_with_numbers_in_their_names_are_messages():
+    asked = [("0", ("user", "go")), ("1", ("assistant", "")), ("2", ("tool", "seen")), ("3", ("tool", "Error: bad"))]
+    (run,) = runs(
+        span(1, None, "handle", took=20),
+        _genai_otel(2, 1, 1, asked[:1], [("c1", "look", {"x": 1}), ("c2", "watch", {})], twice=True),
+        _genai_otel(3, 1, 5, asked, said="done", twice=True),
+    )
+    assert _called(run) == [
+        ("look", None, {"x": 1}, "ok", "seen", "c1"),
+        ("watch", None, {}, "error", "Error: bad", "c2"),
+    ]
+    assert (run["input"], run["output"]) == ("go", "done")
+
+
+def test_what_came_back_without_an_id_is_of_a_call_that_was_asked_for_by_the_same_words():
+    ask, look = ("c1", "ask", {}), ("c2", "look", {})
+    (run,) = runs(
+        span(1, None, "handle", took=30),
+        _genai_otel(2, 1, 1, [("0", ("user", "go"))], [ask]),
+        _genai_otel(3, 1, 5, [("0", ("user", "look it up"))], [look]),
+        _genai_otel(4, 1, 9, [("0", ("user", "go")), ("1", ("assistant", "")), ("2", ("tool", "found"))], said="done"),
+    )
+    assert [(c[0], c[4]) for c in _called(run)] == [("ask", "found"), ("look", None)]
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_who_works_after_work_was_handed_over_is_not_told(over):
+    told = {"gen_ai.operation.name": "agent.run", "gen_ai.agent.name": "boss", "gen_ai.request.model": "boss"}
+    told |= {"openai.agent.handoff_count": over, "openai.agent.input": "go", "openai.agent.output": "done"}
+    scope = "genai_otel.instrumentors.base"
+    (run,) = runs(
+        span(1, None, "openai_agents.runner.run", took=20, attributes=told, scope=scope, status=1),
+        _genai_otel(2, 1, 1, [("0", ("user", "go"))], said="done"),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == [None if over else "boss"]
+    assert (run["agents"], run["input"], run["output"]) == ([] if over else ["boss"], "go", "done")
+
+
+def _netra(id, at, prompt, *answers):
+    """netra-sdk 1.2: what asks for a tool is a message of its own, the call as its text."""
+    told = {"gen_ai.request.model": "model-a", "llm.request.type": "chat", "netra.session_id": "talk-1"}
+    for family, messages in (("prompt", prompt), ("completion", answers)):
+        for at_, (role, text, call) in enumerate(messages):
+            told |= {f"gen_ai.{family}.{at_}.role": role, f"gen_ai.{family}.{at_}.content": text}
+            told |= {f"gen_ai.{family}.{at_}.tool_call_id": call} if call else {}
+    scope = "netra.instrumentation.openai"
+    return span(id, 1, "openai.chat", at=at, kind=3, scope=scope, attributes=told, status=1)
+
+
+def test_a_models_message_with_an_id_is_the_call_that_its_text_names():
+    asked = ("user", "go", None)
+    look = ("assistant", json.dumps({"name": "look", "arguments": '{"x": 1}'}), "c1")
+    watch = ("assistant", json.dumps({"name": "watch", "arguments": "{}"}), "c2")
+    back = [("tool", "seen", "c1"), ("tool", "Error: bad", "c2")]
+    (run,) = runs(
+        span(1, None, "handle", took=20),
+        _netra(2, 1, [asked], look, watch),
+        _netra(3, 5, [asked, look, watch, *back], ("assistant", "done", None)),
+    )
+    assert _called(run) == [
+        ("look", None, {"x": 1}, "ok", "seen", "c1"),
+        ("watch", None, {}, "error", "Error: bad", "c2"),
+    ]
+    assert (run["output"], run["conversation_id"]) == ("done", "talk-1")
