@@ -10,7 +10,7 @@ from typing import Any
 from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.call import ToolCall, awaits_flag, framed
 from otelcov.runs.chat import Message
-from otelcov.runs.executions import OF_ALL, span_fact
+from otelcov.runs.executions import OF_ALL, client_alone, span_fact
 from otelcov.runs.model_call import ModelCall, cut_short
 from otelcov.runs.softerrors import awaits_leave, plain, refused, soft_error
 from otelcov.runs.tree import Node, failure, spelling, waiting
@@ -210,7 +210,7 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
     """Would its spans look the same if it had failed, or not run?"""
     if any(n.span.tool_error == OF_ALL or tells_raised(n.span.scope) for n in call.nodes):
         return True
-    if any(tells_in_results(n.span.scope) for n in call.nodes):
+    if any(tells_in_results(n.span.scope) for n in call.nodes) or client_alone(call.nodes):
         return True
     return out.arguments is not None and any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
 

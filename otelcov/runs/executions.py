@@ -196,6 +196,13 @@ def served_as(name: str, outer: str, node: Node) -> bool:
     return bool(short) and long.endswith(short) and _PROTOCOL.search(f"{node.span.name} {node.span.scope}") is not None
 
 
+def client_alone(nodes: list[Node]) -> bool:
+    """Do none but the client of MCP's own kit, and what is the protocol's around it, tell of this? It ends well,
+    whatever a server answered that a tool came to."""
+    theirs = all(_PROTOCOL.search(f"{n.span.name} {n.span.scope}") for n in nodes)
+    return theirs and not any(n.span.span_kind == _SERVER for n in nodes) and nodes[-1].span.scope == "mcp-python-sdk"
+
+
 _PROTOCOL = re.compile(r"(?i:tools/call|(?<![a-z])mcp(?![a-z]))|(?<![A-Za-z])MCP(?=[A-Z][a-z])")
 
 

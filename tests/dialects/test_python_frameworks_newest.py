@@ -139,12 +139,37 @@ def test_a_servers_tool_keeps_the_name_by_which_a_model_asked_for_it():
             *ran,
             chat(5, 1, "Shipped.", at=8),
         )
-        return [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]]
+        return [(c["name"], c["call_id"]) for c in run["tool_calls"]]
 
     wrapper = _fast(3, 1, "MCP Tool: kit__lookup", 3, 2, "mcp.mcp_aggregator", **named)
     sdk = {"kind": 3, "at": 3.5, "took": 1, "scope": "mcp-python-sdk", "attributes": client}
-    assert told(wrapper, span(4, 3, "MCP send tools/call lookup", **sdk)) == [("kit__lookup", "call_a1", "ok")]
-    assert told(span(4, 1, "MCP send tools/call lookup", **sdk)) == [("kit__lookup", "call_a1", "ok")]
+    assert told(wrapper, span(4, 3, "MCP send tools/call lookup", **sdk)) == [("kit__lookup", "call_a1")]
+    assert told(span(4, 1, "MCP send tools/call lookup", **sdk)) == [("kit__lookup", "call_a1")]
+
+
+def test_a_client_of_mcp_ends_well_whatever_the_tool_came_to():
+    """mcp 2.3: only the server's span would tell."""
+    named = {"tool_name": "lookup", "server_name": "kit", "namespaced_tool_name": "kit__lookup"}
+    method = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lookup"}
+
+    def status(*server):
+        (run,) = runs(
+            _fast(1, None, "Agent: 'support' generate", 0, 20),
+            chat(2, 1, at=1),
+            _fast(3, 1, "MCP Tool: kit__lookup", 3, 2, "mcp.mcp_aggregator", **named),
+            span(
+                4, 3, "MCP send tools/call lookup", at=3.1, took=1, kind=3, scope="mcp-python-sdk",
+                attributes={"mcp.method.name": "tools/call"},
+            ),
+            *server,
+            chat(6, 1, at=8),
+        )  # fmt: skip
+        return [(c["name"], c["status"]) for c in run["tool_calls"]]
+
+    served = {"at": 3.2, "took": 0.5, "kind": 2, "scope": "mcp-python-sdk", "attributes": method}
+    assert status() == [("kit__lookup", "unknown")]
+    assert status(span(5, 4, "tools/call lookup", **served)) == [("kit__lookup", "ok")]
+    assert status(span(5, 4, "tools/call lookup", error="no such order", **served)) == [("kit__lookup", "error")]
 
 
 def test_calls_that_an_answer_lists_at_its_end_were_asked_for():
