@@ -40,12 +40,13 @@ CLAUDE_AGENT = Dialect(
 
 _AGENT = pl.col("gen_ai.operation.name") == "invoke_agent"
 _BY_NONE = _AGENT & (pl.col("gen_ai.response.model") == "<synthetic>")
-_REASON = pl.when(_AGENT).then(pl.col("gen_ai.response.finish_reasons").str.extract(r"\b(error_\w+)"))
+_REASON = pl.col("gen_ai.response.finish_reasons").str.extract(r"\b(error_\w+)")
+_GIVEN_UP = _AGENT & _REASON.is_not_null()
 _LAST = pl.col("gen_ai.output.messages").str.extract(r'"content":\s*"((?:[^"\\]|\\.)+)"\}\][^\]]*\]$')
 
 CLAUDE_ENDED = Dialect(
     name="claude-agent-ended",
-    error_type=pl.coalesce([_REASON, pl.when(_BY_NONE).then(pl.lit("_OTHER"))]),
-    error_text=pl.coalesce([_REASON, pl.when(_BY_NONE).then(pl.coalesce([_LAST, pl.lit("_OTHER")]))]),
+    error_type=pl.when(_GIVEN_UP).then(_REASON).when(_BY_NONE).then(pl.lit("_OTHER")),
+    error_text=pl.when(_GIVEN_UP).then(_REASON).when(_BY_NONE).then(pl.coalesce([_LAST, pl.lit("_OTHER")])),
     output=pl.when(_BY_NONE).then(pl.lit(NOTHING)),
 )

@@ -67,6 +67,11 @@ _TOLD_WHY = first("gen_ai.response.finish_reasons", "gen_ai.output.messages")
 _NONE_TOLD = pl.col("error.type").is_not_null() | pl.col("span.name").str.ends_with(".response")
 _MADE_UP = scope(r"^opentelemetry\.instrumentation\.") & _NONE_TOLD & _TOLD_WHY.is_null()
 
+OPENINFERENCE_MADE_UP = Dialect(
+    name="openinference-made-up",
+    finish=pl.when(_MADE_UP & (pl.col("llm.finish_reason") == "stop")).then(pl.lit(NOTHING)),
+)
+
 OPENINFERENCE = Dialect(
     name="openinference",
     kind=value(
@@ -115,9 +120,7 @@ OPENINFERENCE = Dialect(
     input_tokens=first("llm.token_count.prompt"),
     output_tokens=first("llm.token_count.completion"),
     response_id=first("llm.response.id"),
-    finish=pl.when(_MADE_UP & (pl.col("llm.finish_reason") == "stop"))
-    .then(pl.lit(NOTHING))
-    .otherwise(first("llm.finish_reason", "llm.finish_reasons")),
+    finish=first("llm.finish_reason", "llm.finish_reasons"),
     input_messages=first("gen_ai.input.messages", "input.value"),  # which the processors' own keys hold in part
     output_messages=first("output.value"),
     input=first("input.value"),

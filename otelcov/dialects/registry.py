@@ -67,7 +67,12 @@ from otelcov.dialects.neurolink import NEUROLINK
 from otelcov.dialects.observers import GALILEO, HONEYHIVE, JUDGEVAL, NETRA, UPSONIC, WEAVE
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openclaw import OPENCLAW
-from otelcov.dialects.openinference import OPENAI_AGENTS, OPENAI_AGENTS_TOOLS, OPENINFERENCE
+from otelcov.dialects.openinference import (
+    OPENAI_AGENTS,
+    OPENAI_AGENTS_TOOLS,
+    OPENINFERENCE,
+    OPENINFERENCE_MADE_UP,
+)
 from otelcov.dialects.openllmetry import (
     OPENLLMETRY,
     OPENLLMETRY_HOLDERS,
@@ -165,6 +170,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLIT_GUESSES,
     MLFLOW_METHODS,
     OPENLLMETRY_TASKS,
+    OPENINFERENCE_MADE_UP,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH_AGENTS,

@@ -19,7 +19,7 @@ from otelcov.runs.semconv import semconv
 from otelcov.runs.wrapped import NO_JSON, arguments_of
 
 _WRAPPING = frozenset(("inputs", "input_str", "kwargs", "args", "arguments", *NO_JSON))
-_REPR = ("ToolCall(", "FunctionCall(", "Tool calls: [")
+_REPR, _LISTED = "Call(", "Tool calls: ["  # ToolCall, FunctionCall; NeMo Agent Toolkit's
 _encode = msgspec.json.Encoder(order="sorted").encode_lines
 
 
@@ -86,7 +86,7 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
             usual[reason] = boundary(reason) is None and not broke(reason)
         if text is not None:
             texts[number] = text
-            if any(sign in text for sign in _REPR):
+            if _REPR in text or _LISTED in text:
                 regular = False
         if before == len(ids) and (not text or "Action" in text or asks(reason)):
             regular = False
