@@ -333,11 +333,15 @@ def _steps(fact: str, answers: list[Answer], present: set[str], few: Collection[
     def cost(answer: Answer) -> int:
         return 0 if answer.plain else 1 if all(r in few for r in answer.roots if r in present) else 2
 
-    steps = []
+    steps, asked = [], set[str]()  # an attribute that was not there before is not there later
     for at, (height, some) in enumerate(groupby(answers, cost)):
         group = list(some)
         if height == 0:
-            named = [pl.col(root) for answer in group for root in answer.roots if root in present]
+            roots = dict.fromkeys(root for answer in group for root in answer.roots if root in present)
+            named = [pl.col(root) for root in roots if root not in asked]
+            asked.update(roots)
+            if not named:
+                continue
             steps.append(_Step(named[0] if len(named) == 1 else pl.coalesce(named), {}, True))
         elif height == 1:
             steps.append(_Step(pl.col(f"{fact} {at}"), {f"{fact} {at}": group}, True))
