@@ -19,7 +19,7 @@ TO = re.compile(
     re.I,
 )
 ASK = re.compile(
-    rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task|agent)[_-]{_AGENT}",
+    rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task|agent_)[_-]{_AGENT}",
     re.I,
 )
 COWORKER = (
