@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -217,7 +218,9 @@ def _node_named(name: str, call: ToolCall, nodes: list[Node]) -> str | None:
 
 def _managed(call: ToolCall, scene: Scene) -> _Found | None:
     """A call that bears an agent's name, alone or after `ask_`: that agent worked then; in the time of the call's span
-    where it has one."""
+    where it has one. Or one that brought an agent's report, as smolagents words it."""
+    if call.name and call.answer is not None and _REPORT.match(str(call.answer.content)):
+        return _Found(call.name, "tool")
     asked, works = asks(call.name), _works_within if call.nodes else _works_after
     for name in (call.name or "", asked.group("to") if asked is not None else ""):
         target = scene.known.get(bare(name)) if bare(name) else None
@@ -228,6 +231,9 @@ def _managed(call: ToolCall, scene: Scene) -> _Found | None:
     if asked is not None and not scene.known and call.agent is None and _child_thread(call, scene):
         return _Found(asked.group("to"), "tool")
     return None
+
+
+_REPORT = re.compile(r"(?:Observation:\n)?Here is the final answer from your managed agent '")
 
 
 def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:

@@ -225,6 +225,13 @@ def test_what_a_kit_says_it_saw_is_the_result_of_what_it_says_it_called(rest):
     assert (run["input"], "max_steps" in run["boundaries"]) == ("go", _ENOUGH in rest)
 
 
+def test_what_a_kit_saw_is_the_report_of_an_agent_that_it_called():
+    run = _told_by_user(
+        [("c1", "scout", {"task": "x"})], "Here is the final answer from your managed agent 'scout':\nno"
+    )
+    assert (_called(run), [(d["to"], d["tool"]) for d in run["delegations"]]) == ([], [("scout", "scout")])
+
+
 def test_what_a_kit_saw_of_several_tools_is_not_told_apart():
     run = _told_by_user([("c1", "look", {}), ("c2", "watch", {})], "Sunny.\nWarm.")
     assert _called(run) == [
