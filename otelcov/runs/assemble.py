@@ -12,6 +12,8 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
+from otelcov.runs.answer_text import output_text
+from otelcov.runs.asked_text import input_text
 from otelcov.runs.boundaries import asks, final, limits
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Later, Outcome, outcome
@@ -33,7 +35,6 @@ from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.offered import offered, told_to_answer
 from otelcov.runs.paths import path
 from otelcov.runs.states import states
-from otelcov.runs.texts import input_text, output_text
 from otelcov.runs.tree import USUAL_LIMITS, Node, failure, spelling
 from otelcov.runs.unknowns import NO_ROOT
 from otelcov.runs.visible import answered_in_one_span, tools_visible

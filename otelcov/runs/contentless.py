@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from otelcov.runs.askers import JITTER_NS
 from otelcov.runs.boundaries import asks, final
-from otelcov.runs.calls import JITTER_NS
 from otelcov.runs.executions import bare_name
 from otelcov.runs.habits import ends_alike
 from otelcov.runs.sketch import TOOL_, Bools, Models, Sketch

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs import boundaries as b
+from otelcov.runs.answer_text import awaits_another
 from otelcov.runs.boundaries import asks
 from otelcov.runs.call import ToolCall
 from otelcov.runs.charge import broke_off, top_agents, went_on
@@ -13,7 +14,7 @@ from otelcov.runs.evidence import Evidence, worker
 from otelcov.runs.habits import ends_alike, says_well
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.models import OVERWRITTEN
-from otelcov.runs.texts import at_work, awaits_another, own_calls
+from otelcov.runs.speakers import at_work, own_calls
 from otelcov.runs.tree import Node, exceptions, failure, spelling
 
 

@@ -10,8 +10,9 @@ from otelcov.dialects.base import AGENT
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
 from otelcov.runs.habits import mute
-from otelcov.runs.model_call import ModelCall, unheard
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
+from otelcov.runs.unheard import unheard
 
 
 @dataclass

@@ -11,7 +11,8 @@ from otelcov.runs.chat import Message
 from otelcov.runs.executions import span_call_id
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.leaves import acted, print_of, tail
-from otelcov.runs.model_call import ModelCall, pieces
+from otelcov.runs.left_out import pieces
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.twins import echo
 
 _JITTER_NS = 1_000_000

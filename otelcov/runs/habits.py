@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
-_SAYS_WELL = re.compile(r"^opentelemetry\.instrumentation\.openai_agents$")
 _RAISES = re.compile(
     r"openai_agents|^pydantic-ai$|^gcp\.vertex\.agent$|(?:instrumentation|genai)\.langchain$|handler langchain$"
 )
+_GOOGLES = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
+_OF_CHATS = re.compile(r"microsoft\.opentelemetry\..*openai_agents")
 
 
 def says_well(scope: str) -> bool:
     """Does this say of a run that raised that it went well, where a tool was asked for that nobody has?"""
-    return _SAYS_WELL.search(scope) is not None
+    return scope == "opentelemetry.instrumentation.openai_agents"
 
 
 def raises_at_limits(scope: str) -> bool:
@@ -43,3 +44,67 @@ def adds_up(scope: str) -> bool:
 def fails_unsaid(scope: str) -> bool:
     """Does a tool's span of this scope end well whatever the tool raised, of which the model alone is told?"""
     return scope == "openinference.instrumentation.autogen_agentchat"
+
+
+def input_as_text(scope: str) -> bool:
+    """Does this tell the input of OpenAI's Responses, a list of items, as the text of one user message?"""
+    return scope == "@traceloop/instrumentation-openai"
+
+
+def may_be_response(response_id: str | None) -> bool:
+    """May this be the id of one of OpenAI's Responses?"""
+    return response_id is None or response_id.startswith("resp_")
+
+
+def prints_results(scope: str) -> bool:
+    """Does this tell the object in which a result goes to Gemini as Python prints it?"""
+    return scope in ("openlit.instrumentation.google_ai_studio", "openlit.instrumentation.vertexai")
+
+
+def results_by_user(scope: str) -> bool:
+    """Does its history leave out what was asked for, and tell what came back as the user's?"""
+    return scope == "@traceloop/instrumentation-llamaindex"
+
+
+def tells_last_piece(scope: str) -> bool:
+    """Does this tell of a stream its last piece, and not that it was one?"""
+    return scope == "opentelemetry.instrumentation.google_generativeai"
+
+
+def tells_last_call(scope: str, response_id: str | None) -> bool:
+    """Does this tell only the last of the calls that an answer, one of OpenAI's Responses, asks for?"""
+    openlit = scope in ("openlit.instrumentation.openai", "@openlit/instrumentation-openai")
+    return openlit and (response_id or "").startswith("resp_")
+
+
+def noted_late(scope: str) -> bool:
+    """Does this tell what a call was once it was answered, and no error (Google's ADK for JavaScript, Splunk's of
+    OpenAI's agents)?"""
+    return scope in ("gcp.vertex.agent", "opentelemetry.util.genai.handler")
+
+
+def ends_well_unanswered(scope: str) -> bool:
+    """Did this, as long as it wrote flat messages, tell no answer of chat completions and that all of them went well,
+    whatever OpenAI's kit knew (Traceloop's, 0.47)?"""
+    return scope == "opentelemetry.instrumentation.openai_agents"
+
+
+def calls_functions(scope: str) -> bool:
+    """Does this, of Google's client, open no spans for the functions that it calls?"""
+    return _GOOGLES.search(scope) is not None
+
+
+def ends_stream(scope: str) -> bool:
+    """Is a model's call the last span of its stream here, so that what it asked for began before it, in the same frame
+    (Codex)?"""
+    return scope.startswith("codex")
+
+
+def says_stop(scope: str) -> bool:
+    """Does this instrumentation say `stop` of every answer, whatever its provider said?"""
+    return scope == "agentscope" or _OF_CHATS.match(scope) is not None
+
+
+def tells_arguments(scope: str) -> bool:
+    """Does this instrumentation tell of a stream that may ask for tools their arguments alone, as a text?"""
+    return scope == "langtrace_python_sdk.instrumentation.openai.instrumentation"

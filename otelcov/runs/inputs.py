@@ -10,8 +10,10 @@ from itertools import islice, takewhile
 from otelcov.runs.call import ToolCall, awaits_result
 from otelcov.runs.chat import Message, Request
 from otelcov.runs.jsontext import Value
+from otelcov.runs.left_out import hides_requests
 from otelcov.runs.matching import Calls, came_to, instructions, match_results
-from otelcov.runs.model_call import OF_ITEM, ModelCall, hides_requests
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.told_answer import OF_ITEM
 from otelcov.runs.tree import same_name
 from otelcov.runs.wrapped import arguments_of
 

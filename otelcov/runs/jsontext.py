@@ -31,6 +31,8 @@ REDACTED = [
     "HIDDEN:non-empty",
 ]
 _REDACTED = frozenset(REDACTED)
+NOTHING = ("", "null", "[]", "{}", "None")
+"""How a value that is none is written."""
 UNGIVEN = re.compile(r"^<[\w ]+>$")
 """Words in angle brackets, which stand for a name or an id that nobody gave."""
 

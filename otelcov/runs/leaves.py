@@ -17,7 +17,8 @@ from otelcov.runs.chat import Message, Request
 from otelcov.runs.executions import server_alone, span_call_id, span_fact, span_name
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.jsontext import Value, to_json
-from otelcov.runs.model_call import ModelCall, items_left_out
+from otelcov.runs.left_out import items_left_out
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import react_request
 from otelcov.runs.tree import Node, exceptions, same_name, spelling
 from otelcov.runs.wrapped import arguments_of, result_of

@@ -8,6 +8,7 @@ from collections import Counter
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.config import BOUNDARIES
 from otelcov.runs import boundaries as b
+from otelcov.runs.answer_text import agent_said, told_as_object
 from otelcov.runs.boundaries import asks
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
@@ -26,7 +27,6 @@ from otelcov.runs.evidence import Evidence, worker
 from otelcov.runs.habits import asks_once_more, raises_at_limits
 from otelcov.runs.jsontext import to_json
 from otelcov.runs.model_call import ModelCall, finish_reason
-from otelcov.runs.texts import agent_said, told_as_object
 from otelcov.runs.tree import Node, control_flow, exceptions, failure
 
 

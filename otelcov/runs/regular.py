@@ -23,9 +23,9 @@ from otelcov.runs.boundaries import UNSAID, stopped
 from otelcov.runs.call_status import tells_in_results, tells_raised
 from otelcov.runs.contentless import without_content
 from otelcov.runs.executions import in_two_scopes
-from otelcov.runs.habits import asks_once_more, mute
+from otelcov.runs.habits import asks_once_more, mute, says_stop, tells_arguments
 from otelcov.runs.joining import Joints, called
-from otelcov.runs.model_call import finish_reason, says_stop, tells_arguments
+from otelcov.runs.model_call import finish_reason
 from otelcov.runs.models import guesses_tokens, running_sums, tells_totals
 from otelcov.runs.offered import tells_of_answers
 from otelcov.runs.shortcut import rows

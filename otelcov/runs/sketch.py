@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from otelcov.runs import answers, columns
+from otelcov.runs.asked_text import several_speak
 from otelcov.runs.boundaries import GAVE_UP
 from otelcov.runs.handed_in import says_returned
 from otelcov.runs.joining import Joints, called_by_name
@@ -21,7 +22,6 @@ from otelcov.runs.jsontext import UNREADABLE, hidden
 from otelcov.runs.prose import final_answer, own_words
 from otelcov.runs.semconv import semconv, semconv_messages
 from otelcov.runs.spans import Side
-from otelcov.runs.texts import several_speak
 from otelcov.runs.tree import placeholder, spelling
 
 NONE_, AGENT_, LLM_, TOOL_ = 0, 1, 2, 3

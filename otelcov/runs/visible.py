@@ -8,7 +8,8 @@ from otelcov.dialects.base import AGENT
 from otelcov.runs import boundaries as b
 from otelcov.runs.boundaries import asks
 from otelcov.runs.evidence import Evidence
-from otelcov.runs.model_call import ModelCall, last_only
+from otelcov.runs.left_out import last_only
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
 
 

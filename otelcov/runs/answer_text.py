@@ -1,0 +1,162 @@
+"""What a run answered, as a text."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection
+from itertools import accumulate
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
+from otelcov.runs.call import short_id
+from otelcov.runs.charge import broke_off, put_out_an_error, went_on
+from otelcov.runs.chat import Request, Result
+from otelcov.runs.delegation import asks, delegates
+from otelcov.runs.exchanges import event_outputs
+from otelcov.runs.handed_in import answer_put_in, answer_put_out
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.prose import final_answer
+from otelcov.runs.speakers import at_work, front_of, own_calls
+from otelcov.runs.told_texts import answers, assistant_text, object_repr
+from otelcov.runs.tree import Node, exceptions, failure
+
+
+def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
+    """What the run answered. Some models hand it in by tools that are none (`ways`)."""
+    own = own_calls(root, calls)
+    last = own[-1] if own else None
+    if last is not None and last.error is not None:
+        return None
+    handed = last is not None and any(r.name in ways for r in last.requests)
+    if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
+        return told
+    pending = last is not None and bool(last.requests) and not handed
+    said = last.text if last is not None and not pending else None  # without the line break that Strands adds
+    front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
+    front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
+    front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n))]
+    step = root.orphan and root.own_agent is None and (pending or went_on(root, last))
+    frames = _frames(root)
+    for node in front:
+        if node in frames and not (step and node is root):
+            text = assistant_text(node.span.output, limit)
+            if answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
+                return said if said is not None and said.strip() == text.strip() else text
+    if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
+        return None  # it may go on, once it has heard from others
+    if last is not None and len({c.agent for c in own}) > 1 and _abreast(root, own, last):
+        return None
+    if last is not None and not pending and not handed and last.text is not None and not _raised(root):
+        text = last.text
+        if limit is None or (len(text) < limit and not last.truncated_output):
+            return final_answer(text)
+    if pending and failure(root) is not None:
+        return None
+    for told, _ in agent_said(root):
+        if told:
+            return final_answer(told)
+    if pending and root.orphan and root.own_agent is None:
+        return None  # a step says which comes next
+    for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
+        if last is not None and node.end < last.start:
+            continue  # what it handed on, the model was still to answer
+        text = assistant_text(node.span.output, limit)
+        if answers(text) and (text or last is None or last.outputs is not None):
+            return text
+    return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _frames(root: Node) -> list[Node]:
+    """The root, and below one that tells no answer what alone it is around: what that put out the run put out, whatever
+    a model said last (a middleware may have changed it)."""
+    found = [root]
+    while found[-1].kind == AGENT and found[-1].span.output is None and len(found) < _FRAMES:
+        held = [n for n in found[-1].children if n.kind != OTHER]
+        if len(held) != 1 or held[0].kind != CHAIN or held[0].agent != root.agent:
+            break
+        found.append(held[0])
+    return found
+
+
+_FRAMES = 4  # around a run's steps, at the most
+
+
+def awaits_another(calls: list[ModelCall]) -> bool:
+    """Of calls that stand in traces of their own, does one still wait for somebody whom it asked? No later one shows
+    that; what was said last is that other one's answer, then."""
+    shown = set[str | None]()
+    for call in reversed(calls):
+        if call.node.parent is not None or call.node.orphan or call.inputs is None or call.truncated_input:
+            return False
+        asked = {_known_by(r) for r in call.requests if r.name and (delegates(r.name) or asks(r.name))}
+        if call is not calls[-1] and asked and None not in asked and asked.isdisjoint(shown):
+            return True
+        shown.update(_known_by(r) for x in call.inputs for r in x.requests)
+        shown.update(_known_by(r) for x in call.inputs for r in x.results)
+    return False
+
+
+def _known_by(told: Request | Result) -> str | None:
+    return short_id(told.id, told.name) if told.id else None
+
+
+def _abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
+    """Did agents side by side answer at the same time? The last is one of several, and what was made of them all is not
+    told by any of them."""
+    top = _charge(root, last)
+    if top is None:
+        return False
+    mine: list[ModelCall] = []
+    theirs: dict[int, list[ModelCall]] = {}
+    for call in own:
+        agent = _charge(root, call)
+        if agent is top:
+            mine.append(call)
+        elif agent is not None:
+            theirs.setdefault(id(agent), []).append(call)
+    mine.sort(key=lambda c: c.start)
+    begins, until = [c.start for c in mine], list(accumulate((c.end for c in mine), max))
+    for calls in theirs.values():
+        if calls[-1].text and any((n := bisect_left(begins, c.end)) and until[n - 1] > c.start for c in calls):
+            return True
+    return False
+
+
+def _charge(root: Node, call: ModelCall) -> Node | None:
+    """The topmost agent that a model call works for, if that is not the whole run, nor somebody's tool."""
+    above = call.node.ancestors()
+    if root.own_agent is not None or any(n.kind == TOOL for n in above):
+        return None
+    return next((n for n in reversed(above) if n.own_agent is not None), None)
+
+
+def _raised(root: Node) -> bool:
+    """Did the run's frame, or who was in charge, fail by itself after its model had answered? What was said last did
+    not do as an answer."""
+    return root.kind != LLM and (failure(root) is not None or broke_off(root))
+
+
+def _put_out_what_it_threw(node: Node) -> bool:
+    """Is what a step that failed put out the text of what was thrown (BeeAI)?"""
+    out = node.span.output if node.span.status_code == 2 else None
+    return out is not None and any(told and out.endswith(told) for _, told in exceptions(node))
+
+
+def agent_said(node: Node) -> list[tuple[str | None, str | None]]:
+    """What an agent put out and why it ended, as events of its span tell."""
+    out = list[tuple[str | None, str | None]]()
+    for event in node.side.events.get(node.span.row, ()) if node.kind == AGENT else ():
+        name, told = event
+        if name != "gen_ai.choice":
+            continue
+        said, raw, reason = event_outputs([event]), told.get("message"), told.get("finish_reason")
+        text = next((x.text for x in said if x.text and not x.requests), None)
+        if not said and isinstance(raw, str):
+            text = raw  # an object that is the answer
+        out.append((text, reason if isinstance(reason, str) else None))
+    return out
+
+
+def told_as_object(node: Node) -> bool:
+    """Did this put out something that only its repr tells of?"""
+    text = assistant_text(node.span.output, None)
+    return text is not None and object_repr(text)
