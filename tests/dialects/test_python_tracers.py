@@ -1,4 +1,4 @@
-"""Tracers for Python that write agents their own way: MLflow, Langfuse, OpenLIT."""
+"""Tracers for Python that write agents their own way: Langfuse, OpenLIT, Langtrace."""
 
 import json
 
@@ -11,114 +11,6 @@ OSLO = {"city": "Oslo"}
 
 def _called(run):
     return [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]]
-
-
-def _mlflow(id, parent, name, kind, given, came, at=0.0, took=1.0, **more):
-    told = {"mlflow.spanType": kind, "mlflow.spanInputs": given, "mlflow.spanOutputs": came} | more.pop("told", {})
-    written = {key: json.dumps(value) for key, value in told.items()}
-    return span(id, parent, name, at=at, took=took, attributes=written, **more)
-
-
-def _kit(part, **told):
-    return {"part_kind": part} | told
-
-
-def _asked(*parts):
-    offered = [{"name": "weather", "parameters_json_schema": {}}, {"name": "pay", "parameters_json_schema": {}}]
-    parameters = {"function_tools": offered, "native_tools": [], "output_mode": "text"}
-    question = {
-        "kind": "request",
-        "parts": [_kit("system-prompt", content="Be kind."), _kit("user-prompt", content="?")],
-    }
-    return {"messages": [question, *parts], "model_request_parameters": parameters}
-
-
-def _pydantic_ai(back, ends=2.0, output=None):
-    request = {"kind": "response", "parts": [_kit("tool-call", tool_name="weather", args=OSLO, tool_call_id="c1")]}
-    named = {"name": "planner", "mlflow.message.format": "pydantic_ai"}
-    return (
-        _mlflow(
-            1, None, "Agent.run_sync", "AGENT", {"user_prompt": "?"}, output or {"output": "Cold."}, 0, 9, told=named
-        ),
-        _mlflow(2, 1, "OpenAIChatModel.request", "LLM", _asked(), request, 1, ends - 1),
-        *back,
-    )
-
-
-def test_what_came_back_stands_in_pydantic_ais_own_parts_of_messages():
-    request = {"kind": "response", "parts": [_kit("tool-call", tool_name="weather", args=OSLO, tool_call_id="c1")]}
-    back = _kit("tool-return", tool_name="weather", tool_call_id="c1", content="Unknown tool name: 'weather'.")
-    answer = {"kind": "response", "parts": [_kit("text", content="Cold.")]}
-    (run,) = runs(
-        *_pydantic_ai(
-            [
-                _mlflow(
-                    4,
-                    1,
-                    "OpenAIChatModel.request",
-                    "LLM",
-                    _asked(request, {"kind": "request", "parts": [back]}),
-                    answer,
-                    5,
-                )
-            ]
-        )
-    )
-    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("weather", "Unknown tool name: 'weather'.")]
-    assert run["agents"] == ["planner"]
-    assert run["known_tools"] == ["pay", "weather"]
-
-
-def test_a_tool_need_not_wait_for_the_end_of_a_stream():
-    held = "{'_all_messages': [ModelRequest(parts=[])]}"
-    (run,) = runs(*_pydantic_ai([_mlflow(3, 1, "weather", "TOOL", OSLO, "3 degrees", 3)], ends=5, output=held))
-    assert _called(run) == [("weather", OSLO, "ok", "3 degrees")]
-    assert (run["output"], run["boundaries"]) == (None, [])
-    assert "max_steps" in run["boundaries_unknown"]
-
-
-def _piece(finish=None, **delta):
-    return json.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
-
-
-def test_pieces_of_a_stream_tell_calls_that_their_sum_leaves_out():
-    call = {"index": 0, "id": "c1", "function": {"name": "weather", "arguments": '{"ci'}}
-    pieces = [
-        _piece(content="Let me look."),
-        _piece(tool_calls=[call]),
-        _piece(tool_calls=[{"index": 0, "function": {"arguments": 'ty": "Oslo"}'}}]),
-        _piece(finish="tool_calls"),
-    ]
-    events = [(f"mlflow.chunk.item.{n}", {"mlflow.chunk.value": piece}) for n, piece in enumerate(pieces)]
-    whole = {"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "Let me look."}}]}
-
-    def called(told):
-        given = {"messages": [{"role": "user", "content": "?"}]}
-        (run,) = runs(
-            _mlflow(1, None, "planner", "AGENT", {"text": "?"}, "x", 0, 9),
-            _mlflow(2, 1, "Completions", "CHAT_MODEL", given, whole, 1, events=told),
-        )
-        return [(c["name"], c["arguments"], c["call_id"]) for c in run["tool_calls"]]
-
-    assert called(events) == [("weather", OSLO, "c1")]
-    assert called(events[1:]) == []  # the limit of events took the first
-
-
-def test_a_stream_told_before_it_was_read_hides_the_answer():
-    given = {"messages": [{"role": "user", "content": "?"}]}
-    (run,) = runs(
-        _mlflow(1, None, "planner", "AGENT", {"text": "?"}, "done", 0, 9),
-        _mlflow(2, 1, "Messages.create", "CHAT_MODEL", given, "<anthropic.Stream object at 0x7f2470e0eed0>", 1),
-    )
-    assert run["tool_calls"] is None
-
-
-def test_mlflow_tells_the_model_that_was_asked_for_beside_the_one_that_answered():
-    told = {"model": "gpt-4o", "mlflow.llm.model": "gpt-4o-2026-01-15"}
-    given = {"model": "gpt-4o", "messages": [{"role": "user", "content": "?"}]}
-    (run,) = runs(_mlflow(1, None, "Completions", "CHAT_MODEL", given, "x", told=told))
-    (call,) = run["llm_calls"]
-    assert (call["request_model"], call["response_model"]) == ("gpt-4o", "gpt-4o-2026-01-15")
 
 
 def _langfuse(id, parent, name, kind, at=0.0, took=1.0, **told):
@@ -261,35 +153,6 @@ def test_a_model_sees_the_text_that_fastmcp_frames_for_clients(scope, seen):
         chat(4, 1, "Cold.", [{"role": "user", "parts": [{"type": "text", "content": "?"}]}, back], at=5),
     )
     assert run["tool_calls"][0]["result"] == seen
-
-
-@pytest.mark.parametrize(
-    "piece", ["x", 5, {"delta": "x"}, {"delta": {"content": 5, "tool_calls": ["x", {"index": []}]}}]
-)
-def test_a_piece_of_a_stream_that_is_no_piece_tells_nothing_and_breaks_nothing(piece):
-    told = {"mlflow.chunk.value": json.dumps({"choices": [piece]})}
-    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, events=[("mlflow.chunk.item.0", told)]))
-    assert run["tool_calls"] in (None, [])
-
-
-def test_the_method_that_ran_an_agent_is_none_whatever_mlflow_calls_it():
-    more = {"scope": "mlflow.tracing.provider"}
-    (run,) = runs(
-        agent(1, "AgentRunner.run", took=9, **more),
-        agent(2, "planner", 1, took=9, **more),
-        chat(3, 2, [("c1", "look", {})], "Oslo?", at=1, **more),
-        tool(4, 2, "Tool.look", "c1", "12", at=2, **more),
-        tool(5, 2, "Tool.finish", None, "Completed.", at=3, **more),
-        chat(6, 2, "Cold.", "Oslo?", at=4, **more),
-    )
-    assert (run["agents"], run["delegations"]) == (["planner"], [])
-    assert [c["name"] for c in run["tool_calls"]] == ["look"]
-
-
-def test_of_a_method_mlflow_may_tell_the_agent():
-    more = {"scope": "mlflow.tracing.provider", "attributes": {"name": '"planner"'}}
-    (run,) = runs(agent(1, "Agent.run_sync", took=9, **more), chat(3, 1, "Cold.", "Oslo?", at=1))
-    assert run["agents"] == ["planner"]
 
 
 @pytest.mark.parametrize(
