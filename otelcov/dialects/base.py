@@ -47,7 +47,9 @@ class Dialect:
     case: pl.Expr | None = None
     error_type: pl.Expr | None = None
     error_text: pl.Expr | None = None  # what went wrong, where an attribute tells it
-    tool_error: pl.Expr | None = None  # "true": an attribute says that the tool failed; "denied": a tool may not run
+    # "true": an attribute says that the tool failed; "denied": it may not run; "unknown": how it went is not told;
+    # "untold": but to the model
+    tool_error: pl.Expr | None = None
     from_agent: pl.Expr | None = None  # of a handoff
     to_agent: pl.Expr | None = None
 

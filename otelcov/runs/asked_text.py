@@ -62,7 +62,9 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
         asked = (c for c in own if c.agent is not None and c.agent == root.own_agent)
         first = own[0] if called else next(asked, own[0])  # an agent that it calls first was not asked by the user
         inputs = first.inputs
-        if inputs is not None and not (limit is not None and first.truncated_input):
+        if inputs is not None and first.endless:
+            incomplete.add("attributes dropped")
+        elif inputs is not None and not (limit is not None and first.truncated_input):
             text = last_user(inputs)
             if text is None:
                 for layer in first.layers:

@@ -47,8 +47,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     nodes = [n for f in group for n in f.nodes]
     calls = in_order(c for f in group for c in f.calls)
     coworker_agents(nodes)
+    limit = _value_limit(nodes)
     for turn, call in enumerate(calls):
-        call.turn = turn
+        call.turn, call.limit = turn, limit
         call.agent = call.layers[-1].agent or call.node.agent
     own_up(nodes, calls)
     executions = tool_spans(nodes)
@@ -65,7 +66,6 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     incomplete: set[str] = set()
     names = offered(nodes)
     whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
-    limit = _value_limit(nodes)
     _reasons(nodes, limit, incomplete)
     for found in _answered_for_nobody(tools, outcomes, names):
         found.status = "unknown"
@@ -82,7 +82,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         calls,
         tools,
         outcomes,
-        tools_visible(calls, executions, incomplete),
+        tools_visible(calls, executions, seen_to_ask, incomplete),
         input_text(root, whole, limit, incomplete),
         None if died else output_text(root, whole, limit, ways),
         ways,

@@ -21,6 +21,7 @@ class ToolCall:
         "asked_by",
         "call_id",
         "delegates_to",
+        "doubles",
         "end",
         "evidence",
         "from_memory",
@@ -47,20 +48,23 @@ class ToolCall:
         self.start = 0
         self.end = 0
         self.delegates_to: str | None = None
+        self.doubles: list[ToolCall] = []  # this and others of its turn, any of which its spans may have run
         self.from_memory = False  # the framework answered it with an earlier call's result
 
 
 def awaits_result(call: ToolCall) -> bool:
-    """Could an input still tell something about this call? A span that holds the result has told it all, if that is
-    no frame that a model may not have seen."""
+    """Could an input still tell something about this call? A span that holds the result has told it all, if it is this
+    call's for sure and that no frame that a model may not have seen."""
     if call.answer is not None or call.turn is None:
         return False
-    return not call.nodes or span_fact(call.nodes, "result") is None or framed(call) is not None
+    return not call.nodes or bool(call.doubles) or span_fact(call.nodes, "result") is None or framed(call) is not None
 
 
 def awaits_flag(call: ToolCall) -> bool:
     """Could an input still tell whether this call failed, of which its span tells the result alone?"""
-    return call.answer is None and any(fails_unsaid(n.span.scope) for n in call.nodes)
+    return call.answer is None and any(
+        n.span.tool_error == "untold" or fails_unsaid(n.span.scope, n.span.name) for n in call.nodes
+    )
 
 
 def framed(call: ToolCall) -> str | None:

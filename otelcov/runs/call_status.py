@@ -11,7 +11,9 @@ from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.call import ToolCall, awaits_flag, framed
 from otelcov.runs.chat import Message
 from otelcov.runs.executions import OF_ALL, client_alone, span_fact
-from otelcov.runs.model_call import ModelCall, cut_short
+from otelcov.runs.habits import flags_at_the_end
+from otelcov.runs.jsontext import cut_short
+from otelcov.runs.model_call import ModelCall
 from otelcov.runs.softerrors import awaits_leave, plain, refused, soft_error
 from otelcov.runs.tree import Node, failure, spelling, waiting
 from otelcov.runs.wrapped import arguments_of, result_of
@@ -98,8 +100,8 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     flagged: bool | None = None
     value: Any = None
     if call.nodes:
-        raw = span_fact(call.nodes, "result")
-        if raw is None:
+        raw = None if call.doubles else span_fact(call.nodes, "result")
+        if raw is None and not call.doubles:
             raw = _event_result(call.nodes)
         if raw is not None:
             value, flagged = result_of(raw)
@@ -150,15 +152,19 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
         if call.answer is None:
-            out.status = _not_seen(call, spans_shown, later)
+            out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
         elif call.from_memory or refused(value):
             out.status, out.error_kind, out.error_type = "requested", None, None
         elif flagged is None and (
             value is None or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
         ):
             out.status = "unknown"  # it came back; how it went is not on the wire
+    elif any(_fails(c) != _fails(call) for c in call.doubles) and flagged is None:
+        out.status, out.error_kind, out.error_type = "unknown", None, None
     elif out.status == "ok" and (
-        broken_off(call) or (_cut(value) and _untold(call, out)) or (awaits_flag(call) and flagged is None)
+        broken_off(call)
+        or (_cut(value) and _untold(call, out))
+        or (flagged is None and (awaits_flag(call) or _flag_cut(call)))
     ):
         out.status = "unknown"
     return out
@@ -215,6 +221,11 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
     return out.arguments is not None and any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
 
 
+def _flag_cut(call: ToolCall) -> bool:
+    """Was what a span put out cut, with the flag that may have stood at its end?"""
+    return any(flags_at_the_end(n.span.scope) and cut_short(n.span.result) for n in call.nodes)
+
+
 def broken_off(call: ToolCall) -> bool:
     """Does a span say that nobody knows how it went, and none how?"""
     return any(n.span.tool_error == "unknown" for n in call.nodes) and not _flags(call)
@@ -222,12 +233,20 @@ def broken_off(call: ToolCall) -> bool:
 
 def _flags(call: ToolCall) -> list[bool]:
     """Whether it failed, by each of its spans that has a word on it, outermost first."""
-    told = (str(n.span.tool_error).lower() for n in call.nodes if n.span.tool_error not in (None, "", "unknown"))
+    told = (str(n.span.tool_error).lower() for n in call.nodes if n.span.tool_error not in _NO_FLAGS)
     return [flag in ("true", "1") for flag in told]
+
+
+_NO_FLAGS = (None, "", "unknown", "untold")
 
 
 def _failure(node: Node) -> tuple[str, str] | None:
     return failure(node) if node.span.tool_error != OF_ALL else None
+
+
+def _fails(call: ToolCall) -> bool | None:
+    """Did a span of it fail? None where it has none."""
+    return any(_failure(n) is not None for n in call.nodes) if call.nodes else None
 
 
 def _again(failed: Node, nodes: list[Node]) -> bool:
@@ -277,8 +296,9 @@ def _arguments(call: ToolCall, out: Outcome) -> None:
                 continue
             parsed, raw_text = arguments_of(raw)
             if parsed is not None and not _schema(parsed):
-                inner = parsed.get("input") if len(parsed) == 1 and _WRAPPING.search(node.span.scope) else None
-                found, text = inner if isinstance(inner, dict) else parsed, None
+                wrapped = parsed.keys() == {"input"} and _WRAPPING.search(node.span.scope) is not None
+                inner = parsed["input"] if wrapped else parsed
+                found, text = inner if isinstance(inner, dict) else None if inner is None else parsed, None
                 break
             text = text or raw_text
     out.arguments = found

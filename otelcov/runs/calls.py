@@ -21,7 +21,7 @@ from otelcov.runs.left_out import hides_requests
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.reused import execution
 from otelcov.runs.tree import Node, same_name, spelling
-from otelcov.runs.wanted import Wanted
+from otelcov.runs.wanted import Wanted, settle
 from otelcov.runs.wrapped import arguments_of
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", re.I)
@@ -73,6 +73,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         _attach(call, nodes)
         infer_turn(call, models)
         calls.append(call)
+    settle(calls)
     if not blind and any(awaits_result(c) or awaits_flag(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
     _order(calls)

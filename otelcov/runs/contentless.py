@@ -8,6 +8,7 @@ that open, the trace is left to the general way.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -83,6 +84,9 @@ def ask_by_time(sketch: Sketch, models: Models) -> None:
     found = found.filter(~unclear).sort("number", "name", "start", "id")
     said = models.said
     said.add(found["number"].to_list(), found["id"].to_list(), found["name"].to_list())
+    unmet = _ended(models, asks)
+    unmet[found["number"].to_numpy()] = False
+    sketch.spoil(unmet & hushed[models.trace], models.trace)  # what it asked for did not run, or is not shown
 
 
 def _check_models(sketch: Sketch, models: Models, hushed: Bools) -> None:
@@ -97,13 +101,9 @@ def _check_models(sketch: Sketch, models: Models, hushed: Bools) -> None:
     sketch.spoil(mine & ~told & ~sketch.broken[at] & some[trace], trace)  # that one may have failed
     last = np.zeros(len(sketch.bad), dtype=np.int64)
     last[trace] = np.arange(len(at))
-    finishes = models.said.finish
-    reasons = set(finishes)
-    asking, ended = ({r for r in reasons if test(r)} for test in (asks, final))
-    over = np.array([finish in asking for finish in finishes], dtype=bool)
-    sketch.bad |= hushed & over[last]
+    sketch.bad |= hushed & _ended(models, asks)[last]
     sketch.bad |= hushed & sketch.broken[at][last] & ~sketch.broken[sketch.top]  # that of an agent that was called
-    open_ = ~np.array([finish in ended for finish in finishes], dtype=bool) & ~sketch.broken[at]
+    open_ = ~_ended(models, final) & ~sketch.broken[at]
     names = [sketch.taken(name, at) for name in ("scope", "request_model", "response_model")]
     google = np.zeros(len(at), dtype=bool)
     for values in names:
@@ -114,6 +114,13 @@ def _check_models(sketch: Sketch, models: Models, hushed: Bools) -> None:
     scopes = sketch.frame["scope"]
     alike = scopes.is_in([scope for scope in scopes.unique().to_list() if ends_alike(scope)]).to_numpy()
     sketch.spoil(alike & hushed[sketch.trace], sketch.trace)
+
+
+def _ended(models: Models, test: Callable[[str | None], bool]) -> Bools:
+    """Of which model calls this is true of the reason why they ended."""
+    finishes = models.said.finish
+    true = {reason for reason in set(finishes) if test(reason)}
+    return np.array([finish in true for finish in finishes], dtype=bool)
 
 
 def _check_times(sketch: Sketch, asked: pl.DataFrame, begun: pl.DataFrame) -> None:

@@ -21,6 +21,7 @@ from otelcov.runs.delegation import (
     asks,
     bare,
     bears_name_of,
+    names_agent,
     subagent,
     transfers,
 )
@@ -173,12 +174,13 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:
     said = argument_target(raw)
     form = "handoff" if name in _HANDS_OVER else "tool"
     if said is not None:
-        explicit = sub or name in COWORKER or name in HANDS_OVER or (name == "handoff" and not scene.known)
+        explicit = sub or name in COWORKER or name in HANDS_OVER or (name == "handoff" and names_agent(raw))
+        explicit = explicit or (name == "handoff" and not scene.known)
         return _Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
     if name in HANDS_OVER:
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
         return _Found(following.own_agent if following is not None else None, form, following)
-    return _Found(None, form) if name in COWORKER else None
+    return _Found(None, form) if name in COWORKER or raw is None else None  # or what it was given is not on the wire
 
 
 def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
@@ -193,7 +195,7 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
     if match.group("to").isdecimal():  # by its place among those that work may be handed to
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
         return _Found(following.own_agent if following is not None else None, "handoff", following)
-    if _child_thread(call, scene):
+    if _child_thread(call, scene) or _cut_thread(call, scene):
         return _Found(match.group("to"), "tool")
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
@@ -228,7 +230,9 @@ def _managed(call: ToolCall, scene: Scene) -> _Found | None:
             return _Found(target, "tool")
     if call.nodes:
         return None
-    if asked is not None and not scene.known and call.agent is None and _child_thread(call, scene):
+    if asked is None or scene.known or call.agent is not None:
+        return None
+    if _child_thread(call, scene) or _cut_thread(call, scene):
         return _Found(asked.group("to"), "tool")
     return None
 
@@ -254,6 +258,26 @@ def _child_thread(call: ToolCall, scene: Scene) -> bool:
         mc.inputs is None or not any(r.id == call.call_id and r.id for x in mc.inputs for r in x.requests)
         for mc in between
     )
+
+
+def _cut_thread(call: ToolCall, scene: Scene) -> bool:
+    """The same where inputs were cut, so that no result is seen: another conversation began after the request, and then
+    the one that asked went on, as the beginnings of what each was given tell."""
+    asker = call.asked_by
+    if asker is None or call.nodes or call.answer is not None:
+        return False
+    later = (mc for mc in itertools.islice(scene.model_calls, asker.turn + 1, None) if mc.agent == asker.agent)
+    at, on = next(((at, mc) for at, mc in enumerate(later) if _begins_like(mc, asker)), (0, asker))
+    return at > 0 and on.truncated_input
+
+
+def _begins_like(mc: ModelCall, before: ModelCall) -> bool:
+    """Does what this was given begin as what that was, as far as both were kept?"""
+    raw, known = mc.node.input_messages, before.node.input_messages
+    if raw is None or known is None:
+        return False
+    known = known.rstrip("]} \n")
+    return raw[: len(known)] == known[: len(raw)]
 
 
 def _brings(mc: ModelCall, call: ToolCall) -> bool:
@@ -319,6 +343,18 @@ def _left_open(call: ToolCall, scene: Scene) -> _Found | None:
     return _Found(None, "tool") if hands_over or (at_work and asks(call.name) is not None) else None
 
 
+def _named_alone(call: ToolCall, scene: Scene) -> _Found | None:
+    """`delegate_to_x`, of which nothing but the name is on the wire."""
+    if call.nodes or call.answer is not None or call.arguments is not None:
+        return None
+    match = transfers(call.name) if _DELEGATES.match(call.name or "") else None
+    return None if match is None else _Found(match.group("to"), "tool")
+
+
+_DELEGATES = re.compile(r"delegate|hand[_ -]?(?:off|over)", re.I)
+"""How names begin that no tool of another kind bears; one may `transfer_to` an account."""
+
+
 NEWEST = 32  # model calls, among which is that of whoever was called
 
 
@@ -351,8 +387,10 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     visible."""
     if failed(call) or agent_failed(found.node) or _brought_an_error(call):
         return "error"
-    if denied(call) or (not call.nodes and call.answer is None):
+    if denied(call):
         return "requested"
+    if not call.nodes and call.answer is None:
+        return "unknown" if call.arguments is None or _cut_thread(call, scene) else "requested"
     if broken_off(call) and found.node is None:
         return "unknown"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
@@ -374,4 +412,4 @@ def failed(call: ToolCall) -> bool:
     return bool(flagged) or any(failure(n) is not None or n.span.tool_error == "true" for n in call.nodes)
 
 
-_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless, _left_open)
+_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless, _left_open, _named_alone)

@@ -131,6 +131,12 @@ def subagent(raw: object) -> bool:
     return arguments is not None and isinstance(arguments.get(SUBAGENT), str)
 
 
+def names_agent(raw: object) -> bool:
+    """Does an argument say by its name that it is an agent's?"""
+    arguments, _ = arguments_of(raw)
+    return arguments is not None and isinstance(arguments.get("to_agent"), str)
+
+
 def argument_target(raw: object) -> str | None:
     arguments, _ = arguments_of(raw)
     if arguments is None:

@@ -41,9 +41,18 @@ def adds_up(scope: str) -> bool:
     return scope == "opentelemetry.instrumentation.anthropic"
 
 
-def fails_unsaid(scope: str) -> bool:
-    """Does a tool's span of this scope end well whatever the tool raised, of which the model alone is told?"""
+def fails_unsaid(scope: str, name: str) -> bool:
+    """Does a tool's span of this scope and name end well whatever the tool raised, of which the model alone is told
+    (AutoGen under OpenInference, LangChain under OpenLIT)?"""
+    if scope.startswith("openlit."):
+        return name.startswith("tool ")
     return scope == "openinference.instrumentation.autogen_agentchat"
+
+
+def flags_at_the_end(scope: str) -> bool:
+    """Does a tool's span of this scope tell that the tool failed in the message that it put out, after its text
+    (LangChain's under OpenLLMetry)?"""
+    return scope == "opentelemetry.instrumentation.langchain"
 
 
 def input_as_text(scope: str) -> bool:

@@ -12,23 +12,17 @@ _decode = msgspec.json.Decoder(strict=False).decode
 UNREADABLE = (msgspec.DecodeError, ValueError, RecursionError)
 """What reading JSON raises."""
 Value = Any  # a JSON value
-# What instrumentations write where content capture is off: there was a value, and it is not known.
+# What instrumentations, SDKs and collectors write in place of a value that is not to be kept.
 REDACTED = [
-    "__REDACTED__",
-    "[REDACTED]",
-    "<REDACTED>",
-    "REDACTED",
-    "<redacted>",
-    "[redacted]",
-    "***REDACTED***",
-    "<scrubbed>",
-    "[Scrubbed]",
-    "[Filtered]",
-    "[FILTERED]",
-    "[HIDDEN]",
-    "<hidden>",
-    "redacted-by-litellm",
-    "HIDDEN:non-empty",
+    *(f"{left}{word}{right}" for word in ("REDACTED", "redacted", "Redacted") for left, right in ("[]", "<>", "()")),
+    *(
+        f"{left}{said}{right}"
+        for word in ("hidden", "masked", "scrubbed", "filtered")
+        for said in (word, word.title(), word.upper())
+        for left, right in ("[]", "<>")
+    ),
+    *("__REDACTED__", "REDACTED", "***REDACTED***", "redacted-by-litellm", "HIDDEN:non-empty"),
+    *("*" * length for length in range(3, 17)),  # OpenTelemetry's redaction processor writes four
 ]
 _REDACTED = frozenset(REDACTED)
 NOTHING = ("", "null", "[]", "{}", "None")
@@ -54,6 +48,11 @@ def parse_json(text: str | None) -> Value:
         return _decode(text)
     except UNREADABLE:
         return None
+
+
+def cut_short(raw: str | None) -> bool:
+    """Does this begin as JSON and not end as JSON?"""
+    return bool(raw) and str(raw)[:1] in "[{" and parse_json(str(raw)) is None
 
 
 def parse_value(text: str | None) -> Value:

@@ -12,7 +12,7 @@ from otelcov.dialects.base import TOOL
 from otelcov.runs.boundaries import broke
 from otelcov.runs.chat import Message, Request
 from otelcov.runs.habits import adds_up, calls_functions, says_stop, tells_last_call
-from otelcov.runs.jsontext import UNGIVEN, parse_json
+from otelcov.runs.jsontext import UNGIVEN, cut_short, parse_json
 from otelcov.runs.spans import Span
 from otelcov.runs.told_answer import AnswerOf
 from otelcov.runs.told_input import read_input, unordered
@@ -31,11 +31,13 @@ class ModelCall:
         "context",
         "cut",
         "end",
+        "endless",
         "error",
         "finish",
         "gappy",
         "input_tokens",
         "layers",
+        "limit",
         "node",
         "output_tokens",
         "request_model",
@@ -70,10 +72,12 @@ class ModelCall:
         if self.error is None and broke(self.finish):
             self.error = ("", "")
         self.turn = -1
+        self.limit: int | None = None  # the length at which values of its run were cut
         self.context: Any = None
         self.text_react = False
         self.several = False  # its answer holds results of the tools it asks for: there were earlier answers
         self.gappy = False  # messages of the input were lost to the attribute limit
+        self.endless = False  # … perhaps its newest
         self._blank = False
         self._outputs: list[Message] | bool | None = False
         self._inputs: list[Message] | bool | None = False
@@ -99,7 +103,7 @@ class ModelCall:
     @property
     def inputs(self) -> list[Message] | None:
         if self._inputs is False:
-            self._inputs, gappy = read_input(self.layers)
+            self._inputs, gappy, self.endless = read_input(self.layers)
             self.gappy = self.gappy or gappy
         return self._inputs  # type: ignore[return-value]
 
@@ -185,16 +189,14 @@ class ModelCall:
 
     @property
     def truncated_input(self) -> bool:
-        return any(cut_short(n.input_messages) for n in self.layers)
+        return any(self._is_cut(n.input_messages) for n in self.layers)
 
     @property
     def truncated_output(self) -> bool:
-        return any(cut_short(n.span.output_messages) for n in self.layers)
+        return any(self._is_cut(n.span.output_messages) for n in self.layers)
 
-
-def cut_short(raw: str | None) -> bool:
-    """Does this begin as JSON and not end as JSON?"""
-    return bool(raw) and str(raw)[:1] in "[{" and parse_json(str(raw)) is None
+    def _is_cut(self, raw: str | None) -> bool:
+        return cut_short(raw) or (raw is not None and self.limit is not None and len(raw) >= self.limit)
 
 
 def in_order(calls: Iterable[ModelCall]) -> list[ModelCall]:

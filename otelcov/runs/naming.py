@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, SETUP, TOOL
-from otelcov.runs.jsontext import parse_json
+from otelcov.runs.jsontext import cut_short, parse_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.tree import Node, Trace, placeholder, spelling
 
@@ -58,6 +58,7 @@ def name_agents(trace: Trace) -> None:
     _name_next_steps(trace)
     _name_graph_nodes(trace)
     _name_authors(trace)
+    _name_beside_idle(trace)
 
 
 _LEAVES_NAMES = re.compile(r"^traceloop\.tracer$")
@@ -81,15 +82,48 @@ _STEP_BY_STEP = re.compile(
 
 
 def _name_next_steps(trace: Trace) -> None:
-    """A step that puts out no agent is of the one that the step before it put out."""
+    """A step that puts out no agent is of the one that the step before it put out, and of nobody known where that is
+    cut."""
     for node in trace.nodes:
         if len(node.children) < 2 or not _STEP_BY_STEP.search(node.span.scope):
             continue
         current: str | None = None
+        lost = False
         for step in node.children:
-            current = step.own_agent or current
+            current, lost = step.own_agent or current, step.own_agent is None and (lost or _cut(step.span.output))
             for n in (step, *step.below()) if current is not None and step.agent == node.agent else ():
-                n.agent = current if n.agent == node.agent else n.agent
+                n.agent = (None if lost else current) if n.agent == node.agent else n.agent
+
+
+_OBJECT = re.compile(r"[A-Z]\w*\(")
+
+
+def _cut(told: str | None) -> bool:
+    """Was JSON cut, or an object as Python prints it?"""
+    return cut_short(told) or (bool(told) and _OBJECT.match(str(told)) is not None and str(told)[-1] != ")")
+
+
+def _name_beside_idle(trace: Trace) -> None:
+    """Where all spans hang from one, an agent's work stands beside the agent's span, in its time. Who waits for an
+    agent asks no model meanwhile; tools alone may be whose who called it."""
+    for node in trace.nodes:
+        idle = [c for c in node.children if c.kind == AGENT and c.own_agent and not c.children and c.end > c.start]
+        if not idle or len(node.children) > _BESIDE:
+            continue
+        for agent in idle:
+            mine = [
+                c
+                for c in node.children
+                if c.kind in (LLM, TOOL) and agent.start <= c.start and c.end <= agent.end and c.agent == node.agent
+            ]
+            if not any(c.kind == LLM for c in mine):
+                continue
+            alone = not any(a is not agent and a.start < agent.end and agent.start < a.end for a in idle)
+            for n in (x for c in mine for x in (c, *c.below())):
+                n.agent = (agent.own_agent if alone else None) if n.agent == node.agent else n.agent
+
+
+_BESIDE = 1024  # spans below one, among which is looked
 
 
 _TRANSFER = re.compile(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)

@@ -20,29 +20,30 @@ class Input(NamedTuple):
 
     messages: list[Message] | None
     gappy: bool = False  # messages of it are missing or may be out of order
+    endless: bool = False  # … and the newest are among those that may be missing
 
 
 def read_input(layers: list[Node]) -> Input:
     """The first layer's, unless that leaves out all calls, and results or what they are for, which another tells
     (Traceloop's of OpenAI's client below its agents, and of LangChain for JavaScript around that; Langtrace's below
     LangChain's models)."""
-    found, gappy = _first_told(layers)
+    found, gappy, endless = _first_told(layers)
     for at, node in enumerate(layers[1:] if found is not None else (), 1):
         if any(x.requests for x in found or ()):
             break
         if node.span.scope != layers[0].span.scope:
-            told, cut = _first_told(layers[at : at + 1])
+            told, cut, short = _first_told(layers[at : at + 1])
             came, brought = ([r.id for x in inputs or () for r in x.results] for inputs in (found, told))
             joined = any(x.requests for x in told or ()) or not came
             if joined and brought and (any(brought) or not any(came)):
-                found, gappy = told, cut
+                found, gappy, endless = told, cut, short
     if any(prints_results(n.span.scope) for n in layers):
         for result in (r for x in found or () for r in x.results if isinstance(r.content, str)):
             result.content = mapping(str(result.content)) or result.content
     if any(results_by_user(n.span.scope) for n in layers):
         _bring(found or [])
     with_observations(found or [])
-    return Input(found, gappy)
+    return Input(found, gappy, endless)
 
 
 def _first_told(layers: list[Node]) -> Input:
@@ -58,7 +59,9 @@ def _first_told(layers: list[Node]) -> Input:
             whole = parsed(node.input_messages)
             if whole is not None and len(whole) > len(flat):
                 return Input(whole)
-            return Input(flat, gappy=True)
+            # SDKs drop the oldest attributes or the newest: what comes after the input was then dropped before it.
+            ends = 0 not in numbers or span.row in node.side.families["flat_output"]
+            return Input(flat, gappy=True, endless=not ends)
         events = node.side.events.get(span.row)
         if events:
             found = event_inputs(events)

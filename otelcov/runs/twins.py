@@ -18,7 +18,7 @@ def beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
         answer = n.span.response_id
         if answer:
             first = answers.setdefault(answer, n)
-            if first is not n and first.span.scope != n.span.scope:
+            if first is not n and (first.span.scope != n.span.scope or _told_twice(first, n)):
                 out[id(n)] = (n, first)
     families: dict[int, list[Node]] = {}
     for n in leaves:
@@ -48,6 +48,13 @@ def beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
     if len(families) > 1 and len({n.span.scope for n in leaves}) > 1:
         _apart([n for n in leaves if id(n) not in out], out)
     return out
+
+
+def _told_twice(one: Node, two: Node) -> bool:
+    """Are spans of one scope, or of none that came, by two names, of one answer at one time?"""
+    a, b = one.span, two.span
+    nested = (one.start <= two.start and two.end <= one.end) or (two.start <= one.start and one.end <= two.end)
+    return nested and a.name != b.name and (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
 
 
 def _apart(leaves: list[Node], out: dict[int, tuple[Node, Node]]) -> None:

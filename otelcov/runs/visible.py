@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT
 from otelcov.runs import boundaries as b
@@ -13,8 +14,10 @@ from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
 
 
-def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomplete: set[str]) -> bool:
-    """Would a tool call have shown itself in this run?"""
+def tools_visible(
+    calls: list[ModelCall], executions: list[list[Node]], asking: Collection[int | None], incomplete: set[str]
+) -> bool:
+    """Would a tool call have shown itself in this run? `asking` are the turns that tool calls are of."""
     blind = [
         c for c in calls if c.error is None and not c.asked and (c.outputs is None or c.text is None or asks(c.finish))
     ]
@@ -24,6 +27,8 @@ def tools_visible(calls: list[ModelCall], executions: list[list[Node]], incomple
         elif c.cut:
             incomplete.add("attributes dropped")
     if executions:
+        if any(c.outputs is None and asks(c.finish) and c.turn not in asking for c in blind):
+            incomplete.add("tool calls not visible")  # what it asked for was not run, or somewhere else
         return True
     if not calls:
         incomplete.add("no model call visible")

@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from otelcov.runs.askers import JITTER_NS, ends_before
 from otelcov.runs.call import ToolCall
 from otelcov.runs.executions import served_as, span_fact, span_name
-from otelcov.runs.jsontext import to_json
+from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.tree import Node, spelling
 from otelcov.runs.wrapped import arguments_of
 
@@ -59,12 +59,11 @@ class Wanted:
         else:
             return None
         if len(found) > 1:
-            ran, _ = arguments_of(span_fact(nodes, "arguments"))
-            if ran is not None:
-                found = [i for i in found if arguments_of(some[i].arguments)[0] == ran] or found
+            found = [i for i in found if _given(some[i], nodes)] or found
             if len({some[i].turn for i in found}) > 1:
                 found = _in_frame([(some[i], i) for i in found], nodes[0])
             found = [i for i in found if some[i].turn == some[found[0]].turn]
+            _mark([some[i] for i in found], nodes)
         return some.pop(found[-1])
 
     def _given(self, nodes: list[Node]) -> str:
@@ -140,6 +139,48 @@ def _in_frame(some: list[tuple[ToolCall, int]], node: Node) -> list[int]:
 
     deep = [shared(call) for call, _ in some]
     return [i for (_, i), d in zip(some, deep, strict=True) if d == max(deep)]
+
+
+def _given(call: ToolCall, nodes: list[Node]) -> bool:
+    """Were these spans given what was asked for? LangChain tells of a single argument its value alone."""
+    asked, told = arguments_of(call.arguments)[0], span_fact(nodes, "arguments")
+    if asked is None or told is None:
+        return False
+    ran, text = arguments_of(told)
+    return asked == ran if ran is not None else len(asked) == 1 and text == _as_text(*asked.values())
+
+
+def _as_text(value: Value) -> str:
+    return value if isinstance(value, str) else to_json(value)
+
+
+def _mark(calls: list[ToolCall], nodes: list[Node]) -> None:
+    """Where what was asked for differs and what these spans were given tells of none, any of the calls may be."""
+    asked = [arguments_of(c.arguments)[0] for c in calls]
+    if any(given != asked[0] for given in asked) and not any(_given(c, nodes) for c in calls):
+        for c in calls:
+            c.doubles = c.doubles or calls
+
+
+def settle(calls: list[ToolCall]) -> None:
+    """What ran one after another, and all of it, ran in the order in which it was asked for."""
+    for c in calls:
+        ran = [d.nodes[0] for d in c.doubles if d.nodes]
+        if len(ran) == len(c.doubles) and not any(_at_once(a, b) for a, b in pairwise(sorted(ran, key=_start))):
+            for d in list(c.doubles):
+                d.doubles = []
+
+
+def _start(node: Node) -> int:
+    return node.start
+
+
+def _at_once(one: Node, other: Node) -> bool:
+    """Did these run at once, or the steps that they were run in?"""
+    branches = [(n, *n.ancestors()) for n in (one, other)]
+    shared = {id(n) for n in branches[0]} & {id(n) for n in branches[1]}
+    a, b = ([n for n in branch if id(n) not in shared][-1] for branch in branches)
+    return a.start < b.end and b.start < a.end
 
 
 def _alike(call: ToolCall, nodes: list[Node]) -> bool:
