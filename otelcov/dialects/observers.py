@@ -1,6 +1,6 @@
-"""Tracers told by decorators what a function is (Netra, Judgeval, HoneyHive), by one kind key each; Upsonic; Galileo;
-and Weave, which tells of OpenAI's agents in the conventions' keys, but for who was handed over to and what was
-offered."""
+"""Tracers told by decorators what a function is (Netra, Judgeval, HoneyHive, Confident AI), by one kind key each;
+Upsonic; Galileo; and Weave, which tells of OpenAI's agents in the conventions' keys, but for who was handed over to and
+what was offered."""
 
 import polars as pl
 
@@ -67,6 +67,24 @@ HONEYHIVE = Dialect(
     tool=_HONEYHIVE_TOOL.then(pl.coalesce([pl.col("honeyhive_event_name"), pl.col("span.name")])),
     result=_HONEYHIVE_TOOL.then(pl.col("honeyhive_outputs.result")),
     output=pl.when(pl.col("honeyhive_event_type") == "chain").then(pl.col("honeyhive_outputs.result")),
+)
+
+_CONFIDENT = pl.col("confident.span.type").str.to_lowercase()
+_CONFIDENT_TOOL = pl.when((_CONFIDENT == "tool") | (pl.col("gen_ai.operation.name") == "execute_tool"))
+
+# The kind is with others of `GENAI_KINDS`. What it tells in the conventions' words, those tell.
+CONFIDENT = Dialect(
+    name="confident",
+    agent=pl.when(
+        (_CONFIDENT == "agent") & first("confident.agent.name", "gen_ai.agent.name", "gen_ai.operation.name").is_null()
+    ).then(pl.col("span.name")),
+    tool=pl.when((_CONFIDENT == "tool") & first("confident.tool.name", "gen_ai.tool.name").is_null()).then(
+        pl.col("span.name")
+    ),
+    arguments=_CONFIDENT_TOOL.then(pl.col("confident.span.input")),
+    result=_CONFIDENT_TOOL.then(pl.col("confident.span.output")),
+    output=pl.when(_CONFIDENT.is_in(["agent", "custom"])).then(pl.col("confident.span.output")),
+    conversation=first("confident.trace.thread_id", "confident.trace.thread.id"),
 )
 
 # What a function gave is in a frame of Upsonic's own; what it raised comes back as bare words, and the span says that

@@ -169,6 +169,8 @@ def _recorded(value: dict[str, Value]) -> dict[str, Value] | None:
 def _inside(value: Value) -> Value:
     """What the outermost wrapper holds; the value itself where there is none."""
     if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
+        if value[0].get("role") == "tool" and (part := _answered(value)) is not None:
+            return part["response"]
         texts = all("text" in v or v.get("type") == "text" for v in value)
         return joined(value) if texts or (len(value) == 1 and set(value[0]) == {"json"}) else value
     if not isinstance(value, dict):
@@ -207,6 +209,16 @@ def _inside(value: Value) -> Value:
 
 
 _RESPONSE = {"content", "state", "metadata", "id"}  # AgentScope 2: what a tool gave, and how it went
+
+
+def _answered(messages: list[Value]) -> dict[str, Value] | None:
+    """The one answer to a call that messages in the conventions' form hold, if there is no more to them."""
+    parts = messages[0].get("parts") if len(messages) == 1 and isinstance(messages[0], dict) else None
+    only = parts[0] if isinstance(parts, list) and len(parts) == 1 else None
+    return only if isinstance(only, dict) and only.get("type") == _ANSWER and "response" in only else None
+
+
+_ANSWER = "tool_call_response"
 
 
 def _told(choices: list[Value]) -> Value:

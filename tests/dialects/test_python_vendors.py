@@ -384,3 +384,43 @@ def test_a_models_message_with_an_id_is_the_call_that_its_text_names():
         ("watch", None, {}, "error", "Error: bad", "c2"),
     ]
     assert (run["output"], run["conversation_id"]) == ("done", "talk-1")
+
+
+def _confident(id, parent, kind, named, at=0.0, took=1.0, given=None, came=None, **more):
+    """confident-trace 0.1.11: what `@span` tells of a function."""
+    told = {"confident.span.type": kind} | more.pop("told", {})
+    told |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": named} if kind == "tool" else {}
+    told |= {"confident.span.input": given} if given is not None else {}
+    told |= {"confident.span.output": came} if came is not None else {}
+    named = f"execute_tool {named}" if kind == "tool" else named
+    return span(id, parent, named, at=at, took=took, scope="confident_trace", attributes=told, **more)
+
+
+def test_confident_ais_spans_tell_an_agents_name_and_what_functions_got_and_gave():
+    (run,) = runs(
+        _confident(1, None, "agent", "planner", 0, 20, {"args": ["go"], "kwargs": {}}, '"stopped"'),
+        chat(2, 1, [("c1", "look", {"x": 1})], "go", at=1, scope="confident_trace"),
+        _confident(3, 1, "tool", "look", 3, given={"args": [], "kwargs": {"x": 1}}, came={"seen": 1}),
+        _confident(4, 1, "custom", "note", 5, told={"confident.trace.thread_id": "t-1"}),
+    )
+    assert _called(run) == [("look", "planner", {"x": 1}, "ok", {"seen": 1}, "c1")]
+    assert (run["agents"], run["input"], run["output"]) == (["planner"], "go", "stopped")
+    assert run["conversation_id"] == "t-1"
+
+
+def test_confident_ai_tells_a_tools_answer_in_langgraph_as_a_message():
+    """confident-trace 0.1.11."""
+
+    def told(answer):
+        return [{"role": "tool", "parts": [{"type": "tool_call_response", "response": answer, "id": "c1"}]}]
+
+    ran = {"confident.span.integration": "LangGraph", "confident.span.input": {"x": 1}, "gen_ai.tool.call.id": "c1"}
+    ran |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    for answer in ("seen", "Error: it is not there"):
+        (run,) = runs(
+            span(1, None, "planner", took=9),
+            chat(2, 1, [("c1", "look", {"x": 1})], "go", at=1),
+            span(3, 1, "look", at=3, attributes=ran | {"confident.span.output": told(answer)}),
+        )
+        assert _called(run) == [("look", None, {"x": 1}, "ok", answer, "c1")]
+        assert ("tool_failure" in run["boundaries"]) is (answer != "seen")
