@@ -47,7 +47,21 @@ OPENLLMETRY = Dialect(
         "traceloop.association.properties.thread_id",
         "traceloop.association.properties.conversation_id",
         "traceloop.association.properties.chat_id",
+        "traceloop.association.properties.convo_id",
     ),
+)
+
+# Raindrop: what it was told of a tool's input is the one argument of a function; decorators tell theirs with `kwargs`.
+_TOLD_INPUT = pl.when(
+    _IS_TOOL
+    & pl.col("traceloop.association.properties.event_id").is_not_null()
+    & pl.col("traceloop.entity.input").str.starts_with('{"args": [')
+    & ~pl.col("traceloop.entity.input").str.contains('], "kwargs": {', literal=True)
+)
+
+RAINDROP = Dialect(
+    name="raindrop",
+    arguments=_TOLD_INPUT.then(pl.col("traceloop.entity.input").str.json_path_match("$.args[0]")),
 )
 
 # LangChain.js: a tool is a task under its class's name, its input the one argument of a function; its result is

@@ -82,6 +82,7 @@ from otelcov.dialects.openllmetry import (
     OPENLLMETRY_NAMES,
     OPENLLMETRY_TASKS,
     OPENLLMETRY_TEAMS,
+    RAINDROP,
 )
 from otelcov.dialects.platforms import (
     AGENTOPS,
@@ -182,6 +183,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GENAI_ECHOES,
     OPENLLMETRY_LANGCHAIN_JS,
     OPENLLMETRY_LANGCHAIN_MUTE,
+    RAINDROP,
     GOOGLE_ADK,
     EINO_NODES,
     TRULENS_GRAPHS,

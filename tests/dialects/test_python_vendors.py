@@ -424,3 +424,26 @@ def test_confident_ai_tells_a_tools_answer_in_langgraph_as_a_message():
         )
         assert _called(run) == [("look", None, {"x": 1}, "ok", answer, "c1")]
         assert ("tool_failure" in run["boundaries"]) is (answer != "seen")
+
+
+def _raindrop(id, named, at, given, came, trace, convo="talk-1"):
+    """raindrop-ai 0.0.75: a tool that is told by hand, in a trace of its own."""
+    props = {"event_id": "e-1", "user_id": "u", "convo_id": convo}
+    told = {f"traceloop.association.properties.{key}": value for key, value in props.items()}
+    told |= {"traceloop.span.kind": "tool", "traceloop.entity.name": named}
+    told |= {"traceloop.entity.input": json.dumps({"args": [given]}), "traceloop.entity.output": json.dumps(came)}
+    return span(id, None, f"{named}.tool", trace, at, scope="traceloop.tracer", attributes=told)
+
+
+def test_what_raindrop_is_told_of_a_tool_is_all_that_it_was_given():
+    said = {"traceloop.association.properties.convo_id": "talk-1"}
+    question = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"x": 1}}]}
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "seen"}]}
+    (run,) = runs(
+        chat(1, None, [("c1", "look", {"x": 1})], [question], at=0, trace=1, attributes=said),
+        _raindrop(2, "look", 2, {"x": 1}, "seen", 2),
+        chat(3, None, "done", [question, asked, back], at=4, trace=3, attributes=said),
+    )
+    assert _called(run) == [("look", None, {"x": 1}, "ok", "seen", "c1")]
+    assert (run["conversation_id"], run["output"]) == ("talk-1", "done")
