@@ -349,18 +349,23 @@ GENAI_WORDS = Dialect(
 )
 
 # Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop -
-# 0.47 in the other's place alone - and Weave, LangChain under Microsoft's distribution), or the one that was
+# 0.47 in the other's place alone -, Weave and Laminar, LangChain under Microsoft's distribution), or the one that was
 # asked for - of LangChain's where they stream or fail, of Google's, Mirascope's and those of LlamaIndex for JavaScript
 # always, of CrewAI's under AWS's distribution, and of Bedrock's and Cohere's under OpenLIT, whose answers name none.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
 _OF_AGENTS = scope(r"^opentelemetry\.instrumentation\.openai_agents$")
 _MISPLACED = (pl.col("gen_ai.operation.name") == "response") & pl.col("gen_ai.response.model").is_null() & _OF_AGENTS
-_ANSWERED = _OF_AGENTS | scope(r"^weave\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
+_OF_LAMINAR = scope(r"^lmnr\.tracer$")
+_ANSWERED = (
+    _OF_AGENTS
+    | scope(r"^weave\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
+    | _OF_LAMINAR & (pl.col("span.name") == "agents.response")
+)
 _ASKED = scope(
     r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$"
     r"|^@traceloop/instrumentation-langchain$"
-)
+) | _OF_LAMINAR & pl.col("span.name").str.starts_with("agents.")
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"
     r"|^mirascope\.llm$|^@traceloop/instrumentation-llamaindex$|^openlit\.instrumentation\.(?:bedrock|cohere)$"

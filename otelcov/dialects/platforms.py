@@ -99,13 +99,23 @@ LANGWATCH = Dialect(
 )
 
 _LMNR = pl.col("lmnr.span.type").str.to_uppercase()
-# For JavaScript it tells an agent of OpenAI's SDK by what the agent is made of.
+# It tells an agent of OpenAI's SDK by what the agent is made of; what it has none of is left out.
+_LMNR_MADE = pl.col("lmnr.span.input").str
 _LMNR_AGENT = (
-    pl.when((_LMNR == "DEFAULT") & pl.col("lmnr.span.input").str.contains('","handoffs":[', literal=True))
-    .then(pl.col("lmnr.span.input").str.extract(r'^\{"name":"((?:[^"\\]|\\.)+)","handoffs":\['))
+    pl.when(
+        (_LMNR == "DEFAULT")
+        & _LMNR_MADE.starts_with('{"name":"')
+        & (
+            _LMNR_MADE.contains('","handoffs":[', literal=True)
+            | scope(r"^lmnr\.tracer$") & _LMNR_MADE.contains(',"output_type":"', literal=True)
+        )
+    )
+    .then(_LMNR_MADE.extract(r'^\{"name":"((?:[^"\\]|\\.)+)",'))
     .fill_null("")
 )
 _IS_LMNR_AGENT = (_LMNR_AGENT != "") & (pl.col("span.name") == _LMNR_AGENT)
+# Spans around an agent's that tell what was used.
+_LMNR_AROUND = first("openai.agents.task.name", "openai.agents.turn.index").is_not_null()
 
 LAMINAR = Dialect(
     name="laminar",
@@ -141,7 +151,12 @@ LAMINAR = Dialect(
             ),
         ]
     ),
-    agent=pl.coalesce([pl.col("openai.agents.agent.name"), pl.when(_IS_LMNR_AGENT).then(pl.col("span.name"))]),
+    agent=pl.coalesce(
+        [
+            first("openai.agents.agent.name", "openai.agents.turn.agent_name"),
+            pl.when(_IS_LMNR_AGENT).then(pl.col("span.name")),
+        ]
+    ),
     from_agent=first("openai.agents.handoff.from"),
     to_agent=first("openai.agents.handoff.to"),
     definitions=first("openai.agents.agent.tools"),
@@ -151,8 +166,8 @@ LAMINAR = Dialect(
     result=pl.when(_LMNR == "TOOL").then(first("lmnr.span.output")),
     input_messages=first("lmnr.span.input"),
     output_messages=first("lmnr.span.output"),
-    input=pl.when(~_IS_LMNR_AGENT).then(first("lmnr.span.input")),
-    output=first("lmnr.span.output"),
+    input=pl.when(~_IS_LMNR_AGENT & ~_LMNR_AROUND).then(first("lmnr.span.input")),
+    output=pl.when(~_LMNR_AROUND).then(first("lmnr.span.output")),
     conversation=first("lmnr.association.properties.session_id"),
 )
 

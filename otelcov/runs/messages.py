@@ -195,6 +195,8 @@ def _without_asked(answer: list[Message], before: list[Message]) -> None:
 
 
 def _is_message(value: dict[str, Value]) -> bool:
+    if value.get("type") == "function_call" and "call_id" in value:  # an item of a response, with a role by Laminar
+        return False
     if "role" in value or "tool_calls" in value or "toolCalls" in value:
         return True
     kind, event = (name if isinstance(name := value.get(key), str) else None for key in ("type", "event.name"))

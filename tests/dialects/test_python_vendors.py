@@ -447,3 +447,58 @@ def test_what_raindrop_is_told_of_a_tool_is_all_that_it_was_given():
     )
     assert _called(run) == [("look", None, {"x": 1}, "ok", "seen", "c1")]
     assert (run["conversation_id"], run["output"]) == ("talk-1", "done")
+
+
+def _laminar(id, parent, kind, named, at=0.0, took=1.0, given=None, came=None, told=None, **more):
+    """lmnr 0.8.2: OpenAI's agents."""
+    told = {"lmnr.span.type": kind} | (told or {})
+    told |= {"lmnr.span.input": json.dumps(given, separators=(",", ":"))} if given is not None else {}
+    told |= {"lmnr.span.output": json.dumps(came, separators=(",", ":"))} if came is not None else {}
+    return span(id, parent, named, at=at, took=took, scope="lmnr.tracer", attributes=told, **more)
+
+
+def _laminar_asked(id, parent, at, items, came, model="model-b-1", named="agents.response", **more):
+    told = {"gen_ai.input.messages": items, "gen_ai.system": "openai"}
+    told |= {"gen_ai.output.messages": came, "gen_ai.usage.input_tokens": 10} if came else {}
+    told |= dict.fromkeys(("gen_ai.request.model", "gen_ai.response.model"), model)
+    told |= {"gen_ai.response.id": f"resp_{id}"} if named == "agents.response" and came else {}
+    return _laminar(id, parent, "LLM", named, at, told=told, **more)
+
+
+def test_laminar_tells_openais_agents_their_turns_and_what_a_response_asked_for():
+    used = {"input_tokens": 10, "output_tokens": 2}
+
+    def call(at, id, name, given):
+        return {"arguments": json.dumps(given), "call_id": id, "name": name, "type": "function_call", "id": f"fc_{at}"}
+
+    turns = [{"openai.agents.turn.index": n, "openai.agents.turn.agent_name": a} for n, a in ((1, "boss"), (2, "help"))]
+    over, look = call(1, "c1", "transfer_to_help", {}), call(2, "c2", "look", {"x": 1})
+    back = [{"call_id": c, "output": o, "type": "function_call_output"} for c, o in (("c1", "{}"), ("c2", "seen"))]
+    said = [{"id": "m1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}]
+    around = {"openai.agents.task.name": "Agent workflow"}
+    (run,) = runs(
+        _laminar(1, None, "DEFAULT", "Agent workflow", 0, 30),
+        _laminar(2, 1, "DEFAULT", "agents.task", 0, 30, {"name": "Agent workflow"}, used, around),
+        _laminar(3, 2, "DEFAULT", "boss", 0, 5, {"name": "boss", "handoffs": ["help"], "output_type": "str"}),
+        _laminar(4, 3, "DEFAULT", "agents.turn", 0, 4, {"turn": 1, "agent_name": "boss"}, used, turns[0]),
+        _laminar_asked(5, 4, 1, [_USER], [over | {"role": "assistant"}]),
+        _laminar(6, 4, "TOOL", "agents.handoff", 3, told={"openai.agents.handoff.to": "help"}),
+        _laminar(7, 2, "DEFAULT", "help", 6, 20, {"name": "help", "tools": ["look"], "output_type": "str"}),
+        _laminar(8, 7, "DEFAULT", "agents.turn", 6, 9, {"turn": 2, "agent_name": "help"}, used, turns[1]),
+        _laminar_asked(9, 8, 7, [_USER, over, back[0]], [look | {"role": "assistant"}]),
+        _laminar(10, 8, "TOOL", "look", 9, given='{"x": 1}', came="seen"),
+        _laminar_asked(11, 7, 16, [_USER, over, back[0], look, back[1]], said),
+    )
+    assert _called(run) == [("look", "help", {"x": 1}, "ok", "seen", "c2")]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("boss", "help", "handoff")]
+    assert (run["agents"], run["input"], run["output"]) == (["boss", "help"], "go", "done")
+    assert [(c["agent"], c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [
+        (name, None, "model-b-1") for name in ("boss", "help", "help")
+    ]
+
+
+def test_laminar_knows_the_model_that_was_asked_for_where_none_answered():
+    (run,) = runs(
+        _laminar_asked(1, None, 0, [_USER], [{"role": "assistant", "content": "done"}], "model-b", "agents.generation")
+    )
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("model-b", None)]
