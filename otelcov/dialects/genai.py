@@ -349,14 +349,16 @@ GENAI_WORDS = Dialect(
 )
 
 # Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop -
-# 0.47 in the other's place alone -, Weave and Laminar, LangChain under Microsoft's distribution), or the one that was
-# asked for - of LangChain's where they stream or fail, of Google's, Mirascope's and those of LlamaIndex for JavaScript
-# always, of CrewAI's under AWS's distribution, and of Bedrock's and Cohere's under OpenLIT, whose answers name none.
+# 0.47 in the other's place alone -, Splunk's, Weave and Laminar, LangChain under Microsoft's distribution), or the one
+# that was asked for - of LangChain's and Laminar's where they stream or fail, of Google's, Mirascope's and those of
+# LlamaIndex for JavaScript always, of CrewAI's under AWS's distribution, and of Bedrock's and Cohere's under OpenLIT,
+# whose answers name none.
 _SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
 _OF_AGENTS = scope(r"^opentelemetry\.instrumentation\.openai_agents$")
 _MISPLACED = (pl.col("gen_ai.operation.name") == "response") & pl.col("gen_ai.response.model").is_null() & _OF_AGENTS
 _OF_LAMINAR = scope(r"^lmnr\.tracer$")
+_OF_SPLUNK = scope(r"^opentelemetry\.util\.genai\.handler$") & (pl.col("gen_ai.framework") == "openai_agents")
 _ANSWERED = (
     _OF_AGENTS
     | scope(r"^weave\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
@@ -373,7 +375,7 @@ _ALWAYS = scope(
 
 GENAI_ECHOES = Dialect(
     name="genai-echoes",
-    request_model=pl.when(_SAME & _ID.is_not_null() & _ANSWERED | _MISPLACED)
+    request_model=pl.when(_SAME & (_ID.is_not_null() & _ANSWERED | _OF_SPLUNK) | _MISPLACED)
     .then(pl.lit(NOTHING))
     .when(
         pl.col("gen_ai.request.model") == pl.col("gen_ai.operation.name")

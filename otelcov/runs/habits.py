@@ -89,7 +89,11 @@ def tells_last_call(scope: str, response_id: str | None) -> bool:
 def noted_late(scope: str) -> bool:
     """Does this tell what a call was once it was answered, and no error (Google's ADK for JavaScript, Splunk's of
     OpenAI's agents)?"""
-    return scope in ("gcp.vertex.agent", "opentelemetry.util.genai.handler")
+    return scope in (
+        "gcp.vertex.agent",
+        "opentelemetry.util.genai.handler",
+        "opentelemetry.util.genai.handler openai_agents",
+    )
 
 
 def ends_well_unanswered(scope: str) -> bool:

@@ -502,3 +502,26 @@ def test_laminar_knows_the_model_that_was_asked_for_where_none_answered():
         _laminar_asked(1, None, 0, [_USER], [{"role": "assistant", "content": "done"}], "model-b", "agents.generation")
     )
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("model-b", None)]
+
+
+def _splunk(id, parent, name, at, took=1.0, **told):
+    """splunk-otel-instrumentation-openai-agents 0.1.5."""
+    told = {"gen_ai.framework": "openai_agents", "gen_ai.agent.name": "planner"} | told
+    named = {"scope": "opentelemetry.util.genai.handler", "version": "0.1.15"}
+    return span(id, parent, name, at=at, took=took, attributes=told, **named)
+
+
+def _splunk_agents(**told):
+    (run,) = runs(
+        _splunk(1, None, "workflow Agent workflow", 0, 20, **{"gen_ai.operation.name": "invoke_workflow"}),
+        _splunk(2, 1, "invoke_agent planner", 0, 19, **{"gen_ai.operation.name": "invoke_agent"}),
+        _splunk(3, 2, "chat model", 1, **{"gen_ai.operation.name": "chat"} | told),
+    )
+    return [(c["request_model"], c["response_model"], c["status"]) for c in run["llm_calls"]]
+
+
+def test_splunk_tells_of_openais_agents_the_model_that_answered_in_both_places_and_nothing_of_a_failure():
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "done"}], "finish_reason": "stop"}]
+    both = dict.fromkeys(("gen_ai.request.model", "gen_ai.response.model"), "model-b-1")
+    assert _splunk_agents(**both, **{"gen_ai.output.messages": said}) == [(None, "model-b-1", "ok")]
+    assert _splunk_agents(**{"gen_ai.request.model": "unknown_model"}) == [(None, None, "unknown")]
