@@ -48,10 +48,14 @@ JUDGEVAL = Dialect(
     arguments=_JUDGMENT_TOOL.then(pl.col("judgment.input")),
     result=_JUDGMENT_TOOL.then(pl.col("judgment.output")),
     request_model=_JUDGMENT_LLM.then(json_text("gen_ai.prompt", "model")),
-    response_model=first("judgment.llm.model"),
+    # Of an answer that streamed, and of none, it is the one that was asked for.
+    response_model=pl.when((_JUDGMENT != "llm") | pl.col("gen_ai.completion").str.starts_with("{")).then(
+        pl.col("judgment.llm.model")
+    ),
     input_tokens=json_number("judgment.usage.metadata", "prompt_tokens"),  # its own keys leave out what was cached
     output_tokens=first("judgment.usage.output_tokens"),
     output=pl.when(_JUDGMENT.is_in(["agent", "function"])).then(pl.col("judgment.output")),
+    definitions=_JUDGMENT_LLM.then(pl.col("gen_ai.prompt").str.json_path_match("$.tools")),
     conversation=first("judgment.session_id"),
 )
 

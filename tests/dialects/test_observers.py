@@ -53,6 +53,19 @@ def test_judgeval_tells_the_whole_request_and_answer():
     assert (call["input_tokens"], call["output_tokens"]) == (100, 7)
 
 
+def test_judgeval_tells_of_a_stream_the_model_that_was_asked_for_and_what_was_offered():
+    step = _kind("judgment.span_kind")
+    offered = [{"type": "function", "function": {"name": name, "parameters": {}}} for name in ("weather", "watch")]
+    asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Weather?"}], "tools": offered, "stream": True}
+    told = {"gen_ai.prompt": jsons(asked), "gen_ai.completion": "Sunny.", "judgment.llm.model": "gpt-4o"}
+    (run,) = runs(
+        step(1, None, "planner", "agent", took=9),
+        step(2, 1, "OPENAI_API_CALL", "llm", 1, **told),
+    )
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("gpt-4o", None)]
+    assert (run["known_tools"], run["output"]) == (["watch", "weather"], "Sunny.")
+
+
 def test_honeyhive_tells_of_a_failure_by_a_second_span():
     step = _kind("honeyhive_event_type")
     (run,) = runs(
