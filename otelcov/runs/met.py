@@ -291,7 +291,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if not framed or last is None or (last.outputs is None and last.error is None) or last.inputs is None:
         unknown |= {"max_steps", "cost_limit"}
     handed_on = last is not None and (run.handed_in(last) or _ended_well(last))
-    if last is not None and (last.requests or stopped_unheard(run)) and last.error is None and not handed_on:
+    asked = last is not None and (last.requests or asks(last.finish) or stopped_unheard(run))
+    if last is not None and asked and last.error is None and not handed_on:
         unknown |= {"max_steps", "cost_limit"}
     if not framed:
         unknown.add("error")

@@ -525,3 +525,20 @@ def test_splunk_tells_of_openais_agents_the_model_that_answered_in_both_places_a
     both = dict.fromkeys(("gen_ai.request.model", "gen_ai.response.model"), "model-b-1")
     assert _splunk_agents(**both, **{"gen_ai.output.messages": said}) == [(None, "model-b-1", "ok")]
     assert _splunk_agents(**{"gen_ai.request.model": "unknown_model"}) == [(None, None, "unknown")]
+
+
+def test_a_run_whose_last_answer_asked_for_a_tool_may_have_met_its_limit_though_nobody_tells_which():
+    """agentops 0.4.21: an answer's calls are told by attributes of their own, where there is one."""
+    told = {"agentops.agent.output": "stopped", "agentops.agent.input": '{"args": ["go"], "kwargs": {}}'}
+    asked = {"gen_ai.request.type": "chat", "gen_ai.request.model": "m", "gen_ai.usage.prompt_tokens": 3}
+    asked |= {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "go"}
+    asked |= {"gen_ai.completion.0.finish_reason": "tool_calls", "gen_ai.completion.0.role": "assistant"}
+    ran = {"agentops.tool.input": '{"args": [], "kwargs": {"x": 1}}', "agentops.tool.output": "seen"}
+    named = {"agentops.span.kind": "agent", "operation.name": "planner"}
+    (run,) = runs(
+        span(1, None, "planner.agent", took=9, scope="agentops", attributes=named | told),
+        span(2, 1, "openai.chat.completion", at=1, scope="openai", attributes=asked),
+        span(3, 1, "look.tool", at=3, scope="agentops", attributes={"agentops.span.kind": "tool"} | ran),
+    )
+    assert (run["status"], run["output"]) == ("ok", "stopped")
+    assert {"max_steps", "cost_limit"} <= set(run["boundaries_unknown"])
