@@ -1,6 +1,6 @@
 """Tracers told by decorators what a function is (Netra, Judgeval, HoneyHive, Confident AI), by one kind key each;
-Upsonic; Galileo; and Weave, which tells of OpenAI's agents in the conventions' keys, but for who was handed over to and
-what was offered."""
+Upsonic; Galileo; DataRobot; and Weave, which tells of OpenAI's agents in the conventions' keys, but for who was handed
+over to and what was offered."""
 
 import polars as pl
 
@@ -138,4 +138,15 @@ GALILEO = Dialect(
     .when(_GALILEO & pl.col("gen_ai.input.messages").is_not_null())
     .then(pl.lit(CHAIN)),
     conversation=first("galileo.session.id"),  # stamped on whatever is sent there
+)
+
+_DATAROBOT = scope(r"datarobot_otel_conventions_middleware$")
+
+# Around what the kits' own instrumentations tell; of each tool that a model asked for, a mark with its name.
+DATAROBOT = Dialect(
+    name="datarobot",
+    kind=pl.when(_DATAROBOT).then(
+        pl.when(pl.col("gen_ai.tool.name").is_not_null()).then(pl.lit(OTHER)).otherwise(pl.lit(CHAIN))
+    ),
+    conversation=first("datarobot.session_id"),
 )

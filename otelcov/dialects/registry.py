@@ -64,7 +64,7 @@ from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
 from otelcov.dialects.neurolink import NEUROLINK
-from otelcov.dialects.observers import CONFIDENT, GALILEO, HONEYHIVE, JUDGEVAL, NETRA, UPSONIC, WEAVE
+from otelcov.dialects.observers import CONFIDENT, DATAROBOT, GALILEO, HONEYHIVE, JUDGEVAL, NETRA, UPSONIC, WEAVE
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openclaw import OPENCLAW
 from otelcov.dialects.openinference import (
@@ -151,6 +151,7 @@ DIALECTS: tuple[Dialect, ...] = (
     JUDGEVAL,
     HONEYHIVE,
     CONFIDENT,
+    DATAROBOT,
     UPSONIC,
     WEAVE,
     RESPAN,

@@ -542,3 +542,22 @@ def test_a_run_whose_last_answer_asked_for_a_tool_may_have_met_its_limit_though_
     )
     assert (run["status"], run["output"]) == ("ok", "stopped")
     assert {"max_steps", "cost_limit"} <= set(run["boundaries_unknown"])
+
+
+def test_datarobots_marks_of_what_a_model_asked_for_are_no_calls():
+    """datarobot-genai 0.31, LangGraph's agents under OpenLLMetry."""
+    scope = "datarobot_genai.dragent.plugins.datarobot_otel_conventions_middleware"
+    around = {"gen_ai.agent.name": "langgraph_agent", "gen_ai.prompt": "go", "gen_ai.completion": "done"}
+    around |= {"datarobot.session_id": "talk-1"}
+    mark = {"gen_ai.tool.name": "look", "gen_ai.agent.name": "MyAgent"}
+    (run,) = runs(
+        span(1, None, "datarobot_agent", took=20, scope=scope, attributes=around),
+        agent(2, "planner", 1, at=1, took=18),
+        chat(3, 2, [("c1", "look", {"x": 1})], "go", at=2),
+        span(4, 1, "look", at=3.5, took=0.001, scope=scope, attributes=mark),
+        tool(5, 2, "look", "c1", "seen", at=4),
+        chat(6, 2, "done", "go", at=6),
+    )
+    assert _called(run) == [("look", "planner", {"x": 1}, "ok", "seen", "c1")]
+    assert (run["agents"], run["delegations"], run["conversation_id"]) == (["planner"], [], "talk-1")
+    assert (run["input"], run["output"]) == ("go", "done")
