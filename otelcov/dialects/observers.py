@@ -76,12 +76,20 @@ HONEYHIVE = Dialect(
 _CONFIDENT = pl.col("confident.span.type").str.to_lowercase()
 _CONFIDENT_TOOL = pl.when((_CONFIDENT == "tool") | (pl.col("gen_ai.operation.name") == "execute_tool"))
 
-# The kind is with others of `GENAI_KINDS`. What it tells in the conventions' words, those tell.
+# What holds LlamaIndex's agents, and has no name of its own.
+_CONFIDENT_TEAM = pl.when(
+    (pl.col("confident.span.integration") == "LlamaIndex") & (pl.col("gen_ai.agent.name") == "AgentWorkflow")
+)
+
+# Other kinds are among those of `GENAI_KINDS`. What it tells in the conventions' words, those tell.
 CONFIDENT = Dialect(
     name="confident",
-    agent=pl.when(
+    kind=_CONFIDENT_TEAM.then(pl.lit(CHAIN)),
+    agent=_CONFIDENT_TEAM.then(pl.lit("unknown"))
+    .when(
         (_CONFIDENT == "agent") & first("confident.agent.name", "gen_ai.agent.name", "gen_ai.operation.name").is_null()
-    ).then(pl.col("span.name")),
+    )
+    .then(pl.col("span.name")),
     tool=pl.when((_CONFIDENT == "tool") & first("confident.tool.name", "gen_ai.tool.name").is_null()).then(
         pl.col("span.name")
     ),

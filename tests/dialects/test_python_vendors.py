@@ -561,3 +561,25 @@ def test_datarobots_marks_of_what_a_model_asked_for_are_no_calls():
     assert _called(run) == [("look", "planner", {"x": 1}, "ok", "seen", "c1")]
     assert (run["agents"], run["delegations"], run["conversation_id"]) == (["planner"], [], "talk-1")
     assert (run["input"], run["output"]) == ("go", "done")
+
+
+def test_what_holds_llamaindexs_agents_is_none_for_confident_ai():
+    """confident-trace 0.1.11: AgentWorkflow."""
+    told = {"confident.span.integration": "LlamaIndex", "gen_ai.operation.name": "invoke_agent"}
+    over = {"to_agent": "worker", "reason": "r"}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "handoff"}
+    ran |= {"confident.span.input": {"kwargs": over | {"ctx": "[unsupported]"}}, "confident.span.output": '"it is"'}
+
+    def run_of(name):
+        (run,) = runs(
+            span(1, None, f"invoke_agent {name}", took=9, attributes=told | {"gen_ai.agent.name": name}),
+            chat(2, 1, [("c1", "handoff", over)], "go", at=1),
+            span(3, 1, "execute_tool handoff", at=3, attributes=ran),
+            chat(4, 1, "done", "go", at=5),
+        )
+        return run
+
+    run = run_of("AgentWorkflow")
+    assert (run["agents"], run["tool_calls"], run["output"]) == ([], [], "done")
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [(None, "worker", "handoff")]
+    assert run_of("planner")["agents"] == ["planner"]
