@@ -1,8 +1,9 @@
 """OTLP/JSON to OTLP protobuf, by the rules of the OTLP specification ("JSON Protobuf Encoding").
 
 Trace and span ids are hex, other bytes base64; enums are integers (their names are taken too, as the OpenTelemetry
-Collector does); 64-bit integers come as strings or numbers; unknown fields are ignored; null is "not set". An id that
-is no hex becomes one zero byte, so that admission rejects that span alone and names the rule. Half a surrogate pair,
+Collector does); 64-bit integers come as strings or numbers; unknown fields are ignored; null is "not set". An id in
+base64, as Protobuf's own mapping has it and some senders write it, ends in `=`, which no hex does. One that is neither
+becomes one zero byte, so that admission rejects that span alone and names the rule. Half a surrogate pair,
 which is what JavaScript writes of a text that was cut inside of an emoji, becomes U+FFFD, as it does in UTF-8 encoders.
 """
 
@@ -187,7 +188,21 @@ def _hex(value: Any, where: str) -> bytes:
     try:
         return binascii.unhexlify(text)
     except ValueError:
-        return b"\0"
+        return _padded(text) or b"\0"
+
+
+_LENGTHS = (8, 16)  # of ids
+
+
+def _padded(text: str) -> bytes | None:
+    """The id that a text in base64 stands for."""
+    if text[-1:] != "=":
+        return None
+    try:
+        found = b64decode(text, validate=True)
+    except ValueError:
+        return None
+    return found if len(found) in _LENGTHS else None
 
 
 def _base64(value: Any, where: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,18 @@ def test_half_a_surrogate_pair_costs_one_character() -> None:
     }
     for text, meant in spelled.items():
         assert names(json.dumps(document(name="@")).replace("@", text).encode()) == [meant]
+
+
+def test_ids_in_base64_are_ids_where_they_have_their_length() -> None:
+    def told(trace: str, span: str) -> Any:
+        row = taken(json.dumps(document(traceId=trace, spanId=span)).encode()).row
+        found = [] if row is None else wire.decode_traces([row.body]).select(["trace_id", "span_id"]).to_pylist()
+        return [tuple(one.values()) for one in found]
+
+    short, long = "pqCoOYLLMKU=", "a8x4mboW5FdcZLQCm4ayIg=="
+    assert told(long, short) == [(b64decode(long), b64decode(short))]
+    assert told(TRACE, short) == [(bytes.fromhex(TRACE), b64decode(short))]
+    assert told(long[:-4], short) == told(long, "pqCo") == told("=" * 24, short) == []
 
 
 def test_a_byte_order_mark_means_nothing() -> None:
