@@ -95,7 +95,12 @@ CONFIDENT = Dialect(
     ),
     arguments=_CONFIDENT_TOOL.then(pl.col("confident.span.input")),
     result=_CONFIDENT_TOOL.then(pl.col("confident.span.output")),
-    output=pl.when(_CONFIDENT.is_in(["agent", "custom"])).then(pl.col("confident.span.output")),
+    output=pl.when(
+        _CONFIDENT.is_in(["agent", "custom"])
+        | (pl.col("gen_ai.operation.name") == "invoke_agent")
+        & pl.col("confident.span.output").str.starts_with('"')  # else a kit's own frame, with what it holds left out
+        & (pl.col("confident.span.output") != '""')  # of a stream
+    ).then(pl.col("confident.span.output")),
     conversation=first("confident.trace.thread_id", "confident.trace.thread.id"),
 )
 

@@ -583,3 +583,16 @@ def test_what_holds_llamaindexs_agents_is_none_for_confident_ai():
     assert (run["agents"], run["tool_calls"], run["output"]) == ([], [], "done")
     assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [(None, "worker", "handoff")]
     assert run_of("planner")["agents"] == ["planner"]
+
+
+def test_confident_ai_tells_what_came_of_an_agent_where_it_is_a_text():
+    """confident-trace 0.1.11: CrewAI, whose models' answers it does not see; LlamaIndex; a stream of Agno's."""
+
+    def output_of(came):
+        told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner", "confident.span.output": came}
+        asked = chat(3, 2, None, "go", at=1)
+        (run,) = runs(span(1, None, "crew crew", took=9), span(2, 1, "invoke_agent planner", attributes=told), asked)
+        return run["output"]
+
+    assert output_of('"done"') == "done"
+    assert output_of({"response": "[unsupported]"}) is output_of('""') is None
