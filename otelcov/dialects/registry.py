@@ -49,6 +49,7 @@ from otelcov.dialects.genai import (
 from otelcov.dialects.genai_otel import GENAI_OTEL
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
+from otelcov.dialects.griptape import GRIPTAPE
 from otelcov.dialects.guardrails import GUARDRAILS
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
 from otelcov.dialects.langfuse import LANGFUSE
@@ -162,6 +163,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AGNO,
     AUTOGEN,
     GUARDRAILS,
+    GRIPTAPE,
     GALILEO,
     LANGTRACE,
     SMOLAGENTS,

@@ -71,6 +71,10 @@ class Askers:
         """Do spans tell that the agent whose work this is asks models, too?"""
         return id(_own(node)) in self._within
 
+    def before(self, node: Node) -> ModelCall | None:
+        """The newest of the same agent's before this began."""
+        return self.newest(node.start, {id(a) for a in node.ancestors()}, node.agent, _own(node))
+
     def newest(
         self, start: int, above: Collection[int], agent: str | None = None, frame: Node | None = None
     ) -> ModelCall | None:

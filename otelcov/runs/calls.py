@@ -21,6 +21,7 @@ from otelcov.runs.left_out import hides_requests
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.reused import execution
 from otelcov.runs.tree import Node, same_name, spelling
+from otelcov.runs.unnamed import by_number, mute
 from otelcov.runs.wanted import Wanted, settle
 from otelcov.runs.wrapped import arguments_of
 
@@ -55,8 +56,12 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         unseen_siblings(model_calls, calls, by_id)
         free.update(id(c) for c in calls[told:])
         rest = _surest_first(rest, calls)
-    asked = Wanted([c for c in calls if id(c) in free]) if rest else None
     models = Askers(model_calls if rest else [])
+    if calls and any(mute(nodes, call_id) for nodes, call_id in rest):
+        rest, found = by_number(rest, [c for c in calls if id(c) in free], models, model_calls)
+        for c, nodes in found:
+            _attach(c, nodes)
+    asked = Wanted([c for c in calls if id(c) in free and not c.nodes]) if rest else None
     for nodes, call_id in rest:
         strange = strangers or (made_up and call_id is not None and _UUID.match(call_id) is not None)
         hit = asked.take(nodes, None if strange else call_id) if asked is not None else None

@@ -248,10 +248,10 @@ def bare_name(name: str) -> str | None:
 
 _ANY_TOOL = re.compile(
     r"\s*(?:ai\.toolCall|\w*FunctionTool|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call"
-    r"|running tools?|function|\{\w*\}|\[\w+\])\s*$",
+    r"|running tools?|function|\{\w*\}|\[\w+\]|\w+\.try_run\(\))\s*$",
     re.I,
 )
-"""Span names that every tool's span has."""
+"""Span names that every tool's span has, or every tool's of a class."""
 
 
 def span_call_id(nodes: list[Node]) -> str | None:

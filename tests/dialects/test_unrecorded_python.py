@@ -1,0 +1,101 @@
+"""Kits for Python that no recording has, by what they told of runs against a model of ours."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+_OK, _CITY = 1, {"city": "Oslo"}
+
+
+def _method(id, parent, name, tag=None, at=0, took=1, error=None, **more):
+    """A span of Griptape 1.13: a method that it watches."""
+    told = {"tags": [tag]} if tag else {}
+    thrown = [("exception", {"exception.type": "ValueError", "exception.message": error})] if error else []
+    ended = {"error": f"ValueError: {error}", "events": thrown} if error else {"status": _OK}
+    return span(id, parent, name, at=at, took=took, scope="griptape", attributes=told, **ended, **more)
+
+
+def _prompt(id, parent, at, asked=None, answer=None, calls=(), **more):
+    """A driver's call of a model, and OpenInference's span of the client inside it, where that is told."""
+    yield _method(id, parent, "OpenAiChatPromptDriver.run()", "PromptDriver.run()", at=at, **more)
+    yield _method(id + 1, id, "OpenAiChatPromptDriver.try_run()", at=at, **more)
+    if asked is None:
+        return
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.output_messages.0.message.role": "assistant"}
+    told |= {"llm.output_messages.0.message.content": answer} if answer else {}
+    for n, (call, name, given) in enumerate(calls):
+        key = f"llm.output_messages.0.message.tool_calls.{n}.tool_call"
+        told |= {f"{key}.id": call, f"{key}.function.name": name, f"{key}.function.arguments": json.dumps(given)}
+    for n, message in enumerate(asked):
+        told |= {f"llm.input_messages.{n}.message.{key}": value for key, value in message.items()}
+    scope = "openinference.instrumentation.openai"
+    yield span(id + 2, id + 1, "ChatCompletion", at=at, took=0.9, scope=scope, status=_OK, attributes=told)
+
+
+def _griptape(*tools, asked=None, back=(), calls=(), **more):
+    """An agent that asks a model, runs tools (name, seconds, what was thrown) and asks again."""
+    yield _method(1, None, "main", took=20)
+    yield _method(2, 1, "Agent.run()", took=19)
+    yield _method(3, 2, "Agent.try_run()", took=18)
+    first = [{"role": "user", "content": asked}] if asked else None
+    yield from _prompt(10, 3, 1, first, calls=calls)
+    for n, (name, at, error) in enumerate(tools):
+        yield _method(20 + n, 3, f"{name}.try_run()", "Tool.run()", at=at, error=error)
+    shown = [{"role": "assistant"}, *({"role": "tool", "tool_call_id": i, "content": text} for i, text in back)]
+    key = "tool_calls.{}.tool_call"
+    for n, (call, name, given) in enumerate(calls):
+        shown[0] |= {f"{key.format(n)}.id": call, f"{key.format(n)}.function.name": name}
+        shown[0] |= {f"{key.format(n)}.function.arguments": json.dumps(given)}
+    yield from _prompt(30, 3, 8, first and [*first, *shown], "It rains.", **more)
+
+
+def _called(run):
+    return [(c["name"], c["arguments"], c["result"], c["status"], c["turn"]) for c in run["tool_calls"]]
+
+
+def test_griptape_tells_that_models_and_tools_ran_and_not_which():
+    (run,) = runs(*_griptape(("WeatherTool", 3, None), ("WeatherTool", 5, "no such city")))
+    assert _called(run) == [(None, None, None, "ok", 0), (None, None, None, "error", 0)]
+    assert (run["status"], len(run["llm_calls"]), run["boundaries"]) == ("ok", 2, ["tool_failure"])
+    assert run["llm_calls"][0] | {"agent": None} == {
+        "agent": None,
+        "request_model": None,
+        "response_model": None,
+        "input_tokens": None,
+        "output_tokens": None,
+        "status": "ok",
+        "finish_reason": None,
+    }
+
+
+def test_a_model_that_failed_under_griptape_is_a_run_that_failed():
+    (run,) = runs(*_griptape(("WeatherTool", 3, None), error="scripted"))
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
+    assert [c["status"] for c in run["llm_calls"]] == ["ok", "error"]
+
+
+def test_tools_that_no_span_names_are_what_the_model_before_them_asked_for():
+    calls = [("c1", "Weather_now", _CITY), ("c2", "Weather_later", _CITY)]
+    told = {"asked": "the weather?", "calls": calls, "back": [("c1", "rain"), ("c2", "sun")]}
+    (run,) = runs(*_griptape(("WeatherTool", 3, None), ("WeatherTool", 3.1, None), **told))
+    assert _called(run) == [("Weather_now", _CITY, "rain", "ok", 0), ("Weather_later", _CITY, "sun", "ok", 0)]
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("the weather?", "It rains.", 2)
+
+
+def test_of_tools_that_no_span_names_one_failed_whose_result_says_so():
+    calls = [("c1", "Weather_now", _CITY), ("c2", "Weather_later", _CITY)]
+    told = {"asked": "the weather?", "calls": calls, "back": [("c1", "sun"), ("c2", "no such city")]}
+    (run,) = runs(*_griptape(("WeatherTool", 3, "no such city"), ("WeatherTool", 3.1, None), **told))
+    assert _called(run) == [
+        ("Weather_now", _CITY, "sun", "ok", 0),
+        ("Weather_later", _CITY, "no such city", "error", 0),
+    ]
+    told["back"] = [("c1", "no such city"), ("c2", "no such city")]
+    (run,) = runs(*_griptape(("WeatherTool", 3, "no such city"), ("WeatherTool", 3.1, None), **told))
+    assert {c["status"] for c in run["tool_calls"] if c["name"]} == {"unknown"}
+
+
+def test_tools_that_no_span_names_are_their_own_calls_where_not_as_many_were_asked_for():
+    told = {"asked": "the weather?", "calls": [("c1", "Weather_now", _CITY)], "back": [("c1", "rain")]}
+    (run,) = runs(*_griptape(("WeatherTool", 3, None), ("MapTool", 5, None), **told))
+    assert [c["name"] for c in run["tool_calls"]] == ["Weather_now", None, None]
