@@ -18,6 +18,8 @@ _OVERWRITTEN = scope(r"^traceai_(?:openai|anthropic)$") & first("gen_ai.usage.in
 
 FUTURE_AGI = Dialect(
     name="future-agi",
+    # Haystack's agent is a component of a pipeline like any other, and nothing is told of what it does.
+    kind=pl.when(scope(r"^traceai_haystack$") & (pl.col("span.name") == "Agent.run")).then(pl.lit(AGENT)),
     request_model=pl.when(_TOLD).then(pl.coalesce([_ASKED, pl.when(_OF_ANSWER).then(pl.lit(NOTHING))])),
     response_model=pl.when(_TOLD & (_OF_ANSWER | _OVERWRITTEN | (_NAMED != _ASKED)))
     .then(_NAMED)

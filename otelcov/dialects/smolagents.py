@@ -22,5 +22,7 @@ SMOLAGENTS = Dialect(
 DSPY = Dialect(
     name="dspy",
     # ReAct's own way to say that it is done.
-    kind=pl.when(scope(r"\.dspy$") & (pl.col("span.name") == "finish.__call__")).then(pl.lit(OTHER)),
+    kind=pl.when(scope(r"\.dspy$") & pl.col("span.name").is_in(["finish.__call__", "finish.acall"])).then(
+        pl.lit(OTHER)
+    ),
 )

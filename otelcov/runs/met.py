@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.config import BOUNDARIES
@@ -144,7 +145,7 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if (limit := b.stopped(reason)) is not None:
         seen.add(limit)
     elif (
-        any(_not_finished(n) for n in run.nodes)
+        any(_not_finished(run, n) for n in run.nodes)
         or _forced(last)
         or any(t is not None and b.GAVE_UP.search(t) for t in texts)
     ):
@@ -175,16 +176,27 @@ def _forced_flat(node: Node) -> bool:
 _LOOP, _STEP, _DONE = (re.compile(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))
 
 
-def _not_finished(node: Node) -> bool:
+_NEXT = re.compile(r'(?:\[\[ ## next_tool_name ## \]\]\s*|"next_tool_name": ?")(\w+)')
+
+
+def _not_finished(run: Evidence, node: Node) -> bool:
     """Did a loop of DSPy's ReAct end otherwise than by the model's word? What asks for a tool is followed by one, the
-    last time by the one that ends it; a request that could not be read by none."""
+    last time by the one that ends it; a request that could not be read by none. Where no tool is told, the last that
+    was asked for in words is followed by what sums up."""
     if not _LOOP.match(node.span.name) or any(n.kind == TOOL for n in node.ancestors()):
         return False
     done = (
         n for n in reversed(node.children) if n.kind == TOOL or _STEP.match(n.span.name) or _DONE.match(n.span.name)
     )
     last = next(done, None)
-    return last is not None and last.kind == TOOL and not _DONE.match(last.span.name)
+    if last is None or last.kind == TOOL or any(n.kind == TOOL for n in node.children):
+        return last is not None and last.kind == TOOL and not _DONE.match(last.span.name)
+    inside = [c for c in run.calls if any(a is node for a in c.node.ancestors())]
+    asked = next(((c, m[1]) for c in reversed(inside) if (m := _NEXT.search(c.text or "")) is not None), None)
+    if asked is None or asked[0] is inside[-1] or asked[1] == "finish":
+        return False
+    steps = takewhile(lambda n: n is not node, asked[0].node.ancestors())
+    return all(failure(n) is None for n in steps)
 
 
 def _pending(run: Evidence, seen: set[str]) -> bool:

@@ -113,6 +113,8 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
     if isinstance(value, str):
         return final_answer(value)
+    if isinstance(value, dict) and isinstance(value.get("_store"), dict):
+        value = value["_store"]  # a prediction of DSPy's, as Python keeps it
     if isinstance(value, dict):
         for key in (
             "raw",

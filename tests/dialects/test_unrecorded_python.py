@@ -99,3 +99,75 @@ def test_tools_that_no_span_names_are_their_own_calls_where_not_as_many_were_ask
     told = {"asked": "the weather?", "calls": [("c1", "Weather_now", _CITY)], "back": [("c1", "rain")]}
     (run,) = runs(*_griptape(("WeatherTool", 3, None), ("MapTool", 5, None), **told))
     assert [c["name"] for c in run["tool_calls"]] == ["Weather_now", None, None]
+
+
+_TRACEAI, _ARIZE = "traceai_dspy", "openinference.instrumentation.dspy"
+
+
+def _part(id, parent, name, kind, at, took=1.0, scope=_TRACEAI, **told):
+    key = "openinference.span.kind" if scope == _ARIZE else "gen_ai.span.kind"
+    attributes = {key: kind} | {k.replace("__", "."): v for k, v in told.items()}
+    return span(id, parent, name, at=at, took=took, scope=scope, status=_OK, attributes=attributes)
+
+
+def _react(*asked, name="ReAct.forward"):
+    """A loop of DSPy's ReAct under traceAI 0.1.8: it asks for these tools in words, and sums up."""
+    given = {"input_args": {"question": "the weather?"}}
+    store = {"_store": {"trajectory": {"tool_name_0": asked[0]}, "answer": "It rains."}, "_completions": None}
+    told = {"input__value": json.dumps(given), "output__value": json.dumps(store)}
+    yield _part(1, None, name, "CHAIN", 0, 30, **told)
+    texts = [f"[[ ## next_thought ## ]]\nt\n\n[[ ## next_tool_name ## ]]\n{tool}\n\n" for tool in asked]
+    for n, text in enumerate([*texts, "[[ ## answer ## ]]\nIt rains.\n\n[[ ## completed ## ]]"]):
+        told = {
+            "gen_ai__input__messages__0__message__role": "user",
+            "gen_ai__input__messages__0__message__content": "[[ ## question ## ]]\nthe weather?",
+            "gen_ai__output__messages__0__message__role": "assistant",
+            "gen_ai__output__messages__0__message__content": text,
+        }
+        yield _part(10 * n + 2, 1, "Predict.forward", "CHAIN", 3 * n + 1, 2)
+        yield _part(10 * n + 3, 10 * n + 2, "LM.__call__", "LLM", 3 * n + 1.1, **told)
+
+
+def test_a_loop_of_dspys_that_asked_for_a_tool_last_ran_out_of_steps():
+    (run,) = runs(*_react("weather", "weather"))
+    assert (run["boundaries"], run["tool_calls"]) == (["max_steps"], None)
+    (run,) = runs(*_react("weather", "finish"))
+    assert (run["boundaries"], "max_steps" in run["boundaries_unknown"]) == ([], False)
+
+
+def test_a_prediction_of_dspys_is_answered_by_what_it_keeps():
+    (run,) = runs(*_react("weather", "finish"))
+    assert run["output"] == "It rains."
+
+
+def test_dspys_own_way_to_finish_is_no_tool_where_it_is_awaited():
+    def tool(id, name, at):
+        told = {"input__value": "{}", "output__value": "rain"}
+        return _part(id, 1, f"{name}.acall", "TOOL", at, scope=_ARIZE, tool__name=name, **told)
+
+    model = {"llm__model_name": "m", "output__value": '["text"]'}
+    (run,) = runs(
+        _part(1, None, "ReAct.aforward", "CHAIN", 0, 30, scope=_ARIZE),
+        _part(2, 1, "LM.acall", "LLM", 1, scope=_ARIZE, **model),
+        tool(3, "weather", 3),
+        _part(4, 1, "LM.acall", "LLM", 5, scope=_ARIZE, **model),
+        tool(5, "finish", 7),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["weather"]
+
+
+def test_an_agent_of_haystacks_under_traceai_is_a_run_of_which_no_more_is_told():
+    def component(id, parent, name, told, put_out):
+        values = {"input.value": json.dumps(told), "output.value": json.dumps(put_out)}
+        scope = {"scope": "traceai_haystack", "status": _OK}
+        return span(id, parent, name, took=9, attributes={"gen_ai.span.kind": "CHAIN"} | values, **scope)
+
+    said = "ChatMessage(_role=<ChatRole.{}: '{}'>, _content=[TextContent(text='{}')], _name=None, _meta={{}})"
+    asked = [said.format("USER", "user", "the weather?")]
+    messages = {"messages": [*asked, said.format("ASSISTANT", "assistant", "It rains.")]}
+    (run,) = runs(
+        component(1, None, "Pipeline.run", {"data": {"agent": {"messages": asked}}}, {"agent": messages}),
+        component(2, 1, "Agent.run", {"messages": asked, "tools": None}, messages),
+    )
+    assert (run["tool_calls"], run["llm_calls"], run["delegations"]) == (None, None, None)
+    assert (run["status"], run["input"], run["output"]) == ("ok", "the weather?", "It rains.")
