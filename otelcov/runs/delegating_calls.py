@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.call import ToolCall
@@ -165,9 +166,7 @@ def _rather(other: Node, tool: Node, agent: Node) -> bool:
 def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:
     """A tool that delegates by its very name; the agent is an argument or, where none is told, who comes next."""
     name = spelling(call.name or "")
-    raw = call.arguments
-    if raw is None and call.nodes:
-        raw = span_fact(call.nodes, "arguments")
+    raw = given(call)
     sub = subagent(raw)
     if name not in BY_ARGUMENT and not sub:
         return None
@@ -394,6 +393,8 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     if broken_off(call) and found.node is None:
         return "unknown"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
+    if (strange or (found.node is not None and _died(found.node))) and says_error(call):
+        return "error"
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"
 
@@ -402,8 +403,28 @@ def _brought_an_error(call: ToolCall) -> bool:
     """Does the text that the model was brought say that the call failed, as it would of any tool (call_status.py)?"""
     if call.answer is None:
         return False
-    value, flagged = result_of(call.answer.content)
-    return flagged is None and soft_error(value, None) and not (call.nodes and plain(value))
+    value, _ = result_of(call.answer.content)
+    return says_error(call) and not (call.nodes and plain(value))
+
+
+def says_error(call: ToolCall) -> bool:
+    """Does what a call brought read like an error, whoever words it?"""
+    raw = call.answer.content if call.answer is not None else span_fact(call.nodes, "result") if call.nodes else None
+    value, flagged = result_of(raw)
+    return flagged is None and soft_error(value, None)
+
+
+def _died(agent: Node) -> bool:
+    """Was the last that an agent's span holds a model's call that failed?"""
+    models = [n for n in agent.below() if n.kind == LLM]
+    return bool(models) and failure(max(models, key=lambda n: n.start)) is not None
+
+
+def given(call: ToolCall) -> Any:
+    """What a call's request or span says that it was given."""
+    if call.arguments is None and call.nodes:
+        return span_fact(call.nodes, "arguments")
+    return call.arguments
 
 
 def failed(call: ToolCall) -> bool:

@@ -50,10 +50,10 @@ BY_ARGUMENT = frozenset(
         "strandsstructuredoutput",  # by which an agent of a swarm says whose turn it is, else its answer
     }
 )
-SUBAGENT = "subagent_type"
-"""The argument by which Claude's Task and its like name an agent, whatever the tool is called."""
+SUBAGENT = ("subagent_type", "recipient_agent")
+"""The arguments by which Claude's Task and Agency Swarm's tools name an agent, whatever the tool is called."""
 _TARGETS = (
-    SUBAGENT,
+    *SUBAGENT,
     "to_agent",
     "agent_name",
     "coworker",
@@ -128,7 +128,7 @@ def bears_name_of(tool: str | None, agent: str | None) -> bool:
 
 def subagent(raw: object) -> bool:
     arguments, _ = arguments_of(raw)
-    return arguments is not None and isinstance(arguments.get(SUBAGENT), str)
+    return arguments is not None and any(isinstance(arguments.get(key), str) for key in SUBAGENT)
 
 
 def names_agent(raw: object) -> bool:
@@ -147,6 +147,16 @@ def argument_target(raw: object) -> str | None:
             return found.strip()
     kwargs = arguments.get("kwargs") or arguments.get("input")
     return argument_target(kwargs) if isinstance(kwargs, (dict, str)) else None
+
+
+def target_like(raw: object, other: object, target: str | None) -> str | None:
+    """Whom arguments name by the key by which these others name the target, if one does."""
+    arguments, before = arguments_of(raw)[0] or {}, arguments_of(other)[0] or {}
+    for key, value in before.items():
+        named = arguments.get(key)
+        if target and isinstance(value, str) and isinstance(named, str) and bare(value) == bare(target):
+            return named
+    return None
 
 
 def coworker_agents(nodes: list[Node]) -> None:

@@ -15,8 +15,8 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.boundaries import asks, final
 from otelcov.runs.call import ToolCall
-from otelcov.runs.delegating_calls import Scene, by_call, failed
-from otelcov.runs.delegation import Delegation, agent_failed, bare, bears_name_of, transfers
+from otelcov.runs.delegating_calls import Scene, by_call, failed, given, says_error
+from otelcov.runs.delegation import Delegation, agent_failed, bare, bears_name_of, target_like, transfers
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, placeholder
 
@@ -35,7 +35,7 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     last = {c.agent: c.start for c in sorted(model_calls, key=lambda c: c.start)}
     scene = Scene(nodes, spans, known, model_calls, used, any(n.orphan for n in nodes), loose, last, around)
     out = [d for c in calls if (d := by_call(c, scene)) is not None]
-    out += _in_vain(calls, out)
+    out += _in_vain(calls, out, known)
     out += _handoffs(nodes, calls, out, known, used)
     frames = _namesakes(nodes) | {id(n) for n in nodes if n.own_agent in workflows}
     out += [d for d in _nested(nodes, calls, out, frames, steps, used) if not _came_back(d, model_calls)]
@@ -44,20 +44,23 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     return [d for d in out if d.target != d.source or d.target is None]
 
 
-def _in_vain(calls: list[ToolCall], found: list[Delegation]) -> list[Delegation]:
+def _in_vain(calls: list[ToolCall], found: list[Delegation], known: dict[str, str]) -> list[Delegation]:
     """Calls in which nobody was at work, of tools by which the same agent called another that was: those that failed,
-    and those of tools that bear that one's name, of whom this time nothing may have come."""
+    those that name whom they call by an argument, and those of tools that bear that one's name, of whom this time
+    nothing may have come."""
     ways = {(d.source, d.tool): d for d in reversed(found) if d.tool and d.form == "tool" and d.node is not None}
     out = []
     for call in calls if ways else ():
         same = ways.get((call.agent, call.name or ""))
         if same is None or call.delegates_to is not None or not call.nodes or _holds_work(call):
             continue
-        if not failed(call) and not bears_name_of(call.name, same.target):
+        called = target_like(given(call), given(same.call), same.target) if same.call is not None else None
+        if not failed(call) and called is None and not bears_name_of(call.name, same.target):
             continue
-        call.delegates_to = same.target or ""
-        status = "error" if failed(call) else "unknown"
-        out.append(Delegation(call.agent, same.target, same.form, call.name, status, call.start, call))
+        whom = same.target if called is None else known.get(bare(called), called)
+        call.delegates_to = whom or ""
+        status = "error" if failed(call) or (called is not None and says_error(call)) else "unknown"
+        out.append(Delegation(call.agent, whom, same.form, call.name, status, call.start, call))
     return out
 
 

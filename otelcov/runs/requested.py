@@ -72,7 +72,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     ways = name.filter(pl.Series(child >= 0)).unique().implode()
     sketch.spoil((child < 0) & sketch.failed[at] & name.is_in(ways).fill_null(True).to_numpy(), trace)
     for texts in (pl.Series(arguments, dtype=pl.String), sketch.taken("arguments", at)):
-        sketch.spoil((child < 0) & texts.str.contains(SUBAGENT, literal=True).fill_null(False).to_numpy(), trace)
+        sketch.spoil((child < 0) & texts.str.contains_any(list(SUBAGENT)).fill_null(False).to_numpy(), trace)
     special = [n for n in set(said.names) if is_answer(n) or delegates(n)]
     if special:
         sketch.spoil((child < 0) & name.is_in(special).fill_null(True).to_numpy(), trace)

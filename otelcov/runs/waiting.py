@@ -52,7 +52,7 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     sketch.spoil(~sketch.headless[trace] | (sketch.above[models.at[by]] >= 0), trace)
     arguments = [models.said.arguments[i] for i in place.tolist()]
     told = pl.Series(arguments, dtype=pl.String)
-    sketch.spoil((told.is_null() | told.str.contains(SUBAGENT, literal=True)).fill_null(True).to_numpy(), trace)
+    sketch.spoil((told.is_null() | told.str.contains_any(list(SUBAGENT))).fill_null(True).to_numpy(), trace)
     named = names.unique().to_list()
     special = [name for name in named if is_answer(name) or by_argument(name) or _back_or_by_place(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)

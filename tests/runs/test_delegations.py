@@ -300,3 +300,43 @@ def test_an_agent_that_mastra_gives_another_as_a_tool_is_asked_by_the_tools_name
     assert [(d["to"], d["tool"], d["status"]) for d in run["delegations"]] == [
         ("worker", "agent-worker", "error") if error else ("fjord-worker", "agent-worker", "ok")
     ]
+
+
+def _messages(*sent, tool_name="send_message", key="recipient", **more):
+    """A boss that sends messages: (to whom, whether they are at work, what came back, what was thrown)."""
+    yield agent(1, "boss", took=90)
+    for n, (to, works, result, thrown) in enumerate(sent):
+        at, id, given = 20 * n, 10 * n + 10, {key: to, "message": "go"}
+        told = {"gen_ai.tool.call.arguments": json.dumps(given)}
+        yield chat(id, 1, [(f"c{n}", tool_name, given)], "plan", at=at + 1)
+        yield tool(id + 1, 1, tool_name, f"c{n}", result, at=at + 3, took=9, error=thrown, attributes=told)
+        if works:
+            yield agent(id + 2, to, id + 1, at=at + 4, took=6)
+            yield chat(id + 3, id + 2, "done", "go", at=at + 5, **more)
+    yield chat(2, 1, "planned", at=80)
+
+
+def _handed(*sent, **more):
+    (run,) = runs(*_messages(*sent, **more))
+    assert run["tool_calls"] == []
+    return [(d["from"], d["to"], d["tool"], d["status"]) for d in run["delegations"]]
+
+
+@pytest.mark.parametrize(("result", "thrown"), [(None, "down"), ("Error: nobody is called so", None)])
+def test_whom_a_call_that_reached_nobody_was_meant_for_is_its_own_argument(result, thrown):
+    first = ("dev", True, "done", None)
+    assert _handed(first, ("qa", False, result, thrown)) == [
+        ("boss", "dev", "send_message", "ok"),
+        ("boss", "qa", "send_message", "error"),
+    ]
+
+
+def test_an_argument_that_says_that_it_names_an_agent_makes_a_tool_a_delegation():
+    alone = ("nobody", False, "Error: Unknown recipient agent 'nobody'.", None)
+    assert _handed(alone, key="recipient_agent") == [("boss", "nobody", "send_message", "error")]
+
+
+def test_an_agent_whose_model_failed_last_and_of_whom_an_error_came_back_was_called_in_vain():
+    failed = ("dev", True, "Error: Failed to get response from agent 'dev'.", None)
+    assert _handed(failed, error="scripted") == [("boss", "dev", "send_message", "error")]
+    assert _handed(failed) == [("boss", "dev", "send_message", "ok")]
