@@ -16,7 +16,7 @@ from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import own_words
 from otelcov.runs.semconv import semconv_messages
 from otelcov.runs.speakers import front_of, own_calls
-from otelcov.runs.told_texts import last_user, object_repr, opened, user_text
+from otelcov.runs.told_texts import last_user, object_repr, of_user, opened, user_text
 from otelcov.runs.tree import Node
 from otelcov.runs.wrapped import arguments_of
 
@@ -41,13 +41,14 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
             if quick is not None and (limit is None or len(raw) < limit):
                 text = last_user(_not_handed_on(root, quick))
                 if text is not None:
-                    return text
+                    return _asked_at_first(text, quick, first)
                 continue
             value = parse_json(raw) if raw[:1] in "[{" else None
             whole = messages_of(value) if isinstance(value, (list, dict)) else []
             told = _not_handed_on(root, whole)
             held = len(told) < len(whole) or any(x.role == "assistant" for x in whole)
             text = last_user(told) if held else user_text(raw, limit)
+            text = _asked_at_first(text, whole, first) if held else text
             if text is not None and not object_repr(text):
                 return text
         for name, attributes in reversed(node.side.events.get(node.span.row, ())):  # history first, then what is new
@@ -82,6 +83,15 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
                 return prompt
             incomplete.add("input not reported")
     return "" if empty else None
+
+
+def _asked_at_first(text: str | None, told: list[Message], first: ModelCall | None) -> str | None:
+    """What an agent tells that it was asked, where it tells of all that was said: what comes after an answer in the
+    user's name, and its first model was not told, sent an answer back (Pydantic AI)."""
+    if text is None or first is None or first.truncated_input or not any(x.role == "assistant" for x in told):
+        return text
+    known, said = ([own_words(x.text) for x in some or () if of_user(x)] for some in (first.inputs, told))
+    return known[-1] if known and text not in known and known[-1] in said else text
 
 
 def _prompt_recorded(root: Node) -> str | None:

@@ -167,9 +167,10 @@ def _spoken(raw: str | None) -> str | None:
     if plain is not None and plain[0] == "user":
         return own_words(plain[1])
     found = (semconv_messages(raw) if raw else None) or []
-    for message in reversed([] if several_speak(found) else found):
+    for place, message in reversed([] if several_speak(found) else list(enumerate(found))):
         if message.role == "user" and not message.results and message.text is not None:
-            return own_words(message.text)
+            answered = any(x.role == "assistant" for x in found[:place])  # it may have been sent back
+            return None if answered else own_words(message.text)
     return None
 
 

@@ -92,10 +92,11 @@ def _given_first(value: dict[str, Any]) -> bool:
 
 def last_user(found: list[Message]) -> str | None:
     """The newest user message before the agent's first own answer of this run."""
-    for x in reversed(found):
-        if x.role == "user" and not x.results and x.text is not None:
-            return own_words(x.text)
-    return None
+    return next((own_words(x.text) for x in reversed(found) if of_user(x)), None)
+
+
+def of_user(message: Message) -> bool:
+    return message.role == "user" and not message.results and message.text is not None
 
 
 def opened(value: Any) -> Any:

@@ -171,3 +171,32 @@ def test_an_agent_of_haystacks_under_traceai_is_a_run_of_which_no_more_is_told()
     )
     assert (run["tool_calls"], run["llm_calls"], run["delegations"]) == (None, None, None)
     assert (run["status"], run["input"], run["output"]) == ("ok", "the weather?", "It rains.")
+
+
+def test_what_sends_an_answer_back_in_the_users_name_is_not_what_was_asked():
+    """Pydantic AI 2.68, and Marvin 3.2.7 upon it: an agent tells of all that was said, a model of what it was given."""
+
+    def said(role, text, kind="text"):
+        return {"role": role, "parts": [{"type": kind, "content": text}]}
+
+    def model(id, at, inputs, answer):
+        told = {"gen_ai.input.messages": inputs, "gen_ai.output.messages": [answer | {"finish_reason": "stop"}]}
+        told |= {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+        told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2, "gen_ai.agent.name": "planner"}
+        return span(id, 1, "chat m", at=at, kind=3, scope="pydantic-ai", attributes=told)
+
+    feedback = (
+        "Your previous response failed the application's validation:\n<retry_feedback>\ntoo short\n</retry_feedback>"
+    )
+    before = [said("user", "good day"), said("assistant", "Good day.")]
+    for history in ([], before):
+        asked = [*history, said("user", "the weather?")]
+        again = [*asked, said("assistant", "Rain."), said("user", feedback)]
+        told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner", "agent_name": "planner"}
+        told |= {"pydantic_ai.all_messages": [*again, said("assistant", "It rains.")], "final_result": "It rains."}
+        (run,) = runs(
+            span(1, None, "invoke_agent planner", took=9, scope="pydantic-ai", attributes=told),
+            model(2, 1, asked, said("assistant", "Rain.")),
+            model(3, 3, again, said("assistant", "It rains.")),
+        )
+        assert (run["input"], run["output"], len(run["llm_calls"])) == ("the weather?", "It rains.", 2)
