@@ -36,23 +36,30 @@ def by_number(
         else:
             after.setdefault(id(asker), []).append(nodes)
     found = []
+    back: dict[str, str] | None = None
     for asker_id, ran in after.items():
         ran.sort(key=lambda nodes: nodes[0].start)
         wanted = sorted(asked[asker_id], key=lambda c: c.position)
-        if len(wanted) == len(ran) and (places := _places(ran, wanted, model_calls)) is not None:
+        if len({failure(nodes[0]) is None for nodes in ran}) > 1:
+            back = _brought(model_calls) if back is None else back
+        if len(wanted) == len(ran) and (places := _places(ran, wanted, back or {})) is not None:
             found += [(wanted[place], nodes) for place, nodes in zip(places, ran, strict=True)]
         else:
             left += [(nodes, None) for nodes in ran]
     return left, found
 
 
-def _places(ran: list[list[Node]], wanted: list[ToolCall], model_calls: list[ModelCall]) -> list[int] | None:
+def _brought(model_calls: list[ModelCall]) -> dict[str, str]:
+    """What inputs bring back, by call id."""
+    inputs = (x for mc in model_calls for x in mc.inputs or ())
+    return {r.id: str(r.content) for x in inputs for r in x.results if r.id}
+
+
+def _places(ran: list[list[Node]], wanted: list[ToolCall], back: dict[str, str]) -> list[int] | None:
     """Which call each run is of: one that failed, of that which brought the words of its failure back."""
     failed = [failure(nodes[0]) for nodes in ran]
     if all(failed) or not any(failed):
         return list(range(len(ran)))
-    inputs = (x for mc in model_calls for x in mc.inputs or ())
-    back = {r.id: str(r.content) for x in inputs for r in x.results if r.id}
     texts = [back.get(c.call_id or "", "") for c in wanted]
     found: dict[int, int] = {}
     for n, nodes in enumerate(ran):
