@@ -8,7 +8,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, SETUP, TOOL
 from otelcov.runs.jsontext import cut_short, parse_json
 from otelcov.runs.messages import messages_of
-from otelcov.runs.tree import Node, Trace, placeholder, spelling
+from otelcov.runs.tree import USUAL_LIMITS, Node, Trace, placeholder, spelling
 
 _ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")
 
@@ -99,8 +99,10 @@ _OBJECT = re.compile(r"[A-Z]\w*\(")
 
 
 def _cut(told: str | None) -> bool:
-    """Was JSON cut, or an object as Python prints it?"""
-    return cut_short(told) or (bool(told) and _OBJECT.match(str(told)) is not None and str(told)[-1] != ")")
+    """Was JSON cut, or at a usual length an object as Python prints it?"""
+    if not told or _OBJECT.match(told) is None:
+        return cut_short(told)
+    return len(told) in USUAL_LIMITS and told[-1] != ")"
 
 
 def _name_beside_idle(trace: Trace) -> None:
