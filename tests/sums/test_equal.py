@@ -337,7 +337,9 @@ def test_traces_that_a_link_joins_are_one_run_in_whatever_order_they_are_counted
     equal(store)
 
 
-@pytest.mark.parametrize("asked", [[("call_Ab3dE5fG7hI9jK1lM", "search", {})], "Cold."])
+@pytest.mark.parametrize(
+    "asked", [[("call_Ab3dE5fG7hI9jK1lM", "search", {})], pytest.param("Cold.", marks=pytest.mark.full)]
+)
 @pytest.mark.parametrize("first", ["both", "framework", "client"])
 def test_what_two_instrumentations_tell_is_one_run_in_whatever_order_they_are_counted(store, first, asked):
     begin = BEGIN / 10**9 - T0 / 10**9
