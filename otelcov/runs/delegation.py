@@ -168,8 +168,8 @@ def coworker_agents(nodes: list[Node]) -> None:
             continue
         target = argument_target(node.span.arguments)
         below = node.below()
-        if target is None and arguments_of(node.span.arguments)[1] and spelling(node.span.tool) in COWORKER:
-            for n in below:  # whose work it was is cut off
+        if target is None and spelling(node.span.tool) in COWORKER:
+            for n in below:  # whose work it was is cut off, or not told
                 n.agent = None if n.agent == node.agent else n.agent
         if target is None or placeholder(target):
             continue

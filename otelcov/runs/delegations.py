@@ -254,11 +254,11 @@ def _unrecorded(found: list[Delegation], calls: list[ToolCall], model_calls: lis
         if d.call is None or not d.call.nodes or d.node is not None or d.target is None:
             continue
         below = {id(n) for n in d.call.nodes[0].below()}
-        inside = [c for c in calls if c.agent == d.source and id(_where(c)) in below]
+        inside = [c for c in calls if c.agent in (d.source, None) and id(_where(c)) in below]
         for call in inside:
             call.agent = d.target
         for model_call in model_calls:
-            if model_call.agent == d.source and id(model_call.node) in below:
+            if model_call.agent in (d.source, None) and id(model_call.node) in below:
                 model_call.agent = d.target
         for other in found:
             if other.call in inside:
