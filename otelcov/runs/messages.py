@@ -267,7 +267,12 @@ def _add_calls(value: dict[str, Value], m: Message) -> None:
     if not calls and isinstance(extra, dict):
         calls = extra.get("tool_calls")
     known = {request.id for request in m.requests if request.id}
-    m.requests += [request for request in requests_in(calls) if request.id not in known]
+    told = [(request.name, request.arguments) for request in m.requests if not request.id]
+    for request in requests_in(calls):
+        if not request.id and (request.name, request.arguments) in told:
+            told.remove((request.name, request.arguments))  # it stands in the content, too
+        elif request.id not in known:
+            m.requests.append(request)
     m.requests += requests_in(value.get("invalid_tool_calls"))
     legacy = value.get("function_call")
     if isinstance(legacy, dict) and not m.requests:

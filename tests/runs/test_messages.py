@@ -217,3 +217,13 @@ def test_a_result_of_react_may_hold_the_word_by_which_a_model_begins_to_think(re
         chat(3, 1, "Final Answer: done", history if own else scratchpad, at=3),
     )
     assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("look", result)]
+
+
+def test_a_call_without_an_id_that_stands_in_the_content_too_is_one():
+    """OpenInference for Anthropic 1.0 tells each call twice."""
+    call = {"function": {"name": "f", "arguments": '{"a": 1}'}}
+    contents = [{"message_content": {"type": "tool_use"}, "tool_call": call}]
+    (answer,) = messages_of([{"role": "assistant", "contents": contents, "tool_calls": [call]}])
+    assert [r.name for r in answer.requests] == ["f"]
+    (answer,) = messages_of([{"role": "assistant", "tool_calls": [call, call]}])
+    assert [r.name for r in answer.requests] == ["f", "f"]
