@@ -4,15 +4,13 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL, Dialect, first, scope
 
-_TOOL = scope("^pydantic-ai") & pl.col("tool_arguments").is_not_null()
-
 PYDANTIC_AI = Dialect(
     name="pydantic-ai",
     kind=pl.when(scope("^pydantic-ai") & pl.col("agent_name").is_not_null() & pl.col("model_name").is_not_null())
     .then(pl.lit(AGENT))
     .when(scope("^pydantic-ai") & (pl.col("span.name").str.contains("^running \\d+ tools?$|^running tools$")))
     .then(pl.lit(CHAIN))
-    .when(_TOOL)
+    .when(scope("^pydantic-ai") & pl.col("tool_arguments").is_not_null())
     .then(pl.lit(TOOL))
     .when(scope("^pydantic-ai") & pl.col("model_request_parameters").is_not_null())
     .then(pl.lit(LLM)),
@@ -25,7 +23,9 @@ PYDANTIC_AI = Dialect(
     definitions=first("model_request_parameters"),
     error_type=first("pydantic_ai.tool.deferral.name"),  # the call waits: for an approval, or for a client
     # Before 1.0 the span of a tool that raised ends like any other.
-    tool_error=pl.when(_TOOL & pl.col("scope.version").str.starts_with("0.")).then(pl.lit("untold")),
+    tool_error=pl.when(
+        scope("^pydantic-ai") & (pl.col("span.name") == "running tool") & pl.col("scope.version").str.starts_with("0.")
+    ).then(pl.lit("untold")),
 )
 
 # What an answer that is text goes through is told like a tool, and nobody called it.

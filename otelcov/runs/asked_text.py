@@ -27,6 +27,15 @@ _SOLVES = "You are an expert assistant who can solve any task using "
 
 
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
+    """What the user said, and why nobody knows where that is not told."""
+    text = _told(root, calls, limit, incomplete)
+    if hidden(text):
+        incomplete.add("input not reported")
+        return None
+    return text
+
+
+def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
     empty = False
     spoken = own_calls(root, calls)
     first = min(spoken, key=lambda c: c.start) if spoken else None

@@ -27,7 +27,7 @@ from otelcov.runs.delegation import (
     transfers,
 )
 from otelcov.runs.executions import span_fact
-from otelcov.runs.jsontext import parse_json
+from otelcov.runs.jsontext import hidden, parse_json
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.softerrors import plain, soft_error
 from otelcov.runs.tree import Node, failure, placeholder, spelling
@@ -179,7 +179,8 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:
     if name in HANDS_OVER:
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
         return _Found(following.own_agent if following is not None else None, form, following)
-    return _Found(None, form) if name in COWORKER or raw is None else None  # or what it was given is not on the wire
+    untold = raw is None or hidden(raw if isinstance(raw, str) else None)  # what it was given is not on the wire
+    return _Found(None, form) if name in COWORKER or untold else None
 
 
 def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:

@@ -145,6 +145,13 @@ def test_what_was_asked_for_and_not_run_is_not_visible_where_answers_are_hidden(
     assert [c["name"] for c in run["tool_calls"]] == ["look"]
 
 
+def test_what_was_asked_in_an_event_may_be_masked():
+    """OpenLIT's prompts."""
+    prompt = ("gen_ai.content.prompt", {"gen_ai.prompt": "****"})
+    (run,) = runs(chat(1, None, "done", at=1, events=[prompt]))
+    assert (run["input"], "input not reported" in run["incomplete"]) == (None, True)
+
+
 @pytest.mark.parametrize("mask", ["****", "[MASKED]", "<Redacted>", "(redacted)", "********"])
 def test_a_mask_is_no_value(mask):
     told = [{"role": "user", "parts": [{"type": "text", "content": mask}]}]
@@ -172,6 +179,33 @@ def test_the_newest_message_may_be_among_those_that_were_dropped():
     assert _asked(rest, 2) == "m2"
     assert _asked(first, 4) is None
     assert _asked(first | said, 4) == "m0"
+
+
+@pytest.mark.parametrize(("version", "status"), [("0.2.20", "unknown"), ("1.0.18", "ok")])
+def test_whether_a_tool_failed_older_pydantic_ai_tells_the_model_alone(version, status):
+    kit = {"scope": "pydantic-ai", "version": version}
+    told = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1", "tool_arguments": "{}"}
+    (run,) = runs(
+        agent(1, "a", took=20, **kit),
+        chat(2, 1, [("c1", "look", {})], "go", at=1, **kit),
+        span(3, 1, "running tool", at=3, attributes=told, **kit),
+        chat(4, 1, "done", at=5, **kit),
+    )
+    assert [status for _, status, *_ in _done(run)] == [status]
+
+
+def test_the_flag_of_a_tool_that_failed_may_be_cut():
+    """LangChain's under OpenLLMetry: the message's status stands behind its text."""
+    kit = {"scope": "opentelemetry.instrumentation.langchain"}
+    whole = '{"output": {"content": "no such city", "additional_kwargs": {}, "name": "look", "status": "success"}}'
+    for told, status in ((whole, "ok"), (whole[:60], "unknown")):
+        result = {"traceloop.entity.output": told, "gen_ai.tool.call.result": told}
+        (run,) = runs(
+            agent(1, "a", took=20, **kit),
+            chat(2, 1, [("c1", "look", {})], "go", at=1, **kit),
+            tool(3, 1, "look", "c1", at=3, attributes=result, **kit),
+        )
+        assert [(name, s) for name, s, *_ in _done(run)] == [("look", status)]
 
 
 def test_two_tellings_of_one_answer_are_one_call_also_where_nobody_says_whose_they_are():
