@@ -38,6 +38,14 @@ def begun_before_what_is_around(request):
             one.start_time_unix_nano = above.start_time_unix_nano - 1000
 
 
+def newest_attributes(request):
+    """An SDK that keeps the last 32 of a span (Python)."""
+    for one in spans_of(request):
+        more = max(len(one.attributes) - 32, 0)
+        one.dropped_attributes_count += more
+        del one.attributes[:more]
+
+
 EMPTY = (
     *("gen_ai.agent.name", "gen_ai.tool.call.id", "gen_ai.conversation.id", "gen_ai.response.model", "error.type"),
     *("tool.name", "llm.model_name", "session.id", "gen_ai.operation.name", "openinference.span.kind"),
@@ -96,7 +104,10 @@ def flat(request):
             one.parent_span_id = top.span_id
 
 
-CHANGES = (whole_milliseconds, begun_before_what_is_around, empty_names, frames_of_the_application, few_attributes)
+CHANGES = (
+    *(whole_milliseconds, begun_before_what_is_around, empty_names, frames_of_the_application),
+    *(few_attributes, newest_attributes),
+)
 FEW = (
     *("openai-agents--openinference--mcp-tools", "langgraph--openllmetry", "openai-loop--otel-openai-v2"),
     *("crewai--openllmetry--native", "otel-semconv--manual", "openai-loop--otel-openai-v2-latest"),
