@@ -279,6 +279,7 @@ def inherit_errors(trace: Trace) -> None:
     """Mark the spans whose ERROR repeats what another told: no failure of their own."""
     if any(n.span.status_code == 2 for n in trace.nodes):
         _inherited_errors(trace)
+        _spread_without_words(trace)
         _got_over(trace)
         _of_its_tool(trace)
     _handed_up(trace)
@@ -300,6 +301,34 @@ def _inherited_errors(trace: Trace) -> None:
         around = {id(n) for n in node.ancestors()}  # these raised after it
         first = next((n for n in told if id(n) not in around), None)
         node.inherited = first is not None and (node.start >= first.start or first.kind == TOOL)
+
+
+def _spread_without_words(trace: Trace) -> None:
+    """The same where content is kept out, and the words with it: a model that answered was not the failure of which
+    nothing is said, if all that ended after the first of those says it, too; what came of a tool then is unknown."""
+    plain = [n for n in trace.nodes if n.span.status_code == 2 and not _says_why(n)]
+    first = min((n for n in plain if n.kind == TOOL), key=lambda n: n.end, default=None)
+    words = {n.span.status_message for n in trace.nodes if n.span.row in n.side.exceptions}
+    later = [n for n in plain if first is not None and n is not first and n.end >= first.end]
+    later = [n for n in later if not n.span.status_message or n.span.status_message in words]
+    if first is None or not any(n.kind == LLM and _told_its_end(n) for n in later):
+        return
+    scope = first.span.scope
+    if any(n.span.status_code != 2 for n in trace.nodes if n.span.scope == scope and n.start >= first.end):
+        return
+    for node in later:
+        if node.kind == TOOL:
+            node.span = node.span._replace(tool_error="unknown")
+        node.inherited |= node.kind in (TOOL, CHAIN) or _told_its_end(node)
+
+
+def _says_why(node: Node) -> bool:
+    return node.span.row in node.side.exceptions or bool(node.span.error_type or node.span.error_text)
+
+
+def _told_its_end(node: Node) -> bool:
+    """Are the tokens of an answer told, and why it ended?"""
+    return node.kind in (LLM, AGENT) and node.span.output_tokens is not None and node.span.finish is not None
 
 
 def _got_over(trace: Trace) -> None:

@@ -1,0 +1,47 @@
+"""What the newest kits for JavaScript sent with content kept out or cut short, and after a schema, in small."""
+
+import json
+from functools import partial
+
+from tests.dialects.test_javascript_newest import agreed
+from tests.runs.requests import agent, chat, tool
+
+_jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
+_CUT = 256
+_ADAPTER = "@arizeai/openinference-instrumentation-openai-agents"
+
+
+def _answered(finish="stop"):
+    return {
+        "gen_ai.response.model": "m-1",
+        "gen_ai.response.finish_reasons": [finish],
+        "gen_ai.usage.output_tokens": 3,
+    }
+
+
+def _failing(error, later=""):
+    """The AI SDK 7 under OpenInference, no content: all that ends after the first failed span has its ERROR."""
+    of = {"scope": "gen_ai"}
+    return [
+        agent(1, "planner", took=20, error=later, attributes=_answered(), **of),
+        chat(2, 1, at=1, attributes=_answered("tool-calls"), status=1, **of),
+        tool(3, 1, "boom", "c1", at=3, error=error, **of),
+        chat(4, 1, at=5, error=later, attributes=_answered("tool-calls"), **of),
+        tool(5, 1, "look", "c2", at=7, error=later, **of),
+        chat(6, 1, at=9, error=later, attributes=_answered(), **of),
+    ]
+
+
+def test_an_error_without_words_on_all_that_ended_after_a_failed_tool_is_not_theirs():
+    (run,) = agreed(*_failing(""))
+    assert run["status"] == "ok"
+    assert [c["status"] for c in run["llm_calls"]] == ["ok"] * 3
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("boom", "error"), ("look", "unknown")]
+    assert "error" not in run["boundaries"]
+
+
+def test_one_of_several_that_ended_after_a_failed_tool_has_an_error_of_its_own():
+    spans = _failing("")
+    spans[3]["error"], spans[3]["status"] = None, 1
+    (run,) = agreed(*spans)
+    assert [c["status"] for c in run["llm_calls"]] == ["ok", "ok", "error"]
