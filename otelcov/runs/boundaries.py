@@ -83,6 +83,7 @@ _FINISH = {
     "contentfiltered": "content_filter",
     "safety": "content_filter",
     "refusal": "content_filter",
+    "blocked": "content_filter",  # Genkit's
     "blocklist": "content_filter",
     "prohibitedcontent": "content_filter",
     "guardrailintervened": "content_filter",

@@ -4,7 +4,7 @@ import json
 from functools import partial
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.runs.requests import agent, chat, tool
+from tests.runs.requests import agent, chat, span, tool
 
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 _CUT = 256
@@ -45,3 +45,12 @@ def test_one_of_several_that_ended_after_a_failed_tool_has_an_error_of_its_own()
     spans[3]["error"], spans[3]["status"] = None, 1
     (run,) = agreed(*spans)
     assert [c["status"] for c in run["llm_calls"]] == ["ok", "ok", "error"]
+
+
+def test_what_genkit_calls_blocked_is_a_content_filter():
+    told = {"genkit:type": "action", "genkit:metadata:subtype": "model", "genkit:name": "openai/m"}
+    asked = {"messages": [{"role": "user", "content": [{"text": "go"}]}]}
+    answer = {"finishReason": "blocked", "message": {"role": "model", "content": []}, "usage": {"outputTokens": 2}}
+    told |= {"genkit:input": _jsons(asked), "genkit:output": _jsons(answer)}
+    (run,) = agreed(span(1, None, "openai/m", attributes=told))
+    assert run["boundaries"] == ["content_filter"]
