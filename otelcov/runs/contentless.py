@@ -17,7 +17,7 @@ import polars as pl
 from otelcov.runs.askers import JITTER_NS
 from otelcov.runs.boundaries import asks, final
 from otelcov.runs.executions import bare_name
-from otelcov.runs.habits import ends_alike
+from otelcov.runs.habits import ends_alike, stops_to_ask
 from otelcov.runs.sketch import TOOL_, Bools, Models, Sketch
 from otelcov.runs.spans import Side
 
@@ -107,7 +107,9 @@ def _check_models(sketch: Sketch, models: Models, hushed: Bools) -> None:
     names = [sketch.taken(name, at) for name in ("scope", "request_model", "response_model")]
     google = np.zeros(len(at), dtype=bool)
     for values in names:
-        theirs = [value for value in values.unique().to_list() if value and _GOOGLE.search(value)]
+        theirs = [
+            value for value in values.unique().to_list() if value and (_GOOGLE.search(value) or stops_to_ask(value))
+        ]
         google |= values.is_in(theirs).fill_null(False).to_numpy()
     toolless = np.bincount(sketch.trace[sketch.kind == TOOL_], minlength=len(sketch.bad)) == 0
     sketch.spoil(mine & (open_ | google) & toolless[trace], trace)

@@ -26,6 +26,14 @@ def ends_alike(scope: str) -> bool:
     return scope.endswith("handler openai_agents")
 
 
+def stops_to_ask(scope: str) -> bool:
+    """Does this say `stop` of answers that ask for tools, too? Where no answer is told, it may have asked for some."""
+    return _STOPS_ALIKE.search(scope) is not None
+
+
+_STOPS_ALIKE = re.compile(r"^genkit-tracer$|^@arizeai/openinference-instrumentation-openai-agents$")
+
+
 def mute(scope: str) -> bool:
     """Does no span of this scope ever say that anything failed?"""
     return scope.startswith("codex")

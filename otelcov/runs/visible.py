@@ -9,6 +9,7 @@ from otelcov.dialects.base import AGENT
 from otelcov.runs import boundaries as b
 from otelcov.runs.boundaries import asks
 from otelcov.runs.evidence import Evidence
+from otelcov.runs.habits import stops_to_ask
 from otelcov.runs.left_out import last_only
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
@@ -35,6 +36,7 @@ def tools_visible(
         return False
     doubtful = [c for c in blind if not b.final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
     mute = [c for c in calls if c.outputs is None and c.error is None and c.inputs is None]
+    doubtful += [c for c in blind if c.outputs is None and any(stops_to_ask(n.span.scope) for n in c.layers)]
     doubtful += [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
     doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
     doubtful += [c for c in calls if c.loops or (last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors()))]

@@ -3,6 +3,8 @@
 import json
 from functools import partial
 
+import pytest
+
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import agent, chat, span, tool
 
@@ -54,3 +56,14 @@ def test_what_genkit_calls_blocked_is_a_content_filter():
     told |= {"genkit:input": _jsons(asked), "genkit:output": _jsons(answer)}
     (run,) = agreed(span(1, None, "openai/m", attributes=told))
     assert run["boundaries"] == ["content_filter"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "calls"), [("genkit-tracer", None), (_ADAPTER, None), ("opentelemetry.instrumentation.openai_v2", [])]
+)
+def test_who_says_stop_of_answers_that_ask_for_tools_may_hide_one(scope, calls):
+    (run,) = agreed(
+        agent(1, "planner", took=9, scope=scope),
+        chat(2, 1, at=1, scope=scope, attributes=_answered()),
+    )
+    assert run["tool_calls"] == calls
