@@ -16,7 +16,7 @@ from otelcov.runs.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import final_answer
 from otelcov.runs.speakers import at_work, front_of, own_calls
-from otelcov.runs.told_texts import answers, assistant_text, object_repr
+from otelcov.runs.told_texts import answers, assistant_text, object_repr, same_object
 from otelcov.runs.tree import Node, exceptions, failure
 
 
@@ -38,7 +38,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     frames = _frames(root)
     for node in front:
         if node in frames and not (step and node is root):
-            text = assistant_text(node.span.output, limit)
+            text = said if said and same_object(node.span.output, said) else assistant_text(node.span.output, limit)
             if answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
                 return said if said is not None and said.strip() == text.strip() else text
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
@@ -56,10 +56,13 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             return final_answer(told)
     if pending and root.orphan and root.own_agent is None:
         return None  # a step says which comes next
+    asked = {x.text for x in (last.inputs if last is not None else None) or () if x.role == "user"}
     for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
         text = assistant_text(node.span.output, limit)
+        if text in asked and last is not None and node.start <= last.start:
+            continue  # the same, in the millisecond in which the model was asked
         if answers(text) and (text or last is None or last.outputs is not None):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None

@@ -143,6 +143,14 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
     return None
 
 
+def same_object(raw: str | None, said: str) -> bool:
+    """Is this the very object that a model answered after a schema, however it is spaced, and no state that has one?"""
+    if raw is None or raw[:1] != "{" or said.lstrip()[:1] != "{":
+        return False
+    value = parse_json(raw)
+    return value is not None and value == parse_json(said)
+
+
 def _of_several(value: dict[str, Any]) -> bool:
     """Are these the answers of several parts of a pipeline (Haystack), of which none is said to be the last?"""
     parts = [v for v in value.values() if isinstance(v, dict)]

@@ -6,11 +6,15 @@ from functools import partial
 import pytest
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.runs.requests import agent, chat, span, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 _CUT = 256
 _ADAPTER = "@arizeai/openinference-instrumentation-openai-agents"
+
+
+def _kind(kind, **told):
+    return {"openinference.span.kind": kind} | {key.replace("__", "."): value for key, value in told.items()}
 
 
 def _answered(finish="stop"):
@@ -67,3 +71,28 @@ def test_who_says_stop_of_answers_that_ask_for_tools_may_hide_one(scope, calls):
         chat(2, 1, at=1, scope=scope, attributes=_answered()),
     )
     assert run["tool_calls"] == calls
+
+
+def test_the_words_that_a_prompt_put_out_in_the_millisecond_of_the_question_are_no_answer():
+    """LangGraph for JavaScript: the agent's output is cut, and that of the step which wrote the prompt is not."""
+    said = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "HumanMessage"]}
+    put_out = _jsons({"output": [said | {"kwargs": {"content": "go"}}]})
+    whole = (_jsons({"messages": [said | {"kwargs": {"content": "go"}}] * 9}))[:_CUT]
+    messages = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    answer = _jsons({"generations": [[{"text": "cut", "message": said | {"kwargs": {"content": "cut" * 99}}}]]})[:_CUT]
+    told = {"llm.model_name": "m", "output.value": answer, "metadata": "x" * _CUT}
+    (run,) = runs(
+        span(1, None, "LangGraph", took=9, attributes=_kind("CHAIN", input__value=_jsons("go"), output__value=whole)),
+        span(2, 1, "prompt", at=1, took=0.0001, attributes=_kind("CHAIN", output__value=put_out)),
+        span(3, 1, "ChatOpenAI", at=1, attributes=_kind("LLM") | messages | told),
+    )
+    assert run["output"] is None
+
+
+def test_an_object_that_its_model_answered_is_no_state_with_an_answer():
+    """OpenAI's Agents SDK for JavaScript: what came after a schema is written anew."""
+    (run,) = agreed(
+        agent(1, "planner", took=9, attributes={"output.value": '{"answer":"cold"}'}),
+        chat(2, 1, '{"answer": "cold"}', "go", at=1),
+    )
+    assert json.loads(run["output"]) == {"answer": "cold"}
