@@ -160,3 +160,10 @@ def matches(column: str, pattern: str) -> pl.Expr:
 def span_name(pattern: str) -> pl.Expr:
     """The first group of a pattern in the span's name."""
     return pl.col("span.name").str.extract(pattern)
+
+
+def as_message(text: pl.Expr) -> pl.Expr:
+    """An object that is the answer, as the text of a message: so it is no state and no message itself."""
+    for letter, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
+        text = text.str.replace_all(letter, written, literal=True)
+    return pl.concat_str(pl.lit('[{"role":"assistant","content":"'), text, pl.lit('"}]'))

@@ -5,22 +5,15 @@
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, LLM, NOTHING, OTHER, TOOL, Dialect, first, scope
+from otelcov.dialects.base import CHAIN, LLM, NOTHING, OTHER, TOOL, Dialect, as_message, first, scope
 
 _OPERATION = pl.col("ai.operationId")
 _TOOL = _OPERATION == "ai.toolCall"  # of which Traceloop for JavaScript moves content to its own keys
 
 
-def _as_message(text: pl.Expr) -> pl.Expr:
-    """An object that is the answer, as the text of a message: so it is no state and no message itself."""
-    for letter, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
-        text = text.str.replace_all(letter, written, literal=True)
-    return pl.concat_str(pl.lit('[{"role":"assistant","content":"'), text, pl.lit('"}]'))
-
-
-_OBJECT = _as_message(first("ai.response.object"))
+_OBJECT = as_message(first("ai.response.object"))
 _TEXT = first("ai.response.text", "ai.result.text")
-_OBJECT_TEXT = _as_message(pl.when(_TEXT.str.contains(r"^\s*[\[{]")).then(_TEXT))
+_OBJECT_TEXT = as_message(pl.when(_TEXT.str.contains(r"^\s*[\[{]")).then(_TEXT))
 
 # Other layers call every loop an agent (OpenInference; the SDK's own exporter of GenAI keys). Who has no name is none.
 # OpenInference takes each of a loop's steps for a call, too.

@@ -5,13 +5,15 @@ https://voltagent.dev/observability-docs/
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, first, span_name, value
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, as_message, first, span_name, value
 
 _ENTITY, _TYPE = pl.col("entity.type"), pl.col("span.type")
 _AGENTS = _ENTITY == "agent"
 _TOOL = _AGENTS & (_TYPE == "tool")
 _ROOT = _AGENTS & _TYPE.is_null()
 _OFFERED = pl.col("llm.tools").str.replace(r"\bdelegate_task\b", "")  # its way to other agents
+
+_OBJECT = as_message(pl.when(pl.col("output").str.contains(r"^\s*\{")).then(pl.col("output")))
 
 VOLTAGENT = Dialect(
     name="voltagent",
@@ -47,5 +49,5 @@ VOLTAGENT = Dialect(
     request_model=pl.when(_AGENTS).then(first("llm.model")),
     definitions=pl.when(_AGENTS & (_TYPE == "llm")).then('["' + _OFFERED.str.replace_all(",", '","') + '"]'),
     input=pl.when(_ROOT).then(first("input")),
-    output=pl.when(_ROOT).then(first("output")),
+    output=pl.when(_ROOT).then(pl.coalesce([_OBJECT, first("output")])),
 )

@@ -96,3 +96,11 @@ def test_an_object_that_its_model_answered_is_no_state_with_an_answer():
         chat(2, 1, '{"answer": "cold"}', "go", at=1),
     )
     assert json.loads(run["output"]) == {"answer": "cold"}
+
+
+def test_an_object_that_an_agent_of_voltagent_put_out_is_its_answer():
+    told = {"entity.type": "agent", "entity.name": "planner", "input": "go"}
+    (run,) = runs(
+        span(1, None, "planner", took=9, scope="@voltagent/core", attributes=told | {"output": '{"answer":"cold"}'})
+    )
+    assert run["output"] == '{"answer":"cold"}'
