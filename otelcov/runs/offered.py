@@ -34,6 +34,8 @@ def offered(nodes: list[Node]) -> set[str] | None:
                     if names:
                         found |= names
                         told = True
+                    elif names is not None and parse_json(value) is None:
+                        return None  # cut before its name
                 elif re.fullmatch(r"\d+\.name", path) and isinstance(value, str):
                     found |= {value} if not _no_tool(value) else set()
                     told = told or bool(found)
@@ -80,8 +82,15 @@ def _names(raw: str) -> frozenset[str] | None:
     if known is None:
         if len(_cache) > 4096:
             _cache.clear()
-        known = _cache[raw] = frozenset(n for n in _walk(parse_json(raw), 0) if not _no_tool(n))
+        value = parse_json(raw)
+        cut = _CUT.match(raw) if value is None else None
+        found = {cut.group(1)} if cut is not None else _walk(value, 0)
+        known = _cache[raw] = frozenset(n for n in found if not _no_tool(n))
     return known
+
+
+_CUT = re.compile(r'\s*\{\s*(?:"type":\s*"function",\s*)?(?:"function":\s*\{\s*)?"name":\s*"([^"\\]+)"')
+"""The one definition that a text begins with whose end was cut off."""
 
 
 def _no_tool(name: str) -> bool:

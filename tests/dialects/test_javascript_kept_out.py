@@ -104,3 +104,17 @@ def test_an_object_that_an_agent_of_voltagent_put_out_is_its_answer():
         span(1, None, "planner", took=9, scope="@voltagent/core", attributes=told | {"output": '{"answer":"cold"}'})
     )
     assert run["output"] == '{"answer":"cold"}'
+
+
+@pytest.mark.parametrize(
+    ("cut", "known"),
+    [('{"type":"function","function":{"name":"book","descr', ["book", "look"]), ('{"type":"function","descr', None)],
+)
+def test_a_definition_that_was_cut_short_has_a_name_if_it_begins_with_it(cut, known):
+    look = {"type": "function", "function": {"name": "look", "parameters": {}}}
+    offered = {"llm.tools.0.tool.json_schema": _jsons(look), "llm.tools.1.tool.json_schema": cut}
+    (run,) = runs(
+        span(1, None, "planner", took=9, attributes=_kind("AGENT")),
+        span(2, 1, "response", at=1, attributes=_kind("LLM", llm__model_name="m") | offered),
+    )
+    assert run["known_tools"] == known
