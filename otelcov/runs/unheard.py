@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from otelcov.dialects.base import CHAIN, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.habits import ends_well_unanswered, noted_late
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, failure
@@ -24,7 +24,16 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         or c.blank
         or (c.unanswered and (all(_heard(n, heard) for n in c.layers) or _in_a_broken_step(c)))
         or (len(calls) == 1 and c.unanswered and _only_asked(c))
+        or (c is calls[-1] and c.unanswered and _broke_its_agent(c))
     ]
+
+
+def _broke_its_agent(call: ModelCall) -> bool:
+    """Did the agent fail after this and nothing else?"""
+    agent = next((n for n in call.layers[-1].ancestors() if n.kind == AGENT), None)
+    if agent is None or failure(agent) is None:
+        return False
+    return all(n.start < call.end for n in agent.below() if n.kind in (LLM, TOOL))
 
 
 def _only_asked(call: ModelCall) -> bool:

@@ -118,3 +118,13 @@ def test_a_definition_that_was_cut_short_has_a_name_if_it_begins_with_it(cut, kn
         span(2, 1, "response", at=1, attributes=_kind("LLM", llm__model_name="m") | offered),
     )
     assert run["known_tools"] == known
+
+
+def test_the_last_call_of_an_agent_that_failed_may_have_failed_where_nothing_is_told_of_an_answer():
+    """Mastra's exporter for Arize, without content."""
+    thrown = [("exception", {"exception.type": "Error", "exception.message": "boom"})]
+    (run,) = runs(
+        agent(1, "planner", took=9, error="boom", events=thrown),
+        span(2, 1, "m", at=1, gen_ai__operation__name="chat", gen_ai__request__model="m", status=1),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
