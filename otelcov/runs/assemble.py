@@ -34,6 +34,7 @@ from otelcov.runs.model_call import ModelCall, in_order
 from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.offered import offered, told_to_answer
 from otelcov.runs.paths import path
+from otelcov.runs.speakers import of_a_delegate
 from otelcov.runs.states import states
 from otelcov.runs.tree import USUAL_LIMITS, Node, failure, spelling
 from otelcov.runs.unknowns import NO_ROOT
@@ -76,6 +77,12 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         if limit is not None and isinstance(told, str) and len(told) == limit:
             found.result = None  # what is left of it
     died = died_in_a_later_trace(root, nodes, calls)
+    asked = input_text(root, whole, limit, incomplete)
+    answered = None if died else output_text(root, whole, limit, ways)
+    given, said = of_a_delegate(root, calls)
+    if asked is not None and asked in given:
+        asked = None
+        incomplete.add("input not reported")
     run = Evidence(
         root,
         nodes,
@@ -83,8 +90,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         tools,
         outcomes,
         tools_visible(calls, executions, seen_to_ask, incomplete),
-        input_text(root, whole, limit, incomplete),
-        None if died else output_text(root, whole, limit, ways),
+        asked,
+        None if answered in said else answered,
         ways,
         names,
     )

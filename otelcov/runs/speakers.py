@@ -15,6 +15,21 @@ def own_calls(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
     return [c for c in calls if not any(n.kind == TOOL for n in c.node.ancestors())] if root.orphan else calls
 
 
+def of_a_delegate(root: Node, calls: list[ModelCall]) -> tuple[set[str], set[str]]:
+    """What those that a tool called were asked and answered, where who called them tells no content, and they do: a
+    frame may have taken it for its own (OpenInference of OpenAI's Agents SDK for JavaScript)."""
+    given, said = set[str](), set[str]()
+    within = [c for c in calls if any(n.kind == TOOL for n in c.node.ancestors())]
+    if not within or any(c.inputs is not None or c.outputs is not None for c in calls if c not in within):
+        return given, said
+    if root.kind != AGENT or len(within) == len(calls):
+        return given, said
+    for call in within:
+        given.update(x.text for x in call.inputs or () if x.role == "user" and x.text)
+        said.update([call.text] if call.text else [])
+    return given, said
+
+
 def front_of(root: Node) -> list[Node]:
     """The root and the containers right below it, down to the first agent with input: where a request is written. What
     a tool called whose own frame has not come was not asked by the user."""

@@ -128,3 +128,20 @@ def test_the_last_call_of_an_agent_that_failed_may_have_failed_where_nothing_is_
         span(2, 1, "m", at=1, gen_ai__operation__name="chat", gen_ai__request__model="m", status=1),
     )
     assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+
+
+def test_a_frame_does_not_speak_for_a_delegate_that_alone_tells_content():
+    """OpenInference of OpenAI's Agents SDK, where the caller was told to keep its content out."""
+    said = [{"role": "user", "content": "for you"}]
+    told = {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "seen"}
+    told |= {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "for you"}
+    (run,) = runs(
+        span(1, None, "w", took=20, attributes=_kind("AGENT", input__value=_jsons(said), output__value="seen")),
+        span(2, 1, "boss", took=20, attributes=_kind("AGENT")),
+        span(3, 2, "response", at=1, attributes=_kind("LLM")),
+        span(4, 2, "ask_worker", at=3, took=6, attributes=_kind("TOOL", tool__name="ask_worker")),
+        span(5, 4, "worker", at=4, took=4, attributes=_kind("AGENT")),
+        span(6, 5, "response", at=5, attributes=_kind("LLM", llm__model_name="m") | told),
+        span(7, 2, "response", at=12, attributes=_kind("LLM")),
+    )
+    assert (run["input"], run["output"]) == (None, None)
