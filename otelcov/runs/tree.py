@@ -38,6 +38,7 @@ PLACEHOLDERS = frozenset(
     }
 )
 
+_OK = 1  # a span's status: it ended well
 USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
 """Attribute value lengths that people set: several values of exactly such a length were cut."""
 
@@ -219,14 +220,23 @@ def _same_request(node: Node, top: Node) -> bool:
     if not named or node.kind != top.kind:
         return False
     if top.kind == AGENT:
-        return top.span.output is not None
+        return top.span.output is not None or _ended_well(top)
     return None is not node.span.input != top.span.input and failure(top) is not None
 
 
 def _answered(agent: Node) -> bool:
-    """Did an agent put something out, after a model that was asked while it was at work?"""
+    """Did an agent put something out, or end well where that is left out, after a model that was asked while it was at
+    work?"""
     asked = any(n.kind == LLM and n.start >= agent.start and n.end <= agent.end for n in agent.children)
-    return asked and agent.span.agent is not None and agent.span.output is not None
+    told = agent.span.output is not None or agent.span.status_code == _OK
+    return asked and agent.span.agent is not None and told
+
+
+def _ended_well(agent: Node) -> bool:
+    """Did an agent end well, with all that was begun by then, after a model that it asked?"""
+    if agent.span.status_code != _OK or not any(n.kind == LLM for n in agent.children):
+        return False
+    return all(n.end <= agent.end for n in agent.below() if n.start <= agent.end)
 
 
 def _mend_clocks(root: Node) -> None:

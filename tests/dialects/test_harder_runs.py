@@ -91,6 +91,27 @@ def test_what_was_laid_under_an_agent_that_was_done_is_of_the_one_above():
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("boss", "w")]
 
 
+def test_what_was_laid_under_what_was_done_is_found_without_content():
+    """Agno's under OpenInference, with inputs and outputs hidden."""
+    well = {"status": 1}
+    first = [
+        agent(1, "boss", took=30, **well),
+        chat(2, 1, at=1, **well),
+        tool(3, 1, "ask_w", at=3, took=8, **well),
+        agent(4, "w", 1, at=4, took=6, **well),
+        chat(5, 4, at=5, **well),
+        chat(6, 4, at=14, **well),
+    ]
+    later = [
+        agent(7, "boss", 4, at=35, took=5, **well),
+        chat(8, 7, at=36, **well),
+        agent(9, "boss", 4, at=45, took=5, **well),
+        chat(10, 9, at=46, **well),
+    ]
+    found = runs(*first, *later)
+    assert [[c["agent"] for c in r["llm_calls"]] for r in found] == [["boss", "w", "boss"], ["boss"], ["boss"]]
+
+
 def test_requests_that_were_laid_under_a_run_that_is_over_are_runs():
     """What a member of Agno's left current that failed, a script's next requests stand below."""
     asked = _got_over()
