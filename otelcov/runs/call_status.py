@@ -295,7 +295,7 @@ def _arguments(call: ToolCall, out: Outcome) -> None:
             if raw is None:
                 continue
             parsed, raw_text = arguments_of(raw)
-            if parsed is not None and not _schema(parsed):
+            if parsed is not None and not schema(parsed):
                 wrapped = parsed.keys() == {"input"} and _WRAPPING.search(node.span.scope) is not None
                 inner = parsed["input"] if wrapped else parsed
                 found, text = inner if isinstance(inner, dict) else None if inner is None else parsed, None
@@ -309,13 +309,13 @@ _TYPES = ("string", "integer", "number", "boolean", "object", "array", "null", "
 _DESCRIBING = {"type", "description", "title", "default", "nullable", "enum", "items", "properties", "required"}
 
 
-def _schema(value: dict[str, Any]) -> bool:
+def schema(value: dict[str, Any] | None) -> bool:
     """Is this what a tool takes, and not what it was given?"""
+    if not value:
+        return False
     if isinstance(value.get("properties"), dict):
         return value.get("type") in ("object", None)
-    return bool(value) and all(
-        isinstance(v, dict) and v.get("type") in _TYPES and v.keys() <= _DESCRIBING for v in value.values()
-    )
+    return all(isinstance(v, dict) and v.get("type") in _TYPES and v.keys() <= _DESCRIBING for v in value.values())
 
 
 def _event_result(nodes: list[Node]) -> Any:

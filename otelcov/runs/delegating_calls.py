@@ -11,7 +11,7 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.call import ToolCall
-from otelcov.runs.call_status import broken_off, denied
+from otelcov.runs.call_status import broken_off, denied, schema
 from otelcov.runs.delegation import (
     BY_ARGUMENT,
     COWORKER,
@@ -31,7 +31,7 @@ from otelcov.runs.jsontext import hidden, parse_json
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.softerrors import plain, soft_error
 from otelcov.runs.tree import Node, failure, placeholder, spelling
-from otelcov.runs.wrapped import result_of
+from otelcov.runs.wrapped import arguments_of, result_of
 
 _HANDS_OVER = (*HANDS_OVER, "handoff", "strandsstructuredoutput")
 
@@ -424,7 +424,8 @@ def _died(agent: Node) -> bool:
 def given(call: ToolCall) -> Any:
     """What a call's request or span says that it was given."""
     if call.arguments is None and call.nodes:
-        return span_fact(call.nodes, "arguments")
+        told = span_fact(call.nodes, "arguments")
+        return None if schema(arguments_of(told)[0]) else told
     return call.arguments
 
 

@@ -1,0 +1,31 @@
+"""What kits tell where a limit cuts their values, or where a switch leaves content out."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+
+def test_a_handoff_of_which_only_what_it_takes_is_told_is_no_tool():
+    """LlamaIndex's workflow under OpenInference, with inputs and outputs hidden."""
+    takes = {"properties": {"to_agent": {"type": "string"}, "reason": {"type": "string"}}, "type": "object"}
+    hidden = {"input.value": "__REDACTED__", "output.value": "__REDACTED__"}
+    oi = {"scope": "openinference.instrumentation.llama_index", "status": 1}
+
+    def called(id, parent, name, takes, at):
+        told = {"openinference.span.kind": "TOOL", "tool.name": name, "tool.parameters": json.dumps(takes)}
+        return span(id, parent, "FunctionTool.acall", at=at, attributes=told | hidden, **oi)
+
+    def asked(id, at):
+        told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.finish_reason": "tool_calls"}
+        return span(id, 1, "astream_chat", at=at, attributes=told | hidden, **oi)
+
+    (run,) = runs(
+        span(1, None, "AgentWorkflow.run", took=20, attributes={"openinference.span.kind": "CHAIN"} | hidden, **oi),
+        asked(2, 1),
+        called(3, 1, "handoff", takes, 3),
+        asked(4, 5),
+        called(5, 1, "look", {"properties": {"q": {"type": "string"}}, "type": "object"}, 7),
+        asked(6, 9),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+    assert [(d["to"], d["form"], d["tool"]) for d in run["delegations"]] == [(None, "handoff", "handoff")]
