@@ -62,7 +62,10 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
                 return text
         for name, attributes in reversed(node.side.events.get(node.span.row, ())):  # history first, then what is new
             if name == "gen_ai.user.message":
-                said = messages_of([{"role": "user", "content": opened(attributes.get("content"))}])
+                content = attributes.get("content")
+                if limit is not None and isinstance(content, str) and len(content) >= limit:
+                    return None
+                said = messages_of([{"role": "user", "content": opened(content)}])
                 if said and said[0].text is not None:
                     return said[0].text
             text = last_user(event_inputs([(name, attributes)])) if name == DETAILS else None

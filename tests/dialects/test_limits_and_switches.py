@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 
 def test_a_handoff_of_which_only_what_it_takes_is_told_is_no_tool():
@@ -29,3 +29,12 @@ def test_a_handoff_of_which_only_what_it_takes_is_told_is_no_tool():
     )
     assert [c["name"] for c in run["tool_calls"]] == ["look"]
     assert [(d["to"], d["form"], d["tool"]) for d in run["delegations"]] == [(None, "handoff", "handoff")]
+
+
+def test_what_a_user_said_in_an_event_that_a_limit_cut_is_unknown():
+    """Strands' events hold the parts of a message as JSON."""
+    asked = json.dumps([{"text": "of Oslo, " * 40}])[:256]
+    said = [("gen_ai.user.message", {"content": asked})]
+    (run,) = runs(agent(1, "planner", took=9, events=said), chat(2, 1, "fine", at=1, events=said))
+    assert (run["input"], run["output"]) == (None, "fine")
+    assert "truncated values" in run["incomplete"]
