@@ -11,7 +11,7 @@ from otelcov.runs.boundaries import asks
 from otelcov.runs.call import ToolCall
 from otelcov.runs.charge import broke_off, top_agents, went_on
 from otelcov.runs.evidence import Evidence, worker
-from otelcov.runs.habits import ends_alike, says_well
+from otelcov.runs.habits import ends_alike, loses_steps, says_well
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.speakers import at_work, own_calls
@@ -125,7 +125,16 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
     last = run.last
     if last is None or run.output is not None:
         return False
+    if _last_step(run, last):
+        return True
     return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
+
+
+def _last_step(run: Evidence, last: ModelCall) -> bool:
+    """Was a model asked in the last step that came, of a workflow in which another follows each, and none that failed
+    comes?"""
+    step = next((n for n in last.node.ancestors() if loses_steps(n.span.scope, n.span.name)), None)
+    return step is not None and not any(n.parent is step.parent and n.start >= last.end for n in run.nodes)
 
 
 _STEPS = (AGENT, LLM, TOOL)

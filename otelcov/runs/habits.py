@@ -8,6 +8,7 @@ _RAISES = re.compile(
     r"openai_agents|^pydantic-ai$|^gcp\.vertex\.agent$|(?:instrumentation|genai)\.langchain$|handler langchain$"
 )
 _GOOGLES = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
+_STEP = re.compile(r"\w*(?:Agent|Workflow)\w*\.task")
 _OF_CHATS = re.compile(r"microsoft\.opentelemetry\..*openai_agents")
 
 
@@ -81,6 +82,11 @@ def prints_results(scope: str) -> bool:
 def results_by_user(scope: str) -> bool:
     """Does its history leave out what was asked for, and tell what came back as the user's?"""
     return scope == "@traceloop/instrumentation-llamaindex"
+
+
+def loses_steps(scope: str, name: str) -> bool:
+    """Is this a step of a workflow, of which those that failed never come (Traceloop, of LlamaIndex's agents)?"""
+    return scope == "opentelemetry.instrumentation.llamaindex" and _STEP.fullmatch(name) is not None
 
 
 def tells_last_piece(scope: str) -> bool:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import agent, chat, runs, span
 
 
@@ -38,3 +40,25 @@ def test_what_a_user_said_in_an_event_that_a_limit_cut_is_unknown():
     (run,) = runs(agent(1, "planner", took=9, events=said), chat(2, 1, "fine", at=1, events=said))
     assert (run["input"], run["output"]) == (None, "fine")
     assert "truncated values" in run["incomplete"]
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_a_workflow_without_the_step_after_its_models_may_have_failed(later):
+    """LlamaIndex's agents under Traceloop, with content left out: the step that met a limit, and raised, never comes,
+    and the workflow's own span ends early."""
+    traceloop = {"scope": "opentelemetry.instrumentation.llamaindex"}
+
+    def step(id, parent, kind, name, at, took, **more):
+        told = {"traceloop.span.kind": kind, "traceloop.entity.name": name} | more
+        return span(id, parent, name, at=at, took=took, attributes=told, **traceloop)
+
+    model = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3}
+    (run,) = runs(
+        step(1, None, "workflow", "FunctionAgent.workflow", 0, 3),
+        step(2, 1, "task", "BaseWorkflowAgent.task", 1, 1),
+        step(3, 1, "task", "BaseWorkflowAgent.task", 3, 3),
+        step(4, 3, "task", "OpenAI.task", 3, 3, **model),
+        *([step(5, 1, "task", "BaseWorkflowAgent.task", 7, 1)] if later else []),
+    )
+    assert run["status"] == ("ok" if later else "unknown")
+    assert ("max_steps" in run["boundaries_unknown"]) or later
