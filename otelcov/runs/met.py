@@ -290,6 +290,8 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
     if run.muted or ended_in_what_is_lost(run) or answer_lost(run):
         unknown |= {"error", "timeout", "rate_limit"}
+    if ended_in_what_is_lost(run):
+        unknown |= {"max_steps", "cost_limit"}
     if any(c.error is not None and b.unsaid(c.error) for c in run.calls):
         unknown |= {"timeout", "rate_limit", "content_filter"}
     if last is None or run.unheard:

@@ -42,10 +42,11 @@ def test_what_a_user_said_in_an_event_that_a_limit_cut_is_unknown():
     assert "truncated values" in run["incomplete"]
 
 
+@pytest.mark.parametrize("content", [True, False])
 @pytest.mark.parametrize("later", [True, False])
-def test_a_workflow_without_the_step_after_its_models_may_have_failed(later):
-    """LlamaIndex's agents under Traceloop, with content left out: the step that met a limit, and raised, never comes,
-    and the workflow's own span ends early."""
+def test_a_workflow_without_the_step_after_its_models_may_have_failed(later, content):
+    """LlamaIndex's agents under Traceloop: the step that met a limit, and raised, never comes, the workflow's own span
+    ends early, and of a stream it is not told what it asked for."""
     traceloop = {"scope": "opentelemetry.instrumentation.llamaindex"}
 
     def step(id, parent, kind, name, at, took, **more):
@@ -53,6 +54,9 @@ def test_a_workflow_without_the_step_after_its_models_may_have_failed(later):
         return span(id, parent, name, at=at, took=took, attributes=told, **traceloop)
 
     model = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3}
+    if content:
+        model["gen_ai.input.messages"] = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+        model["gen_ai.output.messages"] = [{"role": "assistant", "parts": [], "finish_reason": ""}]
     (run,) = runs(
         step(1, None, "workflow", "FunctionAgent.workflow", 0, 3),
         step(2, 1, "task", "BaseWorkflowAgent.task", 1, 1),
