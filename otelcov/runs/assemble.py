@@ -324,16 +324,16 @@ def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall]
 
 
 def _value_limit(nodes: list[Node]) -> int | None:
-    """The SDK's attribute length limit, where it has cut values, or may have: one is as long as people set limits, and
-    none is longer."""
+    """The SDK's attribute length limit, where it has cut values: they end at one length, and none is longer."""
     told = {text for n in nodes for text in _texts_of_events(n)}
     lengths = [*(n.span.longest for n in nodes), *map(len, told)]
     longest = max(lengths, default=0)
     if longest < 64:
         return None
+    at_limit = lengths.count(longest)
     broken = [len(text) for text in told if text[:2] in ('{"', "[{") and text[-1:] not in ("]", "}", ")", "\n")]
     cut = max([*(n.span.cut for n in nodes), *broken], default=0)
-    return longest if cut == longest or longest in USUAL_LIMITS else None
+    return longest if cut == longest or (at_limit > 1 and longest in USUAL_LIMITS) else None
 
 
 def _texts_of_events(node: Node) -> list[str]:

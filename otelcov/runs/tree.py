@@ -40,7 +40,7 @@ PLACEHOLDERS = frozenset(
 
 _OK = 1  # a span's status: it ended well
 USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
-"""Attribute value lengths that people set: a value of exactly such a length, and none longer, may have been cut."""
+"""Attribute value lengths that people set: several values of exactly such a length were cut."""
 
 # Exceptions by which frameworks move control and nothing failed.
 CONTROL_FLOW = re.compile(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span, tool
+from tests.runs.requests import agent, chat, runs, span
 
 
 def test_a_handoff_of_which_only_what_it_takes_is_told_is_no_tool():
@@ -66,9 +66,3 @@ def test_a_workflow_without_the_step_after_its_models_may_have_failed(later, con
     )
     assert run["status"] == ("ok" if later else "unknown")
     assert ("max_steps" in run["boundaries_unknown"]) or later
-
-
-def test_one_value_as_long_as_people_set_limits_may_have_been_cut():
-    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "fine", "go", at=1), tool(3, 1, "look", "c", "a" * 256, at=3))
-    assert run["tool_calls"][0]["result"] is None
-    assert "truncated values" in run["incomplete"]
