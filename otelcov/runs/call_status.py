@@ -156,7 +156,8 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         elif call.from_memory or refused(value):
             out.status, out.error_kind, out.error_type = "requested", None, None
         elif flagged is None and (
-            value is None or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
+            (value is None and call.answer.error is None)
+            or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
         ):
             out.status = "unknown"  # it came back; how it went is not on the wire
     elif any(_fails(c) != _fails(call) for c in call.doubles) and flagged is None:

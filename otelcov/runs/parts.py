@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from otelcov.runs.chat import Request, Result, as_text
-from otelcov.runs.jsontext import Value
+from otelcov.runs.jsontext import Value, parse_json
 
 # Calls that the provider runs itself, OpenAI's own last.
 _HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"}
@@ -62,6 +62,7 @@ _ARGUMENTS = (
     "server_tool_call",
 )
 _RESULTS = ("result", "response", "output", "content", "server_tool_call_response")
+_ON_SERVER = "mcp_server:"  # how Pydantic AI names all that a provider asks of a server
 AI_SDK = ("text", "json", "error-text", "error-json", "content")
 
 
@@ -107,7 +108,7 @@ def _request(call: Value) -> Request | None:
         return None
     kind = call.get("type") if isinstance(call.get("type"), str) else None
     if kind in _HOSTED and "name" not in call:
-        call = {"name": kind.removesuffix("_call"), "arguments": call.get("action", call.get("queries"))} | call
+        call = {"name": kind.removesuffix("_call"), "arguments": _given(call), "output": _brought(call)} | call
     function = call.get("function") if isinstance(call.get("function"), dict) else call.get("tool_call")
     body = outer = function if isinstance(function, dict) else call
     if isinstance(body.get("function"), dict):
@@ -117,7 +118,13 @@ def _request(call: Value) -> Request | None:
         return None
     if name[0] == name[-1] == "'":
         name = name[1:-1] or name  # a repr of it
+    if name in _HOSTED:
+        kind, name = name, name.removesuffix("_call")  # OpenInference writes the type of the item where the name goes
     arguments = next((body[key] for key in _ARGUMENTS if body.get(key) is not None), None)
+    if name.startswith(_ON_SERVER) and call.get("builtin") is True:
+        name, arguments = _on_server(name, arguments)
+        if name is None:
+            return None
     hosted = call.get("server_tool_call")
     if isinstance(hosted, dict) and isinstance(hosted.get("type"), str):
         given = {key: value for key, value in hosted.items() if key != "type"}
@@ -128,6 +135,27 @@ def _request(call: Value) -> Request | None:
     if kind in _SERVED or call.get("builtin") is True or call.get("providerExecuted") is True:
         request.served = Result(request.id, name, call.get("output"), _failed(call))
     return request
+
+
+def _on_server(server: str, given: Value) -> tuple[str | None, Value]:
+    """The tool of a server that a provider called, and what it was given; none, where it asked for the list of them."""
+    told = given if isinstance(given, dict) else parse_json(given) if isinstance(given, str) else None
+    if not isinstance(told, dict) or "action" not in told:
+        return server, given
+    tool = told.get("tool_name")
+    return (tool, told.get("tool_args")) if told["action"] == "call_tool" and isinstance(tool, str) else (None, None)
+
+
+def _given(item: dict[str, Value]) -> Value:
+    """What a tool of OpenAI's own was given."""
+    return item.get("action") or {key: item[key] for key in ("code", "queries") if key in item} or None
+
+
+def _brought(item: dict[str, Value]) -> Value:
+    """What a tool of OpenAI's own brought: what code printed, or what a search found."""
+    outputs = item.get("outputs")
+    logs = [o.get("logs") for o in outputs if isinstance(o, dict)] if isinstance(outputs, list) else []
+    return "\n".join(logs) if logs and all(isinstance(log, str) for log in logs) else item.get("results")
 
 
 def _first(value: dict[str, Value], keys: Sequence[str]) -> Value:
@@ -145,6 +173,8 @@ def result_in(part: dict[str, Value], where: Sequence[str] = _RESULTS) -> Result
     """What a part tells of a tool's result, its content under the first of the keys `where` that it has."""
     origin = part["origin"] if isinstance(part.get("origin"), dict) else {}  # Haystack
     content = next((part[key] for key in where if part.get(key) is not None), None)
+    if part.get("builtin") is True and str(part.get("name")).startswith(_ON_SERVER) and isinstance(content, dict):
+        return Result(as_text(_first(part, _IDS)), None, content.get("output"), bool(content.get("error")))
     if isinstance(content, dict) and "output" in content and set(content) <= {"type", "output"}:
         content = content["output"]  # of a tool that the provider ran
     if isinstance(content, list):

@@ -170,12 +170,13 @@ def _tellings(node: Node) -> list[list[Message]]:
     return found
 
 
-def _weight(found: list[Message]) -> tuple[int, int, int]:
+def _weight(found: list[Message]) -> tuple[int, int, int, int]:
     return (
         sum(len(o.requests) for o in found),
         sum(1 for o in found for r in o.requests if r.arguments is not None)
         + sum(1 for o in found for r in o.requests if r.id and not r.id.startswith(OF_ITEM)),
         sum(o.text is not None for o in found),
+        sum(r.served is not None and r.served.error is not None for o in found for r in o.requests),
     )
 
 
