@@ -20,7 +20,7 @@ from otelcov.runs.jsontext import to_json
 from otelcov.runs.left_out import hides_requests
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.reused import execution
-from otelcov.runs.tree import Node, same_name, spelling
+from otelcov.runs.tree import Node, failure, same_name, spelling
 from otelcov.runs.unnamed import by_number, mute
 from otelcov.runs.wanted import Wanted, settle
 from otelcov.runs.wrapped import arguments_of
@@ -79,6 +79,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         infer_turn(call, models)
         calls.append(call)
     settle(calls)
+    _given_before(calls, model_calls)
     if not blind and any(awaits_result(c) or awaits_flag(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
     _order(calls)
@@ -86,6 +87,21 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     for c in calls:
         c.from_memory = bool(ran) and _from_memory(c, ran, model_calls)
     return calls
+
+
+def _given_before(calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
+    """What a tool was given that another run had asked for, and whose span tells the one argument without its name
+    (LangGraph, resumed after an interrupt, under OpenInference): the next model is shown the request, too."""
+    for c in calls:
+        raw = span_fact(c.nodes, "arguments") if c.asked_by is None and c.call_id else None
+        if not isinstance(raw, str) or c.arguments is not None or arguments_of(raw)[0] is not None:
+            continue
+        after = next((mc for mc in model_calls if mc.start >= c.end), None)
+        shown = [r for x in (after.inputs if after is not None else None) or () for r in x.requests]
+        asked = next((r for r in reversed(shown) if r.id == c.call_id and same_name(r.name, c.name)), None)
+        given = arguments_of(asked.arguments)[0] if asked is not None else None
+        if given is not None and list(given.values()) == [raw]:
+            c.arguments = given
 
 
 def _on_a_server(own: str, asked: str, node: Node) -> bool:
@@ -208,9 +224,14 @@ def _attach(call: ToolCall, nodes: list[Node]) -> None:
 
 
 def _order(calls: list[ToolCall]) -> None:
-    """Canonical order: by turn, inside a turn as the model asked (else by name); the rest by time between the turns."""
+    """Canonical order: by turn, inside a turn as the model asked (else by name); the rest by time between the turns,
+    but what was tried in vain before the call that a model asked for."""
+    tried = _tried_before(calls)
 
     def key(c: ToolCall) -> tuple[int, int, int, str, int, str]:
+        asked = tried.get(id(c))
+        if asked is not None and asked.asked_by is not None:
+            return (asked.asked_by.turn, 0, asked.position, "", c.start, "")
         if c.asked_by is not None:
             return (c.asked_by.turn, 0, c.position, "", c.start, c.call_id or "")
         if c.turn is not None:
@@ -219,3 +240,20 @@ def _order(calls: list[ToolCall]) -> None:
         return (c.position if c.nodes else -1, 2, c.start, c.name or "", 0, span_id)
 
     calls.sort(key=key)
+
+
+def _tried_before(calls: list[ToolCall]) -> dict[int, ToolCall]:
+    """Of attempts that failed and were made again beside, with the same arguments: the call that a model asked for."""
+    vain = [c for c in calls if c.asked_by is None and c.nodes and any(failure(n) is not None for n in c.nodes)]
+    if not vain:
+        return {}
+    beside: dict[tuple[int, str], list[ToolCall]] = {}
+    for c in sorted((c for c in calls if c.asked_by is not None and c.nodes), key=lambda c: c.start):
+        beside.setdefault((id(c.nodes[0].parent), spelling(c.name or "")), []).append(c)
+    found = {}
+    for c in vain:
+        later = beside.get((id(c.nodes[0].parent), spelling(c.name or "")), ())
+        again = next((x for x in later if x.start >= c.end and not _differ(c.nodes, x.nodes)), None)
+        if again is not None:
+            found[id(c)] = again
+    return found
