@@ -6,6 +6,7 @@ from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Di
 
 _IS_TOOL = pl.col("langfuse.observation.type").str.to_lowercase() == "tool"
 _FAILED = pl.col("langfuse.observation.level") == "ERROR"  # not every SDK sets the span's status, too
+_WAITS = pl.col("langfuse.observation.status_message").str.starts_with("(Interrupt(")  # LangGraph's, told as no error
 
 _USAGE = pl.col("langfuse.observation.usage_details")
 
@@ -92,7 +93,7 @@ LANGFUSE = Dialect(
     input=first("langfuse.observation.input", "langfuse.trace.input"),
     output=first("langfuse.observation.output", "langfuse.trace.output"),
     error_type=pl.when(_FAILED).then(pl.lit("_OTHER")),
-    error_text=pl.when(_FAILED).then(first("langfuse.observation.status_message")),
+    error_text=pl.when(_FAILED | _WAITS).then(first("langfuse.observation.status_message")),
     definitions=pl.when(pl.col("langfuse.observation.type").str.to_lowercase() == "generation").then(
         pl.when(pl.col("langfuse.observation.input").str.contains(r'[{,]\s*"tools":\s*\[\{"(?:type|name)":\s*"'))
         .then(pl.col("langfuse.observation.input"))
