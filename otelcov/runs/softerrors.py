@@ -55,6 +55,9 @@ _REFUSED = re.compile(
     r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
     r"|(?:Output )?Tool not (?:executed|used) - "
     r"|User (?:rejected|declined|denied) (?:the )?tool"
+    r"|Unknown tool name: '[^']*'\. (?:Available tools: |No tools available)"  # Pydantic AI
+    r"|Error: \S+ is not a valid tool, try one of \["  # LangGraph
+    r"|Model tried to call unavailable tool '"  # the AI SDK
     r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",
     re.I,
 )
