@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection
-from itertools import accumulate
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.call import short_id
@@ -15,7 +13,7 @@ from otelcov.runs.exchanges import event_outputs
 from otelcov.runs.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import final_answer
-from otelcov.runs.speakers import at_work, front_of, own_calls
+from otelcov.runs.speakers import abreast, at_work, front_of, own_calls, shared_out
 from otelcov.runs.told_texts import answers, assistant_text, object_repr, same_object
 from otelcov.runs.tree import Node, exceptions, failure
 
@@ -43,7 +41,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
                 return said if said is not None and said.strip() == text.strip() else text
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
         return None  # it may go on, once it has heard from others
-    if last is not None and len({c.agent for c in own}) > 1 and _abreast(root, own, last):
+    if last is not None and (abreast(root, own, last) or shared_out(root, own)):
         return None
     if last is not None and not pending and not handed and last.text is not None and not _raised(root):
         text = last.text
@@ -100,36 +98,6 @@ def awaits_another(calls: list[ModelCall]) -> bool:
 
 def _known_by(told: Request | Result) -> str | None:
     return short_id(told.id, told.name) if told.id else None
-
-
-def _abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
-    """Did agents side by side answer at the same time? The last is one of several, and what was made of them all is not
-    told by any of them."""
-    top = _charge(root, last)
-    if top is None:
-        return False
-    mine: list[ModelCall] = []
-    theirs: dict[int, list[ModelCall]] = {}
-    for call in own:
-        agent = _charge(root, call)
-        if agent is top:
-            mine.append(call)
-        elif agent is not None:
-            theirs.setdefault(id(agent), []).append(call)
-    mine.sort(key=lambda c: c.start)
-    begins, until = [c.start for c in mine], list(accumulate((c.end for c in mine), max))
-    for calls in theirs.values():
-        if calls[-1].text and any((n := bisect_left(begins, c.end)) and until[n - 1] > c.start for c in calls):
-            return True
-    return False
-
-
-def _charge(root: Node, call: ModelCall) -> Node | None:
-    """The topmost agent that a model call works for, if that is not the whole run, nor somebody's tool."""
-    above = call.node.ancestors()
-    if root.own_agent is not None or any(n.kind == TOOL for n in above):
-        return None
-    return next((n for n in reversed(above) if n.own_agent is not None), None)
 
 
 def _raised(root: Node) -> bool:

@@ -15,7 +15,7 @@ from otelcov.runs.messages import messages_of
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import own_words
 from otelcov.runs.semconv import semconv_messages
-from otelcov.runs.speakers import front_of, own_calls
+from otelcov.runs.speakers import front_of, own_calls, shared_out
 from otelcov.runs.told_texts import last_user, object_repr, of_user, opened, user_text
 from otelcov.runs.tree import Node
 from otelcov.runs.wrapped import arguments_of
@@ -42,6 +42,8 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
     called = root.orphan and first is not None and _later(root, first)
     for node in front_of(root):
         raw = node.span.input
+        if raw and node is not root and shared_out(root, spoken):
+            break
         if node.kind in (LLM, TOOL) or ((node is not root or called) and first is not None and _later(node, first)):
             continue
         empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
@@ -84,7 +86,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
                     text = text if text is not None else user_text(layer.input_messages, limit)
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
                 incomplete.add("order of messages not reported")
-            elif text is not None and (_asked_otherwise(first, own, text) or _sums_up(first, own) or object_repr(text)):
+            elif text is not None and (_of_a_part(root, first, own, text) or object_repr(text)):
                 incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):
                 return text.removeprefix(_TASK) if _of_smolagents(first) else text
@@ -142,6 +144,11 @@ def _of_smolagents(call: ModelCall) -> bool:
     """Was a model asked by smolagents, whoever tells of it?"""
     told = ((call.inputs or [Message("")])[0].text or "").startswith(_SOLVES)
     return told or any(_SMOL.search(n.span.scope) for n in call.layers)
+
+
+def _of_a_part(root: Node, first: ModelCall, own: list[ModelCall], text: str) -> bool:
+    """Is this no more than a part of what the run was asked, or other words than the user's?"""
+    return _asked_otherwise(first, own, text) or shared_out(root, own) or _sums_up(first, own)
 
 
 def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:

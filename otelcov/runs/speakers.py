@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import accumulate, pairwise
+
 from otelcov.dialects.base import AGENT, CHAIN, OTHER, TOOL
 from otelcov.runs.model_call import ModelCall
+from otelcov.runs.told_texts import last_user
 from otelcov.runs.tree import Node
 
 
@@ -43,3 +47,51 @@ def front_of(root: Node) -> list[Node]:
 def at_work(root: Node, call: ModelCall) -> bool:
     """Has the agent that made this call not ended yet?"""
     return root.orphan and not any(n.kind == AGENT for n in call.node.ancestors())
+
+
+def abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
+    """Did agents side by side answer at the same time? The last is one of several, and what was made of them all is not
+    told by any of them."""
+    top = in_charge(root, last)
+    if top is None:
+        return False
+    mine: list[ModelCall] = []
+    theirs: dict[int, list[ModelCall]] = {}
+    for call in own:
+        agent = in_charge(root, call)
+        if agent is top:
+            mine.append(call)
+        elif agent is not None:
+            theirs.setdefault(id(agent), []).append(call)
+    mine.sort(key=lambda c: c.start)
+    begins, until = [c.start for c in mine], list(accumulate((c.end for c in mine), max))
+    for calls in theirs.values():
+        if calls[-1].text and any((n := bisect_left(begins, c.end)) and until[n - 1] > c.start for c in calls):
+            return True
+    return False
+
+
+def in_charge(root: Node, call: ModelCall) -> Node | None:
+    """The topmost agent that a model call works for, if that is not the whole run, nor somebody's tool."""
+    above = call.node.ancestors()
+    if root.own_agent is not None or any(n.kind == TOOL for n in above):
+        return None
+    return next((n for n in reversed(above) if n.own_agent is not None), None)
+
+
+def shared_out(root: Node, own: list[ModelCall]) -> bool:
+    """Were several agents side by side asked different things at the same time? Then each was given a part of the work,
+    which none of them was asked for as a whole (LangGraph's `Send`)."""
+    asked: dict[int, ModelCall] = {}
+    for call in own:
+        above = call.node.ancestors()
+        agent = next((n for n in reversed(above) if n.own_agent is not None and n is not root), None)
+        if agent is None or any(n.kind == TOOL for n in above):
+            return False  # the run's own model speaks for it
+        asked.setdefault(id(agent), call)
+    firsts = sorted(asked.values(), key=lambda c: c.start) if len(asked) > 1 else []
+    for one, other in pairwise(firsts):
+        words = [last_user(c.inputs or []) for c in (one, other)] if other.start < one.end else [None]
+        if None not in words and words[0] != words[1]:
+            return True
+    return False
