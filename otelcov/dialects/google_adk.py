@@ -24,6 +24,10 @@ _THREW = (
 )
 
 
+# What stands for a tool that nobody has.
+_NONE_SUCH = (pl.col("gen_ai.tool.description") == "Tool not found") & (pl.col("gen_ai.tool.type") == "BaseTool")
+
+
 def _number(*names: str) -> pl.Expr:
     return pl.coalesce([json_number(response, *names) for response in _RESPONSES])
 
@@ -58,5 +62,5 @@ GOOGLE_ADK = Dialect(
     output_messages=first(*_RESPONSES),
     definitions=_REQUEST,
     conversation=first("gcp.vertex.agent.session_id", "adk.session_id"),
-    tool_error=pl.when(_THREW).then(pl.lit("true")),
+    tool_error=pl.when(_THREW).then(pl.lit("true")).when(_NONE_SUCH).then(pl.lit("denied")),
 )

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.call import short_id
-from otelcov.runs.charge import broke_off, put_out_an_error, went_on
+from otelcov.runs.charge import broke_off, put_out_an_error, tripped, went_on
 from otelcov.runs.chat import Request, Result
 from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.exchanges import event_outputs
@@ -22,7 +22,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     """What the run answered. Some models hand it in by tools that are none (`ways`)."""
     own = own_calls(root, calls)
     last = own[-1] if own else None
-    if last is not None and last.error is not None:
+    if (last is not None and last.error is not None) or tripped(root):
         return None
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
@@ -41,7 +41,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
                 return said if said is not None and said.strip() == text.strip() else text
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
         return None  # it may go on, once it has heard from others
-    if last is not None and (abreast(root, own, last) or shared_out(root, own)):
+    if last is not None and (abreast(root, own, last) or _one_of(shared_out(root, own), last)):
         return None
     if last is not None and not pending and not handed and last.text is not None and not _raised(root):
         text = last.text
@@ -49,8 +49,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             return final_answer(text)
     if pending and failure(root) is not None:
         return None
-    for told, _ in agent_said(root):
-        if told:
+    for told, why in agent_said(root):
+        if told and why != "interrupt":
             return final_answer(told)
     if pending and root.orphan and root.own_agent is None:
         return None  # a step says which comes next
@@ -94,6 +94,10 @@ def awaits_another(calls: list[ModelCall]) -> bool:
         shown.update(_known_by(r) for x in call.inputs for r in x.requests)
         shown.update(_known_by(r) for x in call.inputs for r in x.results)
     return False
+
+
+def _one_of(agents: list[Node], call: ModelCall) -> bool:
+    return bool(agents) and any(n in agents for n in call.node.ancestors())
 
 
 def _known_by(told: Request | Result) -> str | None:

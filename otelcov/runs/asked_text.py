@@ -148,7 +148,7 @@ def _of_smolagents(call: ModelCall) -> bool:
 
 def _of_a_part(root: Node, first: ModelCall, own: list[ModelCall], text: str) -> bool:
     """Is this no more than a part of what the run was asked, or other words than the user's?"""
-    return _asked_otherwise(first, own, text) or shared_out(root, own) or _sums_up(first, own)
+    return _asked_otherwise(first, own, text) or bool(shared_out(root, own)) or _sums_up(first, own)
 
 
 def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:

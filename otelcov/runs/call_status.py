@@ -11,10 +11,10 @@ from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.call import ToolCall, awaits_flag, framed
 from otelcov.runs.chat import Message
 from otelcov.runs.executions import OF_ALL, client_alone, span_fact
-from otelcov.runs.habits import flags_at_the_end
+from otelcov.runs.habits import flags_at_the_end, runs_by_spans
 from otelcov.runs.jsontext import cut_short
 from otelcov.runs.model_call import ModelCall
-from otelcov.runs.softerrors import awaits_leave, plain, refused, soft_error
+from otelcov.runs.softerrors import awaits_leave, nobodys, plain, refused, soft_error
 from otelcov.runs.tree import Node, failure, spelling, waiting
 from otelcov.runs.wrapped import arguments_of, result_of
 
@@ -43,6 +43,7 @@ class Later:
         self._shown: dict[tuple[str | None, str | None, str], int] = {}  # the last turn whose input shows a request
         self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
         self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
+        self._newest: dict[str | None, int] = {}  # when a model was asked last, by agent
         self._read = False
 
     def goes_on(self, call: ToolCall) -> bool:
@@ -60,6 +61,13 @@ class Later:
             return False
         *_, whole = _beginnings(before)
         return self._begun.get((call.agent, *whole), -1) > call.turn
+
+    def asked_after(self, call: ToolCall) -> bool:
+        """Was a model asked by the same agent once this was done?"""
+        if not self._newest:
+            for mc in self._calls:
+                self._newest[mc.agent] = max(mc.start, self._newest.get(mc.agent, mc.start))
+        return self._newest.get(call.agent, call.end - 1) >= call.end
 
     def _read_all(self) -> None:
         self._read = True
@@ -147,14 +155,16 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         waits
         or denied(call)
         or (value is None and any(waiting(n) for n in call.nodes))
-        or (out.error_kind == "hard" and _given_no_leave(out))
+        or (out.error_kind == "hard" and (_given_no_leave(out) or nobodys(out.message, call.name)))
     ):
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
         if call.answer is None:
             out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
-        elif call.from_memory or refused(value):
+        elif call.from_memory or refused(value) or nobodys(value, call.name):
             out.status, out.error_kind, out.error_type = "requested", None, None
+        elif called_off(call):
+            out.status, out.error_kind, out.error_type = "unknown", None, None
         elif flagged is None and (
             (value is None and call.answer.error is None)
             or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
@@ -164,11 +174,19 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         out.status, out.error_kind, out.error_type = "unknown", None, None
     elif out.status == "ok" and (
         broken_off(call)
-        or (_cut(value) and _untold(call, out))
+        or (_cut(value) and (_untold(call, out) or _may_wait(call, later)))
         or (flagged is None and (awaits_flag(call) or _flag_cut(call)))
     ):
         out.status = "unknown"
     return out
+
+
+def called_off(call: ToolCall) -> bool:
+    """Did a kit that opens a span for each tool that it runs open none? A hook may have put something in its place."""
+    asker = call.asked_by
+    if asker is None or call.result_of is asker:  # the provider ran it
+        return False
+    return any(runs_by_spans(n.span.scope) for n in asker.layers)
 
 
 def denied(call: ToolCall) -> bool:
@@ -220,6 +238,12 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
     if any(tells_in_results(n.span.scope) for n in call.nodes) or client_alone(call.nodes):
         return True
     return out.arguments is not None and any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
+
+
+def _may_wait(call: ToolCall, later: Later) -> bool:
+    """Did nobody ask a model after a tool of a kit that asks one after each which is done (Google's ADK)? It may wait
+    for leave, or for somebody else to run it."""
+    return any(n.span.scope == "gcp.vertex.agent" for n in call.nodes) and not later.asked_after(call)
 
 
 def _flag_cut(call: ToolCall) -> bool:
@@ -292,7 +316,7 @@ def _arguments(call: ToolCall, out: Outcome) -> None:
     found, text = arguments_of(call.arguments)
     if found is None and call.nodes:
         for node in call.nodes:
-            raw = node.span.arguments
+            raw = node.span.arguments or _event_arguments(node)
             if raw is None:
                 continue
             parsed, raw_text = arguments_of(raw)
@@ -317,6 +341,12 @@ def schema(value: dict[str, Any] | None) -> bool:
     if isinstance(value.get("properties"), dict):
         return value.get("type") in ("object", None)
     return all(isinstance(v, dict) and v.get("type") in _TYPES and v.keys() <= _DESCRIBING for v in value.values())
+
+
+def _event_arguments(node: Node) -> Any:
+    """What a tool was given, as an event of its own span tells (Strands)."""
+    events = node.side.events.get(node.span.row, ()) if node.kind == TOOL else ()
+    return next((told.get("content") for name, told in events if name == "gen_ai.tool.message"), None)
 
 
 def _event_result(nodes: list[Node]) -> Any:

@@ -20,7 +20,7 @@ from otelcov.runs.jsontext import to_json
 from otelcov.runs.left_out import hides_requests
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.reused import execution
-from otelcov.runs.tree import Node, failure, same_name, spelling
+from otelcov.runs.tree import Node, failure, same_name, spelling, waiting
 from otelcov.runs.unnamed import by_number, mute
 from otelcov.runs.wanted import Wanted, settle
 from otelcov.runs.wrapped import arguments_of
@@ -79,6 +79,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         infer_turn(call, models)
         calls.append(call)
     settle(calls)
+    calls = _without_vain(_gone_on(calls))
     _given_before(calls, model_calls)
     if not blind and any(awaits_result(c) or awaits_flag(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
@@ -152,12 +153,20 @@ def _of_one_call(
             and not any(before[0].start < mc.start < nodes[0].start for mc in model_calls)
             and not _differ(before, nodes)
         ):
+            if _in_vain(before, nodes):
+                before.clear()  # how it went is told by the last attempt
             before.extend(nodes)
             continue
         last[key] = nodes
         found.append(nodes)
         ids.append(call_id)
     return found, ids
+
+
+def _in_vain(before: list[Node], nodes: list[Node]) -> bool:
+    """Did an attempt fail, after which these spans, beside its own, were the next?"""
+    beside = nodes[0].parent is before[0].parent and nodes[0].start >= before[0].end
+    return beside and all(failure(n) is not None for n in before)
 
 
 def _differ(some: list[Node], others: list[Node]) -> bool:
@@ -224,14 +233,9 @@ def _attach(call: ToolCall, nodes: list[Node]) -> None:
 
 
 def _order(calls: list[ToolCall]) -> None:
-    """Canonical order: by turn, inside a turn as the model asked (else by name); the rest by time between the turns,
-    but what was tried in vain before the call that a model asked for."""
-    tried = _tried_before(calls)
+    """Canonical order: by turn, inside a turn as the model asked (else by name); the rest by time between the turns."""
 
     def key(c: ToolCall) -> tuple[int, int, int, str, int, str]:
-        asked = tried.get(id(c))
-        if asked is not None and asked.asked_by is not None:
-            return (asked.asked_by.turn, 0, asked.position, "", c.start, "")
         if c.asked_by is not None:
             return (c.asked_by.turn, 0, c.position, "", c.start, c.call_id or "")
         if c.turn is not None:
@@ -242,18 +246,39 @@ def _order(calls: list[ToolCall]) -> None:
     calls.sort(key=key)
 
 
-def _tried_before(calls: list[ToolCall]) -> dict[int, ToolCall]:
-    """Of attempts that failed and were made again beside, with the same arguments: the call that a model asked for."""
-    vain = [c for c in calls if c.asked_by is None and c.nodes and any(failure(n) is not None for n in c.nodes)]
-    if not vain:
-        return {}
-    beside: dict[tuple[int, str], list[ToolCall]] = {}
-    for c in sorted((c for c in calls if c.asked_by is not None and c.nodes), key=lambda c: c.start):
-        beside.setdefault((id(c.nodes[0].parent), spelling(c.name or "")), []).append(c)
-    found = {}
-    for c in vain:
-        later = beside.get((id(c.nodes[0].parent), spelling(c.name or "")), ())
-        again = next((x for x in later if x.start >= c.end and not _differ(c.nodes, x.nodes)), None)
+def _gone_on(calls: list[ToolCall]) -> list[ToolCall]:
+    """With the calls that waited for somebody, and were run again from their beginning then, each once (LlamaIndex)."""
+    waited = [c for c in calls if c.nodes and all(waiting(n) for n in c.nodes)]
+    for c in waited:
+        again = next((x for x in calls if x.asked_by is None and x.start >= c.end and _alike(c, x)), None)
         if again is not None:
-            found[id(c)] = again
-    return found
+            _attach(c, again.nodes)
+            calls = [x for x in calls if x is not again]
+    return calls
+
+
+def _alike(one: ToolCall, two: ToolCall) -> bool:
+    return one.agent == two.agent and same_name(one.name, two.name) and not _differ(one.nodes, two.nodes)
+
+
+def _without_vain(calls: list[ToolCall]) -> list[ToolCall]:
+    """Without attempts that failed beside another with the same arguments, for which a model had asked: before it, or
+    after it, if that failed, too (LangChain's retries under OpenInference, where the result alone tells an id)."""
+    unasked = [c for c in calls if c.asked_by is None and _failed(c)]
+    if not unasked:
+        return calls
+    asked: dict[tuple[int, str], list[ToolCall]] = {}
+    for c in calls:
+        if c.asked_by is not None and c.nodes:
+            asked.setdefault((id(c.nodes[0].parent), spelling(c.name or "")), []).append(c)
+    vain = {
+        id(c)
+        for c in unasked
+        for other in asked.get((id(c.nodes[0].parent), spelling(c.name or "")), ())
+        if (other.start >= c.end or (c.start >= other.end and _failed(other))) and not _differ(c.nodes, other.nodes)
+    }
+    return [c for c in calls if id(c) not in vain]
+
+
+def _failed(call: ToolCall) -> bool:
+    return bool(call.nodes) and all(failure(n) is not None for n in call.nodes)

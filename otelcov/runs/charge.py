@@ -60,7 +60,16 @@ def broken_step(root: Node) -> bool:
     """Did the last step of who was in charge at the end fail, after which it put nothing out? Some kits tell an error
     of the step in which it came (a turn of OpenAI's agents that a guardrail stopped), and some instrumentations call
     well whatever tells no error of its own. Or did it put an error out in place of an answer (Agno)?"""
-    return any(_broken(n) or put_out_an_error(n) for n in _at_the_end(root))
+    return any(_broken(n) or put_out_an_error(n) for n in _at_the_end(root)) or tripped(root)
+
+
+def tripped(root: Node) -> bool:
+    """Did a guardrail of OpenAI's Agents SDK stop who was in charge at the end? It raises, whatever was answered."""
+    return any(_stopped(n) for agent in _at_the_end(root) for n in (agent, *agent.children))
+
+
+def _stopped(node: Node) -> bool:
+    return (node.span.status_message or "").startswith("Guardrail tripwire triggered") and failure(node) is not None
 
 
 def put_out_an_error(agent: Node) -> bool:

@@ -49,6 +49,10 @@ class Result:
     content: Value = None
     error: bool | None = None
 
+    def told(self) -> bool:
+        """Is anything known of it?"""
+        return self.content is not None or self.error is not None
+
 
 @dataclass(slots=True)
 class Request:

@@ -135,3 +135,8 @@ def says_stop(scope: str) -> bool:
 def tells_arguments(scope: str) -> bool:
     """Does this instrumentation tell of a stream that may ask for tools their arguments alone, as a text?"""
     return scope == "langtrace_python_sdk.instrumentation.openai.instrumentation"
+
+
+def runs_by_spans(scope: str) -> bool:
+    """Does this kit open a span for each tool that it runs (Strands, Microsoft's Agent Framework)?"""
+    return scope.startswith("strands") or scope == "agent_framework"

@@ -35,6 +35,8 @@ _WORDS = re.compile(
     r"|Output tool not used - "
     r"|Validation Error found:\n"  # instructor
 )
+_VALIDATED = re.compile(r'\[\{"text": "Successfully validated \S+ structured output"')
+"""Strands' word for the same."""
 _RETURNED = "Returning structured response: "
 """LangChain's word that a tool was one, which some tell as the answer of the agent (LoongSuite)."""
 _STATE = ("structured_response", "structuredResponse")
@@ -62,7 +64,9 @@ def ways_to_answer(calls: Iterable[ToolCall], told: Collection[str]) -> frozense
 
 
 def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
-    if call.nodes or call.asked_by is None:
+    if call.nodes:
+        return any(_validated(node) for node in call.nodes)
+    if call.asked_by is None:
         return False
     if call.answer is not None:
         return isinstance(call.answer.content, str) and _WORDS.match(call.answer.content) is not None
@@ -77,6 +81,14 @@ def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
         if any(_same(put_in, put_out) for put_out in opened[id(node)]):
             return True
     return False
+
+
+def _validated(node: Node) -> bool:
+    """Does Strands say that what it ran as a tool was the answer?"""
+    if not node.span.scope.startswith("strands"):
+        return False
+    told = [node.span.result, *(e.get("message") for _, e in node.side.events.get(node.span.row, ()))]
+    return any(isinstance(text, str) and _VALIDATED.match(text) is not None for text in told)
 
 
 def _asked_for_one(call: ModelCall) -> bool:

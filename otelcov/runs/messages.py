@@ -22,6 +22,8 @@ from otelcov.runs.parts import (
     is_part,
     joined,
     kind_of,
+    outcome_of_code,
+    ran_code,
     requests_in,
     result_in,
 )
@@ -315,6 +317,11 @@ def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
         m.results.append(result_in(body))
     elif kind in _UNSAID:
         return
+    elif (code := ran_code(part)) is not None:
+        m.requests.append(code)
+    elif (outcome := outcome_of_code(part)) is not None:
+        if m.requests and m.requests[-1].name == outcome.name:
+            m.requests[-1].served = outcome
     elif isinstance(part.get("text"), str):
         if not part.get("thought"):
             _say(m, part["text"])

@@ -12,6 +12,8 @@ from otelcov.runs.jsontext import Value, parse_json
 # Calls that the provider runs itself, OpenAI's own last.
 _HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"}
 _SERVED = {"mcp_call", "server_tool_use", "server_tool_call", "mcp_tool_use", *_HOSTED}
+_SERVED_IDS = ("srvtoolu_", "mcptoolu_")
+"""How Anthropic's ids of such calls begin."""
 CALLS = {
     "tool_call",
     "tool-call",
@@ -132,9 +134,26 @@ def _request(call: Value) -> Request | None:
     request = Request(as_text(_first(call, _IDS) or outer.get("id")), name, arguments)
     if isinstance(hosted, dict) and str(hosted.get("type")).endswith("_approval_request"):
         return request  # somebody is asked whether it may run
-    if kind in _SERVED or call.get("builtin") is True or call.get("providerExecuted") is True:
+    hosted_id = (request.id or "").startswith(_SERVED_IDS)
+    if kind in _SERVED or hosted_id or call.get("builtin") is True or call.get("providerExecuted") is True:
         request.served = Result(request.id, name, call.get("output"), _failed(call))
     return request
+
+
+def ran_code(part: dict[str, Value]) -> Request | None:
+    """Code that Gemini wrote and its provider ran, in its own spelling or its client's."""
+    told = part.get("executableCode") or part.get("executable_code")
+    if not isinstance(told, dict):
+        return None
+    return Request(None, "code_execution", {"code": told.get("code")}, Result(None, "code_execution"))
+
+
+def outcome_of_code(part: dict[str, Value]) -> Result | None:
+    """What came of that, in the part that follows."""
+    told = part.get("codeExecutionResult") or part.get("code_execution_result")
+    if not isinstance(told, dict):
+        return None
+    return Result(None, "code_execution", told.get("output"), told.get("outcome") != "OUTCOME_OK")
 
 
 def _on_server(server: str, given: Value) -> tuple[str | None, Value]:
@@ -155,7 +174,8 @@ def _brought(item: dict[str, Value]) -> Value:
     """What a tool of OpenAI's own brought: what code printed, or what a search found."""
     outputs = item.get("outputs")
     logs = [o.get("logs") for o in outputs if isinstance(o, dict)] if isinstance(outputs, list) else []
-    return "\n".join(logs) if logs and all(isinstance(log, str) for log in logs) else item.get("results")
+    printed = [log for log in logs if isinstance(log, str)]
+    return "\n".join(printed) if printed else item.get("results")
 
 
 def _first(value: dict[str, Value], keys: Sequence[str]) -> Value:
@@ -182,7 +202,8 @@ def result_in(part: dict[str, Value], where: Sequence[str] = _RESULTS) -> Result
     elif isinstance(content, dict) and content.get("type") in AI_SDK:
         content = content.get("value", content.get("text"))
     call_id, name = _first(part, _IDS) or origin.get("id"), _first(part, _NAMES) or origin.get("tool_name")
-    return Result(as_text(call_id), as_text(name), content, _error(part))
+    broken = isinstance(content, dict) and str(content.get("type")).endswith("_tool_result_error")  # Anthropic's own
+    return Result(as_text(call_id), as_text(name), content, True if broken else _error(part))
 
 
 def _error(part: dict[str, Value]) -> bool | None:

@@ -55,9 +55,7 @@ _REFUSED = re.compile(
     r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
     r"|(?:Output )?Tool not (?:executed|used) - "
     r"|User (?:rejected|declined|denied) (?:the )?tool"
-    r"|Unknown tool name: '[^']*'\. (?:Available tools: |No tools available)"  # Pydantic AI
-    r"|Error: \S+ is not a valid tool, try one of \["  # LangGraph
-    r"|Model tried to call unavailable tool '"  # the AI SDK
+    r"|Error: The requested tool does not exist or is not available\.|Tool not found$"  # Agno, CrewAI
     r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",
     re.I,
 )
@@ -73,12 +71,39 @@ def refused(value: Any) -> bool:
 _DENIAL = {"denied", "reason"}
 
 
+def nobodys(value: Any, name: str | None) -> bool:
+    """Does a framework say in place of a result that there is no tool of this name?"""
+    if not isinstance(value, str) or not name or name not in value[: _NOBODYS + len(name)]:
+        return False
+    said = re.escape(name)
+    return re.match(_NONE_SUCH.format(said), value.strip()) is not None
+
+
+_NONE_SUCH = (
+    r"Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP
+    r"|Error: {0} is not a valid tool, try one of \["  # LangGraph
+    r"|Model tried to call unavailable tool '{0}'"  # the AI SDK
+    r"|(?:Error: )?Tool '?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
+    r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
+)
+_NOBODYS = 50  # letters before the name, at the most
+
+
 def awaits_leave(value: Any) -> bool:
-    """Is this no result, but what OpenAI's kit puts in its place while a tool waits for leave?"""
+    """Is this no result, but what OpenAI's kit or Google's puts in its place while a tool waits for leave, or gets
+    none?"""
     if isinstance(value, dict):
         item = value.get("run_item")
-        return isinstance(item, dict) and item.get("type") == "tool_approval_item"
+        asks = isinstance(item, dict) and item.get("type") == "tool_approval_item"
+        return asks or (value.keys() == {"error"} and value["error"] in _CONFIRMING)
     return isinstance(value, str) and value.startswith("FunctionToolResult(tool=") and "ToolApprovalItem(" in value
+
+
+_CONFIRMING = (
+    "This tool call requires confirmation, please approve or reject.",
+    "This tool call is rejected.",
+)
+"""Words of Google's ADK."""
 
 
 _KEYS = ("error", "errors", "error_message", "errorMessage", "exception")

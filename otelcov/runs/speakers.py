@@ -79,19 +79,19 @@ def in_charge(root: Node, call: ModelCall) -> Node | None:
     return next((n for n in reversed(above) if n.own_agent is not None), None)
 
 
-def shared_out(root: Node, own: list[ModelCall]) -> bool:
-    """Were several agents side by side asked different things at the same time? Then each was given a part of the work,
-    which none of them was asked for as a whole (LangGraph's `Send`)."""
-    asked: dict[int, ModelCall] = {}
+def shared_out(root: Node, own: list[ModelCall]) -> list[Node]:
+    """Agents side by side that were asked different things at the same time: each was given a part of the work, which
+    none of them was asked for as a whole (LangGraph's `Send`)."""
+    asked: dict[int, tuple[Node, ModelCall]] = {}
     for call in own:
         above = call.node.ancestors()
         agent = next((n for n in reversed(above) if n.own_agent is not None and n is not root), None)
         if agent is None or any(n.kind == TOOL for n in above):
-            return False  # the run's own model speaks for it
-        asked.setdefault(id(agent), call)
-    firsts = sorted(asked.values(), key=lambda c: c.start) if len(asked) > 1 else []
-    for one, other in pairwise(firsts):
-        words = [last_user(c.inputs or []) for c in (one, other)] if other.start < one.end else [None]
+            return []  # the run's own model speaks for it
+        asked.setdefault(id(agent), (agent, call))
+    found: list[Node] = []
+    for (agent, call), (other, later) in pairwise(sorted(asked.values(), key=lambda pair: pair[1].start)):
+        words = [last_user(c.inputs or []) for c in (call, later)] if later.start < call.end else [None]
         if None not in words and words[0] != words[1]:
-            return True
-    return False
+            found += [agent, other]
+    return found

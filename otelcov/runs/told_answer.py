@@ -176,7 +176,7 @@ def _weight(found: list[Message]) -> tuple[int, int, int, int]:
         sum(1 for o in found for r in o.requests if r.arguments is not None)
         + sum(1 for o in found for r in o.requests if r.id and not r.id.startswith(OF_ITEM)),
         sum(o.text is not None for o in found),
-        sum(r.served is not None and r.served.error is not None for o in found for r in o.requests),
+        sum(r.served is not None and r.served.told() for o in found for r in o.requests),
     )
 
 

@@ -44,11 +44,13 @@ USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
 
 # Exceptions by which frameworks move control and nothing failed.
 CONTROL_FLOW = re.compile(
-    r"(ParentCommand|GraphInterrupt|ToolInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution)"
+    r"(ParentCommand|GraphInterrupt|ToolInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution|WaitingForEvent)"
 )
 
 # Those by which a tool waits for somebody: an approval, or a client that runs it.
-WAITING = re.compile(r"GraphInterrupt|ToolInterrupt|NodeInterrupt|(^|\W)Interrupt\b|CallDeferred|ApprovalRequired")
+WAITING = re.compile(
+    r"GraphInterrupt|ToolInterrupt|NodeInterrupt|(^|\W)Interrupt\b|CallDeferred|ApprovalRequired|WaitingForEvent"
+)
 
 
 class Node:
