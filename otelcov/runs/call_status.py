@@ -241,9 +241,11 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
 
 
 def _may_wait(call: ToolCall, later: Later) -> bool:
-    """Did nobody ask a model after a tool of a kit that asks one after each which is done (Google's ADK)? It may wait
-    for leave, or for somebody else to run it."""
-    return any(n.span.scope == "gcp.vertex.agent" for n in call.nodes) and not later.asked_after(call)
+    """Did nobody ask a model after a tool of a kit that asks one after each which is done (Google's ADK), though
+    nothing failed? It may wait for leave, or for somebody else to run it."""
+    if call.turn is None or not any(n.span.scope == "gcp.vertex.agent" for n in call.nodes):
+        return False
+    return not later.asked_after(call) and all(failure(n) is None for n in call.nodes[0].ancestors())
 
 
 def _flag_cut(call: ToolCall) -> bool:
@@ -316,7 +318,8 @@ def _arguments(call: ToolCall, out: Outcome) -> None:
     found, text = arguments_of(call.arguments)
     if found is None and call.nodes:
         for node in call.nodes:
-            raw = node.span.arguments or _event_arguments(node)
+            raw = node.span.arguments
+            raw = _event_arguments(node) if raw is None else raw
             if raw is None:
                 continue
             parsed, raw_text = arguments_of(raw)
