@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.call import short_id
-from otelcov.runs.charge import broke_off, put_out_an_error, tripped, went_on
+from otelcov.runs.charge import broke_off, put_out_an_error, went_on
 from otelcov.runs.chat import Request, Result
 from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.exchanges import event_outputs
@@ -22,7 +22,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     """What the run answered. Some models hand it in by tools that are none (`ways`)."""
     own = own_calls(root, calls)
     last = own[-1] if own else None
-    if (last is not None and last.error is not None) or tripped(root):
+    if last is not None and last.error is not None:
         return None
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:

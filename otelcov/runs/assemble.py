@@ -18,7 +18,7 @@ from otelcov.runs.boundaries import asks, final, limits
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Later, Outcome, outcome
 from otelcov.runs.calls import merge
-from otelcov.runs.charge import top_agents
+from otelcov.runs.charge import top_agents, tripped
 from otelcov.runs.delegating_calls import may_delegate
 from otelcov.runs.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.delegation import ways as ways_over
@@ -78,7 +78,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
             found.result = None  # what is left of it
     died = died_in_a_later_trace(root, nodes, calls)
     asked = input_text(root, whole, limit, incomplete)
-    answered = None if died else output_text(root, whole, limit, ways)
+    answered = None if died or tripped(root, nodes) else output_text(root, whole, limit, ways)
     given, said = of_a_delegate(root, calls)
     if asked is not None and asked in given:
         asked = None

@@ -248,7 +248,8 @@ def _order(calls: list[ToolCall]) -> None:
 
 def _gone_on(calls: list[ToolCall]) -> list[ToolCall]:
     """With the calls that waited for somebody, and were run again from their beginning then, each once (LlamaIndex)."""
-    waited = [c for c in calls if c.nodes and all(waiting(n) for n in c.nodes)]
+    unasked = any(c.asked_by is None for c in calls)
+    waited = [c for c in calls if c.nodes and all(waiting(n) for n in c.nodes)] if unasked else []
     for c in waited:
         again = next((x for x in calls if x.asked_by is None and x.start >= c.end and _alike(c, x)), None)
         if again is not None:

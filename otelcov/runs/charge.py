@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.model_call import ModelCall
@@ -60,16 +60,23 @@ def broken_step(root: Node) -> bool:
     """Did the last step of who was in charge at the end fail, after which it put nothing out? Some kits tell an error
     of the step in which it came (a turn of OpenAI's agents that a guardrail stopped), and some instrumentations call
     well whatever tells no error of its own. Or did it put an error out in place of an answer (Agno)?"""
-    return any(_broken(n) or put_out_an_error(n) for n in _at_the_end(root)) or tripped(root)
+    return any(_broken(n) or put_out_an_error(n) or _tripped(n) for n in _at_the_end(root))
 
 
-def tripped(root: Node) -> bool:
+def tripped(root: Node, nodes: Sequence[Node]) -> bool:
     """Did a guardrail of OpenAI's Agents SDK stop who was in charge at the end? It raises, whatever was answered."""
-    return any(_stopped(n) for agent in _at_the_end(root) for n in (agent, *agent.children))
+    told = [n for n in nodes if n.span.status_message is not None]
+    return any(_stopped(n) for n in told) and any(_tripped(n) for n in _at_the_end(root))
+
+
+def _tripped(agent: Node) -> bool:
+    told = [n for n in (agent, *agent.children) if n.span.status_message is not None]
+    return any(_stopped(n) and failure(n) is not None for n in told)
 
 
 def _stopped(node: Node) -> bool:
-    return (node.span.status_message or "").startswith("Guardrail tripwire triggered") and failure(node) is not None
+    message = node.span.status_message
+    return message is not None and message.startswith("Guardrail tripwire triggered")
 
 
 def put_out_an_error(agent: Node) -> bool:

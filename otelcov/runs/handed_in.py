@@ -65,7 +65,7 @@ def ways_to_answer(calls: Iterable[ToolCall], told: Collection[str]) -> frozense
 
 def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
     if call.nodes:
-        return any(_validated(node) for node in call.nodes)
+        return call.nodes[0].span.scope.startswith("strands") and _validated(call.nodes[0])
     if call.asked_by is None:
         return False
     if call.answer is not None:
@@ -85,8 +85,6 @@ def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
 
 def _validated(node: Node) -> bool:
     """Does Strands say that what it ran as a tool was the answer?"""
-    if not node.span.scope.startswith("strands"):
-        return False
     told = [node.span.result, *(e.get("message") for _, e in node.side.events.get(node.span.row, ()))]
     return any(isinstance(text, str) and _VALIDATED.match(text) is not None for text in told)
 
