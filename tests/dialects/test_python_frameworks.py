@@ -81,15 +81,6 @@ def test_a_step_after_an_answer_was_not_given_the_users_words():
     assert run["input"] == "Where is order 7?"
 
 
-def test_a_tool_that_was_not_found_is_an_error():
-    (run,) = runs(
-        agent(1, "planner", took=9),
-        chat(2, 1, [("c1", "ghost", {"x": "1"})], "go", at=1),
-        chat(3, 1, "No.", _history("go", ("c1", "ghost", {"x": "1"}, "Tool not found")), at=3),
-    )
-    assert [(c["name"], c["status"], c["error_kind"]) for c in run["tool_calls"]] == [("ghost", "error", "soft")]
-
-
 def test_ways_to_a_coworker_are_no_tools_whoever_spells_them():
     offered = [{"type": "function", "name": n} for n in ("lookup", "Delegate work to coworker")]
     flat = {"llm.request.functions.0.name": "ask_question_to_coworker", "llm.request.functions.1.name": "lookup"}
