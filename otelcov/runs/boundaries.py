@@ -155,10 +155,10 @@ def unsaid(error: tuple[str, str]) -> bool:
 
 
 def reason(error: tuple[str, str]) -> str:
-    """The type of a failure and what was said of it, without the places in a program that it came through: JavaScript's
-    timers call what they run from `Timeout._onTimeout`."""
+    """The type of a failure and what was said of it, without the places in a program that it came through and what is
+    written there: JavaScript's timers call what they run from `Timeout._onTimeout`, Python's clients `read(timeout)`."""
     text = f"{error[0]}: {error[1]}"
     return _PLACES.sub("", text) if "\n" in text else text
 
 
-_PLACES = re.compile(r"^[ \t]+(?:at |File \").*$", re.M)
+_PLACES = re.compile(r"^[ \t|]+(?:at .*|File \".*(?:\n[ \t|]*(?: {4}.*)?$)*)$", re.M)
