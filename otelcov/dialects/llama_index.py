@@ -1,4 +1,4 @@
-"""LlamaIndex under OpenInference and OpenLLMetry: preparation like a model call, tools like tasks."""
+"""LlamaIndex under OpenInference and OpenLLMetry: preparation like a model call or an agent, tools like tasks."""
 
 import polars as pl
 
@@ -7,6 +7,8 @@ from otelcov.dialects.base import OTHER, TOOL, Dialect, first, json_text, scope
 _TASK = pl.col("traceloop.span.kind").str.to_lowercase() == "task"
 _TOOL = _TASK & pl.col("tool.name").is_not_null()
 _STEP = _TASK & pl.col("span.name").str.contains(r"Agent(?:Workflow)?\.task$")  # it puts out who works next
+_KIND = pl.col("openinference.span.kind").str.to_uppercase()
+_KEEPING = r"\.(?:create_task|get_task|initialize_step|finalize_task|a?write_response_to_history)$"
 _PRINTED = scope(r"^openinference\.instrumentation\.llama_index$") & pl.col("span.name").str.contains(
     r"\.(?:init_run|setup_agent|aggregate_tool_results)$"
 )
@@ -15,8 +17,8 @@ _NEXT = r"(?s)\bAgentInput\(.*\bcurrent_agent_name='([^'\\]+)'\)(?:\"\})?$"  # a
 LLAMA_INDEX = Dialect(
     name="llama-index",
     kind=pl.when(
-        pl.col("span.name").str.contains(r"\._prepare_")
-        & (pl.col("openinference.span.kind").str.to_uppercase() == "LLM")
+        ((_KIND == "LLM") & pl.col("span.name").str.contains(r"\._prepare_"))
+        | (_KIND.is_in(["LLM", "AGENT"]) & pl.col("span.name").str.contains(_KEEPING))
     )
     .then(pl.lit(OTHER))
     .when(_TOOL)

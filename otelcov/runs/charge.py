@@ -99,8 +99,10 @@ def _at_the_end(root: Node) -> list[Node]:
 
 
 def _broken(agent: Node) -> bool:
-    if agent.kind != AGENT or agent.span.output is not None or not agent.children:
+    if agent.kind not in (AGENT, CHAIN) or agent.span.output is not None or not agent.children:
         return False
     last = max(agent.children, key=lambda n: (n.end, n.start))
     step = last.kind == CHAIN or (last.kind == AGENT and last.own_agent is None)
+    if agent.kind == CHAIN and not any(n.span.output is not None for n in agent.children):
+        return False  # what it put out may be left out as well
     return step and failure(last) is not None

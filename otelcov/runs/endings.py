@@ -146,8 +146,9 @@ def answer_lost(run: Evidence) -> bool:
 
 
 def _swallowed(root: Node) -> bool:
-    """The root says neither that it went well nor what it answered, and the last thing in it failed."""
-    if root.span.status_code or root.span.output is not None or not root.children:
+    """The root says not what it answered nor, as an agent, that it went well, and the last thing in it failed."""
+    said = root.span.status_code and not (root.kind == CHAIN and root.span.status_code == 1)
+    if said or root.span.output is not None or not root.children:
         return False
     final = max(root.children, key=lambda n: (n.end, n.start))
     return final.kind in (AGENT, CHAIN) and bool(exceptions(final)) and failure(final) is not None

@@ -9,9 +9,10 @@ from itertools import zip_longest
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
+from otelcov.runs.jsontext import parse_json
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, failure, same_name, same_step, spelling
-from otelcov.runs.wrapped import result_call_id
+from otelcov.runs.wrapped import arguments_of, result_call_id
 
 
 def tool_spans(nodes: list[Node]) -> list[list[Node]]:
@@ -22,6 +23,7 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
     _open_holders(nodes)
     _open_programs(nodes)
     _tried_again(nodes)
+    _tried_by_name(nodes)
     for node in nodes:
         if node.kind != TOOL:
             continue
@@ -180,6 +182,23 @@ def _tried_again(nodes: list[Node]) -> None:
         ]
         if failed:
             max(failed, key=lambda n: n.start).kind = CHAIN
+
+
+def _tried_by_name(nodes: list[Node]) -> None:
+    """A tool that was given its argument by place and failed, and then the same by name, was asked for once: LlamaIndex
+    tries a tool of one argument so."""
+    for node in nodes:
+        if node.kind != TOOL or node.span.call_id or '"args"' not in (node.span.arguments or "") or not failure(node):
+            continue
+        given = parse_json(node.span.arguments)
+        if not isinstance(given, dict) or given.keys() != {"args"} or not isinstance(given["args"], list):
+            continue
+        beside = node.parent.children if node.parent is not None else []
+        again = (
+            n for n in beside if n.kind == TOOL and n.start >= node.end and same_name(n.span.tool, node.span.tool or "")
+        )
+        if any(list((arguments_of(n.span.arguments)[0] or {}).values()) == given["args"] for n in again):
+            node.kind = CHAIN
 
 
 _AGAIN = re.compile(r"(tool\..+)\.retry-\d+$")

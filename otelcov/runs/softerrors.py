@@ -28,7 +28,7 @@ _BEGINS = re.compile(
     | I\s+encountered\s+an\s+error
     | Traceback\s+\(most\s+recent\s+call\s+last\)
     | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
-    | (?:Tool|Function)\s+\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
+    | (?:Tool|Function)\s+(?:with\s+name\s+)?\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
     | Tool\s+not\s+found\b
     | The[ ]tool[ ]has[ ]failed;[ ]the[ ]error[ ]log\b                           # BeeAI
     | The[ ]tool[ ]call\s+(?:with\s+name\s+\S+\s+is\s+not\s+part|arguments\s+are\s+malformed)\b

@@ -187,6 +187,8 @@ def _inside(value: Value) -> Value:
         return told
     if "tool_output" in value and "tool_name" in value:
         return value["tool_output"]
+    if keys >= _LLAMAS:
+        return content
     if keys == {"id", "name", "response"}:
         return value["response"]
     if (record := _recorded(value)) is not None:
@@ -208,6 +210,7 @@ def _inside(value: Value) -> Value:
     return value["text"] if value.get("type") == "text" and isinstance(value.get("text"), str) else value
 
 
+_LLAMAS = {"content", "tool_name", "raw_input", "raw_output"}  # what LlamaIndex's tools gave before they gave blocks
 _RESPONSE = {"content", "state", "metadata", "id"}  # AgentScope 2: what a tool gave, and how it went
 
 
