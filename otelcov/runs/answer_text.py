@@ -10,6 +10,7 @@ from otelcov.runs.charge import broke_off, put_out_an_error, went_on
 from otelcov.runs.chat import Request, Result
 from otelcov.runs.delegation import asks, delegates
 from otelcov.runs.exchanges import event_outputs
+from otelcov.runs.habits import waits_for_models
 from otelcov.runs.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import final_answer
@@ -22,7 +23,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     """What the run answered. Some models hand it in by tools that are none (`ways`)."""
     own = own_calls(root, calls)
     last = own[-1] if own else None
-    if last is not None and last.error is not None:
+    if last is not None and (last.error is not None or _not_waited_for(last)):
         return None
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
@@ -64,6 +65,12 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _not_waited_for(last: ModelCall) -> bool:
+    """Did its agent, of OpenAI's kit, end before a model had answered? A guard that runs beside it stopped that."""
+    agent = next((n for n in last.node.ancestors() if n.kind == AGENT), None)
+    return agent is not None and waits_for_models(last.node.span.scope) and 0 < agent.end < last.end
 
 
 def _frames(root: Node) -> list[Node]:

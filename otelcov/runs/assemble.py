@@ -20,7 +20,7 @@ from otelcov.runs.call_status import Later, Outcome, outcome
 from otelcov.runs.calls import merge
 from otelcov.runs.charge import top_agents, tripped
 from otelcov.runs.delegating_calls import may_delegate
-from otelcov.runs.delegation import Delegation, bare, coworker_agents
+from otelcov.runs.delegation import Delegation, bare, coworker_agents, transfers
 from otelcov.runs.delegation import ways as ways_over
 from otelcov.runs.delegations import delegations
 from otelcov.runs.endings import asked_unseen, died_in_a_later_trace, ended_in_what_is_lost, status
@@ -61,11 +61,11 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     shown = any(t.nodes and t.delegates_to is None for t in tools)
     tools = [t for t in tools if t.delegates_to is None]
     ways = ways_to_answer(tools, told_to_answer(nodes))
-    tools = [t for t in tools if t.name not in ways]
+    names = offered(nodes)
+    tools = [t for t in tools if t.name not in ways and not _passed_over(t, handed, names)]
     later = Later(calls)
     outcomes = [outcome(t, shown, later, config.runs.soft_errors) for t in tools]
     incomplete: set[str] = set()
-    names = offered(nodes)
     whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
     _reasons(nodes, limit, incomplete)
     for found in _answered_for_nobody(tools, outcomes, names):
@@ -221,6 +221,14 @@ def _broke_unseen(run: Evidence, seen: Collection[str]) -> bool:
         return False
     then = [o.status for t, o in zip(run.tools, run.outcomes, strict=True) if t.turn == last.turn]
     return bool(then) and all(status in ("ok", "unknown") for status in then)
+
+
+def _passed_over(call: ToolCall, handed: Collection[Delegation], offered: Collection[str] | None) -> bool:
+    """Is this a way to another agent, and none of the tools that were offered, that was asked for beside one that was
+    taken, and left?"""
+    if call.nodes or call.answer is not None or not offered or call.name in offered or transfers(call.name) is None:
+        return False
+    return any(d.form == "handoff" and d.call is not None and d.call.asked_by is call.asked_by for d in handed)
 
 
 _LIMITS = {"max_steps", "cost_limit", "timeout"}

@@ -155,8 +155,9 @@ def unsaid(error: tuple[str, str]) -> bool:
 
 
 def reason(error: tuple[str, str]) -> str:
-    """The type of a failure and what was said of it, without the places in a program that it came through and what is
-    written there: JavaScript's timers call what they run from `Timeout._onTimeout`, Python's clients `read(timeout)`."""
+    """The type of a failure and what was said of it, without the places in a program that it came through, and what
+    is written there: JavaScript's timers call what they run from `Timeout._onTimeout`, Python's clients `f(timeout)`.
+    """
     text = f"{error[0]}: {error[1]}"
     return _PLACES.sub("", text) if "\n" in text else text
 

@@ -36,6 +36,10 @@ from otelcov.runs.wrapped import arguments_of, result_of
 _HANDS_OVER = (*HANDS_OVER, "handoff", "strandsstructuredoutput")
 
 
+_IGNORED = "Multiple handoffs detected, ignoring this one."
+"""What OpenAI's kit answers a model that would hand over to several at once, of all but the first."""
+
+
 @dataclass(slots=True)
 class Scene:
     """The run in which a call is looked at."""
@@ -87,6 +91,9 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
         if target is not None or not call.nodes:
             call.delegates_to = target or match.group("to")
         return None  # giving control back is the end of a delegation
+    if match is not None and call.answer is not None and call.answer.content == _IGNORED:
+        call.delegates_to = match.group("to")
+        return None
     for rule in _RULES:
         found = rule(call, scene)
         if found is None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from otelcov.dialects.base import AGENT
 from otelcov.runs.call import ToolCall
 from otelcov.runs.call_status import Outcome
-from otelcov.runs.habits import mute
+from otelcov.runs.habits import mute, untold
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node
 from otelcov.runs.unheard import unheard
@@ -54,7 +54,8 @@ class Evidence:
     @property
     def muted(self) -> bool:
         """Does whoever told of this run never say that anything failed?"""
-        return mute(self.root.span.scope) or any(mute(n.span.scope) for c in self.calls for n in c.layers)
+        spans = [n.span for c in self.calls for n in c.layers]
+        return mute(self.root.span.scope) or any(mute(s.scope) or untold(s.scope, s.status_code) for s in spans)
 
 
 def worker(call: ModelCall) -> Node | None:

@@ -40,6 +40,17 @@ def mute(scope: str) -> bool:
     return scope.startswith("codex")
 
 
+def untold(scope: str, status: int) -> bool:
+    """Does no span of a model's call whose status is left out, as here, tell that it failed, and its run's that it went
+    well however it went (OpenInference of OpenAI's agents 0.1.5)?"""
+    return not status and scope == "openinference.instrumentation.openai_agents"
+
+
+def waits_for_models(scope: str) -> bool:
+    """Is this of OpenAI's kit, in which an agent ends after its models, unless it is stopped?"""
+    return scope == "openinference.instrumentation.openai_agents"
+
+
 def asks_once_more(scope: str) -> bool:
     """Is this a kit that at a limit asks the model once more, without tools? That answer looks like any other."""
     return scope in ("agent_framework", "agentscope", "opentelemetry.instrumentation.genai.dspy")

@@ -28,6 +28,7 @@ def offered(nodes: list[Node]) -> set[str] | None:
                 told = told or bool(names)
         pairs = node.side.families["flat_tools"].get(node.span.row)
         if pairs:
+            flat = dict(pairs)
             for path, value in pairs:
                 if path.endswith("json_schema") and isinstance(value, str):
                     names = _names(value)
@@ -37,7 +38,8 @@ def offered(nodes: list[Node]) -> set[str] | None:
                     elif names is not None and parse_json(value) is None:
                         return None  # cut before its name
                 elif re.fullmatch(r"\d+\.name", path) and isinstance(value, str):
-                    found |= {value} if not _no_tool(value) else set()
+                    said = flat.get(path.removesuffix("name") + "description")
+                    found |= {value} if not (_no_tool(value) or _hands_over(value, said)) else set()
                     told = told or bool(found)
     return found if told else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
-from otelcov.runs.habits import ends_well_unanswered, noted_late
+from otelcov.runs.habits import ends_well_unanswered, noted_late, untold
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, failure
 
@@ -56,5 +56,7 @@ def _in_a_broken_step(call: ModelCall) -> bool:
 
 def _heard(node: Node, scopes: Collection[str]) -> bool:
     """Would an answer be told here, or would nothing be told that failed?"""
+    if untold(node.span.scope, node.span.status_code):
+        return True
     flat = node.span.row in node.side.families["flat_input"]
     return node.span.scope in scopes or (flat and ends_well_unanswered(node.span.scope))

@@ -118,3 +118,112 @@ def test_a_workflow_whose_last_step_failed_and_that_puts_nothing_out_failed(told
         _llama(4, 1, "FunctionAgent.parse_agent_output", "CHAIN", 3) | {"status": None, "error": said} | thrown,
     )
     assert (run["status"], run["boundaries"]) == (status, ["max_steps"])
+
+
+_OF_OPENAI = {"scope": "openinference.instrumentation.openai_agents"}
+
+
+def _step(id, parent, name, kind, at=0.0, took=1.0, **more):
+    told = {key.replace("__", "."): value for key, value in more.items() if "__" in key}
+    rest = {key: value for key, value in more.items() if "__" not in key}
+    return span(
+        id, parent, name, at=at, took=took, attributes={"openinference.span.kind": kind} | told, **_OF_OPENAI, **rest
+    )
+
+
+def _generation(id, at, took=1.0, answer=None, asked=(("user", "go"),), **more):
+    told = {"llm.model_name": "m", "input.value": "[]"}
+    for n, (role, text) in enumerate(asked):
+        told |= {f"llm.input_messages.{n}.message.{key}": value for key, value in zip(_KEYS, (role, text), strict=True)}
+    if answer is not None:
+        told |= {"output.value": "[]", "llm.output_messages.0.message.role": "assistant", "llm.token_count.prompt": 3}
+        told["llm.output_messages.0.message.content"] = answer
+    made = _step(id, 2, "generation", "LLM", at, took, **more)
+    made["attributes"] |= told
+    return made
+
+
+_KEYS = ("role", "content")
+
+
+@pytest.mark.parametrize(("status", "told"), [(None, "unknown"), (1, "ok")])
+def test_early_openinference_of_openais_agents_says_well_of_a_run_that_raised(status, told):
+    """0.1.5 with openai-agents 0.0.7: only the outermost span has a status. Later, each has one."""
+    (run,) = runs(
+        _step(1, None, "Agent workflow", "AGENT", took=9, status=1),
+        _step(2, 1, "planner", "AGENT", took=8, status=status),
+        _generation(3, 1, status=status),
+    )
+    assert (run["status"], [c["status"] for c in run["llm_calls"]]) == (told, [told])
+
+
+@pytest.mark.parametrize(("took", "output", "status"), [(20, None, "unknown"), (2, "Fine.", "ok")])
+def test_an_agent_that_did_not_wait_for_its_model_was_stopped(took, output, status):
+    """A guard of OpenAI's agents looks at what was asked while the model is asked."""
+    (run,) = runs(
+        _step(1, None, "Agent workflow", "AGENT", took=9, status=1),
+        _step(2, 1, "planner", "AGENT", took=8),
+        _step(4, 2, "stop", "CHAIN", 1, 1),
+        _generation(3, 1, took, "Fine."),
+    )
+    assert (run["output"], run["status"]) == (output, status)
+
+
+def test_one_of_several_agents_to_whom_work_was_handed_at_once_is_no_tool():
+    """openai-agents answers all but the first in the place of a tool."""
+    ways = [("c1", "transfer_to_worker", "{}"), ("c2", "transfer_to_writer", "{}")]
+    came = {"c1": '{"assistant": "worker"}', "c2": "Multiple handoffs detected, ignoring this one."}
+
+    def asked(place):
+        call = "message.tool_calls.{}.tool_call"
+        told = {f"{place}.message.role": "assistant"}
+        for n, (id, name, arguments) in enumerate(ways):
+            at = f"{place}.{call.format(n)}"
+            told |= {f"{at}.id": id, f"{at}.function.name": name, f"{at}.function.arguments": arguments}
+        return told
+
+    first = _generation(3, 1, answer="", status=1)
+    del first["attributes"]["llm.output_messages.0.message.content"]
+    first["attributes"] |= asked("llm.output_messages.0")
+    second = _generation(6, 5, answer="Here.", status=1) | {"parent": 5}
+    second["attributes"] |= asked("llm.input_messages.1")
+    for n, (id, text) in enumerate(came.items(), 2):
+        at = f"llm.input_messages.{n}.message"
+        second["attributes"] |= {f"{at}.role": "tool", f"{at}.tool_call_id": id, f"{at}.content": text}
+    (run,) = runs(
+        _step(1, None, "Agent workflow", "AGENT", took=9, status=1),
+        _step(2, 1, "planner", "AGENT", took=3, graph__node__id="planner", status=1),
+        first,
+        _step(4, 2, "handoff to worker", "TOOL", 2, 0.1, error="Multiple handoffs requested"),
+        _step(5, 1, "worker", "AGENT", 4, 3, graph__node__id="worker", status=1),
+        second,
+    )
+    assert run["tool_calls"] == []
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "worker")]
+
+
+def test_a_way_to_an_agent_that_was_left_for_another_is_no_tool():
+    """opentelemetry-instrumentation-openai-agents 0.46 tells no results, and what is said of a tool beside its name."""
+    scope = {"scope": "opentelemetry.instrumentation.openai_agents"}
+    told = {"gen_ai.operation.name": "response", "gen_ai.request.model": "m", "gen_ai.prompt.0.role": "user"}
+    told |= {"gen_ai.prompt.0.content": "go", "gen_ai.completion.0.role": "assistant"}
+    first = dict(told)
+    for n, to in enumerate(("worker", "writer")):
+        call, offer = f"gen_ai.completion.0.tool_calls.{n}", f"llm.request.functions.{n}"
+        first |= {f"{call}.id": f"c{n}", f"{call}.name": f"transfer_to_{to}", f"{call}.arguments": "{}"}
+        first |= {f"{offer}.name": f"transfer_to_{to}", f"{offer}.description": f"Handoff to the {to} agent to handle."}
+    first |= {"llm.request.functions.2.name": "look", "llm.request.functions.2.description": "Looks."}
+    kept = {"traceloop.span.kind": "agent"}
+    (run,) = runs(
+        span(1, None, "Agent Workflow", took=9, status=1, attributes={"traceloop.span.kind": "workflow"}, **scope),
+        span(2, 1, "planner.agent", took=3, attributes=kept | {"gen_ai.agent.name": "planner"}, status=1, **scope),
+        span(3, 2, "openai.response", at=1, kind=3, attributes=first, status=1, **scope),
+        span(5, 1, "worker.agent", at=4, attributes=kept | {"gen_ai.agent.name": "worker"}, took=3, status=1, **scope),
+        span(
+            6, 5, "openai.response", at=5, attributes=told | {"gen_ai.completion.0.content": "Here."}, kind=3, **scope
+        ),
+    )
+    assert (run["tool_calls"], run["known_tools"]) == ([], ["look"])
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
+        ("planner", "worker", "transfer_to_worker")
+    ]
