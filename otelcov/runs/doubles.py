@@ -22,10 +22,13 @@ from otelcov.dialects.base import TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.executions import server_alone, span_call_id, span_name
 from otelcov.runs.fragments import Fragment
+from otelcov.runs.habits import runs_in_threads
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.tree import Node, spelling
 
 JITTER_NS = 20_000_000  # by which one wrapper around a call may begin or end before another that is inside it
+
+_ASKED_NS = 5_000_000_000  # how long a thread's tool may have waited since it was asked for
 
 _RANDOM = re.compile(r"(?=[^\W_]*[0-9])(?=[^\W_]*[A-Za-z])[^\W_]{9,}")
 
@@ -39,7 +42,7 @@ class Loner(NamedTuple):
     tokens: tuple[int, int] | None
     ids: tuple[str, ...]
     failed: bool = False
-    serves: str | None = None  # the name of the tool, of a server's span
+    serves: str | None = None  # the name of the tool, of a server's span or a thread's
 
 
 def random(id: str | None) -> bool:
@@ -57,7 +60,10 @@ def loner(part: Fragment) -> Loner | None:
     tokens = (span.input_tokens or 0, span.output_tokens or 0) if known and part.calls else None
     failed = any(call.error is not None for call in part.calls)
     times = min(part.start, LATEST_NS), min(part.end, LATEST_NS)
-    serves = span_name(part.tools) if part.tools == [part.root] and server_alone(part.root) else None
+    threads = runs_in_threads(span.scope)
+    serves = span_name(part.tools) if part.tools == [part.root] and (threads or server_alone(part.root)) else None
+    if threads:
+        times = max(times[0] - _ASKED_NS, 0), times[1]
     return Loner(*times, span.service, tokens, ids, failed, serves)
 
 

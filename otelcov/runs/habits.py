@@ -51,6 +51,11 @@ def waits_for_models(scope: str) -> bool:
     return scope == "openinference.instrumentation.openai_agents"
 
 
+def runs_in_threads(scope: str) -> bool:
+    """Is this of a kit whose threads run tools without a word of who began them (smolagents)?"""
+    return scope == "openinference.instrumentation.smolagents"
+
+
 def asks_once_more(scope: str) -> bool:
     """Is this a kit that at a limit asks the model once more, without tools? That answer looks like any other."""
     return scope in ("agent_framework", "agentscope", "opentelemetry.instrumentation.genai.dspy")

@@ -26,7 +26,7 @@ from otelcov.runs.followers import Unite, unite_echoes, unite_followers, unite_t
 from otelcov.runs.fragments import Fragment
 from otelcov.runs.hollow import unite_hollow
 from otelcov.runs.leaves import unite_leaves
-from otelcov.runs.served import unite_served
+from otelcov.runs.served import unite_served, unite_threads
 from otelcov.runs.tree import Node
 
 SLACK_NS = 5_000_000_000  # how long after a run's last span a link may still carry it on
@@ -233,6 +233,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     unite_leaves(loose, followers, joined, unite_near)
     unite_children(loose, followers, unite_near)
     unite_served(parts, unite)
+    unite_threads(parts, unite)
     unite_hollow([p for p in parts if len(group[id(p)]) == 1 or not p.tools], unite)
     seen: set[int] = set()
     out = []

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
 from otelcov.runs.call import ToolCall, awaits_flag, awaits_result
 from otelcov.runs.chat import Message, Request, Result
+from otelcov.runs.executions import span_fact
 from otelcov.runs.jsontext import Value, to_json
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.prose import react_request
 from otelcov.runs.reused import results, reused
 from otelcov.runs.tree import same_name, spelling
-from otelcov.runs.wrapped import arguments_of
+from otelcov.runs.wrapped import arguments_of, result_of
 
 _Settle = Callable[[ToolCall, Result], None]
 
@@ -198,7 +199,8 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
     elif single:
         here = _questions(inputs)
         asked_here = (c for c in reversed(calls.every) if earlier(c) and not _asked_elsewhere(c, here))
-        _match_newest(single, asked_here, settle)
+        some = list(islice(asked_here, len(single) + _AT_ONCE))
+        _match_newest([r for r in single if not _of_another(r, some)], some, settle)
     if any(x.text and _OBSERVED in x.text for x in inputs):
         _match_observed(inputs, mc.turn, whose, calls, settle)
 
@@ -249,7 +251,17 @@ def _asked_elsewhere(call: ToolCall, here: set[str]) -> bool:
     return bool(there) and there.isdisjoint(here)
 
 
-def _match_newest(single: list[Result], newest: Iterator[ToolCall], settle: _Settle) -> None:
+def _of_another(result: Result, newest: list[ToolCall]) -> bool:
+    """Does a span tell that this is what it gave, where an answer asked for it and for others that did not run
+    (smolagents, as long as it called the first alone)?"""
+    left = {id(c.asked_by) for c in newest if awaits_result(c) and not c.nodes}
+    ran = (c for c in newest if c.nodes and id(c.asked_by) in left)
+    given = [result_of(told)[0] for c in ran if (told := span_fact(c.nodes, "result")) is not None]
+    said = result.content
+    return isinstance(said, str) and any(isinstance(g, str) and g and said.endswith(f"\n{g}") for g in given)
+
+
+def _match_newest(single: list[Result], newest: Iterable[ToolCall], settle: _Settle) -> None:
     """Results to the newest calls, as this input shows no requests. What a span told of needs none, but had one."""
     for call in newest:
         waits = awaits_result(call)

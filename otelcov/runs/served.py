@@ -1,19 +1,28 @@
-"""Spans of a server of tools in the caller's own process that begin a trace of their own.
+"""Spans of tools that begin a trace of their own, and were called by an agent of whom another trace tells.
 
-Such a server works in a task that was made before any request (claude-agent-sdk's client), so its spans know nothing
-of the call. It tells of a call again that an agent's trace tells already: of the one tool whose name ends with the
-server's, of the same service, within whose time it lies. Where calls of several runs fit it stays by itself, and says
-so.
+A server of tools in the caller's own process works in a task that was made before any request (claude-agent-sdk's
+client), so its spans know nothing of the call. It tells of a call again that an agent's trace tells already: of the one
+tool whose name ends with the server's, of the same service, within whose time it lies.
+
+Nor does a thread know who began it (smolagents 1.20, of several tools at once). What it ran is what an answer of that
+service had asked for just before, by name and arguments.
+
+Where calls of several runs fit, such a span stays by itself, and says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
-from otelcov.dialects.base import TOOL
+from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.executions import served_as, server_alone, span_name
 from otelcov.runs.fragments import Fragment
-from otelcov.runs.tree import Node, failure
+from otelcov.runs.habits import runs_in_threads
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.tree import Node, failure, spelling
+from otelcov.runs.wrapped import arguments_of
 
 _JITTER_NS = 1_000_000
 _AT_ONCE = 64  # calls of a service that are under way at one time
@@ -44,6 +53,49 @@ def unite_served(parts: list[Fragment], unite: Callable[[Fragment, Fragment], No
             p.root.parent = node
             node.children.append(p.root)
         p.astray = len({id(host) for _, host in fitting}) > 1
+
+
+def unite_threads(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
+    """Join what ran in threads with who asked for it."""
+    ran = [p for p in parts if p.tools == [p.root] and not p.root.orphan and runs_in_threads(p.root.span.scope)]
+    if not ran:
+        return
+    services = {p.root.span.service for p in ran}
+    asked: dict[tuple[str | None, str], list[_Wanted]] = {}
+    for host in parts:
+        if host.loose or host.root.span.service not in services:
+            continue
+        calls = sorted(host.calls, key=lambda c: c.start)
+        for call, then in zip_longest(calls, calls[1:]):
+            until = max(then.start, call.end) if then is not None else host.end
+            for r in call.requests:
+                key = host.root.span.service, spelling(r.name or "")
+                asked.setdefault(key, []).append(_Wanted(host, call, until, arguments_of(r.arguments)[0]))
+    for p in ran:
+        wanted = asked.get((p.root.span.service, spelling(span_name([p.root]) or "")), [])
+        given = arguments_of(p.root.span.arguments)[0]
+        fitting = [
+            w
+            for w in wanted
+            if w.given == given and w.call.end <= p.start + _JITTER_NS and p.end <= w.until + _JITTER_NS
+        ]
+        p.astray = len({id(w.host) for w in fitting}) > 1
+        if not fitting or p.astray:
+            continue
+        wanted.remove(fitting[0])
+        node = next((n for n in fitting[0].call.node.ancestors() if n.kind == AGENT), fitting[0].host.root)
+        unite(fitting[0].host, p)
+        p.root.parent, p.root.agent = node, p.root.agent or node.agent
+        node.children.append(p.root)
+
+
+class _Wanted(NamedTuple):
+    """What an answer asked for, and until when it could run."""
+
+    host: Fragment
+    call: ModelCall
+    until: int
+    given: dict[str, Any] | None
 
 
 def _callers(part: Fragment) -> Iterable[Node]:

@@ -227,3 +227,78 @@ def test_a_way_to_an_agent_that_was_left_for_another_is_no_tool():
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
         ("planner", "worker", "transfer_to_worker")
     ]
+
+
+_SMOL = {"scope": "openinference.instrumentation.smolagents"}
+
+
+def _smol(id, parent, name, kind, at, took=1.0, trace=1, **told):
+    told = {"openinference.span.kind": kind} | {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, trace, at, took, status=1, attributes=told, **_SMOL)
+
+
+def _smol_asked(id, at, calls, history=(), trace=1, parent=1):
+    """A model's call that asked for tools, as (id, name, arguments), or gave its answer as one does there."""
+    place = "llm.output_messages.0.message"
+    told = {f"{place}.role": "assistant", "llm.model_name": "m"}
+    for n, (role, text) in enumerate((("user", "go"), *history)):
+        place_in = f"llm.input_messages.{n}.message"
+        told |= {f"{place_in}.role": role, f"{place_in}.content": text}
+    for n, (call, name, arguments) in enumerate(calls):
+        at_call = f"{place}.tool_calls.{n}.tool_call"
+        told |= {f"{at_call}.id": call, f"{at_call}.function.name": name}
+        told[f"{at_call}.function.arguments"] = json.dumps(arguments)
+    return _smol(id, parent, "OpenAIServerModel.generate", "LLM", at, trace=trace, **told)
+
+
+def _smol_ran(id, at, name, given, result, trace=1, parent=1):
+    given = json.dumps({"args": [], "sanitize_inputs_outputs": True, "kwargs": given})
+    told = {"tool__name": name, "input__value": given, "output__value": result}
+    return _smol(id, parent, "SimpleTool", "TOOL", at, 0.1, trace, **told)
+
+
+_CITIES = [("c1", "look", {"city": "Oslo"}), ("c2", "look", {"city": "Rome"})]
+_DONE = [("c3", "final_answer", {"answer": "Done."})]
+
+
+def test_what_threads_ran_in_traces_of_their_own_is_what_was_asked_for():
+    """smolagents 1.20 under OpenInference 0.1.14: several tools of an answer run in threads, one does not."""
+    (run,) = runs(
+        _smol(1, None, "ToolCallingAgent.run", "AGENT", 0, 20, input__value='{"task": "go"}', output__value="Done."),
+        _smol_asked(2, 1, _CITIES),
+        _smol_ran(3, 2.5, "look", {"city": "Rome"}, "Rain.", trace=2, parent=None),
+        _smol_ran(4, 2.6, "look", {"city": "Oslo"}, "Sun.", trace=3, parent=None),
+        _smol_asked(5, 6, _DONE),
+    )
+    assert [(c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ({"city": "Oslo"}, "ok", "Sun."),
+        ({"city": "Rome"}, "ok", "Rain."),
+    ]
+
+
+def test_what_two_agents_asked_for_at_once_ran_for_nobody_known():
+    agents = [
+        span
+        for trace in (1, 2)
+        for span in (
+            _smol(trace * 10, None, "ToolCallingAgent.run", "AGENT", 0, 20, trace, output__value="Done."),
+            _smol_asked(trace * 10 + 1, 1, _CITIES, trace=trace, parent=trace * 10),
+        )
+    ]
+    found = runs(*agents, _smol_ran(3, 2.5, "look", {"city": "Rome"}, "Rain.", trace=3, parent=None))
+    assert len(found) == 3
+
+
+def test_what_the_first_of_several_calls_gave_is_not_what_the_others_did():
+    """smolagents 1.14 runs the first call of an answer alone."""
+    seen = [("tool-call", "Calling tools:\n[...]"), ("tool-response", "Observation:\nSun.")]
+    (run,) = runs(
+        _smol(1, None, "ToolCallingAgent.run", "AGENT", 0, 20, input__value='{"task": "go"}', output__value="Done."),
+        _smol_asked(2, 1, _CITIES),
+        _smol_ran(4, 2.6, "look", {"city": "Oslo"}, "Sun."),
+        _smol_asked(5, 6, _DONE, seen),
+    )
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [
+        ({"city": "Oslo"}, "Sun."),
+        ({"city": "Rome"}, None),
+    ]
