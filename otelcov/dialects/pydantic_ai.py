@@ -22,9 +22,12 @@ PYDANTIC_AI = Dialect(
     output=first("final_result"),
     definitions=first("model_request_parameters"),
     error_type=first("pydantic_ai.tool.deferral.name"),  # the call waits: for an approval, or for a client
-    # Before 1.0 the span of a tool that raised ends like any other.
+    # Before 1.0 the span of a tool that raised may end like any other; one that tells what came back tells that, too.
     tool_error=pl.when(
-        scope("^pydantic-ai") & (pl.col("span.name") == "running tool") & pl.col("scope.version").str.starts_with("0.")
+        scope("^pydantic-ai")
+        & (pl.col("span.name") == "running tool")
+        & pl.col("scope.version").str.starts_with("0.")
+        & pl.col("tool_response").is_null()
     ).then(pl.lit("untold")),
 )
 

@@ -302,3 +302,19 @@ def test_what_the_first_of_several_calls_gave_is_not_what_the_others_did():
         ({"city": "Oslo"}, "Sun."),
         ({"city": "Rome"}, None),
     ]
+
+
+@pytest.mark.parametrize(("told", "status"), [({"tool_response": "Sun."}, "ok"), ({}, "unknown")])
+def test_a_tool_of_pydantic_ais_that_tells_what_came_back_tells_whether_it_failed(told, status):
+    """0.4 tells it, 0.1 does not, and not that a tool raised."""
+    scope = {"scope": "pydantic-ai", "version": "0.4.4"}
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "model_request_parameters": "{}"}
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    choice = {"index": 0, "message": {"role": "assistant", "tool_calls": [call]}, "event.name": "gen_ai.choice"}
+    ran = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1", "tool_arguments": "{}"} | told
+    (run,) = runs(
+        span(1, None, "agent run", took=9, attributes={"agent_name": "planner", "model_name": "m"}, **scope),
+        span(2, 1, "chat m", at=1, attributes=asked | {"events": json.dumps([choice])}, **scope),
+        span(3, 1, "running tool", at=3, attributes=ran, **scope),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]
