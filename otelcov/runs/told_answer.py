@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -147,9 +148,20 @@ class AnswerOf:
 
     def _offered_none(self) -> bool:
         """Text actions count only where no structured tools were offered."""
-        return all(n.definitions is None or n.definitions in NOTHING for n in self.layers) and not any(
+        return all(_offers_none(n.definitions) for n in self.layers) and not any(
             n.span.row in n.side.families["flat_tools"] for n in self.layers
         )
+
+
+def _offers_none(definitions: str | None) -> bool:
+    """Is there none, also where a model's parameters stand for them, which may leave tools out (LiteLLM)?"""
+    if definitions is None or definitions in NOTHING:
+        return True
+    told = parse_json(definitions) if '"messages"' in definitions else None
+    return isinstance(told, dict) and "messages" in told and not any(_TOOLS.search(key) for key in told)
+
+
+_TOOLS = re.compile("tool|function", re.I)
 
 
 def _tellings(node: Node) -> list[list[Message]]:

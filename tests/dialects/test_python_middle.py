@@ -318,3 +318,48 @@ def test_a_tool_of_pydantic_ais_that_tells_what_came_back_tells_whether_it_faile
         span(3, 1, "running tool", at=3, attributes=ran, **scope),
     )
     assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+def _completion(id, at, answer, asked):
+    """A call of CrewAI's, whose tools stand in its prompt alone."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "output.value": "{}"}
+    messages = [{"role": role, "content": text} for role, text in asked]
+    told["llm.invocation_parameters"] = json.dumps({"model": "m", "messages": messages, "stop": ["\nObservation:"]})
+    for n, (role, text) in enumerate(asked):
+        told |= {f"llm.input_messages.{n}.message.role": role, f"llm.input_messages.{n}.message.content": text}
+    told |= {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": answer}
+    return span(id, 2, "completion", at=at, attributes=told, status=1, scope="openinference.instrumentation.litellm")
+
+
+def test_parameters_without_a_word_of_tools_offer_none():
+    """crewai 0.134: a tool that nobody has, asked for in words."""
+    asked = [("system", "Use tools: look."), ("user", "Current Task: go")]
+    action = 'Thought: away\nAction: teleport\nAction Input: {"to": "Mars"}'
+    seen = f"{action}\nObservation: I encountered an error: Action 'teleport' don't exist"
+    scope = {"scope": "openinference.instrumentation.crewai", "status": 1}
+    (run,) = runs(
+        span(1, None, "Crew.kickoff", took=20, attributes={"openinference.span.kind": "CHAIN"}, **scope),
+        span(2, 1, "Task._execute_core", took=19, attributes={"openinference.span.kind": "AGENT"}, **scope),
+        _completion(3, 1, action, asked),
+        _completion(4, 4, "Thought: done\nFinal Answer: No.", [*asked, ("assistant", seen)]),
+    )
+    assert [(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [
+        ("teleport", {"to": "Mars"}, "error")
+    ]
+
+
+def test_what_a_step_put_out_is_no_answer_of_a_run_that_raised():
+    """LangGraph 1.0 under opentelemetry-instrumentation-langchain 0.48, which tells no answers that ask for tools."""
+    scope = {"scope": "opentelemetry.instrumentation.langchain", "version": "0.48.0"}
+    said = {"lc": 1, "type": "constructor", "id": ["AIMessage"], "kwargs": {"content": "Sorry.", "type": "ai"}}
+    put_out = {"traceloop.span.kind": "task", "traceloop.entity.output": json.dumps({"outputs": {"messages": [said]}})}
+    asked = {"gen_ai.system": "openai", "gen_ai.request.model": "m", "gen_ai.operation.name": "chat"}
+    asked |= {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "go"}
+    text = "Recursion limit of 5 reached without hitting a stop condition."
+    thrown = {"error": "", "events": [("exception", {"exception.type": "E", "exception.message": text})]}
+    (run,) = runs(
+        span(1, None, "planner.workflow", took=9, attributes={"traceloop.span.kind": "workflow"}, **scope, **thrown),
+        span(2, 1, "agent.task", at=1, took=5, attributes=put_out, **scope),
+        span(3, 2, "ChatOpenAI.chat", at=2, kind=3, attributes=asked, **scope),
+    )
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["max_steps"])
