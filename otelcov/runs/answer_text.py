@@ -48,7 +48,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
-    if pending and failure(root) is not None:
+    if (pending or (last is not None and last.outputs is None)) and failure(root) is not None:
         return None
     for told, why in agent_said(root):
         if told and why != "interrupt":
