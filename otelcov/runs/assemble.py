@@ -12,6 +12,7 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
+from otelcov.runs.abreast import own_abreast
 from otelcov.runs.answer_text import output_text
 from otelcov.runs.asked_text import input_text
 from otelcov.runs.boundaries import asks, final, limits
@@ -48,6 +49,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     nodes = [n for f in group for n in f.nodes]
     calls = in_order(c for f in group for c in f.calls)
     coworker_agents(nodes)
+    own_abreast(nodes, calls)
     limit = _value_limit(nodes)
     for turn, call in enumerate(calls):
         call.turn, call.limit = turn, limit

@@ -363,3 +363,41 @@ def test_what_a_step_put_out_is_no_answer_of_a_run_that_raised():
         span(3, 2, "ChatOpenAI.chat", at=2, kind=3, attributes=asked, **scope),
     )
     assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["max_steps"])
+
+
+def test_what_lies_beside_agents_at_work_at_once_is_whose_instructions_it_was_given():
+    """google-adk 1.11: the tools and later calls of a ParallelAgent's agents lie under that, and overlap."""
+
+    def asked(id, parent, at, took, who, said, given=None):
+        parts = [{"text": said}] if given is None else [{"function_call": {"name": said, "args": given}}]
+        system = {"system_instruction": f"You are {who}."}
+        request = {"model": "m", "config": system, "contents": [{"role": "user", "parts": [{"text": "go"}]}]}
+        told = {"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": "m"}
+        told["gcp.vertex.agent.llm_request"] = json.dumps(request)
+        told["gcp.vertex.agent.llm_response"] = json.dumps({"content": {"role": "model", "parts": parts}})
+        return span(id, parent, "call_llm", at=at, took=took, attributes=told, scope="gcp.vertex.agent")
+
+    def ran(id, at, name, given, result):
+        told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+        told |= {"gcp.vertex.agent.tool_call_args": json.dumps(given)}
+        told["gcp.vertex.agent.tool_response"] = json.dumps({"result": result})
+        return span(id, 2, f"execute_tool {name}", at=at, took=0.1, attributes=told, scope="gcp.vertex.agent")
+
+    scope = {"scope": "gcp.vertex.agent"}
+    (run,) = runs(
+        span(1, None, "invocation", took=30, **scope),
+        span(2, 1, "agent_run [fan]", took=29, **scope),
+        span(3, 2, "agent_run [planner]", at=1, took=20, **scope),
+        asked(4, 3, 1, 6, "planner", "look", {"city": "Oslo"}),
+        span(5, 2, "agent_run [writer]", at=2, took=22, **scope),
+        asked(6, 5, 2, 16, "writer", "add", {"a": 1}),
+        ran(7, 5, "look", {"city": "Oslo"}, "Sun."),
+        ran(8, 6, "add", {"a": 1}, "2"),
+        asked(9, 2, 8, 12, "planner", "Sunny."),
+        asked(10, 2, 18.5, 5, "writer", "Two."),
+    )
+    assert [(c["name"], c["agent"], c["status"]) for c in run["tool_calls"]] == [
+        ("look", "planner", "ok"),
+        ("add", "writer", "ok"),
+    ]
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "writer", "planner", "writer"]

@@ -1,0 +1,47 @@
+"""Spans of agents at work at once that lie beside these agents, under what runs them all.
+
+Google's ADK (0.5 to 1.11) opens what follows an agent's first step where its ParallelAgent stands. Whose it was the
+agent's instructions tell, which a model is given each time, or nobody knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.model_call import ModelCall
+from otelcov.runs.tree import Node
+
+
+def own_abreast(nodes: list[Node], calls: Iterable[ModelCall]) -> None:
+    """Give what lies beside agents that were at work at once to the one whose it was, or to nobody."""
+    beside = [n for n in nodes if n.kind in (LLM, TOOL) and n.span.scope == "gcp.vertex.agent"]
+    beside = [n for n in beside if n.parent is not None and n.parent.kind == AGENT and len(_at_once(n.parent)) > 1]
+    if not beside:
+        return
+    told = {id(c.node): words for c in calls if (words := _instructions(c)) is not None}
+    for node in beside:
+        agents = [a for a in _at_once(node.parent) if a.start <= node.start <= a.end]
+        if not agents:
+            continue
+        words = told.get(id(node))
+        same = [a for a in agents if any(words is not None and told.get(id(n)) == words for n in a.children)]
+        node.agent = same[0].own_agent if len(same) == 1 else None
+
+
+def _at_once(parent: Node | None) -> list[Node]:
+    """The agents below this that worked at one time, if there are several."""
+    agents = sorted((n for n in parent.children if n.kind == AGENT), key=lambda n: n.start) if parent else []
+    return agents if any(b.start < a.end for a, b in pairwise(agents)) else []
+
+
+def _instructions(call: ModelCall) -> str | None:
+    found = _INSTRUCTION.search(call.node.input_messages or "")
+    return found.group(1) if found is not None else None
+
+
+_INSTRUCTION = re.compile(r'"system_instruction":\s*"((?:[^"\\]|\\.)*)"')
+
+__all__ = ["own_abreast"]
