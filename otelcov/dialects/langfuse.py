@@ -4,7 +4,11 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Dialect, first, json_number, value
 
-_IS_TOOL = pl.col("langfuse.observation.type").str.to_lowercase() == "tool"
+# The handler for LangChain of 3.2 calls a tool any span; a tool's alone brings a color.
+_TOOL_OF_LANGCHAINS = (pl.col("langfuse.observation.type") == "span") & pl.col(
+    "langfuse.observation.metadata.color"
+).is_not_null()
+_IS_TOOL = (pl.col("langfuse.observation.type").str.to_lowercase() == "tool") | _TOOL_OF_LANGCHAINS
 _FAILED = pl.col("langfuse.observation.level") == "ERROR"  # not every SDK sets the span's status, too
 _WAITS = pl.col("langfuse.observation.status_message").str.starts_with("(Interrupt(")  # LangGraph's, told as no error
 
@@ -60,6 +64,8 @@ LANGFUSE = Dialect(
     name="langfuse",
     kind=pl.when(_IS_AGENT & _IN_GRAPH)
     .then(pl.lit(CHAIN))
+    .when(_TOOL_OF_LANGCHAINS)
+    .then(pl.lit(TOOL))
     .otherwise(
         value(
             "langfuse.observation.type",
@@ -82,7 +88,14 @@ LANGFUSE = Dialect(
         ]
     ),
     tool=pl.when(_IS_TOOL).then(pl.col("span.name")),
-    arguments=pl.when(_IS_TOOL).then(first("langfuse.observation.input")),
+    arguments=pl.when(_IS_TOOL).then(
+        pl.coalesce(
+            [
+                pl.when(_TOOL_OF_LANGCHAINS).then(pl.col("langfuse.observation.metadata.inputs")),
+                first("langfuse.observation.input"),
+            ]
+        )
+    ),
     result=pl.when(_IS_TOOL).then(first("langfuse.observation.output")),
     request_model=pl.coalesce([_ASKED, pl.when(~_BY_THE_ANSWER).then(pl.col("langfuse.observation.model.name"))]),
     response_model=pl.when(_BY_THE_ANSWER).then(first("langfuse.observation.model.name")),

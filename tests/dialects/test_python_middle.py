@@ -401,3 +401,28 @@ def test_what_lies_beside_agents_at_work_at_once_is_whose_instructions_it_was_gi
         ("add", "writer", "ok"),
     ]
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", "writer", "planner", "writer"]
+
+
+def test_langfuses_early_handler_tells_tools_as_spans_of_a_color():
+    """langfuse 3.2 of LangChain's tools."""
+
+    def told(kind, **more):
+        return {"langfuse.observation.type": kind} | {f"langfuse.observation.{key}": v for key, v in more.items()}
+
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"city": "Oslo"}'}}
+    back = {"content": "Error: closed", "type": "tool", "tool_call_id": "c1", "status": "success"}
+    ran = {"input": "\"{'city': 'Oslo'}\"", "output": json.dumps(back)}
+    ran |= {"metadata.color": "green", "metadata.inputs": '{"city": "Oslo"}'}
+    user = {"role": "user", "content": "go"}
+    history = [user, {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "Error: closed"}]
+    answer = {"role": "assistant", "content": "", "additional_kwargs": {"tool_calls": [call]}}
+    scope = {"scope": "langfuse-sdk", "version": "3.2.1"}
+    (run,) = runs(
+        span(1, None, "planner", took=9, attributes=told("span"), **scope),
+        span(2, 1, "ChatOpenAI", at=1, attributes=told("generation", input=json.dumps([user]), output=answer), **scope),
+        span(3, 1, "look", at=3, attributes=told("span", **ran), **scope),
+        span(4, 1, "ChatOpenAI", at=5, attributes=told("generation", input=history, output="Closed."), **scope),
+    )
+    assert [(c["name"], c["arguments"], c["status"], c["error_kind"]) for c in run["tool_calls"]] == [
+        ("look", {"city": "Oslo"}, "ok", "soft")
+    ]
