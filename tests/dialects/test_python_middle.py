@@ -426,3 +426,32 @@ def test_langfuses_early_handler_tells_tools_as_spans_of_a_color():
     assert [(c["name"], c["arguments"], c["status"], c["error_kind"]) for c in run["tool_calls"]] == [
         ("look", {"city": "Oslo"}, "ok", "soft")
     ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "output", "called"),
+    [
+        ("[]", "It's sunny.", []),
+        ("[SomeCall(index=0)]", None, None),
+        (
+            "[ChoiceDeltaToolCall(index=0, id='c1', "
+            "function=ChoiceDeltaToolCallFunction(arguments='{}', name='look'))]",
+            None,
+            [("look", {}, "unknown", "c1")],
+        ),
+    ],
+)
+def test_pieces_of_a_stream_that_python_printed_are_one_answer(calls, output, called):
+    """agno 2.1 under OpenInference 0.1.15."""
+    pieces = [f"ModelResponse(role=None, content={text!r}, tool_calls=[])" for text in ("It's ", "sunny.", None)]
+    pieces += [f"ModelResponse(role=None, content=None, tool_calls={calls})"]
+    scope = {"scope": "openinference.instrumentation.agno", "version": "0.1.15", "status": 1}
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "output.value": json.dumps(pieces)}
+    told |= {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    asked = {"openinference.span.kind": "AGENT", "input.value": "go", "agno.agent": "planner"}
+    (run,) = runs(
+        span(1, None, "planner.run", took=9, attributes=asked, **scope),
+        span(2, 1, "OpenAIChat.invoke_stream", at=1, attributes=told, **scope),
+    )
+    found = run["tool_calls"] and [(c["name"], c["arguments"], c["status"], c["call_id"]) for c in run["tool_calls"]]
+    assert (run["output"], found) == (output, called)
