@@ -83,7 +83,8 @@ _NONE_SUCH = (
     r"Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP
     r"|Error: {0} is not a valid tool, try one of \["  # LangGraph
     r"|Model tried to call unavailable tool '{0}'"  # the AI SDK
-    r"|(?:Error: )?Tool '?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
+    r"|(?:Error: )?Tool (?:with name )?'?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
+    r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
 )
 _NOBODYS = 50  # letters before the name, at the most

@@ -344,7 +344,7 @@ def test_parameters_without_a_word_of_tools_offer_none():
         _completion(4, 4, "Thought: done\nFinal Answer: No.", [*asked, ("assistant", seen)]),
     )
     assert [(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [
-        ("teleport", {"to": "Mars"}, "error")
+        ("teleport", {"to": "Mars"}, "requested")
     ]
 
 
