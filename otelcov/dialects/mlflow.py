@@ -67,7 +67,7 @@ MLFLOW = Dialect(
     ),
     tool=pl.when(_TYPE == "tool").then(_NAME.str.replace(r"^Tool\.", "")),  # DSPy's class and the tool's name
     arguments=pl.when(_TYPE == "tool").then(first("mlflow.spanInputs")),
-    result=pl.when(_TYPE == "tool").then(first("mlflow.spanOutputs")),
+    result=pl.when((_TYPE == "tool") & (pl.col("mlflow.spanOutputs") != "null")).then(first("mlflow.spanOutputs")),
     request_model=pl.coalesce(
         [
             pl.when(_told("object").is_null()).then(_ASKED),

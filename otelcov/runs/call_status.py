@@ -237,7 +237,15 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
         return True
     if any(tells_in_results(n.span.scope) for n in call.nodes) or client_alone(call.nodes):
         return True
-    return out.arguments is not None and any(_BEFORE_LEAVE.search(n.span.scope) for n in call.nodes)
+    return out.arguments is not None and any(_before_leave(n) for n in call.nodes)
+
+
+def _before_leave(node: Node) -> bool:
+    """Is this such a span, or MLflow's of a tool in a run of OpenAI's kit?"""
+    if _BEFORE_LEAVE.search(node.span.scope) is not None:
+        return True
+    mlflow = node.span.scope.startswith("mlflow")
+    return mlflow and any(n.span.name == "AgentRunner.run" for n in node.ancestors())
 
 
 def _may_wait(call: ToolCall, later: Later) -> bool:

@@ -148,3 +148,22 @@ def test_of_a_method_mlflow_may_tell_the_agent():
     more = {"scope": "mlflow.tracing.provider", "attributes": {"name": '"planner"'}}
     (run,) = runs(agent(1, "Agent.run_sync", took=9, **more), chat(3, 1, "Cold.", "Oslo?", at=1))
     assert run["agents"] == ["planner"]
+
+
+@pytest.mark.parametrize(("top", "status"), [("AgentRunner.run", "unknown"), ("answer", "ok")])
+def test_a_tool_of_openais_kit_that_gave_nothing_may_wait_for_leave(top, status):
+    """mlflow 3.17: a tool that waits puts out `null`, as one that gives nothing."""
+    asked = [{"type": "function_call", "call_id": "c1", "name": "pay", "arguments": '{"sum": 1}'}]
+    words = {"input": [{"role": "user", "content": "go"}], "model": "m"}
+    (run,) = runs(
+        *(
+            {**one, "scope": "mlflow.tracing.provider"}
+            for one in (
+                _mlflow(1, None, top, "AGENT", {"input": "go"}, None, 0, 9),
+                _mlflow(2, 1, "planner", "AGENT", None, None, 0, 8),
+                _mlflow(3, 2, "Response", "CHAT_MODEL", words, {"output": asked, "object": "response"}, 1),
+                _mlflow(4, 2, "pay", "TOOL", {"sum": 1}, None, 3),
+            )
+        )
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("pay", status, None)]
