@@ -81,6 +81,10 @@ VERCEL = Dialect(
     input=first("ai.prompt"),
     output=pl.coalesce([_OBJECT_TEXT, _TEXT, _OBJECT]),
     definitions=first("ai.prompt.tools"),
+    # Where answers stream, versions before 4.3 give what a tool threw to the reader alone; 5 renamed the tokens.
+    tool_error=pl.when((_OPERATION == "ai.streamText") & pl.col("ai.usage.promptTokens").is_not_null()).then(
+        pl.lit("unknown")
+    ),
     conversation=first(
         "ai.telemetry.metadata.sessionId",
         "ai.telemetry.metadata.session_id",

@@ -72,7 +72,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     _reasons(nodes, limit, incomplete)
     for found in _answered_for_nobody(tools, outcomes, names):
         found.status = "unknown"
-    for found in _may_have_ended(root, calls, tools, outcomes):
+    for found in [*_may_have_ended(root, calls, tools, outcomes), *_ended_a_loop(calls, tools, outcomes)]:
         found.status = "unknown"
     for found in outcomes:
         told = found.result
@@ -213,6 +213,19 @@ def _may_have_ended(
     if any(o.status == "error" for _, o in last):
         return []
     return [o for t, o in last if o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)]
+
+
+def _ended_a_loop(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> list[Outcome]:
+    """What came of the tools after which a loop asked no model, where they tell no result and the loop's span does not
+    say what they threw."""
+    out = list[Outcome]()
+    for tool, found in zip(tools, outcomes, strict=True):
+        loop = tool.nodes[0].parent if tool.nodes and found.status == "ok" and found.result is None else None
+        if loop is None or loop.kind == TOOL or loop.span.tool_error != "unknown":
+            continue
+        if not any(c.node.parent is loop and c.start >= tool.nodes[0].end for c in calls):
+            out.append(found)
+    return out
 
 
 def _broke_unseen(run: Evidence, seen: Collection[str]) -> bool:

@@ -36,6 +36,8 @@ def status(run: Evidence) -> str:
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):
         return "unknown"
+    if stopped_at_a_tool(run):
+        return "unknown"
     if root.kind == LLM and awaits_another(run.calls):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
@@ -106,6 +108,16 @@ def stopped_unheard(run: Evidence) -> bool:
     if last.node.parent is not root:
         return False
     return not ran if root.kind == CHAIN else root.kind == AGENT and not root.span.status_code
+
+
+def stopped_at_a_tool(run: Evidence) -> bool:
+    """Did a run that put nothing out, and does not say how it went, end on a tool that failed, or may have? Where no
+    content is told, nor is it which answer asked for it."""
+    last = run.last
+    if last is None or run.output is not None or run.root.span.status_code or not asks(last.finish):
+        return False
+    bad = ("unknown",) if last.outputs is not None else ("unknown", "error")
+    return any(o.status in bad and t.nodes and t.turn == last.turn for t, o in run.done)
 
 
 def _ends_no_failure(call: ModelCall) -> bool:

@@ -21,6 +21,7 @@ from otelcov.runs.endings import (
     died_in_a_step,
     died_in_a_tool,
     ended_in_what_is_lost,
+    stopped_at_a_tool,
     stopped_unheard,
     unwatched,
 )
@@ -288,7 +289,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit", "timeout"}
     if step_lost(run):
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
-    if run.muted or ended_in_what_is_lost(run) or answer_lost(run):
+    if run.muted or ended_in_what_is_lost(run) or answer_lost(run) or stopped_at_a_tool(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if ended_in_what_is_lost(run):
         unknown |= {"max_steps", "cost_limit"}

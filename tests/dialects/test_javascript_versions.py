@@ -1,0 +1,57 @@
+"""What kits for JavaScript write in versions that lie between the recorded ones."""
+
+import pytest
+
+from tests.dialects.test_unrecorded_kits import called_with, jsons, of_kind
+from tests.runs.requests import chat, runs, span, tool
+
+
+def _loop(id, parent=None, operation="ai.streamText", **more):
+    told = {"ai.operationId": operation, "ai.telemetry.functionId": "planner"} | more.pop("attributes", {})
+    return span(id, parent, operation, scope="ai", attributes=told, **more)
+
+
+def _step(id, parent, at, answer=None, calls=(), operation="ai.streamText.doStream", content=True):
+    told = {"ai.operationId": operation, "ai.model.id": "m", "ai.response.model": "m", "ai.usage.promptTokens": 5}
+    told["ai.response.finishReason"] = "tool-calls" if calls else "stop"
+    if content:
+        told |= {"ai.prompt.messages": jsons([{"role": "user", "content": "go"}]), "ai.response.text": answer or ""}
+        asked = [{"toolCallId": i, "toolName": name, "args": "{}"} for i, name in calls]
+        told |= {"ai.response.toolCalls": jsons(asked)} if asked else {}
+    return span(id, parent, operation, at=at, scope="ai", attributes=told)
+
+
+def _tool(id, parent, at, call, name, **told):
+    told = {f"ai.toolCall.{key}": value for key, value in told.items()}
+    told |= {"ai.operationId": "ai.toolCall", "ai.toolCall.id": call, "ai.toolCall.name": name}
+    return span(id, parent, "ai.toolCall", at=at, scope="ai", attributes=told)
+
+
+_OLD, _NEW = {"ai.usage.promptTokens": 5}, {"ai.usage.inputTokens": 5}
+
+
+@pytest.mark.parametrize("content", [True, False])
+@pytest.mark.parametrize("usage, status", [(_OLD, "unknown"), (_NEW, "ok")])
+def test_what_a_tool_threw_into_a_stream_of_the_ai_sdk_is_not_told(content, usage, status):
+    given = {"args": "{}"} if content else {}
+    (run,) = runs(
+        _loop(1, took=9, attributes=usage | ({"ai.response.text": ""} if content else {})),
+        _step(2, 1, 1, calls=[("c1", "look")], content=content),
+        _tool(3, 1, 3, "c1", "look", **given, **({"result": '"x"'} if content else {})),
+        _step(4, 1, 5, calls=[("c2", "look")], content=content),
+        _tool(5, 1, 7, "c2", "look", **given),
+    )
+    assert called_with(run) == [("look", "planner", "ok", "c1"), ("look", "planner", status, "c2")]
+    assert run["status"] == status
+    assert ("error" in run["boundaries_unknown"]) == (status == "unknown")
+
+
+@pytest.mark.parametrize("stopped", ["a tool that failed", "nothing"])
+def test_a_loop_of_which_no_content_is_told_may_have_stopped_at_a_tool_that_failed(stopped):
+    failed = {"error": "boom"} if stopped != "nothing" else {}
+    (run,) = runs(
+        span(1, None, "planner", took=9, attributes=of_kind("CHAIN")),
+        chat(2, 1, at=1, attributes={"gen_ai.response.finish_reasons": ["tool_calls"]}),
+        tool(3, 1, "look", "c1", at=3, **failed),
+    )
+    assert run["status"] == ("unknown" if failed else "ok")
