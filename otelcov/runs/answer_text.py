@@ -33,7 +33,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
     front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n))]
-    step = root.orphan and root.own_agent is None and (pending or went_on(root, last))
+    step = went_on(root, last) or (pending and root.orphan and root.own_agent is None)
     frames = _frames(root)
     for node in front:
         if node in frames and not (step and node is root):

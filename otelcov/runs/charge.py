@@ -46,9 +46,17 @@ _STEPS = (AGENT, CHAIN, LLM, TOOL)
 
 
 def went_on(step: Node, last: ModelCall | None) -> bool:
-    """Was a model asked after this, which is no agent and whose frame has not come? Then it is one step of several, and
-    neither what it put out nor its error is the run's."""
-    return step.orphan and step.own_agent is None and last is not None and last.start >= step.end
+    """Was a model asked after this, whose frame has not come, and which is no agent or stood beside who asked? Then it
+    is one step of several, and neither what it put out nor its error is the run's."""
+    if last is None or not step.orphan or last.start < step.end:
+        return False
+    return step.own_agent is None or _beside(step, last.node)
+
+
+def _beside(step: Node, other: Node) -> bool:
+    """Do these lie in the same frame that has not come, each in a span of its own?"""
+    top = (other.ancestors() or [other])[-1]
+    return top is not step and top.orphan and top.span.parent_span_id == step.span.parent_span_id
 
 
 def broke_off(root: Node) -> bool:

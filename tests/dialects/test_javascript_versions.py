@@ -3,7 +3,7 @@
 import pytest
 
 from tests.dialects.test_unrecorded_kits import called_with, jsons, of_kind
-from tests.runs.requests import chat, runs, span, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def _loop(id, parent=None, operation="ai.streamText", **more):
@@ -55,3 +55,21 @@ def test_a_loop_of_which_no_content_is_told_may_have_stopped_at_a_tool_that_fail
         tool(3, 1, "look", "c1", at=3, **failed),
     )
     assert run["status"] == ("unknown" if failed else "ok")
+
+
+def test_of_agents_in_a_frame_that_has_not_come_the_first_does_not_answer_for_all():
+    def said(frame):
+        (run,) = runs(
+            *frame,
+            agent(2, "planner", 1, at=1, took=3, attributes={"gen_ai.output.messages": _said("sunny")}),
+            chat(3, 2, "sunny", "weather?", at=2),
+            agent(4, "worker", 1, at=5, took=3, attributes={"gen_ai.output.messages": _said("booked")}),
+            chat(5, 4, "booked", "book", at=6),
+        )
+        return run["output"]
+
+    assert (said([]), said([span(1, None, "handle", took=9)])) == ("booked", "booked")
+
+
+def _said(text):
+    return jsons([{"role": "assistant", "parts": [{"type": "text", "content": text}]}])
