@@ -41,7 +41,7 @@ LANGSMITH = Dialect(
         prompt=OTHER,
         parser=OTHER,
     ),
-    agent=first("langsmith.metadata.lc_agent_name", "langsmith.metadata.agent_name"),
+    agent=first("langsmith.metadata.lc_agent_name", "langsmith.metadata.agent_name", "langsmith.metadata.agentName"),
     arguments=pl.when(_IS_TOOL & (pl.col("gen_ai.prompt") != "{}")).then(first("gen_ai.prompt")),  # hidden or none
     result=pl.when(_IS_TOOL & _WHOLE & ~_NOTHING).then(
         pl.coalesce([pl.col("gen_ai.completion").str.extract(_FRAMED), pl.col("gen_ai.completion")])
@@ -55,7 +55,13 @@ LANGSMITH = Dialect(
     input_tokens=pl.when(_IS_LLM).then(json_number("langsmith.usage_metadata", "input_tokens")),
     output_tokens=pl.when(_IS_LLM).then(json_number("langsmith.usage_metadata", "output_tokens")),
     conversation=first(
-        "langsmith.metadata.thread_id", "langsmith.metadata.session_id", "langsmith.metadata.conversation_id"
+        "langsmith.metadata.thread_id",
+        "langsmith.metadata.session_id",
+        "langsmith.metadata.conversation_id",
+        "langsmith.metadata.sessionId",  # as the AI SDK was told it
+        "langsmith.metadata.threadId",
+        "langsmith.metadata.conversationId",
+        "langsmith.metadata.chatId",
     ),
     definitions=pl.coalesce(
         [

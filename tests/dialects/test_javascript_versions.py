@@ -73,3 +73,9 @@ def test_of_agents_in_a_frame_that_has_not_come_the_first_does_not_answer_for_al
 
 def _said(text):
     return jsons([{"role": "assistant", "parts": [{"type": "text", "content": text}]}])
+
+
+def test_what_the_ai_sdk_was_told_of_the_session_reaches_langsmith():
+    told = {"langsmith.span.kind": "chain", "langsmith.metadata.sessionId": "s-1", "langsmith.metadata.userId": "ann"}
+    (run,) = runs(span(1, None, "loop", took=9, attributes=told), chat(2, 1, "sunny", "go", at=1))
+    assert run["conversation_id"] == "s-1"
