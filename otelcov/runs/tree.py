@@ -316,10 +316,12 @@ def _inherited_errors(trace: Trace) -> None:
 
 
 def _spread_without_words(trace: Trace) -> None:
-    """The same where content is kept out, and the words with it: a model that answered was not the failure of which
-    nothing is said, if all that ended after the first of those says it, too; what came of a tool then is unknown."""
+    """The same where content is kept out, and the words with it, perhaps: a model that answered was not the failure of
+    which nothing is said, if all that ended after the first of those says it, too; what came of a tool then is
+    unknown."""
     plain = [n for n in trace.nodes if n.span.status_code == 2 and not _says_why(n)]
-    first = min((n for n in plain if n.kind == TOOL), key=lambda n: n.end, default=None)
+    failed = (n for n in trace.nodes if n.kind == TOOL and n.span.status_code == 2)
+    first = min(failed, key=lambda n: n.end, default=None)
     words = {n.span.status_message for n in trace.nodes if n.span.row in n.side.exceptions}
     later = [n for n in plain if first is not None and n is not first and n.end >= first.end]
     later = [n for n in later if not n.span.status_message or n.span.status_message in words]

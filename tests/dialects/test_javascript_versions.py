@@ -79,3 +79,18 @@ def test_what_the_ai_sdk_was_told_of_the_session_reaches_langsmith():
     told = {"langsmith.span.kind": "chain", "langsmith.metadata.sessionId": "s-1", "langsmith.metadata.userId": "ann"}
     (run,) = runs(span(1, None, "loop", took=9, attributes=told), chat(2, 1, "sunny", "go", at=1))
     assert run["conversation_id"] == "s-1"
+
+
+@pytest.mark.parametrize("words", ["boom", ""])
+def test_a_tools_error_on_all_that_ended_after_it_is_not_theirs_where_no_content_is_told(words):
+    ended = {"gen_ai.response.finish_reasons": ["stop"], "gen_ai.usage.output_tokens": 3}
+    (run,) = runs(
+        agent(1, "planner", took=20, error=words, attributes=ended),
+        chat(2, 1, at=1, attributes=ended | {"gen_ai.response.finish_reasons": ["tool_calls"]}, status=1),
+        tool(3, 1, "boom", "c1", at=3, error="boom", events=[("exception", {"exception.message": "boom"})]),
+        chat(4, 1, at=5, error=words, attributes=ended),
+        tool(5, 1, "look", "c2", at=7, error=words),
+        chat(6, 1, at=9, error=words, attributes=ended),
+    )
+    assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("ok", ["ok"] * 3)
+    assert [c["status"] for c in run["tool_calls"]] == ["error", "unknown"]
