@@ -7,6 +7,7 @@ from otelcov.dialects.base import (
     CHAIN,
     EVALUATION,
     LLM,
+    NOTHING,
     OTHER,
     TOOL,
     Dialect,
@@ -40,6 +41,12 @@ _FRAMES = (
     *("workflow_run", "workflow_step", "workflow_conditional", "workflow_conditional_eval", "workflow_parallel"),
     *("workflow_loop", "workflow_sleep", "workflow_wait_event", "mapping", "generic"),
 )
+_WAYS = (
+    "workflow_conditional",
+    "workflow_conditional_eval",
+    "workflow_parallel",
+    "workflow_loop",
+)  # not what came of it
 _ASIDE = (
     *("processor_run", "memory_operation", "workspace_action", "skill_action", "skill_resolution", "agent_signal"),
     *("rag_action", "rag_embedding", "rag_ingestion", "rag_vector_operation", "graph_action"),
@@ -101,6 +108,9 @@ MASTRA = Dialect(
     input_messages=pl.when(_STEP).then(first("input", "mastra.model_step.input")),
     output_messages=pl.when(_STEP).then(first("output", "mastra.model_step.output")),
     input=pl.when(_RUN).then(first("input", "mastra.agent_run.input", "mastra.workflow_run.input")),
-    output=pl.when(_RUN).then(first("output", "mastra.agent_run.output", "mastra.workflow_run.output")),
+    output=pl.when(_RUN)
+    .then(first("output", "mastra.agent_run.output", "mastra.workflow_run.output"))
+    .when(_TYPE.is_in(_WAYS))
+    .then(pl.lit(NOTHING)),
     conversation=pl.when(_TYPE.is_not_null()).then(first("threadId", "sessionId")),
 )

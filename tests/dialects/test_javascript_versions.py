@@ -94,3 +94,21 @@ def test_a_tools_error_on_all_that_ended_after_it_is_not_theirs_where_no_content
     )
     assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("ok", ["ok"] * 3)
     assert [c["status"] for c in run["tool_calls"]] == ["error", "unknown"]
+
+
+def test_what_a_condition_of_mastras_workflows_came_to_is_no_answer():
+    def piece(id, parent, kind, type, at, out=None, took=1.0, **told):
+        told |= {"mastra.span.type": type, "output.value": out, "output.mime_type": "application/json"}
+        return span(id, parent, type, at=at, took=took, status=1, attributes=of_kind(kind, **told))
+
+    asked = jsons({"text": "", "toolCalls": [{"toolCallId": "c1", "toolName": "look", "args": {}}]})
+    (run,) = runs(
+        piece(2, 1, "CHAIN", "workflow_parallel", 0, "{}"),
+        piece(3, 1, "LLM", "model_generation", 1, jsons([{"role": "assistant", "parts": []}]), took=9),
+        piece(4, 3, "CHAIN", "workflow_loop", 1.5, jsons({"stepResult": {"reason": "error"}}), took=8),
+        piece(5, 3, "LLM", "model_step", 2, asked),
+        piece(6, 5, "TOOL", "tool_call", 4, "x", **{"tool.name": "look"}),
+        piece(7, 3, "LLM", "model_step", 6, jsons({"text": "", "toolCalls": []})),
+        piece(8, 4, "CHAIN", "workflow_conditional_eval", 8, "false"),
+    )
+    assert run["output"] is None
