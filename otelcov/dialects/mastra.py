@@ -55,10 +55,17 @@ _ASIDE = (
 # An agent that another has is a tool of it, by the name under which it was given.
 _TO_AGENT = pl.when(_TOOL).then(pl.col("gen_ai.tool.name").str.extract(r"^agent-(.+)$"))
 
+# Before it traced agents, its telemetry wrapped their methods; the AI SDK tells the rest.
+_WRAPPED = pl.col("componentName").is_not_null() & pl.col("span.name").str.contains(
+    r"^agent\.(?:generate|stream)(?:VNext|Legacy)?$"
+)
+
 MASTRA = Dialect(
     name="mastra",
     kind=pl.when(_EXPORTED & pl.col("span.name").str.starts_with("chunk: "))
     .then(pl.lit(OTHER))
+    .when(_WRAPPED)
+    .then(pl.lit(AGENT))
     .otherwise(
         value(
             "mastra.span.type",
@@ -80,6 +87,7 @@ MASTRA = Dialect(
         [
             pl.when(_TYPE == "agent_run").then(first("agent.id", "gen_ai.agent.id")),
             pl.when(_EXPORTED & (pl.col("openinference.span.kind") == "AGENT")).then(span_name(r"^agent\.(.+)$")),
+            pl.when(_WRAPPED).then(pl.col("componentName")),
         ]
     ),
     to_agent=_TO_AGENT,

@@ -112,3 +112,22 @@ def test_what_a_condition_of_mastras_workflows_came_to_is_no_answer():
         piece(8, 4, "CHAIN", "workflow_conditional_eval", 8, "false"),
     )
     assert run["output"] is None
+
+
+def test_mastras_telemetry_wraps_the_methods_of_an_agent_that_has_a_name():
+    def wrapped(id, parent, of, method, at, took):
+        return span(id, parent, f"agent.{method}", at=at, took=took, attributes={"componentName": of})
+
+    (run,) = runs(
+        wrapped(1, None, "planner", "generate", 0, 20),
+        wrapped(2, 1, "planner", "generateLegacy", 0.1, 19.8),
+        wrapped(3, 2, "planner", "getToolsets", 0.2, 0.1),
+        _step(4, 2, 1, calls=[("c1", "ask")]),
+        _tool(5, 2, 3, "c1", "ask", args="{}", result='"cold"') | {"took": 6},
+        wrapped(6, 5, "worker", "generate", 4, 4),
+        _step(7, 6, 5, "cold"),
+        _step(8, 2, 11, "it is cold"),
+    )
+    assert run["agents"] == ["planner", "worker"]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "ask")]
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "planner"]
