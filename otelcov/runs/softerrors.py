@@ -185,6 +185,8 @@ def _object(value: dict[str, Any]) -> bool:
             return True
         if told is True and key == "error":
             return True
+    if value.get("code") == "TOOL_EXECUTION_FAILED" and value.get("message"):
+        return True  # what Mastra gives its model for what a tool threw
     return value.get("status") in ("error", "failed", "failure") and bool(
         value.get("message") or value.get("error") or len(value) == 1
     )

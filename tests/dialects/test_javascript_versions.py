@@ -131,3 +131,14 @@ def test_mastras_telemetry_wraps_the_methods_of_an_agent_that_has_a_name():
     assert run["agents"] == ["planner", "worker"]
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "ask")]
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "planner"]
+
+
+def test_what_mastra_gives_its_model_for_what_a_tool_threw_is_an_error():
+    thrown = {"message": "boom", "details": {"domain": "TOOL"}, "code": "TOOL_EXECUTION_FAILED"}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        tool(3, 1, "look", "c1", jsons(thrown), at=3),
+        chat(4, 1, "it failed", at=5),
+    )
+    assert [(c["status"], c["error_kind"]) for c in run["tool_calls"]] == [("error", "soft")]
