@@ -7,6 +7,7 @@ from otelcov.dialects.base import (
     CHAIN,
     LLM,
     NAMED_BY_CLASS,
+    NOTHING,
     OTHER,
     TOOL,
     Dialect,
@@ -105,6 +106,11 @@ OPENLLMETRY_HOLDERS = Dialect(
         .is_in(["invoke_agent", "create_agent", "execute_task"])
     ).then(value("traceloop.span.kind", workflow=CHAIN, task=CHAIN)),
 )
+
+# For JavaScript it stamps the agent that began last on what ends without one of its own: a workflow around several.
+_FLOW = scope(r"^@traceloop/node-server-sdk$") & (pl.col("traceloop.span.kind").str.to_lowercase() == "workflow")
+
+OPENLLMETRY_FLOWS = Dialect(name="openllmetry-flows", agent=pl.when(_FLOW).then(pl.lit(NOTHING)))
 
 # OpenInference's processor takes the kind away that a span has here, and calls a task a tool.
 _OF_TASK = pl.col("tool.name") + ".task"

@@ -76,6 +76,7 @@ from otelcov.dialects.openinference import (
 )
 from otelcov.dialects.openllmetry import (
     OPENLLMETRY,
+    OPENLLMETRY_FLOWS,
     OPENLLMETRY_HOLDERS,
     OPENLLMETRY_LANGCHAIN_JS,
     OPENLLMETRY_LANGCHAIN_MUTE,
@@ -174,6 +175,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLIT_NODES,
     OPENLIT_GUESSES,
     MLFLOW_METHODS,
+    OPENLLMETRY_FLOWS,
     OPENLLMETRY_TASKS,
     OPENINFERENCE_MADE_UP,
     OPENINFERENCE,

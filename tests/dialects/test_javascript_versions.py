@@ -142,3 +142,19 @@ def test_what_mastra_gives_its_model_for_what_a_tool_threw_is_an_error():
         chat(4, 1, "it failed", at=5),
     )
     assert [(c["status"], c["error_kind"]) for c in run["tool_calls"]] == [("error", "soft")]
+
+
+def test_a_workflow_of_traceloop_for_javascript_is_not_the_agent_that_began_last_in_it():
+    def frame(id, parent, name, kind, agent, at, took):
+        told = {"traceloop.span.kind": kind, "traceloop.entity.name": name, "gen_ai.agent.name": agent}
+        return span(id, parent, name, at=at, took=took, scope="@traceloop/node-server-sdk", attributes=told)
+
+    (run,) = runs(
+        frame(1, None, "trip", "workflow", "worker", 0, 20),
+        frame(2, 1, "planner", "agent", "planner", 1, 5),
+        chat(3, 2, "sunny", "weather?", at=2),
+        frame(4, 1, "worker", "agent", "worker", 8, 5),
+        chat(5, 4, "booked", "book", at=9),
+    )
+    assert (run["input"], run["output"], run["agents"]) == ("weather?", "booked", ["planner", "worker"])
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker"]
