@@ -8,10 +8,12 @@ brought anything back was not executed - if this run would have shown it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection
 
 from otelcov.runs.askers import Askers, infer_turn
+from otelcov.runs.attempts import differ, gone_on, in_vain, without_vain
 from otelcov.runs.call import ToolCall, awaits_flag, awaits_result, short_id
 from otelcov.runs.chat import Request
 from otelcov.runs.executions import served_as, span_call_id, span_fact, span_name
@@ -20,7 +22,7 @@ from otelcov.runs.jsontext import to_json
 from otelcov.runs.left_out import hides_requests
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.reused import execution
-from otelcov.runs.tree import Node, failure, same_name, spelling, waiting
+from otelcov.runs.tree import Node, same_name, spelling
 from otelcov.runs.unnamed import by_number, mute
 from otelcov.runs.wanted import Wanted, settle
 from otelcov.runs.wrapped import arguments_of
@@ -79,7 +81,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         infer_turn(call, models)
         calls.append(call)
     settle(calls)
-    calls = _without_vain(_gone_on(calls))
+    calls = without_vain(gone_on(calls))
     _given_before(calls, model_calls)
     if not blind and any(awaits_result(c) or awaits_flag(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
@@ -93,14 +95,20 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
 def _given_before(calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
     """What a tool was given that another run had asked for, and whose span tells the one argument without its name
     (LangGraph, resumed after an interrupt, under OpenInference): the next model is shown the request, too."""
+    starts = [mc.start for mc in model_calls]
+    shown: dict[int, dict[str, Request]] = {}
     for c in calls:
         raw = span_fact(c.nodes, "arguments") if c.asked_by is None and c.call_id else None
         if not isinstance(raw, str) or c.arguments is not None or arguments_of(raw)[0] is not None:
             continue
-        after = next((mc for mc in model_calls if mc.start >= c.end), None)
-        shown = [r for x in (after.inputs if after is not None else None) or () for r in x.requests]
-        asked = next((r for r in reversed(shown) if r.id == c.call_id and same_name(r.name, c.name)), None)
-        given = arguments_of(asked.arguments)[0] if asked is not None else None
+        after = bisect_left(starts, c.end)
+        if after == len(starts):
+            continue
+        if after not in shown:
+            inputs = model_calls[after].inputs or ()
+            shown[after] = {r.id: r for x in inputs for r in x.requests if r.id}
+        asked = shown[after].get(c.call_id or "")
+        given = arguments_of(asked.arguments)[0] if asked is not None and same_name(asked.name, c.name) else None
         if given is not None and list(given.values()) == [raw]:
             c.arguments = given
 
@@ -151,9 +159,9 @@ def _of_one_call(
         if (
             before is not None
             and not any(before[0].start < mc.start < nodes[0].start for mc in model_calls)
-            and not _differ(before, nodes)
+            and not differ(before, nodes)
         ):
-            if _in_vain(before, nodes):
+            if in_vain(before, nodes):
                 before.clear()  # how it went is told by the last attempt
             before.extend(nodes)
             continue
@@ -161,18 +169,6 @@ def _of_one_call(
         found.append(nodes)
         ids.append(call_id)
     return found, ids
-
-
-def _in_vain(before: list[Node], nodes: list[Node]) -> bool:
-    """Did an attempt fail, after which these spans, beside its own, were the next?"""
-    beside = nodes[0].parent is before[0].parent and nodes[0].start >= before[0].end
-    return beside and all(failure(n) is not None for n in before)
-
-
-def _differ(some: list[Node], others: list[Node]) -> bool:
-    """Did these spans run a tool with other arguments than those?"""
-    given = [arguments_of(span_fact(nodes, "arguments"))[0] for nodes in (some, others)]
-    return None not in given and given[0] != given[1]
 
 
 def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[ModelCall]) -> bool:
@@ -244,42 +240,3 @@ def _order(calls: list[ToolCall]) -> None:
         return (c.position if c.nodes else -1, 2, c.start, c.name or "", 0, span_id)
 
     calls.sort(key=key)
-
-
-def _gone_on(calls: list[ToolCall]) -> list[ToolCall]:
-    """With the calls that waited for somebody, and were run again from their beginning then, each once (LlamaIndex)."""
-    unasked = any(c.asked_by is None for c in calls)
-    waited = [c for c in calls if c.nodes and all(waiting(n) for n in c.nodes)] if unasked else []
-    for c in waited:
-        again = next((x for x in calls if x.asked_by is None and x.start >= c.end and _alike(c, x)), None)
-        if again is not None:
-            _attach(c, again.nodes)
-            calls = [x for x in calls if x is not again]
-    return calls
-
-
-def _alike(one: ToolCall, two: ToolCall) -> bool:
-    return one.agent == two.agent and same_name(one.name, two.name) and not _differ(one.nodes, two.nodes)
-
-
-def _without_vain(calls: list[ToolCall]) -> list[ToolCall]:
-    """Without attempts that failed beside another with the same arguments, for which a model had asked: before it, or
-    after it, if that failed, too (LangChain's retries under OpenInference, where the result alone tells an id)."""
-    unasked = [c for c in calls if c.asked_by is None and _failed(c)]
-    if not unasked:
-        return calls
-    asked: dict[tuple[int, str], list[ToolCall]] = {}
-    for c in calls:
-        if c.asked_by is not None and c.nodes:
-            asked.setdefault((id(c.nodes[0].parent), spelling(c.name or "")), []).append(c)
-    vain = {
-        id(c)
-        for c in unasked
-        for other in asked.get((id(c.nodes[0].parent), spelling(c.name or "")), ())
-        if (other.start >= c.end or (c.start >= other.end and _failed(other))) and not _differ(c.nodes, other.nodes)
-    }
-    return [c for c in calls if id(c) not in vain]
-
-
-def _failed(call: ToolCall) -> bool:
-    return bool(call.nodes) and all(failure(n) is not None for n in call.nodes)
