@@ -154,5 +154,5 @@ def tells_arguments(scope: str) -> bool:
 
 
 def runs_by_spans(scope: str) -> bool:
-    """Does this kit open a span for each tool that it runs (Strands, Microsoft's Agent Framework)?"""
-    return scope.startswith("strands") or scope == "agent_framework"
+    """Does this kit open a span for each tool that it runs (Strands, Microsoft's Agent Framework, Semantic Kernel)?"""
+    return scope.startswith(("strands", "semantic_kernel.")) or scope == "agent_framework"

@@ -85,6 +85,7 @@ _NONE_SUCH = (
     r"|Model tried to call unavailable tool '{0}'"  # the AI SDK
     r"|(?:Error: )?Tool (?:with name )?'?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
     r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
+    r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
 )
 _NOBODYS = 50  # letters before the name, at the most

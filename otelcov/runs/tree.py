@@ -331,7 +331,7 @@ def _spread_without_words(trace: Trace) -> None:
     if any(n.span.status_code != 2 for n in trace.nodes if n.span.scope == scope and n.start >= first.end):
         return
     for node in later:
-        if node.kind == TOOL:
+        if node.kind == TOOL and not node.inherited:  # one that tells what it gave did not fail
             node.span = node.span._replace(tool_error="unknown")
         node.inherited |= node.kind in (TOOL, CHAIN) or _told_its_end(node)
 

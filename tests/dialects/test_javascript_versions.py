@@ -81,19 +81,20 @@ def test_what_the_ai_sdk_was_told_of_the_session_reaches_langsmith():
     assert run["conversation_id"] == "s-1"
 
 
+@pytest.mark.parametrize("told", [None, "seen"])
 @pytest.mark.parametrize("words", ["boom", ""])
-def test_a_tools_error_on_all_that_ended_after_it_is_not_theirs_where_no_content_is_told(words):
+def test_a_tools_error_on_all_that_ended_after_it_is_not_theirs_where_no_content_is_told(words, told):
     ended = {"gen_ai.response.finish_reasons": ["stop"], "gen_ai.usage.output_tokens": 3}
     (run,) = runs(
         agent(1, "planner", took=20, error=words, attributes=ended),
         chat(2, 1, at=1, attributes=ended | {"gen_ai.response.finish_reasons": ["tool_calls"]}, status=1),
         tool(3, 1, "boom", "c1", at=3, error="boom", events=[("exception", {"exception.message": "boom"})]),
         chat(4, 1, at=5, error=words, attributes=ended),
-        tool(5, 1, "look", "c2", at=7, error=words),
+        tool(5, 1, "look", "c2", told, at=7, error=words),
         chat(6, 1, at=9, error=words, attributes=ended),
     )
     assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("ok", ["ok"] * 3)
-    assert [c["status"] for c in run["tool_calls"]] == ["error", "unknown"]
+    assert [c["status"] for c in run["tool_calls"]] == ["error", "ok" if told and words else "unknown"]
 
 
 def test_what_a_condition_of_mastras_workflows_came_to_is_no_answer():

@@ -188,12 +188,13 @@ def test_a_server_that_the_provider_asks_for_pydantic_ai_has_tools_with_names_of
         "Model tried to call unavailable tool 'look'. Available tools: see.",
         'Error: Requested function "look" not found.',
         "Tool not found",
+        "The tool call with name `look` is not part of the provided tools, please try again.",
         "Tool look not found. Please select a tool that is available.",
         "Error: The requested tool does not exist or is not available. Please check the name.",
     ],
 )
 def test_a_tool_that_nobody_has_did_not_run(words):
-    """Pydantic AI, LangGraph, the AI SDK, Microsoft, CrewAI, LlamaIndex and Agno answer the model in these words."""
+    """So Pydantic AI, LangGraph, the AI SDK, Microsoft's two, CrewAI, LlamaIndex and Agno answer the model."""
     history = [
         {"role": "user", "parts": [{"type": "text", "content": "go"}]},
         {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]},
@@ -217,9 +218,17 @@ def _back(words):
     ]
 
 
-@pytest.mark.parametrize("scope", ["strands.telemetry.tracer", "agent_framework"])
+@pytest.mark.parametrize(
+    "scope",
+    [
+        "strands.telemetry.tracer",
+        "agent_framework",
+        "semantic_kernel.utils.telemetry.model_diagnostics.decorators",
+    ],
+)
 def test_what_a_hook_put_in_place_of_a_tool_is_no_run_of_it(scope):
-    """strands-agents 1.62, `cancel_tool`, and agent-framework 1.23, a middleware's `result`: there is no span."""
+    """strands-agents 1.62, `cancel_tool`; agent-framework 1.23, a middleware's `result`; semantic-kernel 1.45, what a
+    filter gave: there is no span."""
     (run,) = _strands(
         agent(1, "a", took=9),
         chat(2, 1, [("c1", "look", {})], "go"),

@@ -160,16 +160,6 @@ def test_a_log_record_whose_body_is_json_holds_the_whole_message():
     assert run["input"] == "Oslo?"
 
 
-def test_what_semantic_kernel_says_of_a_call_that_it_cannot_make_is_an_error():
-    told = "The tool call with name `P-ghost` is not part of the provided tools, please try again."
-    (run,) = runs(
-        agent(1, "planner", took=9),
-        chat(2, 1, [("c1", "P-ghost", {"x": "1"})], "go", at=1),
-        chat(3, 1, "No.", _history("go", ("c1", "P-ghost", {"x": "1"}, told)), at=3),
-    )
-    assert [(c["name"], c["status"], c["error_kind"]) for c in run["tool_calls"]] == [("P-ghost", "error", "soft")]
-
-
 def test_the_id_of_the_answer_before_is_no_conversations():
     def asked(of):
         return runs(agent(1, "planner", took=9, gen_ai__conversation__id=of), chat(2, 1, "Hi.", "Hi", at=1))[0]
