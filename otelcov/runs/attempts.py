@@ -8,6 +8,7 @@ from itertools import islice
 
 from otelcov.runs.call import ToolCall
 from otelcov.runs.executions import span_fact
+from otelcov.runs.habits import drops_tools
 from otelcov.runs.tree import Node, failure, spelling, waiting
 from otelcov.runs.wrapped import arguments_of
 
@@ -38,13 +39,15 @@ def without_vain(calls: list[ToolCall]) -> list[ToolCall]:
     unasked = [c for c in calls if c.asked_by is None and _failed(c)]
     if not unasked:
         return calls
-    asked = _by_start((c for c in calls if c.asked_by is not None and c.nodes), _beside)
+    asked = _by_start((c for c in calls if c.nodes and (c.asked_by is not None or _only_done(c))), _beside)
     vain = set[int]()
     for c in unasked:
         others, starts = asked.get((_beside(c), spelling(c.name or "")), ([], []))
         at, until = bisect_left(starts, c.end), bisect_left(starts, c.start)
         before = (x for x in others[max(until - _NEAR, 0) : until] if x.end <= c.start and _failed(x))
-        if any(not differ(c.nodes, x.nodes) for x in (*others[at : at + _NEAR], *before)):
+        turn = c.position if c.turn is None else c.turn
+        near = (x for x in (*others[at : at + _NEAR], *before) if x.turn == turn)
+        if any(not differ(c.nodes, x.nodes) for x in near):
             vain.add(id(c))
     return [c for c in calls if id(c) not in vain]
 
@@ -66,7 +69,17 @@ def _by_start(
 
 
 def _failed(call: ToolCall) -> bool:
-    return bool(call.nodes) and all(failure(n) is not None for n in call.nodes)
+    return bool(call.nodes) and all(failure(n) is not None or _left(n) for n in call.nodes)
+
+
+def _only_done(call: ToolCall) -> bool:
+    """Was this run once, at most, by a tracer that leaves out what it did in vain, so that each step is an attempt?"""
+    return any(drops_tools(n.span.scope) for n in call.nodes) and not _failed(call)
+
+
+def _left(node: Node) -> bool:
+    """Is this a step around a tool whose own span was left out, because it threw or waits?"""
+    return drops_tools(node.span.scope) and node.span.result is None and not node.children
 
 
 def in_vain(before: list[Node], nodes: list[Node]) -> bool:

@@ -156,3 +156,8 @@ def tells_arguments(scope: str) -> bool:
 def runs_by_spans(scope: str) -> bool:
     """Does this kit open a span for each tool that it runs (Strands, Microsoft's Agent Framework, Semantic Kernel)?"""
     return scope.startswith(("strands", "semantic_kernel.")) or scope == "agent_framework"
+
+
+def drops_tools(scope: str) -> bool:
+    """Does this tell of a tool that threw, or waits, no more than the step around it (Traceloop's of LlamaIndex)?"""
+    return scope == "opentelemetry.instrumentation.llamaindex"

@@ -394,3 +394,33 @@ def test_a_tool_that_was_run_again_once_somebody_had_answered_ran_once():
     (run,) = runs(agent(1, "a", took=9), *asked, *steps, waits, done, chat(7, 1, "Done.", at=6))
     assert [(c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [("ok", "removed a", 0)]
     assert run["boundaries"] == []
+
+
+@pytest.mark.parametrize("asked", [[("c1", "rm", {"path": "a"})], None])
+def test_a_step_of_llamaindex_whose_tool_waited_is_no_call_beside_the_one_that_was_done(asked):
+    """Traceloop 0.62: the tool's own span is left out, as that of one that threw."""
+    given = {"gen_ai.tool.call.arguments": {"path": "a"}}
+    spans = (
+        agent(1, "a", took=9),
+        chat(2, 1, asked, "go"),
+        tool(3, 1, "rm", at=2, took=0.5, attributes=given),
+        tool(4, 1, "rm", "c1", "removed a", at=4, took=0.5, attributes=given),
+        chat(5, 1, "Done.", at=6),
+    )
+    (run,) = runs(*({**one, "scope": "opentelemetry.instrumentation.llamaindex"} for one in spans))
+    assert [(c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [("ok", "removed a", 0)]
+
+
+def test_what_failed_and_was_asked_for_again_is_two_calls():
+    given = {"gen_ai.tool.call.arguments": {"path": "a"}}
+    spans = (
+        agent(1, "a", took=9),
+        chat(2, 1, asked="go"),
+        tool(3, 1, "rm", at=2, took=0.5, attributes=given),
+        chat(4, 1, at=3),
+        tool(5, 1, "rm", "c1", "removed a", at=5, took=0.5, attributes=given),
+        chat(6, 1, "Done.", at=6),
+    )
+    for scope in ("opentelemetry.instrumentation.llamaindex", "test"):
+        (run,) = runs(*({**one, "scope": scope} for one in spans))
+        assert [c["turn"] for c in run["tool_calls"]] == [0, 1]
