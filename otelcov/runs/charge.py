@@ -103,7 +103,13 @@ def _at_the_end(root: Node) -> list[Node]:
     ended = max(n.end for n in tops)
     if root.kind == AGENT and any(n.kind == LLM and n.start >= ended for n in root.children):
         return [root]  # who was called is done, and it went on by itself
-    return [n for n in tops if n.end >= ended]
+    last = [n for n in tops if n.end >= ended]
+    return last + [again for n in last for again in n.children if _told_again(again, n)]
+
+
+def _told_again(node: Node, agent: Node) -> bool:
+    """Does another instrumentation tell of this agent, right within its span?"""
+    return node.kind == AGENT and node.own_agent == agent.own_agent and node.span.scope != agent.span.scope
 
 
 def _broken(agent: Node) -> bool:

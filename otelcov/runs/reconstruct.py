@@ -18,6 +18,7 @@ from otelcov.runs.fragments import Fragment, fragments
 from otelcov.runs.joining import Guest, Joints, guests, hosts, join, joints, waits
 from otelcov.runs.naming import name_agents
 from otelcov.runs.regular import regular
+from otelcov.runs.retold import lay_together
 from otelcov.runs.rows import Columns
 from otelcov.runs.spans import Side, table, traces
 from otelcov.runs.spans import rows as spans_of
@@ -181,6 +182,7 @@ def _trees(columns: pl.DataFrame, side: Side) -> Iterator[tuple[Trace, list[Frag
     for spans in traces(spans_of(columns)):
         trace = Trace(spans, side)
         name_agents(trace)
+        lay_together(trace)
         inherit_errors(trace)
         yield trace, fragments(trace)
 
