@@ -122,6 +122,8 @@ def _around(asker: ModelCall) -> list[Node]:
     """What holds a model call, out to its agent."""
     out: list[Node] = []
     for node in asker.node.ancestors():
+        if node.kind == LLM:
+            continue  # another layer of it
         if node.kind not in (AGENT, CHAIN, None):
             break
         out.append(node)

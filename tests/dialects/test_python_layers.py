@@ -127,3 +127,15 @@ def test_a_guardrail_that_stopped_an_agent_of_two_processors_ended_its_run_in_an
         span(9, None, "workflow", took=10.1, scope="two", openinference__span__kind="CHAIN"),
     )
     assert run["status"] == "error"
+
+
+def test_an_answer_that_a_graph_was_handed_in_is_known_whatever_layers_tell_of_the_model():
+    handed = {"messages": [], "structured_response": {"colour": "blue"}}
+    told = _answer(("call_2", "Out", {"colour": "blue"}))[0] | _counted(11)[0]
+    planner = {"agent.name": "planner", "output.value": json.dumps(handed)}
+    (run,) = runs(
+        _openinference(1, None, "planner", "AGENT", 0, 5, **planner),
+        _openinference(2, 1, "ChatOpenAI", "LLM", 1, 2, **told),
+        _openinference(3, 2, "ChatCompletion", "LLM", 1.1, 1.8, **told) | {"scope": "another"},
+    )
+    assert (run["tool_calls"], len(run["llm_calls"])) == ([], 1)
