@@ -72,7 +72,10 @@ _DENIAL = {"denied", "reason"}
 
 
 def nobodys(value: Any, name: str | None) -> bool:
-    """Does a framework say in place of a result that there is no tool of this name?"""
+    """Does a framework say in place of a result that there is no tool of this name, or in an error's place for the
+    provider (Pydantic AI)?"""
+    value = _alone(value)
+    value = value["error"] if isinstance(value, dict) and value.keys() == {"error"} else value
     if not isinstance(value, str) or not name or name not in value[: _NOBODYS + len(name)]:
         return False
     said = re.escape(name)

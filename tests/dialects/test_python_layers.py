@@ -129,6 +129,25 @@ def test_a_guardrail_that_stopped_an_agent_of_two_processors_ended_its_run_in_an
     assert run["status"] == "error"
 
 
+def test_a_tool_that_nobody_has_did_not_run_whatever_a_client_tells_of_it():
+    """pydantic-ai 2.68 gives OpenAI an object with what it tells of itself as a text."""
+    none_such = "Unknown tool name: 'nosuch'. Available tools: 'look'"
+    asked = {"type": "tool_call", "id": "call_1", "name": "nosuch", "arguments": {"x": 1}}
+    given = {"type": "tool_call_response", "id": "call_1", "response": json.dumps({"error": none_such})}
+    told = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "assistant", "parts": [asked]},
+        {"role": "tool", "parts": [given]},
+    ]
+    (run,) = runs(
+        agent(1, "planner", took=5),
+        chat(2, 1, [("call_1", "nosuch", {"x": 1})], at=1, took=1),
+        chat(3, 1, "done", told, at=3, took=1),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("nosuch", "requested")]
+    assert "tool_failure" not in run["boundaries"]
+
+
 def test_an_answer_that_a_graph_was_handed_in_is_known_whatever_layers_tell_of_the_model():
     handed = {"messages": [], "structured_response": {"colour": "blue"}}
     told = _answer(("call_2", "Out", {"colour": "blue"}))[0] | _counted(11)[0]
