@@ -56,7 +56,7 @@ def _pairs(nodes: list[Node]) -> list[tuple[Node, Node]]:
     for n in sorted(nodes, key=lambda n: (n.start, -n.end)):
         open_ = [m for m in open_ if m.end >= n.start and n.start - m.start <= _JITTER_NS][-_AT_ONCE:]
         for m in open_:
-            if m.span.scope != n.span.scope and abs(n.end - m.end) <= _JITTER_NS and _may_be_one(m, n):
+            if m.span.scope != n.span.scope and _together(m, n) and _may_be_one(m, n):
                 found.append((n.start - m.start + abs(n.end - m.end), len(found), m, n))
         open_.append(n)
     taken: set[tuple[int, str]] = set()
@@ -68,6 +68,12 @@ def _pairs(nodes: list[Node]) -> list[tuple[Node, Node]]:
     return out
 
 
+def _together(one: Node, two: Node) -> bool:
+    """Do these end together, and share most of their time? One that failed in no time is followed by the next."""
+    shared, shorter = min(one.end, two.end) - max(one.start, two.start), min(n.end - n.start for n in (one, two))
+    return abs(two.end - one.end) <= _JITTER_NS and 2 * shared >= shorter
+
+
 def _may_be_one(one: Node, two: Node) -> bool:
     a, b = one.span, two.span
     if a.service != b.service or one in two.ancestors() or two in one.ancestors():
@@ -77,6 +83,9 @@ def _may_be_one(one: Node, two: Node) -> bool:
         return (None in ids or ids[0] == ids[1]) and (None in given or given[0] == given[1])
     if one.kind == LLM:
         if a.response_id and b.response_id and a.response_id != b.response_id:
+            return False
+        models = {m.rpartition("/")[2] for m in (a.request_model, b.request_model) if m}
+        if len(models) > 1:
             return False
         calls = [ModelCall(n, [n]) for n in (one, two)]
         asked = [sorted((r.name or "", r.id or "") for r in c.asked) for c in calls if c.outputs is not None]

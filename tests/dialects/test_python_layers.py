@@ -115,6 +115,19 @@ def test_steps_of_two_instrumentations_one_after_the_other_are_two():
     assert len([c for c in run["tool_calls"] if c["status"] == "ok"]) == 2
 
 
+@pytest.mark.parametrize("models", [("model-a", "model-a"), ("model-a", "model-b")])
+def test_a_model_of_another_provider_that_failed_right_after_one_that_did_is_another_call(models):
+    """A server that refuses at once: both are told within some milliseconds, each by its client's instrumentation."""
+    first, second = (
+        {**chat(i, 1, at=at, took=0.004, error="refused", attributes={"gen_ai.request.model": model}), "scope": scope}
+        for i, at, model, scope in ((2, 1.0, models[0], "openai"), (3, 1.004, models[1], "anthropic"))
+    )
+    for one in (first, second):
+        one["attributes"] = {k: v for k, v in one["attributes"].items() if ".usage." not in k}
+    (run,) = runs(agent(1, "a", took=9), first, second)
+    assert [c["status"] for c in run["llm_calls"]] == ["error", "error"]
+
+
 def test_a_guardrail_that_stopped_an_agent_of_two_processors_ended_its_run_in_an_error():
     """What failed is a turn of the span that is later, within the other's."""
     stopped = "Guardrail tripwire triggered: {'guardrail': 'no_bad'}"
