@@ -80,7 +80,8 @@ def _may_be_one(one: Node, two: Node) -> bool:
         return False
     if one.kind == TOOL:
         ids, given = [span_call_id([n]) for n in (one, two)], [arguments_of(n.span.arguments)[0] for n in (one, two)]
-        return (None in ids or ids[0] == ids[1]) and (None in given or given[0] == given[1])
+        told = [pair for pair in (ids, given) if None not in pair]
+        return bool(told) and all(pair[0] == pair[1] for pair in told)  # by its name alone it may be another
     if one.kind == LLM:
         if a.response_id and b.response_id and a.response_id != b.response_id:
             return False
