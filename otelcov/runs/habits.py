@@ -127,9 +127,12 @@ def noted_late(scope: str) -> bool:
 
 
 def ends_well_unanswered(scope: str) -> bool:
-    """Did this, as long as it wrote flat messages, tell no answer of chat completions and that all of them went well,
-    whatever OpenAI's kit knew (Traceloop's, 0.47)?"""
-    return scope == "opentelemetry.instrumentation.openai_agents"
+    """Does this, as long as it writes flat messages, tell no answer of chat completions that failed and that all of
+    them went well, whatever OpenAI's kit knew (Traceloop's, 0.47, and OpenInference's)?"""
+    return scope in (
+        "opentelemetry.instrumentation.openai_agents",
+        "openinference.instrumentation.openai_agents",
+    )
 
 
 def calls_functions(scope: str) -> bool:

@@ -146,13 +146,15 @@ def _generation(id, at, took=1.0, answer=None, asked=(("user", "go"),), **more):
 _KEYS = ("role", "content")
 
 
-@pytest.mark.parametrize(("status", "told"), [(None, "unknown"), (1, "ok")])
-def test_early_openinference_of_openais_agents_says_well_of_a_run_that_raised(status, told):
-    """0.1.5 with openai-agents 0.0.7: only the outermost span has a status. Later, each has one."""
+@pytest.mark.parametrize("status", [None, 1])
+@pytest.mark.parametrize(("answer", "told"), [(None, "unknown"), ("Fine.", "ok")])
+def test_openinference_of_openais_agents_says_well_of_a_run_that_raised(status, answer, told):
+    """0.1.5 with openai-agents 0.0.7: only the outermost span has a status. Later, each has one, and of chat
+    completions each says that all went well."""
     (run,) = runs(
         _step(1, None, "Agent workflow", "AGENT", took=9, status=1),
         _step(2, 1, "planner", "AGENT", took=8, status=status),
-        _generation(3, 1, status=status),
+        _generation(3, 1, answer=answer, status=status),
     )
     assert (run["status"], [c["status"] for c in run["llm_calls"]]) == (told, [told])
 
