@@ -1,17 +1,19 @@
-"""Semantic Kernel: parameters that nobody gave stand among a function's arguments, as nulls. For .NET a function's span
-has nothing but a name, and a prompt that a program runs is one, too, under a name made up for it (for Python, of
-sixteen letters)."""
+"""Semantic Kernel: parameters that nobody gave stand among a function's arguments, as nulls. For .NET, and at first for
+Python, a function's span has nothing but a name, and a prompt that a program runs is one, too, under a name made up for
+it (for Python, of sixteen letters)."""
 
 import polars as pl
 
 from otelcov.dialects.base import CHAIN, TOOL, Dialect, scope, span_name
 
 _FLAT = r"^\{[^{}\[\]]*\}$"
-_FUNCTION = scope(r"^Microsoft\.SemanticKernel$") & pl.col("gen_ai.operation.name").is_null()
+_FUNCTION = (
+    scope(r"^Microsoft\.SemanticKernel$|^semantic_kernel\.functions\.") & pl.col("gen_ai.operation.name").is_null()
+)
 _PROMPT = (
     scope(r"^semantic_kernel\.functions\.")
     & pl.col("gen_ai.tool.call.id").is_null()
-    & pl.col("gen_ai.tool.name").str.contains(r"^[A-Za-z]{16}$")
+    & pl.coalesce(["gen_ai.tool.name", "span.name"]).str.contains(r"^[A-Za-z]{16}$")
 )
 
 SEMANTIC_KERNEL = Dialect(

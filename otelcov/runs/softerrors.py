@@ -32,6 +32,7 @@ _BEGINS = re.compile(
     | Tool\s+not\s+found\b
     | The[ ]tool[ ]has[ ]failed;[ ]the[ ]error[ ]log\b                           # BeeAI
     | The[ ]tool[ ]call\s+(?:with\s+name\s+\S+\s+is\s+not\s+part|arguments\s+are\s+malformed)\b
+    | There[ ]are[ ]`\d+`[ ]tool[ ]call[ ]arguments[ ]required[ ]and[ ]only\b       # Semantic Kernel
     | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
     | Failed\s+to\s+(?:execute|call|run|invoke)\b
     | Unknown\s+(?:tool|function)\b
@@ -45,6 +46,7 @@ _ENDS = re.compile(r"Fix the errors and try again\.\s*$")
 SIGNS = [
     *("Error", "Exception", "Failure", "Timeout", "error", "exception", "Traceback", "Tool", "Function"),
     *("Failed", "Unknown", "Missing", "ERROR", "FAILED", "FAILURE", "The tool call", "The tool has failed"),
+    "tool call arguments required",
 ]
 """Every text that is a soft error holds one of these: fast to look for in every result."""
 

@@ -87,10 +87,33 @@ def test_a_prompt_that_a_program_runs_in_semantic_kernel_is_no_tool(name, call, 
     assert [c["name"] for c in run["tool_calls"]] == told
 
 
+@pytest.mark.parametrize(("name", "told"), [("Tools-look", ["Tools-look"]), ("VeYMMfUPSoFwQssQ", [])])
+def test_a_function_of_early_semantic_kernel_is_a_tool_by_its_spans_name(name, told):
+    """1.30 for Python: the span of one that failed has an `error.type`, and no more."""
+    scope = "semantic_kernel.functions.kernel_function"
+    (run,) = runs(agent(1, "planner", took=9), span(2, 1, name, at=1, scope=scope), chat(3, 1, "cold", "go", at=3))
+    assert [c["name"] for c in run["tool_calls"]] == told
+
+
+def test_an_agent_in_a_function_of_early_semantic_kernel_was_delegated_to():
+    scope = "semantic_kernel.functions.kernel_function"
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        span(2, 1, "worker-worker", at=1, took=4, scope=scope),
+        agent(3, "worker", 2, at=2, took=2),
+        chat(4, 3, "cold", "go", at=3, took=0.5),
+        chat(5, 1, "cold, says worker", "go", at=6),
+    )
+    assert run["tool_calls"] == []
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", "tool")]
+
+
 @pytest.mark.parametrize(
     ("text", "ran", "told"),
     [
         ("Missing required argument(s): ['city'].", False, ("error", "soft")),
+        ("There are `2` tool call arguments required and only `1` received.", False, ("error", "soft")),
+        ("The tool call with name `look` is not part of the provided tools, please try", False, ("requested", None)),
         ("Error: tool 'look' not found in any workbench", True, ("error", "soft")),
         ("Error: tool box not found", True, ("error", "soft")),
         ("Error: no box found", True, ("ok", "soft")),
