@@ -20,15 +20,6 @@ def _answer(*parts):
     return {"gen_ai.output.messages": said}
 
 
-def _history(question, *answered):
-    said = [{"role": "user", "parts": [{"type": "text", "content": question}]}]
-    for call_id, name, arguments, result in answered:
-        asked = {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}
-        came = {"type": "tool_call_response", "id": call_id, "response": result}
-        said += [{"role": "assistant", "parts": [asked]}, {"role": "tool", "parts": [came]}]
-    return said
-
-
 def test_the_tasks_of_a_crew_hand_nothing_over():
     def task(id, name, before, at):
         told = _kind("AGENT", **{"graph.node.id": name} | ({"graph.node.parent_id": before} if before else {}))
