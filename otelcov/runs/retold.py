@@ -8,6 +8,9 @@ is laid under the earlier, as if it had been within, where one step counts once.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from typing import Any
+
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.executions import span_call_id, span_name
 from otelcov.runs.model_call import ModelCall
@@ -59,13 +62,23 @@ def _pairs(nodes: list[Node]) -> list[tuple[Node, Node]]:
             if m.span.scope != n.span.scope and _together(m, n) and _may_be_one(m, n):
                 found.append((n.start - m.start + abs(n.end - m.end), len(found), m, n))
         open_.append(n)
+    starts: dict[str, list[int]] = {}
+    for n in sorted(nodes, key=lambda n: n.start):
+        starts.setdefault(n.span.scope, []).append(n.start)
     taken: set[tuple[int, str]] = set()
     out = []
     for *_, m, n in sorted(found, key=lambda pair: pair[:2]):
+        if m.kind == TOOL and not _equal(m, n) and any(_near(starts[x.span.scope], x.start) > 1 for x in (m, n)):
+            continue  # by its name alone it may be any of them
         if (id(m), n.span.scope) not in taken and (id(n), m.span.scope) not in taken:
             taken |= {(id(m), n.span.scope), (id(n), m.span.scope)}
             out.append((m, n))
     return out
+
+
+def _near(starts: list[int], start: int) -> int:
+    """How many of these began about then."""
+    return bisect_right(starts, start + _JITTER_NS) - bisect_left(starts, start - _JITTER_NS)
 
 
 def _together(one: Node, two: Node) -> bool:
@@ -79,9 +92,7 @@ def _may_be_one(one: Node, two: Node) -> bool:
     if a.service != b.service or one in two.ancestors() or two in one.ancestors():
         return False
     if one.kind == TOOL:
-        ids, given = [span_call_id([n]) for n in (one, two)], [arguments_of(n.span.arguments)[0] for n in (one, two)]
-        told = [pair for pair in (ids, given) if None not in pair]
-        return bool(told) and all(pair[0] == pair[1] for pair in told)  # by its name alone it may be another
+        return all(pair[0] == pair[1] for pair in _said(one, two))
     if one.kind == LLM:
         if a.response_id and b.response_id and a.response_id != b.response_id:
             return False
@@ -92,6 +103,17 @@ def _may_be_one(one: Node, two: Node) -> bool:
         asked = [sorted((r.name or "", r.id or "") for r in c.asked) for c in calls if c.outputs is not None]
         return len(asked) < 2 or asked[0] == asked[1]
     return True
+
+
+def _said(one: Node, two: Node) -> list[list[Any]]:
+    """The ids and the arguments of a tool, as far as both spans tell them."""
+    ids, given = [span_call_id([n]) for n in (one, two)], [arguments_of(n.span.arguments)[0] for n in (one, two)]
+    return [pair for pair in (ids, given) if None not in pair]
+
+
+def _equal(one: Node, two: Node) -> bool:
+    told = _said(one, two)
+    return bool(told) and all(pair[0] == pair[1] for pair in told)
 
 
 def _lay(node: Node, first: Node) -> bool:
