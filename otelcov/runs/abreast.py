@@ -17,18 +17,24 @@ from otelcov.runs.tree import Node
 
 def own_abreast(nodes: list[Node], calls: Iterable[ModelCall]) -> None:
     """Give what lies beside agents that were at work at once to the one whose it was, or to nobody."""
-    beside = [n for n in nodes if n.kind in (LLM, TOOL) and n.span.scope == "gcp.vertex.agent"]
-    beside = [n for n in beside if n.parent is not None and n.parent.kind == AGENT and len(_at_once(n.parent)) > 1]
-    if not beside:
+    beside: dict[int, list[Node]] = {}
+    for n in nodes:
+        if n.kind in (LLM, TOOL) and n.span.scope == "gcp.vertex.agent" and n.parent and n.parent.kind == AGENT:
+            beside.setdefault(id(n.parent), []).append(n)
+    abreast = {key: _at_once(some[0].parent) for key, some in beside.items()}
+    if not any(abreast.values()):
         return
     told = {id(c.node): words for c in calls if (words := _instructions(c)) is not None}
-    for node in beside:
-        agents = [a for a in _at_once(node.parent) if a.start <= node.start <= a.end]
-        if not agents:
-            continue
-        words = told.get(id(node))
-        same = [a for a in agents if any(words is not None and told.get(id(n)) == words for n in a.children)]
-        node.agent = same[0].own_agent if len(same) == 1 else None
+    for key, agents in abreast.items():
+        under: dict[str, list[Node]] = {}
+        for agent in agents:
+            for words in {told[id(n)] for n in agent.children if id(n) in told}:
+                under.setdefault(words, []).append(agent)
+        for node in beside[key] if agents else ():
+            if not any(a.start <= node.start <= a.end for a in agents):
+                continue
+            same = [a for a in under.get(told.get(id(node), ""), ()) if a.start <= node.start <= a.end]
+            node.agent = same[0].own_agent if len(same) == 1 else None
 
 
 def _at_once(parent: Node | None) -> list[Node]:
@@ -43,5 +49,3 @@ def _instructions(call: ModelCall) -> str | None:
 
 
 _INSTRUCTION = re.compile(r'"system_instruction":\s*"((?:[^"\\]|\\.)*)"')
-
-__all__ = ["own_abreast"]

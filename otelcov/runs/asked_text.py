@@ -40,9 +40,10 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
     spoken = own_calls(root, calls)
     first = min(spoken, key=lambda c: c.start) if spoken else None
     called = root.orphan and first is not None and _later(root, first)
+    parted = bool(shared_out(root, spoken))
     for node in front_of(root):
         raw = node.span.input
-        if raw and node is not root and shared_out(root, spoken):
+        if raw and parted and node is not root:
             break
         if node.kind in (LLM, TOOL) or ((node is not root or called) and first is not None and _later(node, first)):
             continue
@@ -73,7 +74,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             text = last_user(event_inputs([(name, attributes)])) if name == DETAILS else None
             if text is not None:
                 return text
-    if own := own_calls(root, calls):
+    if own := spoken:
         asked = (c for c in own if c.agent is not None and c.agent == root.own_agent)
         first = own[0] if called else next(asked, own[0])  # an agent that it calls first was not asked by the user
         inputs = first.inputs
@@ -86,7 +87,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
                     text = text if text is not None else user_text(layer.input_messages, limit)
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
                 incomplete.add("order of messages not reported")
-            elif text is not None and (_of_a_part(root, first, own, text) or object_repr(text)):
+            elif text is not None and (parted or _of_others(first, own, text) or object_repr(text)):
                 incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):
                 return text.removeprefix(_TASK) if _of_smolagents(first) else text
@@ -146,9 +147,9 @@ def _of_smolagents(call: ModelCall) -> bool:
     return told or any(_SMOL.search(n.span.scope) for n in call.layers)
 
 
-def _of_a_part(root: Node, first: ModelCall, own: list[ModelCall], text: str) -> bool:
-    """Is this no more than a part of what the run was asked, or other words than the user's?"""
-    return _asked_otherwise(first, own, text) or bool(shared_out(root, own)) or _sums_up(first, own)
+def _of_others(first: ModelCall, own: list[ModelCall], text: str) -> bool:
+    """Was this asked of one among others, or of who sums up what they had answered?"""
+    return _asked_otherwise(first, own, text) or _sums_up(first, own)
 
 
 def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:

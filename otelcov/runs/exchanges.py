@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from typing import Any
 
-from otelcov.runs.chat import ROLES, Message, Request
+from otelcov.runs.chat import ROLES, Message
 from otelcov.runs.jsontext import hidden, parse_json, parse_value, to_json
 from otelcov.runs.messages import messages_of
 from otelcov.runs.prose import transcript
-from otelcov.runs.reprs import with_reprs
+from otelcov.runs.reprs import model_responses, with_reprs
 from otelcov.runs.semconv import semconv_messages
 
 _INPUT_ROLES = {"gen_ai.user.message", "gen_ai.system.message", "gen_ai.assistant.message", "gen_ai.tool.message"}
@@ -92,8 +90,8 @@ def answers(raw: str) -> list[Message]:
         value = parse_value(raw)
         if value is None:
             return []
-        if isinstance(value, list) and value and all(isinstance(v, str) and v.startswith(_PIECE) for v in value):
-            return _printed(value)
+        if (pieces := model_responses(value)) is not None:
+            return pieces
         found = messages_of(value, "assistant")
         if found:
             for message in found:
@@ -103,32 +101,6 @@ def answers(raw: str) -> list[Message]:
         if isinstance(value, (dict, list)):
             return []
     return [with_reprs(Message("assistant", None if hidden(raw) else raw))]
-
-
-_PIECE = "ModelResponse("
-_CONTENT = re.compile(r"""\bcontent=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
-_CALLS = re.compile(r"\btool_calls=\[(?!\])")
-_TOLD = r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|None)"
-_CALL = re.compile(
-    rf"ChoiceDeltaToolCall\(index=(\d+), id={_TOLD}, "
-    rf"function=ChoiceDeltaToolCallFunction\(arguments={_TOLD}, name={_TOLD}"
-)
-
-
-def _printed(pieces: list[str]) -> list[Message]:
-    """A streamed answer told piece by piece, each as Python prints it (Agno 2)."""
-    text, calls = "", dict[str, Request]()
-    for piece in pieces:
-        hit = _CONTENT.search(piece)
-        text += ast.literal_eval(hit.group(1)) if hit is not None else ""
-        told = _CALL.findall(piece)
-        if not told and _CALLS.search(piece):
-            return []
-        for index, *rest in told:
-            call_id, given, name = map(ast.literal_eval, rest)
-            call = calls.setdefault(index, Request(call_id, name, ""))
-            call.arguments = (call.arguments or "") + (given or "")
-    return [Message("assistant", text or None, requests=list(calls.values()))] if text or calls else []
 
 
 def _pieced(found: list[Message]) -> list[Message]:

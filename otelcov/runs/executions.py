@@ -187,19 +187,22 @@ def _tried_again(nodes: list[Node]) -> None:
 def _tried_by_name(nodes: list[Node]) -> None:
     """A tool that was given its argument by place and failed, and then the same by name, was asked for once: LlamaIndex
     tries a tool of one argument so."""
-    for node in nodes:
-        if node.kind != TOOL or node.span.call_id or '"args"' not in (node.span.arguments or "") or not failure(node):
-            continue
-        given = parse_json(node.span.arguments)
-        if not isinstance(given, dict) or given.keys() != {"args"} or not isinstance(given["args"], list):
-            continue
-        beside = node.parent.children if node.parent is not None else []
-        again = (
-            n for n in beside if n.kind == TOOL and n.start >= node.end and same_name(n.span.tool, node.span.tool or "")
-        )
-        if any(list((arguments_of(n.span.arguments)[0] or {}).values()) == given["args"] for n in again):
-            node.kind = CHAIN
+    waiting: dict[tuple[int, str], list[tuple[Node, list[Any]]]] = {}
+    for node in sorted((n for n in nodes if n.kind == TOOL), key=lambda n: n.start):
+        raw, key = node.span.arguments or "", (id(node.parent), spelling(node.span.tool or ""))
+        if waiting.get(key):
+            given = list((arguments_of(raw)[0] or {}).values())
+            for failed, placed in waiting[key]:
+                if placed == given and node.start >= failed.end:
+                    failed.kind = CHAIN
+            waiting[key] = [pair for pair in waiting[key] if pair[0].kind == TOOL]
+        told = parse_json(raw) if '"args"' in raw and not node.span.call_id and failure(node) is not None else None
+        if isinstance(told, dict) and told.keys() == {"args"} and isinstance(told["args"], list):
+            waiting.setdefault(key, []).append((node, told["args"]))
+            del waiting[key][:-_TRIES]
 
+
+_TRIES = 8  # of a tool that are remembered while it is tried again
 
 _AGAIN = re.compile(r"(tool\..+)\.retry-\d+$")
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 from otelcov.runs.call import ToolCall, awaits_flag, awaits_result
@@ -199,8 +199,12 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
     elif single:
         here = _questions(inputs)
         asked_here = (c for c in reversed(calls.every) if earlier(c) and not _asked_elsewhere(c, here))
-        some = list(islice(asked_here, len(single) + _AT_ONCE))
-        _match_newest([r for r in single if not _of_another(r, some)], some, settle)
+        newest = list(islice(asked_here, _AT_ONCE))
+        given = _given_beside(newest)
+        left = (
+            [r for r in single if not (isinstance(r.content, str) and r.content.endswith(given))] if given else single
+        )
+        _match_newest(left, chain(newest, asked_here), settle)
     if any(x.text and _OBSERVED in x.text for x in inputs):
         _match_observed(inputs, mc.turn, whose, calls, settle)
 
@@ -251,14 +255,13 @@ def _asked_elsewhere(call: ToolCall, here: set[str]) -> bool:
     return bool(there) and there.isdisjoint(here)
 
 
-def _of_another(result: Result, newest: list[ToolCall]) -> bool:
-    """Does a span tell that this is what it gave, where an answer asked for it and for others that did not run
-    (smolagents, as long as it called the first alone)?"""
+def _given_beside(newest: list[ToolCall]) -> tuple[str, ...]:
+    """What spans tell that tools gave which an answer asked for beside others that did not run: a text that ends so is
+    no result of those (smolagents, as long as it called the first alone)."""
     left = {id(c.asked_by) for c in newest if awaits_result(c) and not c.nodes}
-    ran = (c for c in newest if c.nodes and id(c.asked_by) in left)
-    given = [result_of(told)[0] for c in ran if (told := span_fact(c.nodes, "result")) is not None]
-    said = result.content
-    return isinstance(said, str) and any(isinstance(g, str) and g and said.endswith(f"\n{g}") for g in given)
+    ran = (c for c in newest if c.nodes and id(c.asked_by) in left) if left else ()
+    given = (result_of(told)[0] for c in ran if (told := span_fact(c.nodes, "result")) is not None)
+    return tuple(f"\n{g}" for g in given if isinstance(g, str) and g)
 
 
 def _match_newest(single: list[Result], newest: Iterable[ToolCall], settle: _Settle) -> None:

@@ -115,6 +115,37 @@ def langchain_message(text: str) -> dict[str, Value] | None:
     return said | {"role": "assistant", "tool_calls": calls}
 
 
+_PIECE = "ModelResponse("
+_STRING = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|None)"""
+_CONTENT = re.compile(rf"\bcontent={_STRING}")
+_CALLS = re.compile(r"\btool_calls=\[(?!\])")
+_CALL = re.compile(
+    rf"ChoiceDeltaToolCall\(index=(\d+), id={_STRING}, "
+    rf"function=ChoiceDeltaToolCallFunction\(arguments={_STRING}, name={_STRING}"
+)
+
+
+def model_responses(value: Value) -> list[Message] | None:
+    """A streamed answer told piece by piece, each as Python prints it (Agno 2); None for anything else, and nothing
+    where a piece cannot be read."""
+    if not isinstance(value, list) or not value or not all(isinstance(v, str) and v.startswith(_PIECE) for v in value):
+        return None
+    text, calls = "", dict[str, Request]()
+    for piece in map(str, value):
+        hit, told = _CONTENT.search(piece), _CALL.findall(piece)
+        try:
+            text += ast.literal_eval(hit[1]) or "" if hit is not None else ""
+            asked = [(index, *map(ast.literal_eval, rest)) for index, *rest in told]
+        except (SyntaxError, ValueError):
+            return []
+        if not told and _CALLS.search(piece):
+            return []
+        for index, call_id, given, name in asked:
+            call = calls.setdefault(index, Request(call_id, name, ""))
+            call.arguments = f"{call.arguments}{given or ''}"
+    return [Message("assistant", text or None, requests=list(calls.values()))] if text or calls else []
+
+
 def mapping(text: str) -> dict[str, Value] | None:
     """Python's text of a mapping; None for any other text."""
     try:

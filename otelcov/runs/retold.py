@@ -89,7 +89,7 @@ def _together(one: Node, two: Node) -> bool:
 
 def _may_be_one(one: Node, two: Node) -> bool:
     a, b = one.span, two.span
-    if a.service != b.service or one in two.ancestors() or two in one.ancestors():
+    if a.service != b.service or _holds(one, two) or _holds(two, one):
         return False
     if one.kind == TOOL:
         return all(pair[0] == pair[1] for pair in _said(one, two))
@@ -103,6 +103,13 @@ def _may_be_one(one: Node, two: Node) -> bool:
         asked = [sorted((r.name or "", r.id or "") for r in c.asked) for c in calls if c.outputs is not None]
         return len(asked) < 2 or asked[0] == asked[1]
     return True
+
+
+def _holds(outer: Node, inner: Node) -> bool:
+    node: Node | None = inner
+    while node is not None and node.depth > outer.depth:
+        node = node.parent
+    return node is outer
 
 
 def _said(one: Node, two: Node) -> list[list[Any]]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, runs, span
 
 _TRACE = """Traceback (most recent call last):
 
@@ -457,3 +457,13 @@ def test_pieces_of_a_stream_that_python_printed_are_one_answer(calls, output, ca
     )
     found = run["tool_calls"] and [(c["name"], c["arguments"], c["status"], c["call_id"]) for c in run["tool_calls"]]
     assert (run["output"], found) == (output, called)
+
+
+@pytest.mark.parametrize(
+    "piece", [r"content='\x'", "content='a\nb'", r"tool_calls=[ChoiceDeltaToolCall(index=0, id='\u')]"]
+)
+def test_pieces_that_cannot_be_read_are_no_answer(piece):
+    """What was cut or masked within an escape."""
+    told = {"openinference.span.kind": "LLM", "output.value": json.dumps([f"ModelResponse({piece})"])}
+    (run,) = runs(agent(1, "planner", took=9), span(2, 1, "OpenAIChat.invoke_stream", at=1, attributes=told))
+    assert run["output"] is None

@@ -1,6 +1,8 @@
 """Runs with many tool calls that nothing came back for, or that no id leads to their requests: the work of reading them
 grows as they do."""
 
+import json
+
 import pytest
 
 from tests.runs.growth import growth
@@ -204,4 +206,31 @@ def test_many_calls_find_who_worked_for_them_in_work_that_grows_as_they_do(name,
     at_work = MANY if name.startswith("transfer") else sum(map(works, range(MANY)))
     assert len(run["delegations"]) == at_work
     assert len(run["tool_calls"]) == MANY - at_work
+    assert growth(spans) < LINEAR
+
+
+def _tried_by_place(many):
+    """LlamaIndex's tools, as it tries them first."""
+    told = ({"gen_ai.tool.call.arguments": json.dumps({"args": [i]})} for i in range(many))
+    return [tool(10 + i, 1, "look", at=2 + i, took=0.5, error="no", attributes=a) for i, a in enumerate(told)]
+
+
+def _told_twice(many):
+    """Two instrumentations of one kit, each with spans of its own beside the other's."""
+    given = {"gen_ai.tool.call.arguments": "{}"}
+    both = (
+        {**tool(10 + 2 * i + k, 1, "look", at=2 + i, took=0.5, attributes=given), "scope": scope}
+        for i in range(many)
+        for k, scope in enumerate(("one", "two"))
+    )
+    return list(both)
+
+
+@pytest.mark.parametrize(("ran", "count"), [(_tried_by_place, 60), (_told_twice, 60)])
+def test_many_tools_tried_or_told_again_are_read_in_work_that_grows_as_they_do(ran, count):
+    def spans(many):
+        return agent(1, "planner", took=5 * many), *ran(many)
+
+    (run,) = runs(*spans(60))
+    assert len(run["tool_calls"]) == count
     assert growth(spans) < LINEAR
