@@ -29,8 +29,9 @@ from otelcov.runs.delegation import (
 from otelcov.runs.executions import span_fact
 from otelcov.runs.jsontext import hidden, parse_json
 from otelcov.runs.model_call import ModelCall
+from otelcov.runs.naming import entity
 from otelcov.runs.softerrors import plain, soft_error
-from otelcov.runs.tree import Node, failure, placeholder, spelling
+from otelcov.runs.tree import Node, by_time, failure, placeholder, spelling
 from otelcov.runs.wrapped import arguments_of, result_of
 
 _HANDS_OVER = (*HANDS_OVER, "handoff", "strandsstructuredoutput")
@@ -207,21 +208,19 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
         return _Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
-    node = _node_named(match.group("to"), call, scene.nodes)
+    node = _node_named(match.group("to"), call, scene)
     return None if node is None else _Found(node, "handoff" if call.nodes else "tool")
 
 
-def _node_named(name: str, call: ToolCall, nodes: list[Node]) -> str | None:
-    """A transfer's target as a node of a graph that works after it, where no agent is named at all."""
-    for n in nodes:
-        if (
-            call.nodes
-            and n.start >= call.start
-            and n.kind == "chain"
-            and bare(n.span.name) == bare(name)
-            and any(x.kind == LLM for x in n.below())
-        ):
-            return n.span.name
+def _node_named(name: str, call: ToolCall, scene: Scene) -> str | None:
+    """A transfer's target as a node of a graph that works after it: the agent that works first in it, if one has a
+    name."""
+    for n in scene.nodes:
+        if call.nodes and n.start >= call.start and n.kind == "chain" and bare(entity(n.span.name)) == bare(name):
+            first = min((x for x in n.below() if x.kind == LLM), key=by_time, default=None)
+            if first is not None:
+                who = scene.known.get(bare(first.agent or ""))
+                return who if who is not None and who != call.agent else entity(n.span.name)
     return None
 
 

@@ -40,13 +40,8 @@ def name_agents(trace: Trace) -> None:
             elif node.kind == CHAIN and node.parent is not None and node.parent.kind == TOOL and _called_by_name(node):
                 node.own_agent = above = node.span.name  # a graph that a tool named after it runs
                 from_span = True
-            elif (
-                node.kind == CHAIN
-                and named
-                and (entity := _ENTITY.sub("", node.span.name)) in named
-                and entity != above
-            ):
-                node.own_agent = above = entity  # a graph's node that bears the name of an agent of this trace
+            elif node.kind == CHAIN and named and (name := entity(node.span.name)) in named and name != above:
+                node.own_agent = above = name  # a graph's node that bears the name of an agent of this trace
                 from_span = True
             elif stamp is not None and node.kind not in (HANDOFF, SETUP) and (not from_span or stamp in named):
                 if node.kind == CHAIN and stamp != above:
@@ -179,7 +174,12 @@ def _name_nodes(graph: Node, names: set[str]) -> None:
 
 
 def _node_name(node: Node) -> str:
-    return _without_kind(_ENTITY.sub("", node.span.name))
+    return _without_kind(entity(node.span.name))
+
+
+def entity(name: str) -> str:
+    """What a span stands for, of a name that tells its kind, too."""
+    return _ENTITY.sub("", name)
 
 
 def _asks(node: Node) -> bool:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import agent, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _TRACE = """Traceback (most recent call last):
 
@@ -467,3 +467,21 @@ def test_pieces_that_cannot_be_read_are_no_answer(piece):
     told = {"openinference.span.kind": "LLM", "output.value": json.dumps([f"ModelResponse({piece})"])}
     (run,) = runs(agent(1, "planner", took=9), span(2, 1, "OpenAIChat.invoke_stream", at=1, attributes=told))
     assert run["output"] is None
+
+
+@pytest.mark.parametrize(("led", "to"), [(True, "lead"), (False, "lead_team")])
+def test_a_way_to_a_team_is_one_to_who_works_first_in_it(led, to):
+    """LangGraph under OpenLLMetry, whose spans of a graph's nodes bear their kind; the tool hands over, and no more."""
+    kept = {"scope": "opentelemetry.instrumentation.langchain"}
+    kinds = [{"traceloop.span.kind": kind} for kind in ("workflow", "task")]
+    (run,) = runs(
+        span(1, None, "top.workflow", took=20, attributes=kinds[0], **kept),
+        agent(2, "planner", 1, at=1, took=4),
+        chat(3, 2, [("c1", "transfer_to_lead_team", {})], "go", at=1),
+        tool(4, 2, "transfer_to_lead_team", "c1", '{"graph": "__parent__", "goto": "lead_team"}', at=3),
+        span(5, 1, "lead_team.task", at=6, took=5, attributes=kinds[1], **kept),
+        *([agent(6, "lead", 5, at=7, took=3)] if led else []),
+        chat(7, 6 if led else 5, "Done.", "go", at=8),
+    )
+    assert run["tool_calls"] == []
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", to)]
