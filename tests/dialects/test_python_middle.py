@@ -485,3 +485,53 @@ def test_a_way_to_a_team_is_one_to_who_works_first_in_it(led, to):
     )
     assert run["tool_calls"] == []
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", to)]
+
+
+def _logfire(id, of, said, at, history=(), **more):
+    """What a client was asked and what it answered, before logfire told them in the conventions' messages."""
+    asked = {"messages": [{"role": "user", "content": "go"}, *history], "model": "m"}
+    told = {"logfire.span_type": "span", "request_data": json.dumps(asked, separators=(",", ":"))} | more
+    if said is not None:
+        told["response_data"] = json.dumps(said, separators=(",", ":"))
+    took = 0 if told["logfire.span_type"] == "log" else 1
+    return span(id, 9, "asked", at=at, took=took, attributes=told, scope=f"logfire.{of}")
+
+
+def _logfire_said(text=None, call=None, used=None):
+    return {"message": {"role": "assistant", "content": text} | ({"tool_calls": [call]} if call else {})} | (used or {})
+
+
+@pytest.mark.parametrize("of", ["openai", "anthropic"])
+def test_what_logfire_tells_of_a_client_as_it_was_are_messages(of):
+    """4.3; that of Anthropic's tells no ids, and as arguments the block's input under its name."""
+    used = {"usage": {"cache_read_input_tokens": 0, "input_tokens": 3, "output_tokens": 2}}
+    if of == "openai":
+        call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"city": "Oslo"}'}}
+        history = [{"role": "assistant", "content": None, "tool_calls": [call]}]
+        history += [{"role": "tool", "tool_call_id": "c1", "content": "sun"}]
+    else:
+        call = {"function": {"arguments": '{"input":{"city":"Oslo"}}', "name": "look"}}
+        block = {"type": "tool_use", "id": "c1", "name": "look", "input": {"city": "Oslo"}}
+        result = {"type": "tool_result", "tool_use_id": "c1", "content": "sun"}
+        history = [{"role": "assistant", "content": [block]}, {"role": "user", "content": [result]}]
+    (run,) = runs(
+        span(9, None, "planner run", took=9, scope="logfire"),
+        _logfire(1, of, _logfire_said(call=call, used=used), 1),
+        _logfire(2, of, _logfire_said("Sunny.", used=used), 4, history),
+    )
+    assert [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [("look", {"city": "Oslo"}, "sun")]
+    assert (run["input"], run["output"], run["status"]) == ("go", "Sunny.", "ok")
+    if of == "anthropic":
+        seen = [(c["request_model"], c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]]
+        assert seen == [("m", 3, 2)] * 2
+
+
+def test_the_text_of_a_stream_that_logfire_tells_later_may_not_be_all_of_the_answer():
+    told = {"combined_chunk_content": "Let me look.", "chunk_count": 2}
+    late = {"logfire.span_type": "log", "logfire.msg": "streaming response from 'm' took 0.01s"}
+    (run,) = runs(
+        span(9, None, "planner run", took=9, scope="logfire"),
+        _logfire(1, "anthropic", None, 1),
+        _logfire(2, "anthropic", told, 3, **late),
+    )
+    assert (run["input"], run["output"], run["status"], len(run["llm_calls"])) == ("go", None, "unknown", 1)
