@@ -11,7 +11,7 @@ from otelcov.runs.boundaries import asks
 from otelcov.runs.call import ToolCall
 from otelcov.runs.charge import broke_off, top_agents, went_on
 from otelcov.runs.evidence import Evidence, worker
-from otelcov.runs.habits import ends_alike, loses_steps, says_well
+from otelcov.runs.habits import ends_alike, loses_steps, runs_in_threads, says_well
 from otelcov.runs.model_call import ModelCall
 from otelcov.runs.models import OVERWRITTEN
 from otelcov.runs.speakers import at_work, own_calls
@@ -63,9 +63,11 @@ def status(run: Evidence) -> str:
 
 
 def asked_unseen(run: Evidence) -> bool:
-    """Is a tool all that came, which a model of which nothing is told asked for, by its id?"""
+    """Is a tool all that came, which a model of which nothing is told asked for, by its id or as its kit runs them?"""
     root = run.root
-    return root.kind == TOOL and not root.orphan and bool(root.span.call_id) and not run.calls and len(run.nodes) == 1
+    if root.kind != TOOL or root.orphan or run.calls or len(run.nodes) > 1:
+        return False
+    return bool(root.span.call_id) or runs_in_threads(root.span.scope)
 
 
 def _tried_again(run: Evidence) -> bool:

@@ -52,8 +52,8 @@ def waits_for_models(scope: str) -> bool:
 
 
 def runs_in_threads(scope: str) -> bool:
-    """Is this of a kit whose threads run tools without a word of who began them (smolagents)?"""
-    return scope == "openinference.instrumentation.smolagents"
+    """Is this of a kit that runs tools without a word of who began them (smolagents' in threads, AutoGen's 0.5)?"""
+    return scope in ("openinference.instrumentation.smolagents", "base_tool")
 
 
 def asks_once_more(scope: str) -> bool:

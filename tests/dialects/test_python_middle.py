@@ -487,6 +487,34 @@ def test_a_way_to_a_team_is_one_to_who_works_first_in_it(led, to):
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", to)]
 
 
+def _base_tool(id, name, given, at, error=None, parent=None, trace=2):
+    told = {"tool_name": name, "tool_description": "Books.", "tool_args": json.dumps(given)}
+    return span(id, parent, name, trace, at, 0.1, attributes=told, scope="base_tool", error=error)
+
+
+@pytest.mark.parametrize(("error", "status"), [("ValueError: no hotel", "error"), (None, "ok")])
+def test_a_tool_that_autogen_ran_in_a_trace_of_its_own_is_what_a_model_asked_for(error, status):
+    """autogen-agentchat 0.5.6, an agent alone, its model under another instrumentation: the model is told of an error
+    in words of the tool's own."""
+    question = {"role": "user", "parts": [{"type": "text", "content": "book"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "book", "arguments": {"x": 1}}]}
+    brought = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "no hotel"}]}
+    (run,) = runs(
+        chat(1, None, [("c1", "book", {"x": 1})], [question], at=1),
+        _base_tool(2, "book", {"x": 1}, 3, error),
+        chat(3, None, "None.", [question, asked, brought], at=4, trace=3),
+    )
+    assert [(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [("book", {"x": 1}, status)]
+    assert (run["status"], run["output"]) == ("ok", "None.")
+
+
+def test_what_became_of_the_run_of_a_tool_that_autogen_ran_alone_is_not_told():
+    (run,) = runs(_base_tool(2, "book", {"x": 1}, 3, "ValueError: no hotel"))
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("book", "error")]
+    assert run["status"] == "unknown"
+    assert "whose work this was is not visible" in run["incomplete"]
+
+
 def _logfire(id, of, said, at, history=(), **more):
     """What a client was asked and what it answered, before logfire told them in the conventions' messages."""
     asked = {"messages": [{"role": "user", "content": "go"}, *history], "model": "m"}
