@@ -25,6 +25,7 @@ ORDER = (
     {"report"},
     {"cli", "pytest_plugin"},
 )
+RUNS = ("content", "rules", "trace", "llm", "tools", "agents", "whole", "joining", "shortcut")
 RANK = {package: rank for rank, row in enumerate(ORDER) for package in row}
 
 
@@ -84,6 +85,20 @@ def test_imports_run_only_against_the_way_of_the_data():
             if RANK.get(there, 0) >= RANK[here]:
                 backwards.append(f"{name} imports from {there}")
     assert backwards == []
+
+
+def test_the_packages_of_runs_import_only_those_before_them():
+    backwards = []
+    for name, used in GRAPH.items():
+        if name.startswith("otelcov.runs.") and name.split(".")[2] in RUNS:
+            before = {"otelcov.runs." + p for p in RUNS[: RUNS.index(name.split(".")[2]) + 1]}
+            backwards += [
+                f"{name} imports {u}"
+                for u in used
+                if u.startswith("otelcov.runs") and ".".join(u.split(".")[:3]) not in before
+            ]
+    assert backwards == []
+    assert {p.name for p in (ROOT / "otelcov" / "runs").iterdir() if (p / "__init__.py").exists()} == set(RUNS)
 
 
 def test_no_imports_go_in_a_circle():

@@ -72,7 +72,7 @@ def weighed(store: str) -> Iterator[Finding]:
 
 def recorded(store: str, window: Window, max_run_ns: int) -> Iterator[Finding]:
     """Log records that tell of agent work of which there are no spans."""
-    from otelcov.runs.records import without_spans
+    from otelcov.runs.trace.records import without_spans
     from otelcov.store import scan
 
     for service, scope, records, events in without_spans(scan.logs(store, window, max_run_ns).collect()):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def instrumented(store: str, window: Window, max_run_ns: int) -> Iterator[Finding]:
     """For each service and scope: what its spans carry, what they cost, and what would bring the rest."""
     from otelcov.report.words import percent
-    from otelcov.runs.carries import carries
+    from otelcov.runs.trace.carries import carries
     from otelcov.store import scan
 
     rows = scan.read(store, window, max_run_ns)

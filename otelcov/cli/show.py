@@ -88,7 +88,7 @@ def _nothing(prefix: str, question: Question) -> str:
     """Why there is no run: no such trace, or none that speaks of agents."""
     import polars as pl
 
-    from otelcov.runs.carries import scope_name
+    from otelcov.runs.trace.carries import scope_name
     from otelcov.store import scan
 
     spans = scan.spans(question.store, question.window, question.config.runs.max_run_ns)

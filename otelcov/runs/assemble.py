@@ -12,34 +12,34 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
-from otelcov.runs.abreast import own_abreast
-from otelcov.runs.answer_text import output_text
-from otelcov.runs.asked_text import input_text
-from otelcov.runs.boundaries import asks, final, limits
-from otelcov.runs.call import ToolCall
-from otelcov.runs.call_status import Later, Outcome, outcome
-from otelcov.runs.calls import merge
-from otelcov.runs.charge import top_agents, tripped
-from otelcov.runs.delegating_calls import may_delegate
-from otelcov.runs.delegation import Delegation, bare, coworker_agents, transfers
-from otelcov.runs.delegation import ways as ways_over
-from otelcov.runs.delegations import delegations
-from otelcov.runs.endings import asked_unseen, died_in_a_later_trace, ended_in_what_is_lost, status
-from otelcov.runs.evidence import Evidence
-from otelcov.runs.executions import own_up, tool_spans
-from otelcov.runs.fragments import Fragment
-from otelcov.runs.handed_in import ways_to_answer
-from otelcov.runs.jsontext import to_json
-from otelcov.runs.met import boundaries, step_lost
-from otelcov.runs.model_call import ModelCall, in_order
-from otelcov.runs.models import OVERWRITTEN
-from otelcov.runs.offered import offered, told_to_answer
-from otelcov.runs.paths import path
-from otelcov.runs.speakers import of_a_delegate
-from otelcov.runs.states import states
-from otelcov.runs.tree import USUAL_LIMITS, Node, failure, spelling
-from otelcov.runs.unknowns import NO_ROOT
-from otelcov.runs.visible import answered_in_one_span, tools_visible
+from otelcov.runs.agents.abreast import own_abreast
+from otelcov.runs.agents.charge import top_agents, tripped
+from otelcov.runs.agents.delegating_calls import may_delegate
+from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents, transfers
+from otelcov.runs.agents.delegation import ways as ways_over
+from otelcov.runs.agents.delegations import delegations
+from otelcov.runs.content.jsontext import to_json
+from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.llm.model_call import ModelCall, in_order
+from otelcov.runs.llm.models import OVERWRITTEN
+from otelcov.runs.rules.boundaries import asks, final, limits
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.tools.call_status import Later, Outcome, outcome
+from otelcov.runs.tools.calls import merge
+from otelcov.runs.tools.executions import own_up, tool_spans
+from otelcov.runs.tools.handed_in import ways_to_answer
+from otelcov.runs.trace.tree import USUAL_LIMITS, Node, failure, spelling
+from otelcov.runs.whole.answer_text import output_text
+from otelcov.runs.whole.asked_text import input_text
+from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, ended_in_what_is_lost, status
+from otelcov.runs.whole.evidence import Evidence
+from otelcov.runs.whole.met import boundaries, step_lost
+from otelcov.runs.whole.offered import offered, told_to_answer
+from otelcov.runs.whole.paths import path
+from otelcov.runs.whole.speakers import of_a_delegate
+from otelcov.runs.whole.states import states
+from otelcov.runs.whole.unknowns import NO_ROOT
+from otelcov.runs.whole.visible import answered_in_one_span, tools_visible
 
 Row = dict[str, Any]
 

@@ -18,19 +18,19 @@ import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS
+from otelcov.runs.agents.delegation import coworker_agents
+from otelcov.runs.agents.delegations import delegations
 from otelcov.runs.assemble import first_step, root_of
-from otelcov.runs.calls import merge
-from otelcov.runs.chat import Message
-from otelcov.runs.delegation import coworker_agents
-from otelcov.runs.delegations import delegations
-from otelcov.runs.executions import tool_spans
-from otelcov.runs.fragments import Fragment
-from otelcov.runs.jsontext import parse_json
-from otelcov.runs.messages import messages_of
-from otelcov.runs.model_call import ModelCall, in_order
-from otelcov.runs.prose import final_answer, own_words
+from otelcov.runs.content.chat import Message
+from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.content.prose import final_answer, own_words
+from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.reconstruct import groups
-from otelcov.runs.tree import Node
+from otelcov.runs.tools.calls import merge
+from otelcov.runs.tools.executions import tool_spans
+from otelcov.runs.trace.tree import Node
 
 EVALUATION = "gen_ai.evaluation.result"
 # Agents that play the user (tau2, AG2 and others name them so): they ask, and are not judged.
@@ -214,7 +214,7 @@ def _played(agent: str | None) -> bool:
 
 def evaluations(spans: pl.LazyFrame | pl.DataFrame, logs: pl.LazyFrame | pl.DataFrame | None) -> list[Evaluation]:
     """Every `gen_ai.evaluation.result` in span events and log records, sorted."""
-    from otelcov.runs.attributes import scope_of, struct_value
+    from otelcov.runs.trace.attributes import scope_of, struct_value
 
     found: list[Evaluation] = []
 

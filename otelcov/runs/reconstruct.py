@@ -13,18 +13,18 @@ import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS
+from otelcov.runs.agents.naming import name_agents
 from otelcov.runs.assemble import assemble
-from otelcov.runs.fragments import Fragment, fragments
-from otelcov.runs.joining import Guest, Joints, guests, hosts, join, joints, waits
-from otelcov.runs.naming import name_agents
-from otelcov.runs.regular import regular
-from otelcov.runs.retold import lay_together
+from otelcov.runs.joining.fragments import Fragment, fragments
+from otelcov.runs.joining.join import Guest, Joints, guests, hosts, join, joints, waits
+from otelcov.runs.joining.retold import lay_together
 from otelcov.runs.rows import Columns
-from otelcov.runs.spans import Side, table, traces
-from otelcov.runs.spans import rows as spans_of
-from otelcov.runs.states import filled
-from otelcov.runs.tree import Trace, inherit_errors
-from otelcov.runs.unknowns import told
+from otelcov.runs.shortcut.regular import regular
+from otelcov.runs.trace.spans import Side, table, traces
+from otelcov.runs.trace.spans import rows as spans_of
+from otelcov.runs.trace.tree import Trace, inherit_errors
+from otelcov.runs.whole.states import filled
+from otelcov.runs.whole.unknowns import told
 
 BATCH = 80_000  # spans of whole traces whose columns are open at one time
 TREES = 10_000  # of these, how many are Python objects at one time

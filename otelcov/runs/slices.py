@@ -18,7 +18,7 @@ import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS, SPANS
-from otelcov.runs.joining import Guest, Joints, hosts, joints
+from otelcov.runs.joining.join import Guest, Joints, hosts, joints
 from otelcov.runs.reconstruct import reconstruct, stage_one
 from otelcov.store import duplicates, partitions, pieces
 from otelcov.store.groups import Group, Shelf

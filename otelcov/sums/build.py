@@ -23,10 +23,10 @@ from otelcov.coverage.observations import merge, partial
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs import slices
-from otelcov.runs.joining import Guest, Joints, continued
+from otelcov.runs.joining.join import Guest, Joints, continued
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import TRACES, Look, Mapper
-from otelcov.runs.unknowns import NO_ROOT
+from otelcov.runs.whole.unknowns import NO_ROOT
 from otelcov.store import pieces, remote
 from otelcov.store.groups import compact
 from otelcov.sums import joined

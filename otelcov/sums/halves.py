@@ -25,7 +25,7 @@ from otelcov.ground.schemas import LOGS, RUNS, SPANS
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
 from otelcov.runs import slices
-from otelcov.runs.joining import Guest, Joints, hosts
+from otelcov.runs.joining.join import Guest, Joints, hosts
 from otelcov.runs.reconstruct import stage_one
 from otelcov.store import pieces, scan
 

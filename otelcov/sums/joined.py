@@ -15,10 +15,10 @@ import polars as pl
 from otelcov.coverage.observations import partial
 from otelcov.ground.config import Config
 from otelcov.runs import slices
-from otelcov.runs.joining import continued, joints
+from otelcov.runs.joining.join import continued, joints
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import Look
-from otelcov.runs.unknowns import NO_ROOT
+from otelcov.runs.whole.unknowns import NO_ROOT
 from otelcov.sums import kept as files
 from otelcov.sums.kept import LINKS, ODD, Batch
 

@@ -13,7 +13,7 @@ import polars as pl
 from otelcov.ground.config import Config
 from otelcov.ground.windows import Window
 from otelcov.runs import slices
-from otelcov.runs.joining import joints
+from otelcov.runs.joining.join import joints
 from otelcov.runs.reconstruct import meeting
 from otelcov.runs.slices import TRACES, Look
 from otelcov.store import pieces

@@ -55,8 +55,8 @@ def _readers() -> str:
     seen = hashlib.sha256()
     for name in _READERS:
         path = _ROOT / name
-        for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
-            seen.update(file.name.encode() + b"\0" + file.read_bytes())
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            seen.update(file.relative_to(_ROOT).as_posix().encode() + b"\0" + file.read_bytes())
     for point in sorted(entry_points(group="otelcov.dialects"), key=lambda p: p.name):
         version = point.dist.version if point.dist else ""
         seen.update(f"{point.name}={point.value} {version}".encode())

@@ -14,7 +14,7 @@ import polars as pl
 
 from otelcov.ground.schemas import signed
 from otelcov.runs import slices
-from otelcov.runs.joining import Guest
+from otelcov.runs.joining.join import Guest
 from otelcov.runs.slices import TRACES, Look
 from otelcov.store import partitions, pieces
 from otelcov.store.tables import Table
@@ -119,8 +119,8 @@ def _disturbed(batches: Iterable[Batch], fresh: pl.DataFrame, max_run_ns: int) -
 def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
     """TRACES and batch of counted runs that an open tool call may have made: an agent of the name that the call bears,
     in a trace of its own, within the time of the call."""
-    from otelcov.runs.delegation import bare
-    from otelcov.runs.joining import called_agents
+    from otelcov.runs.agents.delegation import bare
+    from otelcov.runs.joining.join import called_agents
 
     # What was left has been held against all that was counted; only what came since has not.
     fresh = spans.select(_CALLED).join(open_.fresh.select("trace_id"), on="trace_id", how="semi")
@@ -150,7 +150,7 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
 
 def named(kept: Kept, names: set[str], times: pl.Series, max_run_ns: int) -> pl.DataFrame:
     """TRACES and batch of counted runs with an agent of these bare names, within `max_run` of these times."""
-    from otelcov.runs.delegation import bare
+    from otelcov.runs.agents.delegation import bare
 
     found = [kept.traces([])]
     for batch in _near(kept.batches, times, max_run_ns) if names else ():
@@ -165,7 +165,7 @@ def hosting(
     kept: Kept, batches: Iterable[Batch], guests: list[Guest], max_run_ns: int
 ) -> tuple[pl.DataFrame, set[str]]:
     """TRACES and batch of counted runs with a tool call that may have called one of these agents, and their names."""
-    from otelcov.runs.joining import hosts
+    from otelcov.runs.joining.join import hosts
 
     found, names = [kept.traces([])], set[str]()
     for batch in _near(batches, pl.Series([guest.start for guest in guests], dtype=pl.Int64), max_run_ns):

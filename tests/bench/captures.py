@@ -2,8 +2,8 @@
 
     python -m tests.bench.captures [--dialect NAME ...] [--spans 3000]          prints JSON
 
-Hardly any of them is of regular form (runs/regular.py), so this is the general way: the price of traffic as frameworks
-write it, beside the generated traffic of `bench.reconstruct`.
+Hardly any of them is of regular form (runs/shortcut/regular.py), so this is the general way: the price of traffic as
+frameworks write it, beside the generated traffic of `bench.reconstruct`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from otelcov.runs.exchanges import event_inputs
+from otelcov.runs.content.exchanges import event_inputs
 from tests.runs.requests import agent, chat, records, runs, span, tool
 
 _json = json.dumps

@@ -60,7 +60,7 @@ def told(tables):
 
 @pytest.mark.full
 def test_without_any_table_of_a_framework_what_is_told_is_right_or_unknown(monkeypatch):
-    monkeypatch.setattr(sys.modules["otelcov.runs.spans"], "all_dialects", lambda: CONVENTIONS)
+    monkeypatch.setattr(sys.modules["otelcov.runs.trace.spans"], "all_dialects", lambda: CONVENTIONS)
     text = told([measured("corpus"), measured("more")])
     if os.environ.get("OTELCOV_GOLDEN"):
         GOLDEN.write_text(text)

@@ -15,8 +15,8 @@ from otelcov.cli.tree import tree
 from otelcov.coverage.observations import partial
 from otelcov.ground.config import Config
 from otelcov.runs import reconstruct, run_json
-from otelcov.runs.attributes import any_value
 from otelcov.runs.dialogue import dialogues
+from otelcov.runs.trace.attributes import any_value
 from otelcov.store.layout import from_requests
 from tests import captures
 

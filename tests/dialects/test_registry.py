@@ -7,7 +7,7 @@ import pytest
 
 from otelcov.dialects import registry
 from otelcov.dialects.base import matches
-from otelcov.runs.spans import table
+from otelcov.runs.trace.spans import table
 from otelcov.store.layout import from_requests
 from tests.captures import LATER, Scenario, dialects, packed
 

@@ -11,7 +11,7 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs import reconstruct
-from otelcov.runs.regular import regular
+from otelcov.runs.shortcut.regular import regular
 from tests.bench.generate import Traffic, requests
 from tests.captures import LATER
 from tests.runs.requests import frames

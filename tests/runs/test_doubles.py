@@ -8,8 +8,8 @@ import pytest
 
 from otelcov.ground.config import Config
 from otelcov.runs import reconstruct
-from otelcov.runs.doubles import random
-from otelcov.runs.joining import joints
+from otelcov.runs.joining.doubles import random
+from otelcov.runs.joining.join import joints
 from otelcov.runs.reconstruct import groups, stage_one
 from otelcov.store.layout import from_requests
 from tests.captures import LATER

@@ -7,7 +7,7 @@ import pytest
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs import reconstruct
-from otelcov.runs.softerrors import soft_error
+from otelcov.runs.rules.softerrors import soft_error
 from otelcov.store.layout import from_requests
 from tests.captures import LATER
 from tests.runs.requests import T0, agent, chat, request, runs, span, tool

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from otelcov.ground.config import Config
-from otelcov.runs.joining import joints
+from otelcov.runs.joining.join import joints
 from otelcov.runs.reconstruct import groups, hosts, stage_one
 from otelcov.store.layout import from_requests
 from tests.runs.requests import chat, request, runs, span

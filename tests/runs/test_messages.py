@@ -2,9 +2,9 @@
 
 import pytest
 
-from otelcov.runs.jsontext import parse_json
-from otelcov.runs.messages import messages_of
-from otelcov.runs.wrapped import arguments_of, result_of
+from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.content.wrapped import arguments_of, result_of
 from tests.runs.requests import agent, chat, runs
 
 _CONSTRUCTOR = ["langchain", "schema", "messages"]

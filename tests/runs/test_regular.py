@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
 from otelcov.ground.config import Config
-from otelcov.runs import boundaries, softerrors
+from otelcov.runs.rules import boundaries, softerrors
 from tests import captures
 from tests.captures import LATER
 from tests.runs.either_way import (

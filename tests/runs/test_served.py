@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from otelcov.ground.config import Config
-from otelcov.runs.joining import joints
+from otelcov.runs.joining.join import joints
 from otelcov.runs.reconstruct import hosts, stage_one
 from otelcov.store.layout import from_requests
 from tests.runs.requests import agent, request, runs, span, tool

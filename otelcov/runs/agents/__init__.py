@@ -1,0 +1,1 @@
+"""Agents and delegations: whose work each span is, and who handed work to whom."""

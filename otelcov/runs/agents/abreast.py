@@ -1,0 +1,51 @@
+"""Spans of agents at work at once that lie beside these agents, under what runs them all.
+
+Google's ADK (0.5 to 1.11) opens what follows an agent's first step where its ParallelAgent stands. Whose it was the
+agent's instructions tell, which a model is given each time, or nobody knows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.trace.tree import Node
+
+
+def own_abreast(nodes: list[Node], calls: Iterable[ModelCall]) -> None:
+    """Give what lies beside agents that were at work at once to the one whose it was, or to nobody."""
+    beside: dict[int, list[Node]] = {}
+    for n in nodes:
+        if n.kind in (LLM, TOOL) and n.span.scope == "gcp.vertex.agent" and n.parent and n.parent.kind == AGENT:
+            beside.setdefault(id(n.parent), []).append(n)
+    abreast = {key: _at_once(some[0].parent) for key, some in beside.items()}
+    if not any(abreast.values()):
+        return
+    told = {id(c.node): words for c in calls if (words := _instructions(c)) is not None}
+    for key, agents in abreast.items():
+        under: dict[str, list[Node]] = {}
+        for agent in agents:
+            for words in {told[id(n)] for n in agent.children if id(n) in told}:
+                under.setdefault(words, []).append(agent)
+        for node in beside[key] if agents else ():
+            if not any(a.start <= node.start <= a.end for a in agents):
+                continue
+            same = [a for a in under.get(told.get(id(node), ""), ()) if a.start <= node.start <= a.end]
+            node.agent = same[0].own_agent if len(same) == 1 else None
+
+
+def _at_once(parent: Node | None) -> list[Node]:
+    """The agents below this that worked at one time, if there are several."""
+    agents = sorted((n for n in parent.children if n.kind == AGENT), key=lambda n: n.start) if parent else []
+    return agents if any(b.start < a.end for a, b in pairwise(agents)) else []
+
+
+def _instructions(call: ModelCall) -> str | None:
+    found = _INSTRUCTION.search(call.node.input_messages or "")
+    return found.group(1) if found is not None else None
+
+
+_INSTRUCTION = re.compile(r'"system_instruction":\s*"((?:[^"\\]|\\.)*)"')

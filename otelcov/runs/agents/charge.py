@@ -1,0 +1,122 @@
+"""Who is in charge of a run, and whether they broke off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.runs.content.semconv import semconv_messages
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.trace.tree import Node, failure
+
+
+def top_agents(root: Node) -> list[Node]:
+    """The agents in charge: the topmost agent spans, and those that took over from them (their siblings)."""
+    return _topmost(root, lambda n: n.own_agent)
+
+
+def _topmost(root: Node, name: Callable[[Node], str | None]) -> list[Node]:
+    """The topmost agent spans that have a name."""
+    out, stack = [], [root]
+    while stack:
+        n = stack.pop()
+        if n.kind == AGENT and name(n) is not None:
+            out.append(n)
+            if n is not root:
+                continue
+        if n.kind not in (TOOL, LLM):
+            stack.extend(n.children)
+    return out
+
+
+def frames(root: Node) -> list[Node]:
+    """The root and, where no dialect explains it, what lies between it and the run's work: spans that hold all of that
+    work and that nobody explains either (a server's request, and in it the application's own handler)."""
+    out = [root]
+    while out[-1].kind is None and len(out) < _FRAMES:
+        holding = [n for n in out[-1].children if n.kind in _STEPS or any(x.kind in _STEPS for x in n.below())]
+        if len(holding) != 1 or holding[0].kind is not None:
+            break
+        out.append(holding[0])
+    return out
+
+
+_FRAMES = 8  # in each other, at the most
+_STEPS = (AGENT, CHAIN, LLM, TOOL)
+
+
+def went_on(step: Node, last: ModelCall | None) -> bool:
+    """Was a model asked after this, whose frame has not come, and which is no agent or stood beside who asked? Then it
+    is one step of several, and neither what it put out nor its error is the run's."""
+    if last is None or not step.orphan or last.start < step.end:
+        return False
+    return step.own_agent is None or _beside(step, last.node)
+
+
+def _beside(step: Node, other: Node) -> bool:
+    """Do these lie in the same frame that has not come, each in a span of its own?"""
+    top = (other.ancestors() or [other])[-1]
+    return top is not step and top.orphan and top.span.parent_span_id == step.span.parent_span_id
+
+
+def broke_off(root: Node) -> bool:
+    """Did who was in charge at the end fail, or what framed their work?"""
+    return any(failure(n) is not None for n in (*frames(root), *_at_the_end(root))) or broken_step(root)
+
+
+def broken_step(root: Node) -> bool:
+    """Did the last step of who was in charge at the end fail, after which it put nothing out? Some kits tell an error
+    of the step in which it came (a turn of OpenAI's agents that a guardrail stopped), and some instrumentations call
+    well whatever tells no error of its own. Or did it put an error out in place of an answer (Agno)?"""
+    return any(_broken(n) or put_out_an_error(n) or _tripped(n) for n in _at_the_end(root))
+
+
+def tripped(root: Node, nodes: Sequence[Node]) -> bool:
+    """Did a guardrail of OpenAI's Agents SDK stop who was in charge at the end? It raises, whatever was answered."""
+    told = [n for n in nodes if n.span.status_message is not None]
+    return any(_stopped(n) for n in told) and any(_tripped(n) for n in _at_the_end(root))
+
+
+def _tripped(agent: Node) -> bool:
+    told = [n for n in (agent, *agent.children) if n.span.status_message is not None]
+    return any(_stopped(n) and failure(n) is not None for n in told)
+
+
+def _stopped(node: Node) -> bool:
+    message = node.span.status_message
+    return message is not None and message.startswith("Guardrail tripwire triggered")
+
+
+def put_out_an_error(agent: Node) -> bool:
+    """Is what an agent put out an error's text, by its finish reason?"""
+    out = agent.span.output or ""
+    if agent.kind != AGENT or '"error"' not in out:
+        return False
+    said = semconv_messages(out)
+    return said is not None and len(said) > 0 and said[-1].finish_reason == "error"
+
+
+def _at_the_end(root: Node) -> list[Node]:
+    named = [n for n in top_agents(root) if n is not root]
+    others = [n for n in _topmost(root, lambda n: n.span.agent) if n is not root]  # by a name that stands for any
+    tops = named or others or [root]
+    ended = max(n.end for n in tops)
+    if root.kind == AGENT and any(n.kind == LLM and n.start >= ended for n in root.children):
+        return [root]  # who was called is done, and it went on by itself
+    last = [n for n in tops if n.end >= ended]
+    return last + [again for n in last for again in n.children if _told_again(again, n)]
+
+
+def _told_again(node: Node, agent: Node) -> bool:
+    """Does another instrumentation tell of this agent, right within its span?"""
+    return node.kind == AGENT and node.own_agent == agent.own_agent and node.span.scope != agent.span.scope
+
+
+def _broken(agent: Node) -> bool:
+    if agent.kind not in (AGENT, CHAIN) or agent.span.output is not None or not agent.children:
+        return False
+    last = max(agent.children, key=lambda n: (n.end, n.start))
+    step = last.kind == CHAIN or (last.kind == AGENT and last.own_agent is None)
+    if agent.kind == CHAIN and not any(n.span.output is not None for n in agent.children):
+        return False  # what it put out may be left out as well
+    return step and failure(last) is not None

@@ -1,0 +1,265 @@
+"""Who handed work to whom, each delegation once, whatever its shape.
+
+Shapes, strongest first: a tool call whose span holds another agent's work (an agent as a tool); a tool whose
+attributes or arguments name the target; a transfer tool whose name ends in an agent that this run knows; a handoff
+span; an agent that runs inside another's tool call without being its child; an agent's span inside another's. The
+same act often shows in two shapes at once - request, tool span, handoff span, nested agent - so shapes of one pair
+are matched in time before anything is counted. Agents that only run one after the other, or that one loop sends the
+same message to all at once, delegate nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
+from otelcov.runs.agents.delegating_calls import Scene, by_call, failed, given, says_error
+from otelcov.runs.agents.delegation import Delegation, agent_failed, bare, bears_name_of, target_like, transfers
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.boundaries import asks, final
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.trace.tree import Node, placeholder
+
+
+def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[ModelCall]) -> list[Delegation]:
+    """All delegations of a run, by time. Calls that are delegations get `delegates_to` set."""
+    agents = {n.own_agent for n in nodes if n.own_agent} | {c.agent for c in model_calls if c.agent}
+    steps = {n.agent for n in nodes if n.kind in (LLM, TOOL)}
+    workflows = {n.own_agent for n in nodes if n.own_agent and n.own_agent not in steps and _is_workflow(n)}
+    spans = [n for n in nodes if n.own_agent is not None]
+    around = {a for a in agents - steps if _frames_each_run([n for n in spans if n.own_agent == a])}
+    workflows |= around
+    known = {bare(a): a for a in sorted(agents - workflows)}
+    used: set[int] = set()
+    loose = any(n.kind == LLM and n.parent is None and not n.orphan for n in nodes)
+    last = {c.agent: c.start for c in sorted(model_calls, key=lambda c: c.start)}
+    scene = Scene(nodes, spans, known, model_calls, used, any(n.orphan for n in nodes), loose, last, around)
+    out = [d for c in calls if (d := by_call(c, scene)) is not None]
+    out += _in_vain(calls, out, known)
+    out += _handoffs(nodes, calls, out, known, used)
+    frames = _namesakes(nodes) | {id(n) for n in nodes if n.own_agent in workflows}
+    out += [d for d in _nested(nodes, calls, out, frames, steps, used) if not _came_back(d, model_calls)]
+    out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
+    _unrecorded(out, calls, model_calls)
+    return [d for d in out if d.target != d.source or d.target is None]
+
+
+def _in_vain(calls: list[ToolCall], found: list[Delegation], known: dict[str, str]) -> list[Delegation]:
+    """Calls in which nobody was at work, of tools by which the same agent called another that was: those that failed,
+    those that name whom they call by an argument, and those of tools that bear that one's name, of whom this time
+    nothing may have come."""
+    ways = {(d.source, d.tool): d for d in reversed(found) if d.tool and d.form == "tool" and d.node is not None}
+    out = []
+    for call in calls if ways else ():
+        same = ways.get((call.agent, call.name or ""))
+        if same is None or call.delegates_to is not None or not call.nodes or _holds_work(call):
+            continue
+        called = target_like(given(call), given(same.call), same.target) if same.call is not None else None
+        if not failed(call) and called is None and not bears_name_of(call.name, same.target):
+            continue
+        whom = same.target if called is None else known.get(bare(called), called)
+        call.delegates_to = whom or ""
+        status = "error" if failed(call) or (called is not None and says_error(call)) else "unknown"
+        out.append(Delegation(call.agent, whom, same.form, call.name, status, call.start, call))
+    return out
+
+
+def _holds_work(call: ToolCall) -> bool:
+    layers = {id(n) for n in call.nodes}
+    return any(n.kind in (AGENT, LLM, TOOL) and id(n) not in layers for n in call.nodes[0].below())
+
+
+def _is_workflow(node: Node) -> bool:
+    """A graph or pipeline that its framework reports as if it were an agent."""
+    name = node.own_agent
+    for n in [node, *node.explained()]:
+        span = n.span
+        if span.kind == "chain" and (span.agent == name or span.name in (name, f"{name}.workflow")):
+            return True
+    return node.span.kind != AGENT
+
+
+def _frames_each_run(spans: list[Node]) -> bool:
+    """Does a name that does no work stand around the run, and again around what a tool of it called? Then it is what a
+    program calls each of its runs (OpenAI's Agents SDK), and whom the tool called is in it."""
+    if len(spans) < 2 or all(any(a.own_agent not in (None, n.own_agent) for a in n.ancestors()) for n in spans):
+        return False
+    called = [n for n in spans if any(a.kind == TOOL for a in n.ancestors())]
+    return bool(called) and all(any(x.own_agent not in (None, n.own_agent) for x in n.below()) for n in spans)
+
+
+def _namesakes(nodes: list[Node]) -> set[int]:
+    """The workflows named like one of the agents in them: what is at the top and does nothing but hold agents, that one
+    among them."""
+    found = set[int]()
+    for node in nodes:
+        if len(found) == _FRAMES or node.own_agent is None:
+            continue
+        above = next((a for a in node.ancestors() if a.own_agent is not None), None)
+        if above is None or id(above) in found:
+            held = {n.own_agent for n in node.below() if n.own_agent is not None}
+            if len(held) > 1 and node.own_agent in held and not _works_itself(node):
+                found.add(id(node))
+    return found
+
+
+_FRAMES = 4  # of workflows, at the most
+
+
+def _works_itself(agent: Node) -> bool:
+    """Is a step of this agent in no other that it holds?"""
+    unread = list(agent.children)
+    for n in unread:
+        if n.own_agent is None:
+            if n.kind in (LLM, TOOL):
+                return True
+            unread.extend(n.children)
+    return False
+
+
+def _handoffs(
+    nodes: list[Node], calls: list[ToolCall], found: list[Delegation], known: dict[str, str], used: set[int]
+) -> list[Delegation]:
+    out = []
+    for node in nodes:
+        if node.kind != HANDOFF:
+            continue
+        source, target = node.span.from_agent, node.span.to_agent
+        source = node.agent if placeholder(source) else source
+        taken = None
+        if target is None or placeholder(target):
+            taken = next(
+                (
+                    n
+                    for n in nodes
+                    if n.kind == AGENT
+                    and n.own_agent
+                    and n.own_agent != source
+                    and n.start >= node.start
+                    and id(n) not in used
+                ),
+                None,
+            )
+            target = taken.own_agent if taken is not None else None
+        same = next(
+            (
+                d
+                for d in found
+                if (source == d.source or None in (source, d.source))
+                and (d.target == target or target is None)
+                and d.node is None
+                and d.call is not None
+                and d.form == "handoff"
+            ),
+            None,
+        )
+        if same is not None and same.call is not None:
+            same.node, same.status, same.source = node, "ok", same.source or source
+            continue
+        asked = next(
+            (
+                c
+                for c in calls
+                if c.delegates_to is None
+                and source in (c.agent, None)
+                and not c.nodes
+                and (x := transfers(c.name)) is not None
+                and (
+                    target is None
+                    or bare(x.group("to")) == bare(target)
+                    or bare(x.group("to")).startswith(bare(target))
+                )
+            ),
+            None,
+        )
+        if asked is not None:
+            asked.delegates_to = target or ""
+        if taken is not None:
+            used.add(id(taken))
+        out.append(Delegation(source, target, "handoff", asked.name if asked else None, "ok", node.start, asked, node))
+    return out
+
+
+def _nested(
+    nodes: list[Node],
+    calls: list[ToolCall],
+    found: list[Delegation],
+    workflows: set[int],
+    steps: set[str | None],
+    used: set[int],
+) -> list[Delegation]:
+    told: dict[tuple[str | None, str | None], int] = {}
+    for d in found:
+        told[(d.source, d.target)] = told.get((d.source, d.target), 0) + 1
+    out = []
+    fans: dict[int, list[Node]] = {}
+    for node in nodes:
+        if node.own_agent is None or id(node) in used:
+            continue
+        above = next((a for a in node.ancestors() if a.own_agent is not None and id(a) not in workflows), None)
+        source = above.own_agent if above is not None else None
+        if above is None and node.span.kind == AGENT and node.span.from_agent and not placeholder(node.span.from_agent):
+            source = node.span.from_agent
+        if source is None or source == node.own_agent or id(node) in workflows:
+            continue
+        pair = (source, node.own_agent)
+        if told.get(pair, 0) > 0:
+            told[pair] -= 1
+            continue
+        through_tool = next((a for a in node.ancestors() if a.kind == TOOL), None)
+        through = (
+            next((c for c in calls if through_tool in c.nodes and c.delegates_to), None)
+            if through_tool is not None and above is not None and any(a is above for a in through_tool.ancestors())
+            else None
+        )
+        if through is not None and through.delegates_to == node.own_agent:
+            continue  # more of the same agent's work inside one call
+        if above is not None and source not in steps:
+            fans.setdefault(id(above), []).append(node)
+        remote = above is not None and above.span.service != node.span.service
+        tool = through.name if through is not None else None
+        if node.kind == AGENT and node.span.call_id:
+            tool = tool or node.span.tool  # told of by the agent's own span (Weave, without content)
+        form = "remote" if remote else "tool" if through or tool else "nested" if above is not None else "handoff"
+        well = "error" if form != "handoff" and agent_failed(node) else "ok"
+        out.append(Delegation(source, node.own_agent, form, tool, well, node.start, None, node))
+    broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
+    return [d for d in out if id(d.node) not in broadcast]
+
+
+def _came_back(d: Delegation, model_calls: list[ModelCall]) -> bool:
+    """Did work come back from an agent that was done? Only the order tells of this one, and the agent's model asked for
+    nothing at last, where it is told when one does."""
+    if d.form != "handoff" or d.call is not None or d.node is None:
+        return False
+    before = [c for c in model_calls if c.agent == d.source and c.start < d.start]
+    if not before or before[-1].requests or before[-1].google or asks(before[-1].finish):
+        return False
+    return final(before[-1].finish) or any(asks(c.finish) for c in model_calls)
+
+
+def _overlap(group: list[Node]) -> bool:
+    ordered = sorted(group, key=lambda n: n.start)
+    return any(b.start < a.end for a, b in pairwise(ordered))
+
+
+def _where(call: ToolCall) -> Node | None:
+    """The span that ran a call, else the one that asked for it."""
+    return call.nodes[0] if call.nodes else call.asked_by.node if call.asked_by is not None else None
+
+
+def _unrecorded(found: list[Delegation], calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
+    """What lies below a delegating tool is the work of the agent it names, also where that has no span of its own."""
+    for d in found:
+        if d.call is None or not d.call.nodes or d.node is not None or d.target is None:
+            continue
+        below = {id(n) for n in d.call.nodes[0].below()}
+        inside = [c for c in calls if c.agent in (d.source, None) and id(_where(c)) in below]
+        for call in inside:
+            call.agent = d.target
+        for model_call in model_calls:
+            if model_call.agent in (d.source, None) and id(model_call.node) in below:
+                model_call.agent = d.target
+        for other in found:
+            if other.call in inside:
+                other.source = d.target

@@ -1,0 +1,234 @@
+"""Whose work each span of a trace is: the agents that spans are, name or run as nodes of a graph."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, SETUP, TOOL
+from otelcov.runs.content.jsontext import cut_short, parse_json
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.trace.tree import USUAL_LIMITS, Node, Trace, placeholder, spelling
+
+_ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")
+
+
+def name_agents(trace: Trace) -> None:
+    """Give every node its agent: its own where it is an agent, else what is stamped on it, else the nearest above.
+
+    A stamp is believed only where it can be true: not a placeholder, and - where the trace has agent spans with names
+    of their own - one of these names, unless there is no named agent above at all. The first of several spellings
+    counts.
+    """
+    known: dict[str, str] = {}
+    for n in trace.nodes:
+        if n.kind == AGENT and n.span.agent is not None and not placeholder(n.span.agent):
+            known.setdefault(spelling(n.span.agent), n.span.agent)
+    named = set(known.values())
+    left = _left_behind(trace)
+    for root in trace.roots:
+        stack: list[tuple[Node, str | None, bool]] = [(root, None, False)]
+        while stack:
+            node, above, from_span = stack.pop()
+            told = node.span.agent
+            stamp = None if told is None or placeholder(told) else known.get(spelling(told), told)
+            if stamp is not None and left.get(stamp, node.start) < node.start and above in left and node.kind != AGENT:
+                stamp = None
+            if node.kind == AGENT and stamp is not None:
+                node.own_agent = stamp
+                above, from_span = stamp, True
+            elif node.kind == CHAIN and node.parent is not None and node.parent.kind == TOOL and _called_by_name(node):
+                node.own_agent = above = node.span.name  # a graph that a tool named after it runs
+                from_span = True
+            elif node.kind == CHAIN and named and (name := entity(node.span.name)) in named and name != above:
+                node.own_agent = above = name  # a graph's node that bears the name of an agent of this trace
+                from_span = True
+            elif stamp is not None and node.kind not in (HANDOFF, SETUP) and (not from_span or stamp in named):
+                if node.kind == CHAIN and stamp != above:
+                    node.own_agent = stamp  # the first span that bears a stamp stands for its agent
+                above = stamp
+            node.agent = above
+            for child in reversed(node.children):
+                stack.append((child, above, from_span))
+    _name_next_steps(trace)
+    _name_graph_nodes(trace)
+    _name_authors(trace)
+    _name_beside_idle(trace)
+
+
+_LEAVES_NAMES = re.compile(r"^traceloop\.tracer$")
+"""Decorators that stamp an agent's name on all that follows its span, too (Traceloop's SDK, 0.55)."""
+
+
+def _left_behind(trace: Trace) -> dict[str, int]:
+    """When an agent first ended whose name may be stamped on what others did after it, by its name."""
+    ended: dict[str, int] = {}
+    for n in trace.nodes:
+        if n.kind == AGENT and n.span.agent is not None and _LEAVES_NAMES.match(n.span.scope):
+            ended[n.span.agent] = min(n.end, ended.get(n.span.agent, n.end))
+    return ended
+
+
+_STEP_BY_STEP = re.compile(
+    r"^(?:opentelemetry\.instrumentation\.llamaindex|llamaindex\.opentelemetry\.tracer"
+    r"|openinference\.instrumentation\.llama_index)$"
+)
+"""Instrumentations of workflows in which a step puts out which agent works next, and not every step does."""
+
+
+def _name_next_steps(trace: Trace) -> None:
+    """A step that puts out no agent is of the one that the step before it put out, and of nobody known where that is
+    cut."""
+    for node in trace.nodes:
+        if len(node.children) < 2 or not _STEP_BY_STEP.search(node.span.scope):
+            continue
+        current: str | None = None
+        lost = False
+        for step in node.children:
+            current, lost = step.own_agent or current, step.own_agent is None and (lost or _cut(step.span.output))
+            for n in (step, *step.below()) if current is not None and step.agent == node.agent else ():
+                n.agent = (None if lost else current) if n.agent == node.agent else n.agent
+
+
+_OBJECT = re.compile(r"[A-Z]\w*\(")
+
+
+def _cut(told: str | None) -> bool:
+    """Was JSON cut, or at a usual length an object as Python prints it?"""
+    if not told or _OBJECT.match(told) is None:
+        return cut_short(told)
+    return len(told) in USUAL_LIMITS and told[-1] != ")"
+
+
+def _name_beside_idle(trace: Trace) -> None:
+    """Where all spans hang from one, an agent's work stands beside the agent's span, in its time. Who waits for an
+    agent asks no model meanwhile; tools alone may be whose who called it."""
+    for node in trace.nodes:
+        idle = [c for c in node.children if c.kind == AGENT and c.own_agent and not c.children and c.end > c.start]
+        if not idle or len(node.children) > _BESIDE:
+            continue
+        for agent in idle:
+            mine = [
+                c
+                for c in node.children
+                if c.kind in (LLM, TOOL) and agent.start <= c.start and c.end <= agent.end and c.agent == node.agent
+            ]
+            if not any(c.kind == LLM for c in mine):
+                continue
+            alone = not any(a is not agent and a.start < agent.end and agent.start < a.end for a in idle)
+            for n in (x for c in mine for x in (c, *c.below())):
+                n.agent = (agent.own_agent if alone else None) if n.agent == node.agent else n.agent
+
+
+_BESIDE = 1024  # spans below one, among which is looked
+
+
+_TRANSFER = re.compile(r"^(?:transfer|handoff|hand_off|delegate)_to_(\w+)$", re.I)
+
+
+_CALLS = re.compile(
+    r"^(?:ask|consult|call|invoke|run|query|use|delegate|(?:delegate|transfer|handoff|send|route)_to)_(?:the_)?(\w+)$",
+    re.I,
+)
+
+
+def _called_by_name(node: Node) -> bool:
+    hit = _CALLS.match((node.parent.span.tool if node.parent is not None else None) or "")
+    return (
+        hit is not None and hit.group(1).lower() == node.span.name.lower() and any(n.kind == LLM for n in node.below())
+    )
+
+
+def _name_graph_nodes(trace: Trace) -> None:
+    """In a graph of agents, a node that transfers to a sibling is an agent itself, and so is that sibling: one that has
+    an agent's name, or holds a model's call and is not told apart from the graph (its stamp is what the graph is)."""
+    graphs: dict[int, tuple[Node, set[str]]] = {}
+    for node in trace.nodes:
+        if node.kind != TOOL or not (hit := _TRANSFER.match(node.span.tool or "")):
+            continue
+        to = hit.group(1)
+        for below, above in pairwise(node.ancestors()):
+            if below.kind != CHAIN or node.agent not in (None, above.agent):
+                continue
+            others = [c for c in above.children if c is not below]
+            if node.agent is None and any(c.own_agent == to for c in others):
+                names = {_node_name(below)}
+            elif any(c.kind == CHAIN and c.agent == above.agent and _node_name(c) == to and _asks(c) for c in others):
+                names = {_node_name(below), to}
+            else:
+                continue
+            graphs.setdefault(id(above), (above, set()))[1].update(names)
+            break
+    for graph, names in graphs.values():
+        _name_nodes(graph, names)
+
+
+def _name_nodes(graph: Node, names: set[str]) -> None:
+    """The nodes of a graph that bear these names are agents."""
+    stamp = graph.agent
+    for node in graph.children:
+        if node.kind == CHAIN and (name := _node_name(node)) in names:
+            node.own_agent = name
+            for n in (node, *node.below()):
+                n.agent = name if n.agent == stamp else n.agent or name
+
+
+def _node_name(node: Node) -> str:
+    return _without_kind(entity(node.span.name))
+
+
+def entity(name: str) -> str:
+    """What a span stands for, of a name that tells its kind, too."""
+    return _ENTITY.sub("", name)
+
+
+def _asks(node: Node) -> bool:
+    return any(n.kind == LLM for n in node.below())
+
+
+_NEAR = 32  # spans between a graph and a model in it, at the most
+
+
+def _name_authors(trace: Trace) -> None:
+    """A graph is an agent if its name is that of the author of what a model in it answered (LangGraph's prebuilt); one
+    that runs within another is an agent of its own."""
+    named = set[int]()
+    for model in [n for n in trace.nodes if n.kind == LLM and n.agent is None]:
+        said: list[str] = []
+        graph: Node | None = None
+        node = model
+        for _ in range(_NEAR):
+            if node.parent is None or id(node.parent) in named:
+                break
+            node = node.parent
+            if node.kind == TOOL or (graph is not None and node.span.name != graph.span.name):
+                break
+            if node.kind in (AGENT, CHAIN):
+                said.extend(text for text in (node.span.output, node.span.output_messages) if text)
+                if graph is not None or any(_wrote(_without_kind(node.span.name), text) for text in said):
+                    graph = node
+        if graph is not None:
+            named.add(id(graph))
+            around, graph.own_agent = graph.agent, _without_kind(graph.span.name)
+            for n in (graph, *graph.below()):
+                n.agent = graph.own_agent if n.agent in (None, around) else n.agent
+
+
+def _without_kind(name: str) -> str:
+    """What a graph or a node of it is called, of a span that bears its kind, too."""
+    return _KINDS.sub("", name)
+
+
+_KINDS = re.compile(r"^(?:invoke_workflow|chain|step) ")
+
+
+_NAME = r"""(?:\bname=|"name": ?)['"]{}['"]"""
+
+
+def _wrote(name: str, told: str) -> bool:
+    """Does an output hold a message of the model by this author?"""
+    if name not in told or placeholder(name) or re.search(_NAME.format(re.escape(name)), told) is None:
+        return False
+    value = parse_json(told)
+    found = messages_of(value) if isinstance(value, (list, dict)) else []
+    return any(x.role == "assistant" and x.name == name for x in found)

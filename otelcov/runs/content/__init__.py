@@ -1,0 +1,1 @@
+"""Messages, arguments and results out of attributes, in whatever spelling they are written."""

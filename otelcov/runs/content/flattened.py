@@ -1,0 +1,104 @@
+"""Messages spread over numbered attributes: `llm.input_messages.0.message.role` (OpenInference, OpenLLMetry 0.40)."""
+
+from __future__ import annotations
+
+from otelcov.runs.content.chat import Message
+from otelcov.runs.content.jsontext import Value, parse_json
+from otelcov.runs.content.messages import message_of, messages_of
+from otelcov.runs.content.parts import result_in
+
+
+def unflatten(pairs: list[tuple[str, Value]]) -> Value:
+    """`0.message.role = x` pairs (OpenInference, OpenLLMetry 0.40) as nested lists and objects; gaps stay out."""
+    root: dict[str, Value] = {}
+    for path, value in pairs:
+        node = root
+        keys = path.split(".")
+        for key in keys[:-1]:
+            following = node.get(key)
+            if not isinstance(following, dict):
+                following = node[key] = {}
+            node = following
+        node[keys[-1]] = value
+    return _lists(root)
+
+
+def _lists(value: Value) -> Value:
+    if not isinstance(value, dict):
+        return value
+    if value and all(k.isdecimal() for k in value):
+        return [_lists(v) for _, v in sorted(value.items(), key=lambda kv: int(kv[0]))]
+    return {k: _lists(v) for k, v in value.items()}
+
+
+def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> list[Message]:
+    """Messages of the flattened dialects. OpenInference nests each under `message`, tool calls under `tool_call`."""
+    nested = unflatten(pairs)
+    out: list[Message] = []
+    for entry in nested if isinstance(nested, list) else []:
+        if not isinstance(entry, dict):
+            continue
+        body = entry.get("message", entry)
+        if not isinstance(body, dict):
+            continue
+        content = body.get("content")
+        if "role" not in body and isinstance(content, str) and content.startswith('[{"role":'):
+            whole = parse_json(content)  # the answer as it came, for want of text (Eino)
+            if whole is not None:
+                out.extend(messages_of(whole, default_role))
+                continue
+        if isinstance(brought := entry.get("function"), list):  # AutoGen's, each as a text beside the message
+            told = (parse_json(text) for text in brought if isinstance(text, str))
+            found = [result_in(one, ("content",)) for one in told if isinstance(one, dict)]
+            out.append(Message("tool", results=found))
+            continue
+        body = dict(body)
+        if body.get("role") == "unknown" and default_role == "assistant":
+            body["role"] = default_role
+            said = parse_json(content) if isinstance(content, str) and content.startswith('"') else None
+            body["content"] = content = said if isinstance(said, str) else content  # Traceloop, of LangChain: as JSON
+        if isinstance(content, str) and (call := _call(body, content, default_role)) is not None:
+            body = body | {"content": None, "tool_calls": [call]}
+        elif isinstance(content, str) and not body.get("tool_calls"):
+            body["content"] = _parts(content, body.get("role", default_role) == "assistant") or content
+        if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
+            body.pop("contents")
+        calls = body.get("tool_calls")
+        if isinstance(calls, list):
+            body["tool_calls"] = [c.get("tool_call", c) for c in calls if isinstance(c, dict)]
+        out.append(message_of(body, default_role))
+    return out
+
+
+def _call(body: dict[str, Value], content: str, default_role: str) -> Value:
+    """The call that a model's message with an id is, the name and what was given as its text (Netra 1.2)."""
+    if body.get("role", default_role) != "assistant" or not isinstance(body.get("tool_call_id"), str):
+        return None
+    told = parse_json(content) if content.startswith('{"name"') else None
+    named = isinstance(told, dict) and told.keys() == {"name", "arguments"}
+    return {"id": body["tool_call_id"], "function": told} if named else None
+
+
+def _parts(text: str, answered: bool) -> Value:
+    """The parts that a message was written as (Traceloop, of Cohere's and Anthropic's clients): those of an answer, or
+    such among which are a call or a result; None for any other text."""
+    parts = parse_json(text) if text.startswith("[{") and '"type"' in text else None
+    if not isinstance(parts, list) or not all(isinstance(part, dict) and _is_part(part) for part in parts):
+        return None
+    exchanged = any(isinstance(part, dict) and part.get("type") in _EXCHANGED for part in parts)
+    return parts if answered or exchanged else None
+
+
+_EXCHANGED = {"tool_use": "name", "tool_result": "tool_use_id"}
+
+
+def _is_part(part: dict[str, Value]) -> bool:
+    kind = part.get("type")
+    if not isinstance(kind, str):
+        return False
+    return isinstance(part.get(_EXCHANGED.get(kind, kind)), str) and kind in ("text", "thinking", *_EXCHANGED)
+
+
+def first_index(pairs: list[tuple[str, Value]]) -> set[int]:
+    """The message numbers that a flattened family still has (the SDK's attribute limit evicts the oldest)."""
+    return {int(p.split(".", 1)[0]) for p, _ in pairs if p.split(".", 1)[0].isdecimal()}

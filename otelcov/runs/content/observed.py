@@ -1,0 +1,41 @@
+"""What a kit tells its model in plain words of the tools that it ran: which it called, and what it saw then."""
+
+from __future__ import annotations
+
+import ast
+import re
+from itertools import pairwise
+
+from otelcov.runs.content.chat import Message, Request, Result
+from otelcov.runs.content.parts import requests_in
+
+_CALLED = re.compile(r"(?:^|\n)Calling tools:\n(\[\{'id': .*\}\])\s*$", re.S)
+_SEEN = "Observation:\n"
+_ASKED = r"(?:Based on the above, please provide an answer|New task:\n)"
+_RAISED = r"(?:Call id: \S+\n)?Error:\n.*\nNow let's retry: take care not to repeat previous errors!"
+_NEXT, _ANEW = (re.compile(rf"\n(?={what})", re.S) for what in (f"{_ASKED}|{_RAISED}", _ASKED))
+"""What smolagents tells as words of the same user: of a later step that raised, and what it asks then."""
+
+
+def with_observations(inputs: list[Message]) -> None:
+    """Puts requests and results where their words stand. Of several tools what was seen is not told apart."""
+    for called, seen in pairwise(inputs):
+        if called.role != "assistant" or seen.role != "user" or seen.results or not (seen.text or "").startswith(_SEEN):
+            continue
+        told = _requests(called.text or "")
+        if not told:
+            continue
+        text = str(seen.text).removeprefix(_SEEN)
+        _, *anew = _ANEW.split(text, maxsplit=1)
+        called.requests, called.text = told, None
+        seen.role, seen.text = ("user", anew[0]) if anew else ("tool", None)
+        came = _NEXT.split(text, maxsplit=1)[0].strip() if len(told) == 1 else None
+        seen.results = [Result(r.id, r.name, came) for r in told]
+
+
+def _requests(text: str) -> list[Request]:
+    hit = _CALLED.search(text)
+    try:
+        return requests_in(ast.literal_eval(hit.group(1))) if hit is not None else []
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return []

@@ -1,0 +1,99 @@
+"""What a text holds beside what it says: turns, a framework's prompt, ReAct's actions."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from otelcov.runs.content.chat import ROLES, Message, Request, Result
+from otelcov.runs.content.jsontext import parse_value
+from otelcov.runs.content.messages import messages_of
+
+_TURN = re.compile(r"(?:^|\n)(system|developer|user|human|assistant|ai|model|tool): ")
+
+
+def transcript(text: str) -> list[Message] | None:
+    """`role: text` lines (OpenLIT, older Langfuse) as messages; None where the text does not begin like one."""
+    if not re.match(r"(?:system|developer|user|human|assistant): ", text):
+        return None
+    pieces = _TURN.split(text)
+    out: list[Message] = []
+    for role, said in zip(pieces[1::2], pieces[2::2], strict=True):
+        inner = parse_value(said) if said[:2] in ("[{", "{'", '{"') else None
+        if isinstance(inner, (list, dict)):
+            out.extend(messages_of(inner, ROLES.get(role, role)))
+        elif role == "tool":
+            out.append(Message("tool", results=[Result(None, None, said)]))
+        else:
+            out.append(Message(ROLES.get(role, role), said))
+    return out
+
+
+_EXPECTED = "This is the expected criteria for your final answer:"
+_TASK = re.compile(
+    rf"^(?:\s*Current Task:)?(.*?)\n\s*\n?{_EXPECTED}"
+    r"|^\n+Current Task:(.*?)(?:\s*\nBegin! This is VERY important.*)?\Z",
+    re.S,
+)
+
+
+# What coding agents tell a model beside the user's words: Gemini CLI, Copilot, Codex, Claude Code and its kin.
+_ASIDE = re.compile(
+    r"\s*<(session_context|current_datetime|environment_context|user_instructions|system-reminder|environment_details)>"
+    r"(?:(?!</\1>).)*</\1>\s*",
+    re.S,
+)
+
+
+def own_words(text: str | None) -> str | None:
+    """What the user said, without the prompt that a framework (CrewAI) wraps around it."""
+    while text and text.lstrip()[:1] == "<" and (aside := _ASIDE.match(text)) is not None and aside.end() < len(text):
+        text = text[aside.end() :]
+    if text == "Handle the requests as specified in the System Instruction.":
+        return ""  # what Google's ADK sends to a model where the user said nothing
+    hit = _TASK.match(text) if text and ("\nCurrent Task:" in text or _EXPECTED in text) else None
+    return (hit.group(1) or hit.group(2) or "").strip() if hit else text
+
+
+_ACTION = re.compile(
+    r"^\s*\**Action\**\s*:\**\s*(?P<name>[^\n`]+?)\s*$\s*^\s*\**Action Input\**\s*:\**\s*(?P<input>.*)", re.M | re.S
+)
+_FINAL = re.compile(r"Final Answer\s*:\s*(.*)", re.S)
+_THOUGHT = re.compile(r"\s*Thought\s*:.*?^Answer\s*:\s*(.*)", re.M | re.S)
+"""How LlamaIndex has an answer told."""
+_OBSERVATION = re.compile(r"^\s*Observation\s*:\s*", re.M)
+
+
+def react_request(text: str | None) -> Request | None:
+    """The call in a text ReAct answer: `Action: name`, `Action Input: {...}` (Yao et al. 2022)."""
+    if not text or "Action" not in text:
+        return None
+    hit = _ACTION.search(text)
+    if hit is None or hit.group("name").strip().lower() in ("none", "final answer"):
+        return None
+    body = _OBSERVATION.split(hit.group("input"), maxsplit=1)[0].strip().strip("`").strip()
+    return Request(None, hit.group("name").strip(), body)
+
+
+def final_answer(text: str | None) -> str | None:
+    """The answer proper of a ReAct text, or of code that hands it in; else the text."""
+    if text and "final_answer(" in text and (code := _CODE.search(text)) is not None:
+        return _handed_in(code.group(1))
+    hit = _FINAL.search(text) if text and "Final Answer" in text else None
+    if hit is None and text and text.startswith("Thought"):
+        hit = _THOUGHT.match(text)
+    return hit.group(1).strip() if hit else text
+
+
+def _handed_in(code: str) -> str | None:
+    """The text that code hands in as the answer (smolagents), where it stands in it."""
+    literal = _HANDED_IN.search(code)
+    try:
+        value = ast.literal_eval(literal.group(1)) if literal is not None else None
+    except (ValueError, SyntaxError):
+        return None
+    return value if isinstance(value, str) else None
+
+
+_CODE = re.compile(r"(?:<code>|```py(?:thon)?\s)\s*(.*?)\s*(?:</code>|```|\Z)", re.S)
+_HANDED_IN = re.compile(r"""^final_answer\(\s*(?:answer\s*=\s*)?("[^"\n]*"|'[^'\n]*')\s*\)\s*\Z""", re.M)

@@ -1,0 +1,210 @@
+"""Tool calls and messages that an instrumentation wrote as their `repr` into a text."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from otelcov.runs.content.chat import Message, Request, as_text
+from otelcov.runs.content.jsontext import Value
+
+_REPR = re.compile(r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunctionToolCall|ToolCall|FunctionCall)\(")
+
+
+def with_reprs(m: Message) -> Message:
+    """Some instrumentations put `repr(tool_call)` into a text part; read it back as the call it was."""
+    if m.text is None:
+        return m
+    if m.role == "assistant" and not m.requests and "Tool calls: [" in m.text:
+        return _with_list(m)
+    if "ToolCall(" not in m.text and "FunctionCall(" not in m.text:
+        return m
+    rest: list[str] = []
+    position = 0
+    for hit in _REPR.finditer(m.text):
+        if hit.start() < position:
+            continue
+        end = _closing(m.text, hit.end() - 1)
+        if end is None:
+            m.unreadable = True
+            return m
+        fields = _keywords(m.text[hit.start() : end + 1])
+        if fields is None or not isinstance(fields.get("name"), str):
+            return m
+        m.requests.append(
+            Request(as_text(fields.get("call_id") or fields.get("id")), fields["name"], fields.get("arguments"))
+        )
+        rest.append(m.text[position : hit.start()])
+        position = end + 1
+    if position:
+        m.text = "".join([*rest, m.text[position:]]).strip(" ,\n[]") or None
+    return m
+
+
+_LIST = re.compile(r"(?:^|\n\n)Tool calls: (\[\{'.*\}\])\s*\Z", re.S)
+
+
+def _with_list(m: Message) -> Message:
+    """A list of calls as Python prints it, at the end of what was said (NVIDIA's NeMo Agent Toolkit)."""
+    hit = _LIST.search(m.text or "")
+    try:
+        calls: Value = ast.literal_eval(hit[1]) if hit else None
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        calls = None
+    if hit is None or not isinstance(calls, list):
+        return m
+    found = []
+    for call in calls:
+        asked = call.get("function", call) if isinstance(call, dict) else None
+        if not isinstance(asked, dict) or not isinstance(asked.get("name"), str):
+            return m
+        found.append(Request(as_text(call.get("id")), asked["name"], asked.get("args", asked.get("arguments"))))
+    m.requests.extend(found)
+    m.text = (m.text or "")[: hit.start()].strip() or None
+    return m
+
+
+_CHAT = re.compile(r"ChatMessage\(_role=<ChatRole\.\w+: '(\w+)'>, _content=(?=\[)")
+_NESTED = {"ToolCall": "tool_call", "ToolCallResult": "tool_call_result"}
+
+
+def chat_message(text: str) -> dict[str, Value] | None:
+    """Haystack's `repr(ChatMessage)` as the mapping that its own tracing writes; None for any other text."""
+    hit = _CHAT.match(text)
+    end = _closing(text, hit.end()) if hit else None
+    if hit is None or end is None:
+        return None
+    try:
+        parts = _plain(ast.parse(text[hit.end() : end + 1], mode="eval").body)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return {"role": hit[1], "content": parts}
+
+
+_LANGCHAIN = re.compile(r"""content=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?=\[))""", re.S)
+_FIELDS = re.compile(r"(?:additional_kwargs|response_metadata)=\{|(?:name|id|tool_call_id)='")
+_OF_A_MODEL = re.compile(r" usage_metadata=| id='(?:lc_)?run-|response_metadata=\{(?!\})")
+
+
+def langchain_message(text: str) -> dict[str, Value] | None:
+    """LangChain's `str(message)` as a mapping; None for any other text. Who wrote it stands in what it was given."""
+    hit = _LANGCHAIN.match(text)
+    if hit is None:
+        return None
+    end = hit.end() if hit[1] else (_closing(text, hit.end()) or len(text)) + 1
+    rest = text[end:].lstrip()
+    if _FIELDS.match(rest) is None:
+        return None
+    try:
+        content: Value = ast.literal_eval(hit[1] or text[hit.end() : end])
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    name = re.search(r"(?:^| )name='([^']*)'", rest)
+    said: dict[str, Value] = {"content": content, "name": name[1] if name else None}
+    if (back := re.search(r"(?:^| )tool_call_id='([^']*)'", rest)) is not None:
+        status = re.search(r" status='(\w+)'", rest[back.end() :])
+        return said | {"role": "tool", "tool_call_id": back[1]} | ({"status": status[1]} if status else {})
+    asked = rest.find(" tool_calls=[")
+    if asked < 0:
+        return said | {"role": "assistant" if _OF_A_MODEL.search(rest) else "user"}
+    begin = asked + len(" tool_calls=")
+    try:
+        calls: Value = ast.literal_eval(rest[begin : (_closing(rest, begin) or len(rest)) + 1])
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return said | {"role": "assistant", "tool_calls": calls}
+
+
+_PIECE = "ModelResponse("
+_STRING = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|None)"""
+_CONTENT = re.compile(rf"\bcontent={_STRING}")
+_CALLS = re.compile(r"\btool_calls=\[(?!\])")
+_CALL = re.compile(
+    rf"ChoiceDeltaToolCall\(index=(\d+), id={_STRING}, "
+    rf"function=ChoiceDeltaToolCallFunction\(arguments={_STRING}, name={_STRING}"
+)
+
+
+def model_responses(value: Value) -> list[Message] | None:
+    """A streamed answer told piece by piece, each as Python prints it (Agno 2); None for anything else, and nothing
+    where a piece cannot be read."""
+    if not isinstance(value, list) or not value or not all(isinstance(v, str) and v.startswith(_PIECE) for v in value):
+        return None
+    text, calls = "", dict[str, Request]()
+    for piece in map(str, value):
+        hit, told = _CONTENT.search(piece), _CALL.findall(piece)
+        try:
+            text += ast.literal_eval(hit[1]) or "" if hit is not None else ""
+            asked = [(index, *map(ast.literal_eval, rest)) for index, *rest in told]
+        except (SyntaxError, ValueError):
+            return []
+        if not told and _CALLS.search(piece):
+            return []
+        for index, call_id, given, name in asked:
+            call = calls.setdefault(index, Request(call_id, name, ""))
+            call.arguments = f"{call.arguments}{given or ''}"
+    return [Message("assistant", text or None, requests=list(calls.values()))] if text or calls else []
+
+
+def mapping(text: str) -> dict[str, Value] | None:
+    """Python's text of a mapping; None for any other text."""
+    try:
+        value: Value = ast.literal_eval(text) if text[:2] == "{'" else None
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else None
+
+
+def _plain(node: ast.expr) -> Value:
+    """A literal, or an object as a mapping of what it was made with: a call and a result under their kind."""
+    if isinstance(node, ast.List):
+        return [_part(item) for item in node.elts]
+    if isinstance(node, ast.Call):
+        return {keyword.arg: _plain(keyword.value) for keyword in node.keywords if keyword.arg}
+    literal: Value = ast.literal_eval(node)
+    return literal
+
+
+def _part(node: ast.expr) -> Value:
+    made = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+    if made in _NESTED:
+        return {_NESTED[made]: _plain(node)}
+    return {"type": "reasoning"} if made not in (None, "TextContent") else _plain(node)
+
+
+def _closing(text: str, opening: int) -> int | None:
+    depth, quote, i = 0, "", opening
+    while i < len(text):
+        c = text[i]
+        if quote:
+            if c == "\\":
+                i += 1
+            elif c == quote:
+                quote = ""
+        elif c in "'\"":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+            if depth == 0:
+                return i
+        i += 1
+    return None
+
+
+def _keywords(text: str) -> dict[str, Value] | None:
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if not isinstance(node, ast.Call):
+        return None
+    out: dict[str, Value] = {}
+    for keyword in node.keywords:
+        if keyword.arg:
+            try:
+                out[keyword.arg] = ast.literal_eval(keyword.value)
+            except (ValueError, TypeError):
+                out[keyword.arg] = None
+    return out

@@ -1,0 +1,179 @@
+"""Model calls that another agent made within a tool call, where each stands in a trace of its own."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from otelcov.dialects.base import TOOL
+from otelcov.runs.agents.delegation import asks, delegates
+from otelcov.runs.content.chat import Request
+from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.joining.followers import Unite
+from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.joining.leaves import brought
+
+_JITTER_NS = 1_000_000
+
+_Fit = tuple[bool, bool, bool]
+"""Whether the result is what was said last, whether the words are the same, whether the tool's name says that it
+delegates."""
+
+
+def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:
+    """Model calls made by a delegation: all that their agent said falls between a request and the call that brings its
+    result, and their user's words are the request's arguments - or cannot be seen, and the tool's name says that it
+    delegates. Many may be at work at once, and speak of the same things: each was called by the one whom it fits best.
+    """
+    starts = [p.start for p in loose]
+    continued = {id(p) for p in followers.values()}
+    best: dict[int, tuple[_Fit, int, Fragment, Fragment]] = {}
+    for at, p in enumerate(loose):
+        after = followers.get(id(p))
+        if after is None or not p.calls:
+            continue
+        requests = p.calls[-1].requests or _asked_before(after)
+        until = after.start + _JITTER_NS
+        lo, hi = bisect_left(starts, p.end - _JITTER_NS), bisect_right(starts, after.start)
+        inner = [
+            q
+            for q in loose[lo:hi]
+            if q is not p and q is not after and id(q) not in continued and _within(q, until, followers)
+            if q.calls and q.root.span.service == p.root.span.service
+        ]
+        results = {text for text in brought(after.calls[0]) if text}
+        for child, words, by_name in (*_told(p, requests, inner), *_untold(requests, inner)):
+            found = ((_last(child, followers).calls[-1].text in results, words, by_name), at, p, child)
+            best[id(child)] = max(best.get(id(child), found), found, key=lambda each: each[:2])
+    for _, _, p, child in best.values():
+        unite(p, child)
+    taken = {*best, *continued}
+    taken |= _unite_with_tools(loose, followers, taken, unite)
+    _unite_with_open(loose, followers, taken, unite)
+
+
+def _unite_with_tools(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> set[int]:
+    """The same where no model tells what it asked for (LangChain for JavaScript under Traceloop): who is told just the
+    words that the one tool was given in whose time all of its calls are. Gives the first calls of those."""
+    found: set[int] = set()
+    open_: list[Fragment] = []
+    for part in loose:
+        open_ = [tool for tool in open_ if tool.end >= part.start][-_AT_ONCE:]
+        if not part.calls:
+            open_ += [part] if part.root.kind == TOOL and part.root.span.arguments else []
+            continue
+        words = _words(part) if open_ and id(part) not in taken else None
+        fitting = [
+            tool
+            for tool in (open_ if words is not None else ())
+            if tool.root.span.service == part.root.span.service
+            and _within(part, tool.end + _JITTER_NS, followers)
+            and words in _said(Request(None, None, tool.root.span.arguments))
+        ]
+        if len(fitting) != 1:
+            continue
+        found.add(id(part))
+        child: Fragment | None = part
+        while child is not None:
+            unite(fitting[0], child)
+            if child.root.parent is None:
+                child.root.parent = fitting[0].root
+                fitting[0].root.children.append(child.root)
+            child = followers.get(id(child))
+    return found
+
+
+_AT_ONCE = 64  # tools that run at one time
+
+
+def _unite_with_open(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> None:
+    """The same where the call that brings the result has not come yet: who is told, soon after, just the words of a
+    request by which somebody is called, and is instructed otherwise than who asked."""
+    free: dict[tuple[str | None, str], list[Fragment]] = {}
+    for child in reversed(loose):
+        if child.calls and id(child) not in taken and (words := _words(child)) is not None:
+            free.setdefault((child.root.span.service, words), []).append(child)
+    for p in loose:
+        requests = p.calls[-1].requests if p.calls and id(p) not in followers else ()
+        for words in (words for r in requests if _delegates(r) for words in _said(r)):
+            some = free.get((p.root.span.service, words), [])  # the earliest is the last of them
+            while some and some[-1].start < p.end - _JITTER_NS:
+                some.pop()
+            if some and some[-1].start <= p.end + _SOON_NS and _instructions(some[-1]) != _instructions(p):
+                unite(p, some.pop())
+                break
+
+
+_SOON_NS = 60_000_000_000
+
+
+def _within(p: Fragment, until: int, followers: dict[int, Fragment]) -> bool:
+    """Had this call, and all that went on with it, ended by then?"""
+    last: Fragment | None = p
+    while last is not None:
+        if last.end > until:
+            return False
+        last = followers.get(id(last))
+    return True
+
+
+def _last(p: Fragment, followers: dict[int, Fragment]) -> Fragment:
+    while (after := followers.get(id(p))) is not None:
+        p = after
+    return p
+
+
+def _asked_before(after: Fragment) -> list[Request]:
+    """What the answer before asked for, by the input that brings the results."""
+    said = [x.requests for x in after.calls[0].inputs or [] if x.role == "assistant"]
+    return said[-1] if said else []
+
+
+def _told(p: Fragment, requests: list[Request], inner: list[Fragment]) -> Iterator[tuple[Fragment, bool, bool]]:
+    """Those whose words say that they were called for one of these requests. Who was told the same as who asked is the
+    same agent, at work for somebody else who may speak of the same things: then the words must be equal."""
+    said = [(_said(r), _delegates(r)) for r in requests]
+    for child in inner:
+        words = _words(child)
+        if words is None:
+            continue
+        same = _instructions(p) == _instructions(child)
+        fits = [
+            (words in parts, by_name)
+            for parts, by_name in said
+            if words in parts
+            or (parts and not same and (parts[0] in words or words in parts[0]))
+            or (not parts and by_name)
+        ]
+        if fits:
+            yield child, *max(fits)
+
+
+def _untold(requests: list[Request], inner: list[Fragment]) -> list[tuple[Fragment, bool, bool]]:
+    """Those whose words cannot be seen, if they are no more than what may have called them."""
+    ways = [r for r in requests if _delegates(r)]
+    silent = [child for child in inner if not any(x.text for x in child.calls[0].inputs or [])]
+    return [(child, False, False) for child in silent] if len(silent) <= len(ways) else []
+
+
+def _words(p: Fragment) -> str | None:
+    """What the user said first."""
+    found = (x.text.strip() for x in p.calls[0].inputs or [] if x.role == "user" and x.text)
+    return next((text for text in found if text), None)
+
+
+def _instructions(p: Fragment) -> list[str]:
+    return [x.text for x in p.calls[0].inputs or [] if x.role == "system" and x.text]
+
+
+def _said(request: Request) -> list[str]:
+    """The words of a request's arguments: all of them, and those of each."""
+    arguments, text = arguments_of(request.arguments)
+    parts = [value for value in (arguments or {}).values() if isinstance(value, str)]
+    said = (part.strip() for part in (" ".join(parts), *parts, text or ""))
+    return [part for part in dict.fromkeys(said) if part]
+
+
+def _delegates(request: Request) -> bool:
+    name = (request.name or "").replace("-", "_").replace(" ", "_")
+    return delegates(name) or asks(name) is not None

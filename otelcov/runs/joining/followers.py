@@ -1,0 +1,264 @@
+"""Model calls and tools that each stand in a trace of their own: which of them tell of one call, and which goes on with
+which, by the ids and the words that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from otelcov.runs.content.chat import Message
+from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.joining.leaves import acted, print_of, tail
+from otelcov.runs.llm.left_out import pieces
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.twins import echo
+from otelcov.runs.rules.boundaries import asks
+from otelcov.runs.tools.call import short_id
+from otelcov.runs.tools.executions import span_call_id
+
+_JITTER_NS = 1_000_000
+_PATIENCE_NS = 60_000_000_000  # how long a client waits, at the most, before it tries again
+_AT_ONCE = 64  # conversations that are held against each other, where nothing else tells them apart
+
+Unite = Callable[[Fragment, Fragment], None]
+
+
+_STREAMS_TWICE = ("litellm",)
+"""Scopes that tell of a stream before its last piece came, with a guess of what was used, and after it (1.55)."""
+
+
+def unite_twins(loose: list[Fragment], unite: Unite) -> None:
+    """Two instrumentations of one client, each with a trace of its own: the answer's id is the same, or - where not
+    both tell one - one lies within the other's time, or ends a little later with the same tokens (of a stream)."""
+    answers: dict[str, Fragment] = {}
+    last: dict[str | None, list[Fragment]] = {}
+    for p in loose:
+        if not p.calls:
+            continue
+        answer = p.root.span.response_id
+        twin = answers.setdefault(answer, p) if answer else p
+        if twin is p:
+            recent = last.setdefault(p.root.span.service, [])
+            fitting = [q for q in recent if q.calls and (q.end >= p.end or _overlap(q, p)) and _one_call(q, p)]
+            twin = fitting[0] if len(fitting) == 1 else p
+            last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
+        again = twin.root.span.scope == p.root.span.scope
+        if twin is p or (again and (twin.start != p.start or p.root.span.scope not in _STREAMS_TWICE)):
+            continue
+        keep, drop = (p, twin) if twin.calls and _tells(p) > _tells(twin) else (twin, p)
+        if again:
+            keep, drop = (p, twin) if p.end > twin.end else (twin, p)
+        if keep.calls and drop.calls:
+            keep.calls = [ModelCall(keep.calls[0].node, [*keep.calls[0].layers, *drop.calls[0].layers])]
+            drop.calls = []
+            if answer:
+                answers[answer] = keep
+            unite(keep, drop)
+
+
+def unite_echoes(loose: list[Fragment], unite: Unite) -> None:
+    """What came of a stream, told in a trace of its own when it was read."""
+    waiting: dict[str | None, list[Fragment]] = {}
+    for p in loose:
+        if len(p.calls) != 1:
+            continue
+        recent = waiting.setdefault(p.root.span.service, [])
+        told_later = p.root.start == p.root.end
+        first = next((q for q in reversed(recent) if echo(p.root, q.root)), None) if told_later else None
+        if first is not None:
+            first.calls = [ModelCall(first.calls[0].node, [*first.calls[0].layers, p.root])]
+            p.calls = []
+            unite(first, p)
+            recent.remove(first)
+        elif p.root.span.output_messages is None:
+            recent.append(p)
+            del recent[:-_AT_ONCE]
+
+
+def _tells(p: Fragment) -> tuple[bool, bool]:
+    """How much a call's own span tells: what came of it, then by which id. Who knows that knows who answered."""
+    return bool(p.calls[0].outputs), bool(p.root.span.response_id)
+
+
+def _one_call(outer: Fragment, inner: Fragment) -> bool:
+    """May these two, one within the other's time, tell of one call? Where one knows the answer's id, both count the
+    same tokens."""
+    a, b = outer.root.span, inner.root.span
+    if a.scope == b.scope:
+        return False
+    if not a.response_id and not b.response_id:
+        return True
+    return _count_alike(outer, inner) and not (a.response_id and b.response_id)
+
+
+def _overlap(first: Fragment, second: Fragment) -> bool:
+    """Do these count the same tokens, in the same time for the most part?"""
+    return (first.end - second.start) * 2 > second.end - second.start and _count_alike(first, second)
+
+
+def _count_alike(one: Fragment, two: Fragment) -> bool:
+    a, b = one.root.span, two.root.span
+    counted = None not in (a.input_tokens, a.output_tokens)
+    return counted and (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
+
+
+def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment], set[int]]:
+    """Join by results brought for tools asked. Returns the follower of each fragment, and the tools that are joined."""
+    asked: dict[str, list[tuple[Fragment, ModelCall]]] = {}
+    openings: dict[str, Fragment] = {}
+    streams: dict[str, tuple[Fragment, ModelCall]] = {}  # of which the last piece is told, by what came before
+    followers: dict[int, Fragment] = {}
+    joined: set[int] = set()
+    texts: dict[str | None, list[Fragment]] = {}
+    # What asked for tools, by what came before, where that shows no requests.
+    mute: dict[str, list[tuple[Fragment, ModelCall]]] = {}
+    said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
+    failed: dict[tuple[str | None, str, str], Fragment] = {}
+    for p in loose:
+        if p.tools:
+            ids = [told for n in p.tools if (told := span_call_id([n])) is not None]
+            asker = next((asked[told][-1][0] for told in ids if told in asked), None)
+            if asker is not None:
+                unite(asker, p)
+                joined.add(id(p))
+            continue
+        _tried_again(p, failed, followers, unite)
+        _continued_text(p, texts, followers, unite)
+        for call in p.calls:
+            ending = tail(call)
+            if ending is not None:
+                ids, history = ending
+                askers = (q for i in ids if (q := _asker(asked.get(i, []), history)) is not None)
+                if call.unordered:  # of what came before somebody else went on
+                    askers = (q for q in askers if id(q) not in followers)
+                before = next(askers, None)
+                if before is None and history:
+                    before = openings.get(print_of(history)) or _begun(streams.get(print_of(history[:-1])), history[-1])
+                    before = before or _asked_beside(said, history) or (None if ids else _left_out(mute, history))
+                    if before is None and history[-1].text:  # a stream's text may not be told beside its calls
+                        alone = Message(history[-1].role, requests=history[-1].requests)
+                        before = openings.get(print_of([*history[:-1], alone]))
+                if before is not None and before is not p and before.root.span.service == p.root.span.service:
+                    followers[id(before)] = p
+                    unite(before, p)
+                elif before is None and (first := _asked_since(call, asked)) is not None and first is not p:
+                    unite(first, p)
+        for call in p.calls:
+            for r in call.requests:
+                for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
+                    asked.setdefault(known, []).append((p, call))
+                    del asked[known][:-_AT_ONCE]
+            asks_untold = asks(call.finish) and not call.asked and not call.text
+            if (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
+                mute.setdefault(print_of(call.inputs), []).append((p, call))
+            if call.text and call.inputs and not call.requests:
+                said[len(call.inputs), call.text] = p, call
+            if call.requests and not any(r.id for r in call.requests):
+                answer = [acted(call.text)] if call.text_react else call.outputs or []
+                openings[print_of([*(call.inputs or []), *answer])] = p
+                if len(answer) == 1 and answer[0].text:  # history may leave it out, or tell it in pieces
+                    alone = Message(answer[0].role, requests=answer[0].requests)
+                    openings[print_of([*(call.inputs or []), alone])] = p
+                if pieces(call) and call.inputs:
+                    streams[print_of(call.inputs)] = (p, call)
+    return followers, joined
+
+
+def _asked_since(call: ModelCall, asked: dict[str, list[tuple[Fragment, ModelCall]]]) -> Fragment | None:
+    """The fragment that asked for a tool since the user spoke last, where history goes on from that by calls that no
+    model asked for (a supervisor's `transfer_back_to_planner`)."""
+    for x in reversed(call.inputs or ()) if not call.unordered else ():
+        if x.role == "user" and not x.results:
+            return None
+        for r in x.requests:
+            if r.id and r.id in asked and (found := _asker(asked[r.id], call.inputs or [])) is not None:
+                return found if found.root.span.service == call.node.span.service else None
+    return None
+
+
+def _begun(stream: tuple[Fragment, ModelCall] | None, answer: Message) -> Fragment | None:
+    """The fragment whose stream ended with the last of these requests: it had asked for all of them."""
+    if stream is None or not answer.requests:
+        return None
+    p, call = stream
+    told = [Message("assistant", requests=some) for some in (call.requests[-1:], answer.requests[-1:])]
+    if print_of(told[:1]) != print_of(told[1:]):
+        return None
+    call.was(answer)
+    return p
+
+
+def _asked_beside(said: dict[tuple[int, str], tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
+    """The fragment whose answer, of which its text alone was told (Langfuse, of OpenAI's Responses), asked for the
+    tools at the end of this history, too."""
+    at = next((i for i in range(len(history) - 1, -1, -1) if history[i].text), None)
+    if at is None or any(x.role != "assistant" for x in history[at:]):
+        return None
+    found = said.get((at, history[at].text or ""))
+    if found is None or print_of(found[1].inputs or []) != print_of(history[:at]):
+        return None
+    found[1].was(Message("assistant", history[at].text, [r for x in history[at:] for r in x.requests]))
+    return found[0]
+
+
+def _left_out(mute: dict[str, list[tuple[Fragment, ModelCall]]], history: list[Message]) -> Fragment | None:
+    """The newest fragment whose answer asked for tools, where the history that ends with it leaves out what that was
+    and ids (OpenLIT 1.33 writes `assistant: None`)."""
+    answer = history[-1]
+    if answer.role != "assistant" or answer.requests:
+        return None
+    asked = mute.get(print_of(history[:-1]), [])
+    if not asked or (answer.text or "None") not in ("None", asked[-1][1].text):
+        return None
+    return asked.pop()[0]
+
+
+def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
+    """The newest that asked for a tool by this id. Ids that count in each answer alone (Gemini has none: its clients
+    make them up) come back in other conversations: then the newest whose question this history begins with."""
+    if len(asked) < 2:
+        return asked[0][0] if asked else None
+    for fragment, call in reversed(asked):
+        before = call.inputs
+        if before is not None and print_of(before) == print_of(history[: len(before)]):
+            return fragment
+    return asked[-1][0] if len({id(f) for f, _ in asked}) == 1 else None
+
+
+def _tried_again(
+    p: Fragment, failed: dict[tuple[str | None, str, str], Fragment], followers: dict[int, Fragment], unite: Unite
+) -> None:
+    """What a conversation asked a model again, word for word, soon after that had failed."""
+    call = p.calls[0]
+    if p.root.span.conversation is None or not call.inputs:
+        return
+    key = (p.root.span.service, p.root.span.conversation, print_of(call.inputs))
+    before = failed.pop(key, None)
+    if before is not None and before.end - _JITTER_NS <= p.start <= before.end + _PATIENCE_NS:
+        followers[id(before)] = p
+        unite(before, p)
+    if call.error is not None:
+        failed[key] = p
+
+
+def _continued_text(
+    p: Fragment, texts: dict[str | None, list[Fragment]], followers: dict[int, Fragment], unite: Unite
+) -> None:
+    """Prompts kept as plain text: one continues another if it begins with it and goes on with an id asked for there."""
+    raw = p.calls[0].node.input_messages if p.calls else None
+    if raw is None or raw[:1] in "[{":
+        return
+    open_ = texts.setdefault(p.root.span.service, [])
+    for q in reversed(open_):
+        before = q.calls[0].node.input_messages or ""
+        if (
+            len(raw) > len(before)
+            and raw.startswith(before)
+            and any(r.id and r.id in raw[len(before) :] for r in q.calls[-1].requests)
+        ):
+            followers[id(q)] = p
+            unite(q, p)
+            open_.remove(q)
+            break
+    if p.calls[-1].requests:
+        open_.append(p)
+        del open_[:-_AT_ONCE]

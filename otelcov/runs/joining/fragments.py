@@ -1,0 +1,422 @@
+"""From traces to the pieces of runs: what of a trace is one request, and which pieces of several traces are.
+
+A trace is usually one run. It is several where one script's span covers several requests to the same agent, and it is
+a part of one where an instrumentation opens a trace for each model call, or a message queue carries the work on by a
+span link. `joining` puts such parts together.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+
+from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.runs.joining.turns import first_said, goes_on, in_turn, one_conversation
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.models import OVERWRITTEN, model_calls
+from otelcov.runs.trace.tree import Node, Trace, by_time, failure
+
+_STEPS = (AGENT, LLM, TOOL, HANDOFF)
+
+
+class Fragment:
+    """What one trace holds of one run. `loose` fragments are model calls, or tools, without anything above them."""
+
+    __slots__ = ("astray", "calls", "end", "frame", "hidden", "loose", "nodes", "root", "start", "tools", "trace_id")
+
+    def __init__(self, trace: Trace, root: Node, nodes: list[Node]) -> None:
+        self.trace_id, self.root, self.nodes = trace.trace_id, root, nodes
+        self.calls: list[ModelCall] = model_calls(nodes)
+        self.hidden = any(n.kind == OVERWRITTEN for n in nodes)  # model calls that share one span
+        self.start = min((n.start for n in nodes if n.start), default=0)
+        self.end = max((n.end for n in nodes), default=0)
+        self.loose = False
+        self.astray = False  # several runs may have done this
+        self.tools: list[Node] = []  # of a loose one that is no model call: what it ran
+        self.frame: Node | None = None  # what is around a model call that counts as if it stood alone
+
+    def alone(self) -> None:
+        """Nothing goes on with it, nor did it go on with anything: then it is a run in its frame."""
+        if self.frame is not None:
+            self.root, self.loose = self.frame, False
+
+
+def fragments(trace: Trace) -> list[Fragment]:
+    """The runs, or parts of runs, in a trace. A trace without a step has none."""
+    for judging in [n for n in trace.nodes if n.kind == EVALUATION]:
+        _dismiss(judging)
+    for siblings in (trace.roots, *(n.children for n in trace.nodes if n.kind in (None, CHAIN))):
+        if len(siblings) > 1:
+            _twins(siblings)
+            _replays(siblings)
+    _after_streams(trace)
+    every = [(root, [root, *root.below()]) for root in trace.roots]
+    tops = [(root, nodes) for root, nodes in every if any(n.kind in _STEPS for n in nodes)]
+    if not tops:  # of an agent's step nothing else may have come, or it was answered before a model was asked
+        tops = [(root, nodes) for root, nodes in every if root.orphan and root.own_agent is not None]
+        tops = tops or [(root, nodes) for root, nodes in every if _answered_at_once(root)]
+    if not tops:
+        return []
+    raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
+    parts = _after_raising(tops, raised) if any(_next_run(n, raised) for n, _ in tops) else _split(tops)
+    if len(parts) == 1 and len(every) > len(tops):
+        parts[0][1].extend(_preparing(parts[0][1], [root for root, _ in every]))
+    out = []
+    for root, nodes in parts:
+        nodes.sort(key=by_time)
+        fragment = Fragment(trace, root, nodes)
+        if (model := _wrapped(root, nodes)) is not None:
+            fragment.frame, fragment.root = root, model
+            root = model
+        fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
+        if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
+            fragment.loose, fragment.tools = True, [root]
+        elif not fragment.loose and (held := _held(root)):
+            fragment.loose, fragment.tools = True, held
+        out.append(fragment)
+    return out
+
+
+def _answered_at_once(root: Node) -> bool:
+    """Is this a graph that bears its agent's name, and was it asked something and put something out (a middleware of
+    LangChain's agents answers in place of the model)?"""
+    span = root.span
+    named = root.own_agent is not None and span.name == root.own_agent and root.kind == CHAIN
+    return named and bool(span.input) and bool(span.output)
+
+
+def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
+    """The one model call in a trace, below nothing but spans that nobody explains and of which none failed (functions
+    of the application, coroutines), where it asks for tools or goes on after them: part of a run, as if it stood alone.
+    A server's request, or a message that is consumed, is a request by itself, unless it is one to a gateway: one for
+    each call of a model."""
+    model = next((n for n in nodes if n.kind == LLM), None)
+    if model is None or root.kind is not None or root.orphan or any(n.kind not in (None, LLM, OTHER) for n in nodes):
+        return None
+    above = model.ancestors()
+    if any(
+        (n.span.span_kind in _REQUESTS and not _GATEWAY.search(n.span.name)) or failure(n) is not None for n in above
+    ):
+        return None
+    layers = [n for n in nodes if n.kind == LLM and n is not model]
+    if len(layers) > _LAYERS or any(model not in n.ancestors() for n in layers):
+        return None
+    call = ModelCall(model, [model])
+    framed = all(n.span.scope == model.span.scope for n in above)  # by its own instrumentation (Langtrace's)
+    return model if framed or call.requests or any(x.results for x in (call.inputs or ())[-1:]) else None
+
+
+_LAYERS = 4  # of instrumentation, below the first
+_GATEWAY = re.compile(
+    r"/chat/completions$|/v\d\w*/(?:completions|responses|messages)$|:(?:stream)?generatecontent$|/converse(?:-stream)?$"
+    r"|^received proxy server request$",  # LiteLLM's
+    re.I,
+)
+"""Names of requests to the interface of a model."""
+_REQUESTS = (2, 5)  # OTLP's kinds of spans: a server's, a consumer's
+
+
+def _preparing(nodes: list[Node], roots: list[Node]) -> list[Node]:
+    """What prepares a step of this run that has not come: a step that failed never does, with some instrumentations."""
+    there, scopes = {id(n) for n in nodes}, {n.span.scope for n in nodes if n.kind in _STEPS}
+    found = [root for root in roots if root.orphan and id(root) not in there and root.span.scope in scopes]
+    return [n for root in found for n in (root, *root.below())]
+
+
+def _held(root: Node) -> list[Node]:
+    """The tools of one answer of a model, where a conversation's trace holds nothing else (Gemini CLI): by their ids
+    the call that asked for them is known, whatever they called in their turn."""
+    if root.span.conversation is None or root.kind not in (None, CHAIN, TOOL) or root.orphan:
+        return []
+    held = [root] if root.kind == TOOL else root.children
+    return held if all(n.kind == TOOL and n.span.call_id for n in held) else []
+
+
+def _twins(siblings: list[Node]) -> None:
+    """Two instrumentations that each keep a tree of their own (callbacks, trace processors) tell the same work twice:
+    model calls at the same times, the same tools. The tree that tells less counts for nothing."""
+    tops = [n for n in siblings if n.kind in (AGENT, CHAIN)]  # by start
+    if len({n.span.scope for n in tops}) < 2:
+        return
+    for one, two in [(one, two) for at, one in enumerate(tops) for two in tops[at + 1 : at + 4]]:
+        if one.span.scope == two.span.scope or OTHER in (one.kind, two.kind) or not _same_time(one, two):
+            continue
+        if not _same_work(one, two):
+            continue
+        _dismiss(min(two, one, key=_told))
+
+
+def _dismiss(top: Node) -> None:
+    for n in (top, *top.below()):
+        n.kind, n.agent, n.own_agent = OTHER, None, None
+
+
+def _after_streams(trace: Trace) -> None:
+    """A stream that was not read to its end leaves its span current, and what the same agent is asked next is laid
+    under it (OpenInference for AutoGen, of `on_messages`): that is no work of the span's, but a request of its own."""
+    left = []
+    tried = Counter[int]()
+    for n in reversed(trace.nodes):  # the last first: what is below another holds no more than its own
+        above = n.parent
+        if n.kind != AGENT or above is None or above.kind != AGENT or n.own_agent is None:
+            continue
+        if (n.own_agent, n.span.scope) != (above.own_agent, above.span.scope) or n.span.input == above.span.input:
+            continue
+        tried[id(above)] += 1
+        if tried[id(above)] > _STREAMS:
+            continue
+        done = [c for c in above.children if c.start < n.start and c.kind in (LLM, TOOL)]
+        if done and all(c.end <= n.start for c in done) and goes_on(first_said(above), first_said(n)):
+            above.children.remove(n)
+            n.parent = None
+            left.append(n)
+    if left:
+        trace.roots = sorted([*trace.roots, *left], key=by_time)
+
+
+_STREAMS = 64  # requests under one stream, at the most
+
+
+def _replays(siblings: list[Node]) -> None:
+    """A workflow that goes on after a replay of its history (Temporal) begins with the spans it had sent before: the
+    same answers, by the ids of their provider. What comes last tells all."""
+    tops = [n for n in siblings if n.kind == AGENT]  # by start
+    if len(tops) < 2 or len({(n.own_agent, n.span.scope) for n in tops}) == len(tops):
+        return
+    told = [_exchanges(n) for n in tops]
+    for at, top in enumerate(tops):
+        mine = told[at]
+        if mine and any(
+            (n.own_agent, n.span.scope) == (top.own_agent, top.span.scope) and told[later][: len(mine)] == mine
+            for later, n in enumerate(tops[at + 1 :], at + 1)
+        ):
+            _dismiss(top)
+
+
+def _exchanges(top: Node) -> list[tuple[object, ...]]:
+    """What models were asked below a node, and the ids of their answers; nothing where one has none."""
+    models = sorted((n for n in top.below() if n.kind == LLM), key=_start)
+    if any(n.span.response_id is None for n in models):
+        return []
+    return [(n.span.response_id, n.span.input_tokens, n.span.output_tokens, n.input_messages) for n in models]
+
+
+def _same_work(one: Node, two: Node) -> bool:
+    models, others = ([n for n in x.below() if n.kind == LLM and not _inside(n, LLM)] for x in (one, two))
+    if not models or len(models) != len(others):
+        return False
+    for a, b in zip(sorted(models, key=_start), sorted(others, key=_start), strict=True):
+        if not _same_time(a, b) or len({n.span.input_tokens for n in (a, b)} - {None}) > 1:
+            return False
+    agents, names = ({n.own_agent for n in (x, *x.below()) if n.own_agent} for x in (one, two))
+    if agents and names and agents.isdisjoint(names):
+        return False
+    tools, rest = (sorted(n.span.tool or "" for n in x.below() if n.kind == TOOL) for x in (one, two))
+    return not tools or not rest or tools == rest
+
+
+def _same_time(one: Node, two: Node) -> bool:
+    length = max(one.end - one.start, two.end - two.start)
+    return 10 * abs(one.start - two.start) <= length and 4 * abs(one.end - two.end) <= length
+
+
+def _inside(node: Node, kind: str) -> bool:
+    return any(n.kind == kind for n in node.ancestors())
+
+
+def _start(node: Node) -> int:
+    return node.start
+
+
+def _told(top: Node) -> int:
+    """How many facts of steps a tree tells."""
+    steps = [n for n in top.below() if n.kind in (LLM, TOOL)]
+    facts = ("tool", "call_id", "arguments", "result", "output_messages", "input_tokens", "response_id")
+    return sum(getattr(n.span, fact) is not None for n in steps for fact in facts) + sum(
+        n.input_messages is not None for n in steps
+    )
+
+
+def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]:
+    if turns := _turns([root for root, _ in tops]):
+        return turns
+    if one_conversation([root for root, _ in tops]):
+        return tops
+    if len(tops) > 1:
+        openings = [_entries(root) for root, _ in tops]
+        whole = [root for root, _ in tops if not root.orphan]
+        if len(whole) == len(tops) and sum(_laid_elsewhere(root) for root in whole) == len(whole) - 1:
+            return tops
+        if (
+            len(whole) == len(tops)
+            and all(len(e) == 1 and e[0].kind == AGENT for e in openings)
+            and len({e[0].own_agent for e in openings}) == 1
+        ):
+            return tops
+        first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
+        return [(first, [n for _, nodes in tops for n in nodes])]
+    root, nodes = tops[0]
+    if requests := _requests(root, nodes) or _one_after_another(root, nodes):
+        return requests
+    entries = _entries(root) if root.kind != SETUP else [e for child in root.children for e in _entries(child)]
+    if root.kind == SETUP and len(entries) > 1 and all(e.kind == AGENT for e in entries):
+        return _apart(nodes, entries)  # an agent was made, and then invoked several times (Koog)
+    if (
+        entries == [root]
+        or len(entries) < 2
+        or root.span.span_kind in _REQUESTS
+        or root.span.conversation
+        or root.span.case
+    ):
+        return tops
+    led = [_leader(e) for e in entries]
+    cases = {e.span.case for e in entries}
+    same = len(set(led)) == 1 and None not in led and len({e.kind for e in entries}) == 1
+    same = same and (entries[0].kind == AGENT or len({e.span.name for e in entries}) == 1)
+    if not same and not (len(cases) == len(entries) and None not in cases):
+        return tops
+    return _apart(nodes, entries)
+
+
+def _laid_elsewhere(root: Node) -> bool:
+    """Was this function laid under a run that was over, and is a run of its own (tree.py)?"""
+    return root.kind == CHAIN and root.span.parent_span_id is not None
+
+
+def _leader(entry: Node) -> str | None:
+    """The name of the agent that an entry is, or is no more than a frame around."""
+    if entry.kind == CHAIN:
+        held = [e for child in entry.children for e in _steps_of(child)]
+        entry = held[0] if len(held) == 1 else entry
+    return entry.own_agent if entry.kind == AGENT else None
+
+
+def _steps_of(node: Node) -> list[Node]:
+    """The topmost steps."""
+    out, stack = [], [node]
+    while stack:
+        n = stack.pop()
+        if n.kind in _STEPS:
+            out.append(n)
+        else:
+            stack.extend(n.children)
+    return out
+
+
+def _apart(nodes: list[Node], entries: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """Each of these with what is below it; what is none's goes with the first."""
+    shared = {id(n) for n in nodes} - {id(n) for e in entries for n in (e, *e.below())}
+    parts = [(e, [e, *e.below()]) for e in entries]
+    parts[0][1].extend(n for n in nodes if id(n) in shared)
+    return parts
+
+
+def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """The requests that one connection to a server served (Traceloop's MCP): each under a span of the application's,
+    and each beginning with words of the user."""
+    if root.span.name != "mcp.client.session":
+        return []
+    held = [n for n in root.children if any(x.kind in _STEPS for x in (n, *n.below()))]
+    if len(held) < 2 or any(n.kind is not None for n in held) or not all(first_said(n) for n in held):
+        return []
+    return _apart(nodes, held)
+
+
+def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """The turns of a conversation below a span that was neither asked nor answered anything: alike, one after another,
+    and each begins with new words of the user, after those that the turn before it began with and their answer."""
+    turns = [n for n in root.children if any(x.kind in _STEPS for x in (n, *n.below()))]
+    if len(turns) < 2 or root.kind not in (None, AGENT, CHAIN) or any(n.kind not in (AGENT, CHAIN) for n in turns):
+        return []
+    if any(told is not None for told in (root.span.input, root.span.output, root.input_messages)):
+        return []
+    return _apart(nodes, turns) if in_turn(turns) else []
+
+
+def _turns(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """The requests of a session that is one trace. The session lasts longer than any of them, and is none's; while it
+    lasts its span has not come."""
+    first = roots[0]
+    kit = _SESSIONS.search(first.span.scope)
+    if kit is None:
+        return []
+    if len(roots) == 1 and first.span.name in ("agent_session", "conversation"):
+        turns = _in_session(first)
+    elif all(n.orphan and n.span.parent_span_id == first.span.parent_span_id for n in roots):
+        turns = roots
+    else:
+        return []
+    asked = [n for n in turns if _begins_request(n, kit.group())]
+    if len(asked) < 2:
+        return []
+    begins = [n.start for n in asked]
+    parts: list[tuple[Node, list[Node]]] = [(n, []) for n in asked]
+    for turn in turns:
+        parts[max(bisect_right(begins, turn.start) - 1, 0)][1].extend((turn, *turn.below()))
+    return parts
+
+
+_SESSIONS = re.compile(r"livekit|pipecat")
+
+
+def _in_session(session: Node) -> list[Node]:
+    """What a session holds, and those that a program began after it, and that were laid under it (LiveKit's)."""
+    found, unread = list[Node](), session.children[::-1]
+    while unread:
+        n = unread.pop()
+        if n.span.name == session.span.name:
+            unread.extend(reversed(n.children))
+        else:
+            found.append(n)
+    return found
+
+
+def _begins_request(turn: Node, kit: str) -> bool:
+    """LiveKit's requests begin with words of the user, and hold the turns of who was handed the work, which bring none;
+    each of Pipecat's turns is one, if anything came of it."""
+    if kit == "livekit":
+        return turn.kind in (AGENT, CHAIN) and turn.span.input is not None
+    return turn.span.name == "turn" and any(n.kind in _STEPS for n in turn.below())
+
+
+def _after_raising(tops: list[tuple[Node, list[Node]]], raised: set[bytes | None]) -> list[tuple[Node, list[Node]]]:
+    """The runs in a trace with parents that never came because they raised: their spans were left open, and what came
+    later was laid under them (OpenInference for smolagents). Steps call other agents, a run calls none: the agents that
+    stand beside steps are runs of their own, of which nothing is missing."""
+    later = [(root, nodes) for root, nodes in tops if _next_run(root, raised)]
+    rest = [(root, nodes) for root, nodes in tops if not _next_run(root, raised)]
+    for root, _ in later:
+        root.orphan = False
+    parts: dict[bytes | None, list[tuple[Node, list[Node]]]] = {}
+    for root, nodes in rest:
+        parent = root.span.parent_span_id
+        parts.setdefault(parent if parent in raised else None, []).append((root, nodes))
+    return [*(part for some in parts.values() for part in _split(some)), *later]
+
+
+def _step_of_a_run(node: Node) -> bool:
+    return _STEP.fullmatch(node.span.name) is not None and _SMOLAGENTS.search(node.span.scope) is not None
+
+
+def _next_run(node: Node, raised: set[bytes | None]) -> bool:
+    return node.orphan and node.kind == AGENT and node.span.parent_span_id in raised
+
+
+_STEP, _SMOLAGENTS = re.compile(r"Step \d+"), re.compile(r"smolagents$")
+
+
+def _entries(root: Node) -> list[Node]:
+    """The topmost nodes that a dialect explains."""
+    out, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        if node.kind in (AGENT, CHAIN, LLM, TOOL, HANDOFF):
+            if node.kind == CHAIN and node.span.scope == "langfuse-sdk":
+                stack.extend(node.children)
+                continue
+            out.append(node)
+        elif node.kind != SETUP:
+            stack.extend(node.children)
+    out.sort(key=by_time)
+    return out

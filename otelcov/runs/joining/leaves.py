@@ -1,0 +1,298 @@
+"""Model calls and tools that each stand in a trace of their own, and share no id: joined by their conversation.
+
+A conversation tells its turns apart: an answer that asks for tools is no end, and an input that ends with results is no
+beginning. So what comes next in a conversation goes on with the call that waits for its tools, and a tool ran for the
+call that asked for it, and until another call was made. Where texts can be seen they must agree.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from otelcov.dialects.base import TOOL
+from otelcov.runs.content.chat import Message, Request
+from otelcov.runs.content.jsontext import Value, to_json
+from otelcov.runs.content.prose import react_request
+from otelcov.runs.content.wrapped import arguments_of, result_of
+from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.llm.left_out import items_left_out
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.boundaries import asks, final
+from otelcov.runs.tools.executions import server_alone, span_call_id, span_fact, span_name
+from otelcov.runs.trace.tree import Node, exceptions, same_name, spelling
+
+_JITTER_NS = 1_000_000
+_SOON_NS = 5_000_000_000  # after an answer, how long what it asked for may take to begin
+_AT_ONCE = 64  # calls of a service that may wait for tools
+
+_Told = TypeVar("_Told", bound=tuple[Any, ...])  # the call that asked for tools comes first
+
+
+def unite_leaves(
+    loose: list[Fragment],
+    followers: dict[int, Fragment],
+    joined: set[int],
+    unite: Callable[[Fragment, Fragment], None],
+) -> None:
+    """`loose` by start; `followers` of each call are known where ids told, and so are the tools that are `joined`."""
+    waiting: dict[str | None, list[_Open]] = {}
+    before = {id(p): q for q in loose if (p := followers.get(id(q))) is not None}
+    ran: set[int] = set()  # calls for which tools ran
+    for p in loose:
+        conversation = p.root.span.conversation
+        told = conversation is not None
+        open_ = waiting.setdefault(conversation, [])
+        if p.root.kind == TOOL and not p.calls:
+            some = [x.asker for x in open_] if told and id(p) not in joined else []
+            fitting = [q for q in some if ran_for(p, q)]
+            if len(fitting) == 1:
+                unite(fitting[0], p)
+                ran.add(id(fitting[0]))
+            continue
+        if not p.calls:
+            continue
+        q = before.get(id(p))
+        if q is None:
+            shown, bare = p.calls[0].inputs is not None, items_left_out(p.calls[0])
+            some = [x.asker for x in open_ if (x.hidden if shown else told) or (bare and x.bare)]
+            fitting = [q for q in some if id(q) not in followers and _goes_on(q, p, id(q) in ran)]
+            fitting = [q for q in fitting if _one_agent(q, p)] or fitting
+            if len(fitting) == 1:
+                unite(fitting[0], p)
+                if _one_agent(fitting[0], p):  # else one agent called another, and waits
+                    q = fitting[0]
+                    followers[id(q)] = p
+        open_ = [x for x in open_ if x.asker is not q and not (told and x.hidden and _over(x.asker, p))][-_AT_ONCE:]
+        waiting[conversation] = open_
+        last = p.calls[-1]
+        if last.error is None and (last.requests or asks(last.finish) or not (last.outputs or final(last.finish))):
+            open_.append(_Open(p, last.outputs is None, items_left_out(last)))
+    alone = [p for p in loose if p.root.kind == TOOL and id(p) not in joined]
+    _unite_by_requests(alone, loose, followers, unite)
+    _unite_by_results(alone, loose, followers, unite)
+
+
+class _Open(NamedTuple):
+    """A call that may go on, and what of it is not told: its answer, what its input holds beside the user's words."""
+
+    asker: Fragment
+    hidden: bool
+    bare: bool
+
+
+def _unite_by_requests(
+    tools: list[Fragment],
+    loose: list[Fragment],
+    followers: dict[int, Fragment],
+    unite: Callable[[Fragment, Fragment], None],
+) -> None:
+    """A tool that tells no id and no conversation (MCP's clients): it ran after the one call whose answer asked for a
+    tool of its name - where it has none, of its arguments - and before the call that was told what came of it, if one
+    was."""
+    tools = [p for p in tools if not (p.root.span.conversation or span_call_id([p.root]) or server_alone(p.root))]
+    asked: dict[tuple[str | None, str], list[tuple[Fragment, int]]] = {}
+    for q in loose if tools else ():
+        after = followers.get(id(q))
+        until = q.end + _SOON_NS if after is None else after.start
+        for told in {key for r in q.calls[-1].requests for key in _known_as(r)} if q.calls else ():
+            asked.setdefault((q.root.span.service, told), []).append((q, until))
+    for p in tools if asked else ():
+        told = spelling(span_name([p.root]) or "") or to_json(arguments_of(span_fact([p.root], "arguments"))[0])
+        some = _begun(asked.get((p.root.span.service, told), []), p)
+        fitting = [q for q, until in some if p.start <= until + _JITTER_NS and ran_for(p, q)]
+        if len(fitting) == 1:
+            unite(fitting[0], p)
+
+
+def _known_as(request: Request) -> Iterator[str]:
+    """By what the span of a tool that was asked for is found: its name, or what it was given."""
+    if request.name:
+        yield spelling(request.name)
+    given = arguments_of(request.arguments)[0]
+    if given:
+        yield to_json(given)
+
+
+def _unite_by_results(
+    tools: list[Fragment],
+    loose: list[Fragment],
+    followers: dict[int, Fragment],
+    unite: Callable[[Fragment, Fragment], None],
+) -> None:
+    """A tool without a conversation, where answers do not show what they asked for (Traceloop for LangChain.js): it ran
+    between the one call that asked for tools and the call that was told just its result. Some of the tools of a run
+    would look like all of them, so it is all or none."""
+    told: dict[tuple[str | None, str], list[tuple[Fragment, Fragment]]] = {}
+    words: dict[str | None, list[tuple[Fragment, Fragment, str]]] = {}
+    heads: dict[int, int] = {}  # of each call, with which its run began
+    missing: dict[int, int] = {}  # results of a run, for which no tool is found
+    for q in loose if tools else ():
+        after = followers.get(id(q))
+        if after is None or not q.calls or not after.calls:
+            continue
+        head = heads[id(after)] = heads.setdefault(id(q), id(q))
+        if q.calls[-1].requests or not asks(q.calls[-1].finish):
+            continue
+        for text in brought(after.calls[0]):
+            missing[head] = missing.get(head, 0) + 1
+            told.setdefault((q.root.span.service, text), []).append((q, after))
+            words.setdefault(q.root.span.service, []).append((q, after, text))
+    found: list[tuple[Fragment, Fragment]] = []
+    for p in tools if told else ():
+        result = _text(result_of(span_fact([p.root], "result"))[0])
+        if p.root.span.conversation is not None:
+            continue
+        if result:
+            some = _begun(told.get((p.root.span.service, result), []), p)
+        else:
+            some = [(q, x) for q, x, text in _begun(words.get(p.root.span.service, []), p) if _threw(p.root, text)]
+        fitting = {id(q): q for q, x in some if q.end <= p.start + _JITTER_NS and p.end <= x.start + _JITTER_NS}
+        if len(fitting) == 1:
+            q = next(iter(fitting.values()))
+            missing[heads[id(q)]] -= 1
+            found.append((q, p))
+    for q, p in found:
+        if missing[heads[id(q)]] == 0:
+            unite(q, p)
+        else:
+            p.astray = True
+
+
+def _begun(some: list[_Told], tool: Fragment) -> list[_Told]:
+    """The newest of these, by start, that began before a tool."""
+    begun = bisect_right(some, tool.start, key=lambda told: told[0].start)
+    return some[max(0, begun - _AT_ONCE) : begun]
+
+
+def _threw(tool: Node, text: str) -> bool:
+    """Does a result tell what a tool failed with?"""
+    return any(message.strip() and message in text for _, message in exceptions(tool))
+
+
+def brought(call: ModelCall) -> list[str]:
+    """The results that a call's input ends with."""
+    out: list[str] = []
+    for message in reversed(call.inputs or ()):
+        if not message.results:
+            break
+        out += [_text(r.content) or "" for r in message.results]
+    return out
+
+
+def _text(content: Value) -> str | None:
+    return content if isinstance(content, str) else None if content is None else to_json(content)
+
+
+def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
+    """Ids of the results that this call's input ends with, then those of the requests they are for, or None where it
+    ends with a new user message."""
+    inputs = call.inputs
+    if not inputs:
+        return None
+    if _observed(inputs):
+        return [], [*inputs[:-2], acted(inputs[-2].text)]
+    if call.unordered:
+        brought = [r.id for x in inputs for r in x.results if r.id]
+        return (brought, []) if brought else None
+    last = next(
+        (i for i in range(len(inputs) - 1, -1, -1) if inputs[i].role == "assistant" and inputs[i].requests), None
+    )
+    asked = [] if last is None else [r.id for r in inputs[last].requests if r.id]
+    if last is None:  # what was asked for is left out of history (OpenLIT): the results at the end still say
+        last = next((i for i in range(len(inputs) - 1, -1, -1) if not inputs[i].results), len(inputs) - 1)
+    after = inputs[last + 1 :]
+    if not after and asked:
+        return asked, inputs  # what came back is left out, as it was nothing
+    if not after or any(x.role in ("user", "assistant") and not x.results for x in after):
+        return None
+    return [r.id for x in after for r in x.results if r.id] + asked, inputs[: last + 1]
+
+
+def _observed(inputs: list[Message]) -> bool:
+    """Does this end with what came of a tool, told as words of the user (ReAct)?"""
+    if len(inputs) < 2 or inputs[-1].role != "user" or inputs[-2].role != "assistant":
+        return False
+    return (inputs[-1].text or "").lstrip().startswith("Observation:") and react_request(inputs[-2].text) is not None
+
+
+def acted(text: str | None) -> Message:
+    """An answer that asks for a tool by its text, by that alone: history tells it in words of its own (LlamaIndex)."""
+    asked = react_request(text)
+    return Message("assistant", requests=[] if asked is None else [Request(None, asked.name)])
+
+
+def print_of(history: list[Message]) -> str:
+    """What was said, as a text to compare by. An answer may be told as a message for each tool it asks for."""
+    said: list[tuple[str | None, str, list[Value]]] = []
+    for x in history:
+        asked: list[Value] = [[r.name, _given(r)] for r in x.requests]
+        if asked and said and said[-1][0] == x.role and said[-1][2] and not x.text:
+            said[-1][2].extend(asked)
+        else:
+            said.append((x.role, x.text or "", asked))
+    return to_json(said)
+
+
+def _given(request: Request) -> Value:
+    arguments, text = arguments_of(request.arguments)
+    return {} if request.arguments is None else text if arguments is None else arguments
+
+
+def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
+    """Is this the next call of a conversation whose call before cannot be told by ids? `ran`: tools did in between."""
+    asked, call = before.calls[-1], p.calls[0]
+    if before.root.span.service != p.root.span.service or before.end > p.start + _JITTER_NS:
+        return False
+    if items_left_out(asked) and items_left_out(call):
+        return bool(asked.requests and call.inputs) and print_of(asked.inputs or []) == print_of(call.inputs or [])
+    if call.inputs is None:
+        told = any(r.id for r in asked.requests)
+        return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told
+    return tail(call) is not None and asked.outputs is None and _repeats(call, asked)
+
+
+def _over(before: Fragment, p: Fragment) -> bool:
+    """Is the conversation beyond what that call asked for, if it asked for anything, once this one is made?"""
+    asked, call = before.calls[-1], p.calls[0]
+    if asked.outputs is not None or before.end > p.start + _JITTER_NS:
+        return False
+    same = (
+        before.root.span.service == p.root.span.service
+        and _one_agent(before, p)
+        and p.root.span.conversation is not None
+    )
+    return same and (call.inputs is None or _repeats(call, asked))
+
+
+def _one_agent(one: Fragment, two: Fragment) -> bool:
+    return one.root.agent is None or two.root.agent is None or one.root.agent == two.root.agent
+
+
+def _repeats(call: ModelCall, before: ModelCall) -> bool:
+    """Does the input of a call begin with that of one before, and say more?"""
+    known, told = before.inputs, call.inputs
+    if not known or told is None or len(told) <= len(known):
+        return False
+    return all(
+        x.role == y.role and (x.text or "") == (y.text or "") and print_of([x]) == print_of([y])
+        for x, y in zip(known, told, strict=False)
+    )
+
+
+def ran_for(tool: Fragment, asker: Fragment) -> bool:
+    """May this tool have run for what that model call asked?"""
+    call = asker.calls[-1]
+    if asker.end > tool.start + _JITTER_NS:
+        return False
+    if call.outputs is None:
+        return True
+    name, own = span_name([tool.root]), span_call_id([tool.root])
+    ran, _ = arguments_of(span_fact([tool.root], "arguments"))
+    return any(
+        (same_name(r.name, name) if name else ran)
+        and not (own and r.id and own != r.id)
+        and (ran is None or (given := arguments_of(r.arguments)[0]) is None or given == ran)
+        for r in call.requests
+    )

@@ -1,0 +1,109 @@
+"""Spans of tools that begin a trace of their own, and were called by an agent of whom another trace tells.
+
+A server of tools in the caller's own process works in a task that was made before any request (claude-agent-sdk's
+client), so its spans know nothing of the call. It tells of a call again that an agent's trace tells already: of the one
+tool whose name ends with the server's, of the same service, within whose time it lies.
+
+Nor does a thread know who began it (smolagents 1.20, of several tools at once). What it ran is what an answer of that
+service had asked for just before, by name and arguments.
+
+Where calls of several runs fit, such a span stays by itself, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from otelcov.dialects.base import AGENT, TOOL
+from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import runs_in_threads
+from otelcov.runs.tools.executions import served_as, server_alone, span_name
+from otelcov.runs.trace.tree import Node, failure, spelling
+
+_JITTER_NS = 1_000_000
+_AT_ONCE = 64  # calls of a service that are under way at one time
+
+
+def unite_served(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
+    """Join such spans with the calls that they served. `parts` by start."""
+    served = [p for p in parts if p.tools == [p.root] and not p.root.orphan and server_alone(p.root)]
+    if not served:
+        return
+    names = {p.root.span.service for p in served}
+    callers = [(n, p) for p in parts if not p.loose and p.root.span.service in names for n in _callers(p)]
+    callers.sort(key=lambda found: found[0].start)
+    open_: list[tuple[Node, Fragment]] = []
+    begun, taken = 0, set[int]()
+    for p in served:
+        while begun < len(callers) and callers[begun][0].start <= p.start + _JITTER_NS:
+            open_.append(callers[begun])
+            begun += 1
+        open_ = [(n, host) for n, host in open_ if n.end >= p.start and id(n) not in taken][-_AT_ONCE:]
+        fitting = [(n, host) for n, host in open_ if _serves(p, n)]
+        alike = [(n, host) for n, host in fitting if (failure(n) is None) == (failure(p.root) is None)]
+        fitting = alike or fitting
+        if len({id(host) for _, host in fitting}) == 1:
+            node, host = fitting[0]
+            taken.add(id(node))
+            unite(host, p)
+            p.root.parent = node
+            node.children.append(p.root)
+        p.astray = len({id(host) for _, host in fitting}) > 1
+
+
+def unite_threads(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
+    """Join what ran in threads with who asked for it."""
+    ran = [p for p in parts if p.tools == [p.root] and not p.root.orphan and runs_in_threads(p.root.span.scope)]
+    if not ran:
+        return
+    services = {p.root.span.service for p in ran}
+    asked: dict[tuple[str | None, str], list[_Wanted]] = {}
+    for host in parts:
+        if host.loose or host.root.span.service not in services:
+            continue
+        calls = sorted(host.calls, key=lambda c: c.start)
+        for call, then in zip_longest(calls, calls[1:]):
+            until = max(then.start, call.end) if then is not None else host.end
+            for r in call.requests:
+                key = host.root.span.service, spelling(r.name or "")
+                asked.setdefault(key, []).append(_Wanted(host, call, until, arguments_of(r.arguments)[0]))
+    for p in ran:
+        wanted = asked.get((p.root.span.service, spelling(span_name([p.root]) or "")), [])
+        given = arguments_of(p.root.span.arguments)[0]
+        fitting = [
+            w
+            for w in wanted
+            if w.given == given and w.call.end <= p.start + _JITTER_NS and p.end <= w.until + _JITTER_NS
+        ]
+        p.astray = len({id(w.host) for w in fitting}) > 1
+        if not fitting or p.astray:
+            continue
+        wanted.remove(fitting[0])
+        node = next((n for n in fitting[0].call.node.ancestors() if n.kind == AGENT), fitting[0].host.root)
+        unite(fitting[0].host, p)
+        p.root.parent, p.root.agent = node, p.root.agent or node.agent
+        node.children.append(p.root)
+
+
+class _Wanted(NamedTuple):
+    """What an answer asked for, and until when it could run."""
+
+    host: Fragment
+    call: ModelCall
+    until: int
+    given: dict[str, Any] | None
+
+
+def _callers(part: Fragment) -> Iterable[Node]:
+    return (n for n in part.nodes if n.kind == TOOL and not server_alone(n))
+
+
+def _serves(p: Fragment, caller: Node) -> bool:
+    name, outer = span_name([p.root]), span_name([caller])
+    if not name or not outer or p.end > caller.end + _JITTER_NS or caller.span.service != p.root.span.service:
+        return False
+    return served_as(name, outer, p.root)

@@ -1,0 +1,44 @@
+"""What the spans of a model call may leave out of its answer or input, as their instrumentation is known to."""
+
+from __future__ import annotations
+
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.boundaries import asks
+from otelcov.runs.rules.habits import input_as_text, tells_last_call, tells_last_piece
+from otelcov.runs.trace.spans import Span
+
+
+def last_only(call: ModelCall) -> bool:
+    """Does this instrumentation tell only the last of the calls that this answer asks for, or none beside a text?"""
+    return any(tells_last_call(n.span.scope, n.span.response_id) or _text_only(n.span) for n in call.layers)
+
+
+def _text_only(span: Span) -> bool:
+    return (span.scope, span.name) == ("langfuse-sdk", "OpenAI.responses")
+
+
+def hides_requests(call: ModelCall) -> bool:
+    """May it have asked for tools that only a later input tells? Of some answers nothing is told, or no more than that
+    they asked (AgentOps), and Traceloop and Langfuse for JavaScript leave out what stands beside a text in one of
+    OpenAI's Responses."""
+    if call.error is not None or call.outputs is None:
+        return call.error is None
+    if call.asked:
+        return False
+    return (asks(call.finish) and not call.text) or any(
+        (input_as_text(n.span.scope) and (n.span.response_id or "").startswith("resp_")) or _text_only(n.span)
+        for n in call.layers
+    )
+
+
+def pieces(call: ModelCall) -> bool:
+    """Does this instrumentation tell of a stream its last piece, and not that it was one?"""
+    return any(tells_last_piece(n.span.scope) for n in call.layers)
+
+
+def items_left_out(call: ModelCall) -> bool:
+    """Does it tell of its input nothing but what the user said, each time alike, whatever was asked for and came back
+    (OpenLIT, of OpenAI's Responses)?"""
+    span = call.node.span
+    alone = tells_last_call(span.scope, span.response_id)
+    return alone and not any(x.requests or x.results for x in call.inputs or ())

@@ -1,0 +1,246 @@
+"""One request to a model and what came of it, as the spans that recorded it tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from otelcov.dialects.base import TOOL
+from otelcov.runs.content.chat import Message, Request
+from otelcov.runs.content.jsontext import UNGIVEN, cut_short, parse_json
+from otelcov.runs.llm.told_answer import AnswerOf
+from otelcov.runs.llm.told_input import read_input, unordered
+from otelcov.runs.rules.boundaries import broke
+from otelcov.runs.rules.habits import adds_up, calls_functions, says_stop, tells_last_call
+from otelcov.runs.trace.spans import Span
+from otelcov.runs.trace.tree import Node, failure
+
+
+class ModelCall:
+    """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
+
+    __slots__ = (
+        "_asked",
+        "_blank",
+        "_inputs",
+        "_outputs",
+        "agent",
+        "context",
+        "cut",
+        "end",
+        "endless",
+        "error",
+        "finish",
+        "gappy",
+        "input_tokens",
+        "layers",
+        "limit",
+        "node",
+        "output_tokens",
+        "request_model",
+        "response_model",
+        "several",
+        "start",
+        "text_react",
+        "turn",
+    )
+
+    def __init__(self, node: Node, layers: list[Node]) -> None:
+        self.node, self.layers = node, layers
+        spans = [n.span for n in layers]
+        outermost = layers[-1]
+        self.agent = outermost.agent or node.agent
+        self.start, self.end = node.start, node.end
+        self.request_model = _first(spans, "request_model")
+        self.response_model = _first(spans, "response_model")
+        self.input_tokens: int | None = _first(spans, "input_tokens")
+        counted = spans if len(spans) == 1 else sorted(spans, key=lambda span: adds_up(span.scope))
+        self.output_tokens: int | None = _first(counted, "output_tokens")
+        if self.input_tokens == 0:  # no model reads nothing: a sum over answers without usage
+            self.input_tokens, self.output_tokens = None, self.output_tokens or None
+        self.error: tuple[str, str] | None = next((told for n in layers if (told := failure(n)) is not None), None)
+        self.finish: str | None = None
+        self.cut = False
+        for span in spans:
+            if self.finish is None:
+                self.finish = _told_end(span.scope, finish_reason(span.finish))
+            self.cut = self.cut or bool(span.dropped) or tells_last_call(span.scope, span.response_id)
+        self.error = self.error or next((told for n in layers if (told := _told_in_stream(n)) is not None), None)
+        if self.error is None and broke(self.finish):
+            self.error = ("", "")
+        self.turn = -1
+        self.limit: int | None = None  # the length at which values of its run were cut
+        self.context: Any = None
+        self.text_react = False
+        self.several = False  # its answer holds results of the tools it asks for: there were earlier answers
+        self.gappy = False  # messages of the input were lost to the attribute limit
+        self.endless = False  # … perhaps its newest
+        self._blank = False
+        self._outputs: list[Message] | bool | None = False
+        self._inputs: list[Message] | bool | None = False
+        self._asked: list[Request] | None = None
+
+    @property
+    def outputs(self) -> list[Message] | None:
+        if self._outputs is False:
+            told = AnswerOf(
+                self.layers, lambda: self.inputs, self.output_tokens, self.finish, self.response_model
+            ).read()
+            self._outputs, self.finish, self.several, self.text_react, self._blank = told
+            if self.finish is None and self._outputs:
+                reason = next((o.finish_reason for o in self._outputs if o.finish_reason), None)
+                self.finish = reason if all(_told_end(n.span.scope, reason) for n in self.layers) else None
+        return self._outputs  # type: ignore[return-value]
+
+    @property
+    def unordered(self) -> bool:
+        """Is the order of the input's messages not told?"""
+        return unordered(self.layers)
+
+    @property
+    def inputs(self) -> list[Message] | None:
+        if self._inputs is False:
+            self._inputs, gappy, self.endless = read_input(self.layers)
+            self.gappy = self.gappy or gappy
+        return self._inputs  # type: ignore[return-value]
+
+    @property
+    def silent(self) -> bool:
+        """Do its spans tell nothing of it?"""
+        if self.error is not None or self.finish is not None or self.input_tokens is not None:
+            return False
+        spans = [n.span for n in self.layers]
+        told = (self.request_model, self.response_model, self.output_tokens, _first(spans, "response_id"))
+        return all(fact is None for fact in told) and self.outputs is None and self.inputs is None
+
+    @property
+    def unanswered(self) -> bool:
+        """Is nothing told of an answer to it, whatever is told of what was asked, and nothing left out?"""
+        spans = [n.span for n in self.layers]
+        if (
+            self.error is not None
+            or self.finish is not None
+            or self.outputs is not None
+            or any(s.dropped for s in spans)
+        ):
+            return False
+        told = (self.input_tokens, self.output_tokens, self.response_model, _first(spans, "response_id"))
+        return all(fact is None for fact in told)
+
+    @property
+    def blank(self) -> bool:
+        """Is an empty text all that is told of an answer, by what would tell more of one?"""
+        return self.outputs is None and self._blank and self.error is None
+
+    @property
+    def google(self) -> bool:
+        """Gemini says STOP for every answer, tool calls or not; asked by ADK, its tools would have spans of ADK's."""
+        return not any(n.span.scope == "gcp.vertex.agent" for n in self.layers) and any(
+            re.search("google|gemini|vertex", f"{n.span.scope} {n.span.request_model} {n.span.response_model}", re.I)
+            for n in self.layers
+        )
+
+    @property
+    def loops(self) -> bool:
+        """May it stand for several calls and the tools between them, and show none? Google's client calls functions
+        of Python itself: they are offered by name alone, or with a schema of what they return."""
+        for n in self.layers:
+            if not calls_functions(n.span.scope):
+                continue
+            if self.error is not None and '"response_json_schema"' in (n.input_messages or ""):
+                return True
+            offered = parse_json(n.definitions)
+            if isinstance(offered, list) and offered and all(_name_alone(tool) for tool in offered):
+                return True
+        return False
+
+    @property
+    def overwrites(self) -> bool:
+        """Does it stand in the span of who reads a stream, over what other calls wrote there? LangSmith's for
+        JavaScript do, and none of its own model spans holds tools."""
+        return any(n.span.scope == "langsmith" and any(x.kind == TOOL for x in n.children) for n in self.layers)
+
+    @property
+    def text(self) -> str | None:
+        """The answer's text, None where it is not known; '' for an answer of tool calls alone is None too."""
+        for o in reversed(self.outputs or []):
+            if o.text is not None and o.role == "assistant":
+                return o.text
+        return None
+
+    @property
+    def asked(self) -> list[Request]:
+        """All tool calls of the answer."""
+        if self._asked is None:
+            self._asked = [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
+        return self._asked
+
+    @property
+    def requests(self) -> list[Request]:
+        """Those that were left to the agent: the provider did not run them itself."""
+        return [r for r in self.asked if r.served is None]
+
+    def was(self, answer: Message) -> None:
+        """The whole answer, by a later input."""
+        self._outputs, self._asked = [Message("assistant", answer.text, list(answer.requests))], None
+
+    @property
+    def truncated_input(self) -> bool:
+        return any(self._is_cut(n.input_messages) for n in self.layers)
+
+    @property
+    def truncated_output(self) -> bool:
+        return any(self._is_cut(n.span.output_messages) for n in self.layers)
+
+    def _is_cut(self, raw: str | None) -> bool:
+        return cut_short(raw) or (raw is not None and self.limit is not None and len(raw) >= self.limit)
+
+
+def in_order(calls: Iterable[ModelCall]) -> list[ModelCall]:
+    """Model calls by their times. Of those that began at once - JavaScript's spans begin at whole milliseconds - who
+    was told more came later: a conversation grows."""
+    out = sorted(calls, key=lambda c: (c.start, c.end, c.node.span.span_id))
+    if any(a.start == b.start for a, b in pairwise(out)):
+        out.sort(key=lambda c: (c.start, len(c.inputs or ())))
+    return out
+
+
+@lru_cache(maxsize=1024)
+def finish_reason(raw: str | None) -> str | None:
+    """The first of the finish reasons that an attribute holds."""
+    if not raw:
+        return None
+    value = parse_json(raw) if raw[:1] in '["' else raw
+    if isinstance(value, list):
+        value = next((v for v in value if isinstance(v, str) and v), None)
+    return value if isinstance(value, str) and value != "N/A" and not UNGIVEN.match(value) else None
+
+
+def _told_end(scope: str, finish: str | None) -> str | None:
+    return None if finish == "stop" and says_stop(scope) else finish
+
+
+def _told_in_stream(node: Node) -> tuple[str, str] | None:
+    """The error that came as a piece of a stream (Mastra), on a span of its own below one that ended well."""
+    piece = next((n.span for n in node.children if n.span.name == "chunk: 'error'"), None)
+    if piece is None:
+        return None
+    value = parse_json(piece.output)
+    told = value.get("error") if isinstance(value, dict) else None
+    name, message = (told.get("name"), told.get("message")) if isinstance(told, dict) else (None, told)
+    return (name if isinstance(name, str) else "", message if isinstance(message, str) else "")
+
+
+def _first(spans: list[Span], fact: str) -> Any:
+    for span in spans:
+        value = getattr(span, fact)
+        if value is not None and value != "":
+            return value
+    return None
+
+
+def _name_alone(tool: Any) -> bool:
+    return isinstance(tool, dict) and tool.keys() == {"name"}

@@ -1,0 +1,271 @@
+"""Model calls: one per request to a model, whatever number of layers recorded it.
+
+A second instrumentation layer nests its span in the first one's: the innermost spans are the calls, and what an
+enclosing span of a single call knows fills their gaps. Tokens are taken from model spans alone; an agent's sums only
+where none of its calls carries any (DIALECTS traps 4 to 6).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.llm.twins import beside, echoes
+from otelcov.runs.rules.boundaries import broke, limits
+from otelcov.runs.trace.tree import Node, failure, same_step, some_above
+
+OVERWRITTEN = "overwritten"
+"""Kind of a model span that stands for several calls, each written over the one before (ADK under OpenInference)."""
+
+
+def model_calls(nodes: list[Node]) -> list[ModelCall]:
+    """The model calls among the nodes of one trace, by start."""
+    spans = [n for n in nodes if n.kind == LLM and not _never_sent(n) and not _made_ready(n)]
+    if not spans:
+        return []
+    outer: dict[int, Node] = {}
+    inner: dict[int, list[Node]] = {}
+    for n in spans:
+        above = same_step(n, LLM)
+        if above is not None:
+            outer[id(n)] = above
+            inner.setdefault(id(above), []).append(n)
+    again = {id(n): within for n in spans if (within := inner.get(id(n))) is not None and _asks_again(n, within)}
+    if again:
+        outer = {id(n): above for n in spans if (above := outer.get(id(n))) is not None and id(above) not in again}
+        inner = {key: within for key, within in inner.items() if key not in again}
+    for within in inner.values():
+        _retries(within)
+    spans = [n for n in spans if n.kind == LLM]
+    calls = []
+    twin_of = beside([n for n in spans if id(n) not in inner]) | echoes(spans)
+    twins: dict[int, list[Node]] = {}
+    for twin, first in twin_of.values():
+        twins.setdefault(id(first), []).append(twin)
+    for n in spans:
+        if id(n) in inner or id(n) in twin_of:
+            continue
+        layers = [n]
+        above = outer.get(id(n))
+        while above is not None and len(inner[id(above)]) == 1:
+            if _failed_later(above, layers[-1]) or _another(above, layers[-1]):
+                above.kind = OVERWRITTEN
+                break
+            layers.append(above)
+            above = outer.get(id(above))
+        if len(layers) == 1 and id(n) not in again and _overwritten(n):
+            n.kind = OVERWRITTEN
+            continue
+        layers.extend([twin for layer in layers for twin in twins.get(id(layer), ())])
+        call = ModelCall(n, layers)
+        if id(n) in again:
+            _only_asked(call, again[id(n)])
+        calls.append(call)
+    for n in spans:  # an enclosing span of several calls is no call: what was asked within it is
+        if len(within := inner.get(id(n), [])) > 1:
+            n.kind = OVERWRITTEN if all(_another(n, x) for x in within) else "chain"
+    _aggregates(calls, nodes)
+    _named_around(calls)
+    _ends(calls)
+    if any(running_sums(c.node.span.scope) for c in calls):
+        _without_sums(calls)
+    _without_totals([c for c in calls if tells_totals(c.node.span.scope)])
+    _without_guesses([c for c in calls if guesses_tokens(c.node.span.scope)])
+    return calls
+
+
+def _asks_again(node: Node, within: list[Node]) -> bool:
+    """Does the span go on while the tools it asked for run, and while the model is asked again, by a span of its own
+    (Spring AI, where it streams)? Then it holds calls, and is one itself: none of them came before the tools."""
+    first = min(within, key=lambda n: n.start)
+    answered = node.span.response_id is not None or node.span.input_tokens is not None
+    if (node.span.scope, node.span.name) != (first.span.scope, first.span.name) or not answered:
+        return False
+    return any(x.kind == TOOL and x.end <= first.start for x in node.children)
+
+
+def _only_asked(call: ModelCall, within: list[Node]) -> None:
+    """What such a span tells of its answer is that of the last call in it, if it is no other answer."""
+    told = {n.span.response_id for n in (within[0], *within[0].below()) if n.kind == LLM}
+    if call.node.span.response_id in told or None in told:
+        call.input_tokens = call.output_tokens = call.finish = call.error = call._outputs = None
+
+
+def _retries(within: list[Node]) -> None:
+    """Attempts that failed inside one call, before the one that went well, are no calls of their own (a gateway's)."""
+    well = [n for n in within if failure(n) is None]
+    if len(well) != 1 or len(within) == 1 or any(n.start > well[0].start for n in within):
+        return
+    for n in within:
+        if n is not well[0]:
+            n.kind = OTHER
+    within[:] = well
+
+
+def _overwritten(node: Node) -> bool:
+    """More tools ran inside the span than its (last) answer asks for: there were earlier answers. Or the tools that its
+    answer asks for ran inside it and it failed: a later call did. Of an answer that cannot be seen the time tells: a
+    span that goes on after its tools as long as models take holds another call."""
+    ran = [x for x in node.children if x.kind == TOOL]
+    if not ran:
+        return False
+    call = ModelCall(node, [node])
+    if call.outputs is None:
+        until = max(x.end for x in node.children if x.kind in (TOOL, AGENT))  # who was handed the work took its time
+        asked, answered = min(x.start for x in ran) - node.start, node.end - until
+        after = node.parent.children if node.parent is not None else ()
+        followed = any(x.kind == LLM and x.start >= node.end for x in after)  # then less likely by this very span
+        if call.error is not None:
+            return any(failure(x) is None for x in ran)
+        return answered * (1 if followed else 4) > asked
+    if len(call.asked) < len(ran) or (bool(call.requests) and (call.error is not None or _answered(call))):
+        return True
+    came = {r.id for x in call.inputs or () for r in x.results if r.id}
+    return any(r.id in came for r in call.requests)  # it was told what came of what it asks for
+
+
+def _answered(call: ModelCall) -> bool:
+    """Does its answer both ask for tools and say what came after them, in the time that models take?"""
+    ran = [x for x in call.node.children if x.kind == TOOL]
+    asked, answered = min(x.start for x in ran) - call.node.start, call.node.end - max(x.end for x in ran)
+    return bool(call.text) and answered * 4 > asked
+
+
+def _another(outer: Node, inner: Node) -> bool:
+    """Does a span tell of another answer than the one inside it, by the provider's ids? An id of another make is what a
+    gateway called the same answer."""
+    ids = {outer.span.response_id, inner.span.response_id}
+    if outer.span.scope != inner.span.scope or None in ids or len(ids) != 2:
+        return False
+    return len({_make(id) for id in ids if id}) == 1
+
+
+def _make(id: str) -> str:
+    """What ids of one provider begin with: `chatcmpl-`, `msg_`; nothing at all."""
+    hit = re.match(r"[A-Za-z]+[-_]", id)
+    return hit.group() if hit is not None else ""
+
+
+def _failed_later(outer: Node, inner: Node) -> bool:
+    """Tools were asked for inside a span that then failed: it holds more calls than the one that can be seen."""
+    return failure(outer) is not None and failure(inner) is None and bool(ModelCall(inner, [inner]).requests)
+
+
+def _never_sent(node: Node) -> bool:
+    """A span of a call that the framework's own limit stopped before it was made."""
+    span = node.span
+    if span.input_tokens is not None or span.response_model is not None or span.output_messages:
+        return False
+    failed = failure(node)
+    if failed is None or span.request_model is not None or not limits(f"{failed[0]}: {failed[1]}"):
+        return False
+    node.kind = "chain"
+    return True
+
+
+def _made_ready(node: Node) -> bool:
+    """A span that made a request of what there was to say: it put out messages to a model, and nobody's answer."""
+    span, told = node.span, node.span.output_messages or ""
+    if span.input_tokens is not None or span.response_model or span.response_id or span.finish:
+        return False
+    if not told.startswith('{"messages"') or failure(node) is not None:
+        return False
+    said = messages_of(told)
+    if not said or any(m.role not in ("system", "developer", "user") or m.requests or m.results for m in said):
+        return False
+    node.kind = CHAIN
+    return True
+
+
+def running_sums(scope: str) -> bool:
+    """May this instrumentation add up the tokens of several calls?"""
+    return "springframework" in scope
+
+
+def _without_sums(calls: list[ModelCall]) -> None:
+    """Spring AI may add what was used before a tool to what is used after it; only where less is told, it did not."""
+    before: dict[int, tuple[int, int]] = {}
+    for c in sorted(calls, key=lambda c: c.start):
+        parent = c.node.parent
+        if parent is None:
+            continue
+        told = c.input_tokens or 0, c.output_tokens or 0
+        earlier = before.get(id(parent), (0, 0))
+        before[id(parent)] = told
+        more = told[0] >= earlier[0] and told[1] >= earlier[1]
+        if more and any(n.kind == TOOL and n.end <= c.start for n in parent.children):
+            c.input_tokens = c.output_tokens = None
+
+
+def tells_totals(scope: str) -> bool:
+    """May this instrumentation tell of an agent's last call what all of them used (Weave, of Claude's Agent SDK)?"""
+    return scope == "weave.conversation"
+
+
+def _without_totals(calls: list[ModelCall]) -> None:
+    """Where of several calls of an agent the last one alone tells tokens, these may be the sum."""
+    by_agent: dict[int, list[ModelCall]] = {}
+    for c in calls:
+        owner = next((a for a in some_above(c.node) if a.kind == AGENT), None)
+        by_agent.setdefault(id(owner), []).append(c)
+    for some in by_agent.values():
+        *before, last = sorted(some, key=lambda c: c.start)
+        if before and all(c.input_tokens is None and c.output_tokens is None for c in before):
+            last.input_tokens = last.output_tokens = None
+
+
+def guesses_tokens(scope: str) -> bool:
+    """Does this instrumentation count the words of an answer that streamed by itself, whatever its provider counted?"""
+    return scope == "@traceloop/instrumentation-openai"
+
+
+def _without_guesses(calls: list[ModelCall]) -> None:
+    """Of an answer without words nothing is counted: it streamed, and so did the others, whose tokens are guesses."""
+    if any(c.input_tokens is None and c.output_tokens is None and c.error is None for c in calls):
+        for c in calls:
+            c.input_tokens = c.output_tokens = None
+
+
+def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
+    """The token sum of an agent, or of a chain inside it, stands in for its only call, where that call carries none."""
+    if any(c.input_tokens is not None for c in calls):
+        return
+    by_owner: dict[int, list[ModelCall]] = {}
+    for c in calls:
+        owner = next((a for a in c.node.ancestors() if a.kind in (AGENT, CHAIN) and a.span.input_tokens), None)
+        if owner is not None:
+            by_owner.setdefault(id(owner), []).append(c)
+            c.context = owner
+    for owned in by_owner.values():
+        if len(owned) == 1:
+            (call,), told = owned, owned[0].context.span
+            call.input_tokens, call.output_tokens = told.input_tokens, told.output_tokens
+            if call.request_model is None and call.response_model is None and call.context.kind == CHAIN:
+                call.request_model, call.response_model = told.request_model, told.response_model
+
+
+def _named_around(calls: list[ModelCall]) -> None:
+    """The model of a call that names none is the one that what is around it names, up to the next step (Codex)."""
+    for c in calls:
+        if c.request_model is None and c.response_model is None:
+            around = takewhile(lambda n: n.kind in (None, CHAIN), c.node.ancestors())
+            c.request_model = next((n.span.request_model for n in around if n.span.request_model), None)
+
+
+def _ends(calls: list[ModelCall]) -> None:
+    """Why a chain of an instrumentation ended is why its last call did, where that call does not tell it (Mastra's
+    bridge: of a call that failed, too)."""
+    last: dict[int, ModelCall] = {}
+    for c in calls:
+        step = c.node.parent
+        if step is not None and step.kind == CHAIN and step.span.finish and step.span.scope == c.node.span.scope:
+            known = last.setdefault(id(step), c)
+            last[id(step)] = max(known, c, key=lambda c: c.start)
+    for c in last.values():
+        if c.error is None and (c.outputs is None or c.finish is None) and c.node.parent is not None:
+            c.finish = c.finish or finish_reason(c.node.parent.span.finish)
+            if broke(c.finish):
+                c.error = ("", "")

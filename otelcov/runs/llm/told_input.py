@@ -1,0 +1,96 @@
+"""What a model was given, out of all that the spans of one call tell of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from otelcov.runs.content.chat import Message, Result
+from otelcov.runs.content.exchanges import event_inputs, opened, parsed, with_results
+from otelcov.runs.content.flattened import first_index, flattened_messages
+from otelcov.runs.content.jsontext import NOTHING, parse_json
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.content.observed import with_observations
+from otelcov.runs.content.reprs import mapping
+from otelcov.runs.rules.habits import input_as_text, may_be_response, prints_results, results_by_user
+from otelcov.runs.trace.tree import Node
+
+
+class Input(NamedTuple):
+    """The messages, None where they are not on the wire."""
+
+    messages: list[Message] | None
+    gappy: bool = False  # messages of it are missing or may be out of order
+    endless: bool = False  # … and the newest are among those that may be missing
+
+
+def read_input(layers: list[Node]) -> Input:
+    """The first layer's, unless that leaves out all calls, and results or what they are for, which another tells
+    (Traceloop's of OpenAI's client below its agents, and of LangChain for JavaScript around that; Langtrace's below
+    LangChain's models)."""
+    found, gappy, endless = _first_told(layers)
+    for at, node in enumerate(layers[1:] if found is not None else (), 1):
+        if any(x.requests for x in found or ()):
+            break
+        if node.span.scope != layers[0].span.scope:
+            told, cut, short = _first_told(layers[at : at + 1])
+            came, brought = ([r.id for x in inputs or () for r in x.results] for inputs in (found, told))
+            joined = any(x.requests for x in told or ()) or not came
+            if joined and brought and (any(brought) or not any(came)):
+                found, gappy, endless = told, cut, short
+    if any(prints_results(n.span.scope) for n in layers):
+        for result in (r for x in found or () for r in x.results if isinstance(r.content, str)):
+            result.content = mapping(str(result.content)) or result.content
+    if any(results_by_user(n.span.scope) for n in layers):
+        _bring(found or [])
+    with_observations(found or [])
+    return Input(found, gappy, endless)
+
+
+def _first_told(layers: list[Node]) -> Input:
+    """What the first of these layers that tells anything says of the input."""
+    for node in layers:
+        span = node.span
+        pairs = node.side.families["flat_input"].get(span.row)
+        if pairs:
+            flat = flattened_messages(pairs, "user")
+            numbers = first_index(pairs)
+            if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
+                return Input(with_results(flat, node.input_messages))
+            whole = parsed(node.input_messages)
+            if whole is not None and len(whole) > len(flat):
+                return Input(whole)
+            # SDKs drop the oldest attributes or the newest: what comes after the input was then dropped before it.
+            ends = 0 not in numbers or span.row in node.side.families["flat_output"]
+            return Input(flat, gappy=True, endless=not ends)
+        events = node.side.events.get(span.row)
+        if events:
+            found = event_inputs(events)
+            if found:
+                return Input(found, unordered(layers))
+        raw = node.input_messages
+        if raw and raw not in NOTHING:
+            if '"gen_ai.choice"' in raw:
+                value = parse_json(raw)
+                if isinstance(value, list):
+                    kept = [v for v in value if not (isinstance(v, dict) and v.get("event.name") == "gen_ai.choice")]
+                    return Input(messages_of(kept))
+            read = parsed(raw)
+            if read is not None:
+                as_text = input_as_text(span.scope) and may_be_response(span.response_id)
+                return Input(opened(read) if as_text else read)
+    return Input(None)
+
+
+def unordered(layers: list[Node]) -> bool:
+    """Is the order of the input's messages not told?"""
+    return any(n.span.row in n.side.unordered for n in layers)
+
+
+def _bring(inputs: list[Message]) -> None:
+    """What came back for the tools that an answer without words asked for, told as words of the user."""
+    asked = False
+    for x in inputs:
+        if x.role == "user" and asked and not x.results:
+            x.role, x.text, x.results = "tool", None, [Result(None, None, x.text)]
+        elif x.role != "tool":
+            asked = x.role == "assistant" and not x.text and not x.requests

@@ -1,0 +1,62 @@
+"""Model calls of which no answer is told, and which may have failed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import ends_well_unanswered, noted_late, untold
+from otelcov.runs.trace.tree import Node, failure
+
+
+def unheard(calls: list[ModelCall]) -> list[ModelCall]:
+    """Those of which nothing is told, or no answer, where others are told of in the same way, or always are once they
+    were answered: they may have failed."""
+    silent = {id(c) for c in calls if c.silent}
+    if not any(c.error is None and id(c) not in silent for c in calls):
+        return [c for c in calls if id(c) in silent and any(noted_late(n.span.scope) for n in c.layers)]
+    heard = {n.span.scope for c in calls if c.error is None and not c.unanswered for n in c.layers}
+    return [
+        c
+        for c in calls
+        if id(c) in silent
+        or c.blank
+        or (c.unanswered and (all(_heard(n, heard) for n in c.layers) or _in_a_broken_step(c)))
+        or (len(calls) == 1 and c.unanswered and _only_asked(c))
+        or (c is calls[-1] and c.unanswered and _broke_its_agent(c))
+    ]
+
+
+def _broke_its_agent(call: ModelCall) -> bool:
+    """Did the agent fail after this and nothing else?"""
+    agent = next((n for n in call.layers[-1].ancestors() if n.kind == AGENT), None)
+    if agent is None or failure(agent) is None:
+        return False
+    return all(n.start < call.end for n in agent.below() if n.kind in (LLM, TOOL))
+
+
+def _only_asked(call: ModelCall) -> bool:
+    """Are the words it was asked told, and neither here nor above that it went well, or what came of it? It may have
+    been broken off as it streamed (the AI SDK 7)."""
+    spans = [n.span for n in (*call.layers, *call.node.ancestors())]
+    return call.inputs is not None and all(s.status_code != 1 and s.output is None for s in spans)
+
+
+def _in_a_broken_step(call: ModelCall) -> bool:
+    """Did the step fail that asked, after this and nothing else? A stream that was refused once it was read says that
+    it went well (LlamaIndex's own)."""
+    step = call.layers[-1].parent
+    while step is not None and step.kind == CHAIN and failure(step) is None:
+        step = step.parent
+    if step is None or step.kind != CHAIN:
+        return False
+    return all(n.start <= call.start for n in step.below() if n.kind in (LLM, TOOL) and n not in call.layers)
+
+
+def _heard(node: Node, scopes: Collection[str]) -> bool:
+    """Would an answer be told here, or would nothing be told that failed?"""
+    if untold(node.span.scope, node.span.status_code):
+        return True
+    flat = node.span.row in node.side.families["flat_input"]
+    return node.span.scope in scopes or (flat and ends_well_unanswered(node.span.scope))

@@ -1,0 +1,198 @@
+"""Errors that only the text of a tool's result tells.
+
+A result is a soft error if it is flagged as one (`is_error`, `isError`, `status: error`), if it is an object whose
+only news is an error, or if its text begins the way frameworks and tools begin error texts. The patterns are anchored
+at the start: a page that speaks of errors is no error. `[runs] soft_errors` adds patterns.
+
+A bare `Error: no such user` may be a tool's ordinary answer. Where a span ran the tool and says that nothing failed,
+such a call keeps the status ok and is marked soft, and so does one of which a flag says that nothing was raised
+(LangChain's `status: success`, MCP's `isError`); where the text is the only witness, it is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.content.reprs import mapping
+
+_BEGINS = re.compile(
+    r"""\s*(?:
+      [\w.]*(?:Error|Exception|Failure|Timeout)(?:\([^)]*\))?\s*(?::|$|-)     # Error: …, ValueError: …, HTTPError - …
+    | Error\s+(?:executing|running|calling|invoking|while|in|during|from|at|\d{3}|code|occurred)\b
+    | Error\s+(?:processing|parsing|fetching|retrieving)\b
+    | (?:An?|Unexpected|Internal|Fatal|Unknown)\s+(?:\w+\s+)?(?:error|exception)
+      \s+(?:occurred|happened|has|was|while|executing|running)\b
+    | I\s+encountered\s+an\s+error
+    | Traceback\s+\(most\s+recent\s+call\s+last\)
+    | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
+    | (?:Tool|Function)\s+(?:with\s+name\s+)?\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
+    | Tool\s+not\s+found\b
+    | The[ ]tool[ ]has[ ]failed;[ ]the[ ]error[ ]log\b                           # BeeAI
+    | The[ ]tool[ ]call\s+(?:with\s+name\s+\S+\s+is\s+not\s+part|arguments\s+are\s+malformed)\b
+    | There[ ]are[ ]`\d+`[ ]tool[ ]call[ ]arguments[ ]required[ ]and[ ]only\b       # Semantic Kernel
+    | (?:Tool|Function)\s+\S+\s+is\s+not\s+(?:a\s+valid|available)
+    | Failed\s+to\s+(?:execute|call|run|invoke)\b
+    | Unknown\s+(?:tool|function)\b
+    | Missing\s+required\s+(?:argument|parameter)(?:s|\(s\))?\s*:
+    | \[?(?:ERROR|FAILED|FAILURE)\]?\s*[:\-]
+    )""",
+    re.X,
+)
+# How frameworks end a message that sends a model's call back to it (pydantic-ai's RetryPromptPart).
+_ENDS = re.compile(r"Fix the errors and try again\.\s*$")
+SIGNS = [
+    *("Error", "Exception", "Failure", "Timeout", "error", "exception", "Traceback", "Tool", "Function"),
+    *("Failed", "Unknown", "Missing", "ERROR", "FAILED", "FAILURE", "The tool call", "The tool has failed"),
+    "tool call arguments required",
+]
+"""Every text that is a soft error holds one of these: fast to look for in every result."""
+
+# Results by which a framework says that it did not run the tool at all.
+_REFUSED = re.compile(
+    r"\s*(?:I tried reusing the same input, I must stop using this action input"
+    r"|The tool call was denied|Tool (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
+    r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
+    r"|(?:Output )?Tool not (?:executed|used) - "
+    r"|User (?:rejected|declined|denied) (?:the )?tool"
+    r"|Error: The requested tool does not exist or is not available\.|Tool not found$"  # Agno, CrewAI
+    r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",
+    re.I,
+)
+
+
+def refused(value: Any) -> bool:
+    """Does this result say that the call was not executed?"""
+    if isinstance(value, dict):  # the AI SDK's words, by themselves and in the conventions' messages
+        return value.get("type") == "execution-denied" or (value.get("denied") is True and value.keys() <= _DENIAL)
+    return isinstance(value, str) and _REFUSED.match(value) is not None
+
+
+_DENIAL = {"denied", "reason"}
+
+
+def nobodys(value: Any, name: str | None) -> bool:
+    """Does a framework say in place of a result that there is no tool of this name, or in an error's place for the
+    provider (Pydantic AI)?"""
+    value = _alone(value)
+    value = value["error"] if isinstance(value, dict) and value.keys() == {"error"} else value
+    if not isinstance(value, str) or not name or name not in value[: _NOBODYS + len(name)]:
+        return False
+    said = re.escape(name)
+    return re.match(_NONE_SUCH.format(said), value.strip()) is not None
+
+
+_NONE_SUCH = (
+    r"Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP
+    r"|Error: {0} is not a valid tool, try one of \["  # LangGraph
+    r"|Model tried to call unavailable tool '{0}'"  # the AI SDK
+    r"|(?:Error: )?Tool (?:with name )?'?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
+    r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
+    r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
+    r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
+)
+_NOBODYS = 50  # letters before the name, at the most
+
+
+def awaits_leave(value: Any) -> bool:
+    """Is this no result, but what OpenAI's kit or Google's puts in its place while a tool waits for leave, or gets
+    none?"""
+    if isinstance(value, dict):
+        item = value.get("run_item")
+        asks = isinstance(item, dict) and item.get("type") == "tool_approval_item"
+        return asks or (value.keys() == {"error"} and value["error"] in _CONFIRMING)
+    return isinstance(value, str) and value.startswith("FunctionToolResult(tool=") and "ToolApprovalItem(" in value
+
+
+_CONFIRMING = (
+    "This tool call requires confirmation, please approve or reject.",
+    "This tool call is rejected.",
+)
+"""Words of Google's ADK."""
+
+
+_KEYS = ("error", "errors", "error_message", "errorMessage", "exception")
+_BESIDE = {
+    "status",
+    "code",
+    "message",
+    "type",
+    "detail",
+    "details",
+    "success",
+    "ok",
+    "error_type",
+    "statusCode",
+    "status_code",
+    "traceback",
+    "stack",
+    "response",
+    "result",
+    "data",
+}
+
+
+@lru_cache(maxsize=16)
+def _extra(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
+    return re.compile("|".join(f"(?:{p})" for p in patterns)) if patterns else None
+
+
+_PLAIN = re.compile(
+    r"\s*(?:Error|ERROR|FAILED|FAILURE)\s*[:\-](?!\s*[\w.]*(?:Error|Exception)\b)"
+    r"(?!.*(?:fix your mistakes|execut|while running))"
+    r"(?!\s*(?:the\s+)?(?:requested\s+)?(?:tool|function)\s+\S+\s+(?:was\s+)?not\s+found\b)",
+    re.S,
+)
+
+
+def plain(value: Any) -> bool:
+    """An error told in a tool's own words, with no trace of an exception or a framework in it."""
+    value = _alone(value)
+    return isinstance(value, str) and _PLAIN.match(value) is not None
+
+
+def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ()) -> bool:
+    """Does this result say that the tool failed?"""
+    if flagged is not None:
+        return flagged
+    value = _alone(value)
+    if isinstance(value, dict):
+        return _object(value)
+    if not isinstance(value, str):
+        return False
+    extra = _extra(patterns)
+    if value.endswith("again.") and _ENDS.search(value):
+        return True
+    return _BEGINS.match(value) is not None or (extra is not None and extra.search(value) is not None)
+
+
+def _alone(value: Any) -> Any:
+    """The text that is all an object holds: Gemini's protocol wants an object, so its clients make one of a text. The
+    text may be JSON, by itself, too: in the parts that MCP has results told in."""
+    text = value.get("result", value.get("output")) if isinstance(value, dict) and len(value) == 1 else value
+    if not isinstance(text, str):
+        return value
+    inner = parse_json(text) if text.startswith("{") else None
+    inner = mapping(text) if inner is None and "rror" in text else inner
+    return inner if isinstance(inner, dict) else text
+
+
+def _object(value: dict[str, Any]) -> bool:
+    for key in _KEYS:
+        told = value.get(key)
+        if (
+            told
+            and told is not True
+            and set(value) - {key} <= _BESIDE
+            and not any(value.get(k) for k in ("result", "data", "response"))
+        ):
+            return True
+        if told is True and key == "error":
+            return True
+    if value.get("code") == "TOOL_EXECUTION_FAILED" and value.get("message"):
+        return True  # what Mastra gives its model for what a tool threw
+    return value.get("status") in ("error", "failed", "failure") and bool(
+        value.get("message") or value.get("error") or len(value) == 1
+    )

@@ -1,0 +1,182 @@
+"""What came of the tool calls of regular traces: arguments, results, errors, states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from otelcov.ground.config import Config
+from otelcov.runs.content.chat import role_of
+from otelcov.runs.content.jsontext import UNREADABLE, to_json
+from otelcov.runs.content.semconv import semconv
+from otelcov.runs.content.wrapped import arguments_of, result_of
+from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, soft_error
+from otelcov.runs.shortcut import answers
+from otelcov.runs.shortcut.requested import Calls
+from otelcov.runs.shortcut.sketch import Bools, Models, Sketch
+from otelcov.runs.tools.call_status import UNNAMED
+from otelcov.runs.trace.spans import Span
+from otelcov.runs.trace.tree import Node, failure
+from otelcov.runs.whole.states import of_attributes, shape
+
+
+class Outcomes:
+    """What came of the calls that ran a tool, in order, and what is to be told of their runs."""
+
+    def __init__(self, sketch: Sketch, models: Models, calls: Calls, config: Config) -> None:
+        soft = config.runs.soft_errors
+        self.number = np.flatnonzero(calls.child < 0)  # in `Calls`
+        self.trace = calls.trace[self.number]
+        self.recovered: set[int] = set()
+        number = self.number.tolist()
+        at = calls.at[self.number]
+        self.arguments = [calls.arguments[i] for i in number]
+        self.types: list[str | None] = [None] * len(number)  # of the failed ones, their error type
+        told = pl.Series([text is not None for text in self.arguments], dtype=pl.Boolean)
+        raws = sketch.taken("result", at)
+        plain = (told & (raws != "") & ~_begins(raws)).fill_null(False)
+        texts = raws.filter(plain)
+        places = np.flatnonzero(plain.to_numpy())
+        self.results: list[str | None] = [None] * len(number)
+        for i, text in zip(places.tolist(), answers.json_texts(texts.to_list()), strict=True):
+            self.results[i] = text
+        forms = ["text" if found else "" for found in plain.to_list()]
+        for i in np.flatnonzero(sketch.contentless[self.trace]).tolist():
+            forms[i] = shape(None)
+        doubtful = np.arange(len(texts)) if soft else np.flatnonzero(texts.str.contains_any(SIGNS).to_numpy())
+        some = zip(places[doubtful].tolist(), texts.gather(doubtful).to_list(), strict=True)
+        spoilt = [
+            i for i, text in some if soft_error(text, None, soft) or awaits_leave(text)
+        ]  # rare; the general way weighs it with more care
+        failed = sketch.failed[at]
+        hard = np.flatnonzero(failed)
+        spoilt = sorted(set(spoilt).difference(hard.tolist()))
+        spoilt += self._others(sketch, models, calls, [i for i, form in enumerate(forms) if not form], forms, soft)
+        for i, row in zip(hard.tolist(), sketch.frame[at[hard]].rows(), strict=True):
+            wrong = failure(Node(Span._make(row), sketch.side))
+            self.types[i] = wrong[0] if wrong is not None else None
+            if wrong is None or wrong[0] in ("", *UNNAMED) or len(wrong[0].split()) > 1:  # `<class …>`, or words
+                spoilt.append(i)
+        sketch.bad[self.trace[spoilt]] = True
+        unsaid = of_attributes(dict.fromkeys(config.coverage.state_attributes))  # who has them is not regular
+        self.states = self._states(sketch, calls, forms, failed) + unsaid
+
+    def _others(
+        self, sketch: Sketch, models: Models, calls: Calls, which: list[int], forms: list[str], soft: tuple[str, ...]
+    ) -> list[int]:
+        """Take down the calls whose result is no plain text or whose arguments stand in the span alone; which are not
+        regular."""
+        number = self.number[which]
+        at = calls.at[number]
+        spoilt = []
+        seen = _Seen(sketch, models)
+        alone = sketch.headless[self.trace[which]] & (sketch.above[at] < 0)  # whose call it was has not come
+        for i, trace, agent, id, raw, own, failed, orphan in zip(
+            which,
+            self.trace[which].tolist(),
+            calls.agent.gather(number).to_list(),
+            sketch.taken("call_id", at).to_list(),
+            sketch.taken("result", at).to_list(),
+            sketch.taken("arguments", at).to_list(),
+            sketch.failed[at].tolist(),
+            alone.tolist(),
+            strict=True,
+        ):
+            if self.arguments[i] is None:
+                found = arguments_of(own)[0]
+                self.arguments[i] = None if found is None else to_json(found)
+            told: Any = raw if raw is not None else seen.result(trace, agent, id)
+            value, flagged = result_of(told)
+            if (
+                not (told or (orphan and failed))
+                or self.arguments[i] is None
+                or (not failed and _soft(value, flagged, soft))
+                or (value == [] and told != "[]")  # nothing in a frame of more (call.py)
+            ):
+                spoilt.append(i)
+            self.results[i] = None if value is None else to_json(value)
+            forms[i] = shape(value)
+        return spoilt
+
+    def _states(self, sketch: Sketch, calls: Calls, forms: list[str], failed: Bools) -> pl.Series:
+        """`agent|tool|ok or error|shape|earlier failures` after each call; runs that recovered are taken down."""
+        before = np.zeros(len(forms), dtype=np.int64)
+        name = calls.name.gather(self.number)
+        some = np.zeros(len(sketch.bad), dtype=bool)
+        some[self.trace[failed]] = True
+        broken = np.flatnonzero(some[self.trace])
+        failures: dict[tuple[int, str], int] = {}
+        for i, trace, tool in zip(
+            broken.tolist(), self.trace[broken].tolist(), name.gather(broken).to_list(), strict=True
+        ):
+            before[i] = failures.get((trace, tool), 0)
+            if failed[i]:
+                failures[trace, tool] = before[i] + 1
+            elif before[i]:
+                self.recovered.add(trace)
+        counts = pl.Series(["0", "1", "2+"]).gather(np.minimum(before, 2))
+        status = pl.Series(["ok", "error"]).gather(failed.astype(np.int64))
+        agent = calls.agent.gather(self.number).fill_null("?")
+        parts = [agent, name, status, pl.Series(forms, dtype=pl.String), counts]
+        return pl.select(pl.concat_str([pl.lit(part) for part in parts], separator="|")).to_series()
+
+
+def _begins(texts: pl.Series) -> pl.Series:
+    """Is this JSON, from its first character?"""
+    return texts.str.starts_with("[") | texts.str.starts_with("{") | texts.str.starts_with('"')
+
+
+def _soft(value: Any, flagged: bool | None, patterns: tuple[str, ...]) -> bool:
+    return value is None or flagged is True or soft_error(value, None, patterns) or awaits_leave(value)
+
+
+class _Seen:
+    """What came back for calls whose span has no result: from the last input of the agent that asked."""
+
+    def __init__(self, sketch: Sketch, models: Models) -> None:
+        self._trace = models.trace
+        self._agents = sketch.owners(models.at).to_list()
+        self._inputs = sketch.side.texts["input_messages"]
+        self._rows = sketch.taken("row", models.at).to_list()
+        self._told: dict[int, dict[str, Any]] = {}
+
+    def result(self, trace: int, agent: str | None, id: str) -> Any:
+        first, end = (int(np.searchsorted(self._trace, trace, side=side)) for side in ("left", "right"))
+        last = next((at for at in range(end - 1, first - 1, -1) if self._agents[at] == agent), None)
+        if last is None:
+            return None
+        if last not in self._told:
+            self._told[last] = _responses(self._inputs[self._rows[last]])
+        return self._told[last].get(id)
+
+
+def _responses(raw: str | None) -> dict[str, Any]:
+    """Results by call id in a list of plain messages; none where one of them is not plain (semconv_messages)."""
+    try:
+        found = semconv(raw) if raw else []
+    except UNREADABLE:
+        return {}
+    told: dict[str, Any] = {}
+    for message in found:
+        results = 0
+        for part in message.parts:
+            kind = part.type
+            if kind == "tool_call_response":
+                results += 1
+                content = part.result if part.result is not None else part.response
+                if isinstance(content, (list, dict)):
+                    return {}
+                told.setdefault(part.id or "", content)
+            elif kind == "text":
+                if part.content is None:
+                    return {}
+            elif kind == "tool_call":
+                if not part.name:
+                    return {}
+            elif kind != "reasoning" and kind != "thinking":
+                return {}
+        if not results and role_of(message.role) == "tool":
+            return {}
+    return told

@@ -1,0 +1,99 @@
+"""Regular traces, continued: what the models asked for, each request with the tool span that bears its id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from otelcov.runs.agents.delegation import SUBAGENT, delegates
+from otelcov.runs.shortcut.sketch import AGENT_, TOOL_, Bools, Ints, Models, Sketch
+from otelcov.runs.shortcut.waiting import Asked, waiting
+from otelcov.runs.tools.handed_in import is_answer
+from otelcov.runs.trace.spans import Span
+from otelcov.runs.trace.tree import Node, failure
+
+
+@dataclass(slots=True)
+class Calls:
+    """What the model calls asked for, in order: each is one tool span, which may be the call of an agent."""
+
+    at: Ints
+    model: Ints  # its number in `Models`
+    trace: Ints
+    child: Ints  # the agent span that the tool span holds, -1 for none
+    name: pl.Series
+    agent: pl.Series
+    target: pl.Series  # the agent called, null for none
+    arguments: list[str | None]
+    place: Ints  # among all requests
+    open: Asked
+
+
+def calls_of(sketch: Sketch, models: Models) -> Calls:
+    """Each request with the one tool span that bears its id; bad where the two do not tell the same."""
+    frame, said = sketch.frame, models.said
+    spans = np.flatnonzero((sketch.kind == TOOL_) & ~sketch.bad[sketch.trace])
+    tools = pl.DataFrame({"trace": sketch.trace[spans], "id": sketch.taken("call_id", spans), "at": spans})
+    sketch.spoil(tools.select(pl.struct("trace", "id").is_duplicated()).to_series().to_numpy(), sketch.trace[spans])
+    by = np.array(said.asked_by, dtype=np.int64)
+    asked = pl.DataFrame({"trace": models.trace[by], "id": pl.Series(said.ids, dtype=pl.String), "name": said.names})
+    found = asked.join(tools.unique(["trace", "id"]), on=["trace", "id"], how="left", maintain_order="left")["at"]
+    without = found.is_null().to_numpy()
+    left = waiting(sketch, models, by, asked["name"], np.flatnonzero(without))
+    place = np.flatnonzero(~without)
+    by, at, asked = by[place], found.gather(place).to_numpy(), asked[place]
+    trace, arguments = models.trace[by], [said.arguments[i] for i in place.tolist()]
+    owner = sketch.owners(models.at[by])
+    name = frame["tool"].gather(at)
+    sketch.spoil(asked["name"].ne_missing(name).to_numpy(), trace)
+    sketch.spoil(owner.ne_missing(sketch.owners(at)).to_numpy(), trace)
+    if sketch.headless.any():
+        sketch.spoil(_apart(sketch, models.at[by], at), trace)
+        owner = pl.select(pl.coalesce(owner, frame["agent"].gather(at))).to_series()
+    requests, executed = (np.bincount(some, minlength=len(sketch.bad)) for some in (trace, sketch.trace[spans]))
+    sketch.bad |= requests != executed
+    sketch.spoil(pl.Series(at).is_duplicated().to_numpy() & ~sketch.bad[trace], trace)
+    ended = np.zeros(len(sketch.bad), dtype=np.int64)
+    ended[models.trace] = models.turn
+    pending = models.turn[by] == ended[trace]  # asked for, and no answer after it
+    sketch.spoil(pending & ~sketch.headless[trace], trace)
+    child = np.full(frame.height, -1, dtype=np.int64)
+    inner = np.flatnonzero((sketch.kind == AGENT_) & (sketch.above >= 0))
+    child[sketch.above[inner]] = inner
+    child = child[at]
+    target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
+    sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
+    sketch.spoil((child >= 0) & sketch.failed[at], trace)
+    broken = np.flatnonzero((child >= 0) & sketch.failed[np.maximum(child, 0)])
+    for t, row in zip(trace[broken].tolist(), frame[child[broken]].rows(), strict=True):
+        sketch.bad[t] |= failure(Node(Span._make(row), sketch.side)) is None
+    ways = name.filter(pl.Series(child >= 0)).unique().implode()
+    sketch.spoil((child < 0) & sketch.failed[at] & name.is_in(ways).fill_null(True).to_numpy(), trace)
+    for texts in (pl.Series(arguments, dtype=pl.String), sketch.taken("arguments", at)):
+        sketch.spoil((child < 0) & texts.str.contains_any(list(SUBAGENT)).fill_null(False).to_numpy(), trace)
+    special = [n for n in set(said.names) if is_answer(n) or delegates(n)]
+    if special:
+        sketch.spoil((child < 0) & name.is_in(special).fill_null(True).to_numpy(), trace)
+    kept = np.flatnonzero(~sketch.bad[trace])
+    return Calls(
+        at[kept],
+        by[kept],
+        trace[kept],
+        child[kept],
+        name.gather(kept),
+        owner.gather(kept),
+        target.gather(kept),
+        [arguments[i] for i in kept.tolist()],
+        place[kept],
+        left,
+    )
+
+
+def _apart(sketch: Sketch, asking: Ints, at: Ints) -> Bools:
+    """Whether a model call and the tool that it asked for are parts of different agents that have not come."""
+    here = sketch.headless[sketch.trace[at]] & (sketch.above[at] < 0)
+    above = [sketch.taken("parent_span_id", some) for some in (asking, at)]
+    found: Bools = here & above[0].ne_missing(above[1]).to_numpy()
+    return found

@@ -1,0 +1,482 @@
+"""The run rows of regular traces, straight from columns: see regular.py for what regular means."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import polars as pl
+
+from otelcov.ground.config import BOUNDARIES, Config
+from otelcov.ground.schemas import DELEGATION, RUNS, TOOL_CALL, signed
+from otelcov.runs.agents.delegation import bare, ways
+from otelcov.runs.joining.join import Joints
+from otelcov.runs.shortcut import columns
+from otelcov.runs.shortcut.broken import check_broken
+from otelcov.runs.shortcut.columns import Groups
+from otelcov.runs.shortcut.contentless import ask_by_time
+from otelcov.runs.shortcut.outcomes import Outcomes
+from otelcov.runs.shortcut.requested import Calls, calls_of
+from otelcov.runs.shortcut.sketch import (
+    AGENT_,
+    LLM_,
+    TOOL_,
+    Bools,
+    Ints,
+    Models,
+    Sketch,
+    check_agents,
+    models_of,
+    texts_of,
+)
+from otelcov.runs.shortcut.waiting import Asked
+from otelcov.runs.whole.offered import names_of
+from otelcov.runs.whole.unknowns import NO_ROOT, told
+
+
+def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataFrame:
+    """RUNS rows of the traces that are not bad; `sketch.bad` marks more of them on the way."""
+    check_agents(sketch, where)
+    models = models_of(sketch)
+    ask_by_time(sketch, models)
+    failures = check_broken(sketch, models)
+    texts = texts_of(sketch, models)
+    calls = calls_of(sketch, models)
+    outcomes = Outcomes(sketch, models, calls, config)
+    found = _runs(sketch, models, calls, outcomes, texts, failures, config, now_ns)
+    cut, hushed = (flags[~sketch.bad] for flags in (sketch.headless, sketch.contentless))
+    parts = [found.filter(pl.Series(~cut & ~hushed))] if cut.any() or hushed.any() else [found]
+    if cut.any():
+        parts.append(_open(found, cut, sketch, models, calls.open, config, now_ns))
+    if hushed.any():
+        parts.append(told(found.filter(pl.Series(hushed))))
+    return pl.concat(parts)
+
+
+def _open(
+    found: pl.DataFrame, cut: Bools, sketch: Sketch, models: Models, asked: Asked, config: Config, now_ns: int
+) -> pl.DataFrame:
+    """Of these rows those whose root has not come, and what that leaves unknown."""
+    good = np.flatnonzero(~sketch.bad)
+    agents = np.bincount(sketch.trace[sketch.kind == AGENT_], minlength=len(sketch.bad))[good] > 0
+    last = np.zeros(len(sketch.bad), dtype=np.int64)
+    last[models.trace] = np.arange(len(models.at))
+    asking = np.zeros(len(models.at), dtype=bool)
+    asking[models.said.asked_by] = True
+    others = sketch.above[models.at] >= 0
+    silent = (np.array([not text for text in models.said.text], dtype=bool) | others)[last[good]]
+    pending = asking[last[good]]
+    orphans = np.bincount(sketch.trace[sketch.above == -1], minlength=len(sketch.bad))[good]
+    calling = np.zeros(len(sketch.bad), dtype=bool)
+    calling[asked.trace[asked.calling]] = True
+    whole = (sketch.gaps[good] < 2) & ~calling[good]  # else one may be an agent that another called (see assemble)
+    marks = pl.DataFrame(
+        {"_whole": whole, "_agents": agents, "_pending": pending, "_silent": silent, "_orphans": orphans}
+    )
+    ended = pl.when(pl.col("_pending") | pl.col("_silent")).then(pl.lit("unknown")).otherwise(pl.lit("ok"))
+    nobody = pl.col("agents").list.len() == 0
+    shown = (pl.col("agents").list.len() == 1) | (~nobody & pl.col("_agents"))  # assemble: where delegations are seen
+    blind = {
+        "max_steps": ~pl.col("_agents") | pl.col("_pending"),
+        "cost_limit": ~pl.col("_agents") | pl.col("_pending"),
+        "error": ~pl.col("_agents"),
+        "length": pl.col("boundaries_unknown").list.contains("length"),
+        "content_filter": pl.col("boundaries_unknown").list.contains("content_filter"),
+    }
+    reasons = {
+        NO_ROOT: pl.lit(True),
+        "what came last is not visible": pl.col("_pending"),
+        "no agent name": nobody,
+    }
+    open_ = pl.concat([found, marks], how="horizontal").filter(pl.Series(cut))
+    open_ = open_.with_columns(
+        settled=now_ns - signed("end_unix_nano") >= config.runs.settle_ns,
+        status=ended,
+        orphans=pl.col("_orphans").cast(RUNS["orphans"]),
+        delegations=pl.when((pl.col("delegations").list.len() > 0) | (shown & pl.col("_whole"))).then("delegations"),
+        boundaries_unknown=_named(blind),
+        incomplete=pl.concat_list("incomplete", _named(reasons)),
+    )
+    return told(open_.select(RUNS.names()).cast(RUNS))
+
+
+def _named(flags: dict[str, pl.Expr]) -> pl.Expr:
+    """The names whose flag is set, in order."""
+    return pl.concat_list([pl.when(flag).then(pl.lit(name)) for name, flag in flags.items()]).list.drop_nulls()
+
+
+def _runs(
+    sketch: Sketch,
+    models: Models,
+    calls: Calls,
+    outcomes: Outcomes,
+    texts: tuple[list[str | None], list[str | None]],
+    failures: dict[str, Bools],
+    config: Config,
+    now_ns: int,
+) -> pl.DataFrame:
+    frame = sketch.frame
+    good = np.flatnonzero(~sketch.bad)
+    root = sketch.root[good]
+    model = np.flatnonzero(~sketch.bad[models.trace])
+    tool = np.flatnonzero(~sketch.bad[outcomes.trace])
+    handed = _handed(sketch, models, calls)
+    of_models, of_tools = Groups(good, models.trace[model]), Groups(good, outcomes.trace[tool])
+    of_handed = Groups(good, handed["trace"].to_numpy())
+    llm = _llm_calls(sketch, models, model)
+    failed = np.zeros(len(sketch.bad), dtype=bool)
+    failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
+    failed_calls = sketch.failed[calls.at[outcomes.number[tool]]]
+    hushed = sketch.contentless[good]
+    identities = [trace.hex() for trace in frame["trace_id"].gather(root).to_list()]
+    spoken = [texts[0][t] for t in good.tolist()]
+    seen = {
+        "empty_input": np.array([text is not None and not text.strip() for text in spoken], dtype=bool),
+        "tool_failure": failed[good],
+        "tool_recovery": np.isin(good, sorted(outcomes.recovered)),
+        "repeated_call": _repeated(calls, outcomes, tool, len(sketch.bad))[good] & ~hushed,
+        **{name: traces[good] for name, traces in failures.items()},
+    }
+    names = [name for name in BOUNDARIES if name in seen]
+    working = _working(
+        (of_models.of, llm["agent"]),
+        (of_tools.of, calls.agent.gather(outcomes.number[tool])),
+        (of_handed.of, handed["to"]),
+        runs=len(good),
+    )
+    known, source = _known(sketch, good, of_handed, (handed["tool"], handed["to"]), working, config)
+    ended = np.append(sketch.first[1:], frame.height)[good]
+    well = (llm["status"] == "ok").to_numpy()
+    silent = (
+        well & llm.select(pl.any_horizontal(pl.col("input_tokens", "output_tokens").is_null())).to_series().to_numpy()
+    )
+    no_tokens = of_models.any(silent)
+    no_model = of_models.any(
+        llm.select(pl.all_horizontal(pl.col("request_model", "response_model").is_null())).to_series().to_numpy()
+    )
+    unsaid = llm["finish_reason"].is_null().to_numpy()
+    no_finish = of_models.every(unsaid) | (unsaid & well)[of_models.offsets[1:] - 1]
+    torn = sketch.torn[good]
+    broken = sketch.broken[sketch.top[good]]
+    unended = torn & hushed  # neither an answer nor the end of all that framed it is told
+    some, well_done = np.diff(of_tools.offsets) > 0, of_tools.any(~failed_calls)
+    unknown = {
+        "max_steps": torn | hushed,
+        "timeout": torn & ~seen["timeout"],
+        "cost_limit": torn | hushed,
+        "error": torn & ~seen["error"],
+        "length": no_finish,
+        "content_filter": no_finish & ~seen["content_filter"],
+        "empty_input": hushed,
+        "tool_failure": hushed & well_done & ~seen["tool_failure"],
+        "tool_recovery": hushed & well_done & ~seen["tool_failure"],
+        "repeated_call": hushed & some,
+    }
+    blind = [name for name in BOUNDARIES if name in unknown]
+    last = pl.Series(np.maximum.reduceat(frame["end"].to_numpy(), sketch.first)[good])
+    out: dict[str, pl.Series] = {
+        "run_id": pl.Series(
+            [
+                hashlib.sha256(trace.encode() + span).digest()[:16].hex()
+                for trace, span in zip(identities, frame["span_id"].gather(root).to_list(), strict=True)
+            ],
+            dtype=pl.String,
+        ),
+        "trace_ids": Groups(good, good).lists(pl.Series(identities, dtype=pl.String)),
+        "conversation_id": _conversations(sketch, good),
+        **{name: frame[name].gather(root) for name in ("service", "environment", "release")},
+        "start_unix_nano": pl.Series(np.minimum.reduceat(frame["start"].to_numpy(), sketch.first)[good]),
+        "end_unix_nano": last,
+        "settled": pl.Series(~torn) | (now_ns - last.cast(pl.Int64) >= config.runs.settle_ns),
+        "input": pl.Series(spoken, dtype=pl.String),
+        "output": pl.Series([texts[1][t] for t in good.tolist()], dtype=pl.String),
+        "agents": working,
+        "known_tools": known,
+        "known_tools_source": source,
+        "tool_calls": _every_call(good, sketch, models, calls, outcomes, tool),
+        "llm_calls": of_models.lists(llm.to_struct()),
+        "delegations": of_handed.lists(handed.select(f.name for f in DELEGATION.fields).to_struct()),
+        "boundaries": columns.subsets(names, [seen[name] for name in names]),
+        "boundaries_unknown": columns.subsets(blind, [unknown[name] for name in blind]),
+        "path": _paths(sketch, models, calls, good),
+        "states": of_tools.lists(outcomes.states.gather(tool)),
+        "incomplete": columns.subsets(
+            (NO_ROOT, "model not reported", "tokens not reported"), [torn, no_model, no_tokens]
+        ),
+        "status": pl.Series(["ok", "error", "unknown"]).gather(np.where(broken, 1, 2 * unended)),
+        "spans": pl.Series(ended - sketch.first[good]),
+        "orphans": pl.Series(torn).cast(pl.Int64),
+        "unexplained": _unexplained(sketch, good),
+    }
+    constant = {"dropped_attributes": 0, "masked": 0, "weight": 1.0}
+    return (
+        pl.DataFrame(out)
+        .with_columns(**{name: pl.lit(value) for name, value in constant.items()})
+        .with_columns(pl.lit(None).alias(name) for name in RUNS if name not in out and name not in constant)
+        .select(RUNS.names())
+        .cast(RUNS)
+    )
+
+
+def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
+    at = models.at[which]
+    none = pl.lit(None, pl.String)
+    unanswered = (pl.col("status") == "error") & (pl.col("response_model") == pl.col("request_model"))
+    return pl.DataFrame(
+        {
+            "agent": sketch.owners(at),
+            "request_model": sketch.taken("request_model", at),
+            "response_model": sketch.taken("response_model", at),
+            "input_tokens": sketch.taken("input_tokens", at),
+            "output_tokens": sketch.taken("output_tokens", at),
+            "status": pl.Series(["ok", "error"]).gather(sketch.broken[at].astype(np.int64)),
+            "finish_reason": pl.Series([models.said.finish[i] for i in which.tolist()], dtype=pl.String),
+            "start_unix_nano": sketch.taken("start", at),
+            "end_unix_nano": sketch.taken("end", at),
+        }
+    ).with_columns(
+        pl.when(pl.col("request_model") != "").then("request_model").otherwise(none).alias("request_model"),
+        pl.when((pl.col("response_model") != "") & ~unanswered.fill_null(False))
+        .then("response_model")
+        .otherwise(none)
+        .alias("response_model"),
+    )
+
+
+def _every_call(good: Ints, sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes, which: Ints) -> pl.Series:
+    """The tool calls of each run as they were asked for, those among them that have not ended."""
+    ran = _tool_calls(sketch, models, calls, outcomes, which)
+    some = np.flatnonzero(~sketch.bad[calls.open.trace] & ~calls.open.handed)
+    if not len(some):
+        return Groups(good, outcomes.trace[which]).lists(ran)
+    place = np.concatenate([calls.place[outcomes.number[which]], calls.open.place[some]])
+    trace = np.concatenate([outcomes.trace[which], calls.open.trace[some]])
+    order = np.argsort(place)
+    every = pl.concat([ran.cast(TOOL_CALL), _asked(sketch, models, calls.open, some)])
+    return Groups(good, trace[order]).lists(every.gather(order))
+
+
+def _asked(sketch: Sketch, models: Models, asked: Asked, which: Ints) -> pl.Series:
+    some, ended = which.tolist(), sketch.taken("end", models.at[asked.model[which]])
+    told = {
+        "name": asked.name.gather(which),
+        "arguments": pl.Series([asked.arguments[i] for i in some], dtype=pl.String),
+        "call_id": pl.Series([models.said.ids[i] for i in asked.place[which].tolist()], dtype=pl.String),
+        "turn": models.turn[asked.model[which]],
+        "start_unix_nano": ended,
+        "end_unix_nano": ended,
+    }
+    constant = {"status": pl.lit("requested"), "evidence": pl.lit(pl.Series([["message"]])).first()}
+    rows = pl.DataFrame(told).with_columns(**constant)
+    rows = rows.with_columns(pl.lit(None).alias(f.name) for f in TOOL_CALL.fields if f.name not in rows.columns)
+    return rows.select(f.name for f in TOOL_CALL.fields).to_struct().cast(TOOL_CALL)
+
+
+def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes, which: Ints) -> pl.Series:
+    number = outcomes.number[which]
+    at = calls.at[number]
+    failed = pl.Series(sketch.failed[at])
+    some = which.tolist()
+    evidence: pl.Expr = pl.lit(pl.Series([["span", "message"]])).first()
+    if sketch.contentless.any():
+        alone = sketch.contentless[outcomes.trace[which]].astype(np.int64)
+        evidence = pl.lit(pl.Series([["span", "message"], ["span"]]).gather(alone))
+    return (
+        pl.DataFrame(
+            {
+                "name": calls.name.gather(number),
+                "agent": calls.agent.gather(number),
+                "failed": failed,
+                "error_type": pl.Series([outcomes.types[i] for i in some], dtype=pl.String),
+                "arguments": pl.Series([outcomes.arguments[i] for i in some], dtype=pl.String),
+                "result": pl.Series([outcomes.results[i] for i in some], dtype=pl.String),
+                "call_id": sketch.taken("call_id", at),
+                "turn": models.turn[calls.model[number]],
+                "start_unix_nano": sketch.taken("start", at),
+                "end_unix_nano": sketch.taken("end", at),
+            }
+        )
+        .select(
+            "name",
+            "agent",
+            pl.when("failed").then(pl.lit("error")).otherwise(pl.lit("ok")).alias("status"),
+            pl.when("failed").then(pl.lit("hard")).alias("error_kind"),
+            "error_type",
+            "arguments",
+            pl.lit(None, pl.String).alias("arguments_text"),
+            "result",
+            "call_id",
+            "turn",
+            evidence.alias("evidence"),
+            "start_unix_nano",
+            "end_unix_nano",
+        )
+        .to_struct()
+    )
+
+
+def _handed(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
+    """The delegations of each trace in time; of those that have not ended, not always to whom."""
+    ran = np.flatnonzero((calls.child >= 0) & ~sketch.bad[calls.trace])
+    at, asked = calls.at[ran], calls.open
+    some = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
+    parts = [
+        pl.DataFrame(
+            {
+                "trace": calls.trace[ran],
+                "at": at,
+                "start": sketch.taken("start", at),
+                "from": calls.agent.gather(ran),
+                "to": calls.target.gather(ran),
+                "tool": calls.name.gather(ran),
+                "status": pl.Series(["ok", "error"]).gather(sketch.failed[calls.child[ran]].astype(np.int64)),
+            }
+        ).with_columns(form=pl.lit("tool"))
+    ]
+    if len(some):
+        asking = models.at[asked.model[some]]
+        waiting = pl.DataFrame(
+            {
+                "trace": asked.trace[some],
+                "at": asking,
+                "start": sketch.taken("end", asking),
+                "to": pl.Series([asked.target[i] for i in some.tolist()], dtype=pl.String),
+                "tool": asked.name[some],
+            }
+        )
+        known = pl.col("to").is_not_null()
+        parts.append(
+            waiting.with_columns(
+                status=pl.when(known).then(pl.lit("ok")).otherwise(pl.lit("requested")),
+                form=pl.when(known).then(pl.lit("handoff")).otherwise(pl.lit("tool")),
+            )
+        )
+    found = pl.concat(parts, how="diagonal").sort(
+        "trace", "start", pl.col("from", "to").fill_null(""), "at", maintain_order=True
+    )
+    return found.with_columns(pl.col("from", "to").cast(pl.String))
+
+
+def _repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Bools:
+    """The traces that called a tool three times with the same arguments."""
+    equal = pl.DataFrame(
+        {
+            "trace": outcomes.trace[which],
+            "name": calls.name.gather(outcomes.number[which]),
+            "arguments": pl.Series([outcomes.arguments[i] for i in which.tolist()], dtype=pl.String),
+        }
+    )
+    often = equal.group_by("trace", "name", "arguments").len().filter(pl.col("len") >= 3)["trace"]
+    found = np.zeros(traces, dtype=bool)
+    found[often.to_numpy()] = True
+    return found
+
+
+def _known(
+    sketch: Sketch, good: Ints, handed: Groups, by: tuple[pl.Series, pl.Series], agents: pl.Series, config: Config
+) -> tuple[pl.Series, pl.Series]:
+    """Known tools of each run and where they are known from: declared, else offered and no way to delegate."""
+    declared = sorted({t for a in config.agents.values() for t in a.tools or ()} | set(config.tools))
+    if declared:
+        lists: list[list[str] | None] = [declared]
+        at = np.zeros(len(good), dtype=np.int64)
+    else:
+        offered = pl.DataFrame({"trace": sketch.trace, "place": sketch.frame["definitions"]}).drop_nulls()
+        offered = offered.filter(pl.Series(~sketch.bad[offered["trace"].to_numpy()])).unique().sort("trace", "place")
+        texts = Groups(good, offered["trace"].to_numpy()).offsets.tolist()
+        places, numbers = offered["place"].to_list(), handed.offsets.tolist()
+        tools, targets = by[0].to_list(), by[1].to_list()
+        working = agents.to_list()
+        found: dict[tuple[tuple[int, ...], frozenset[str], frozenset[str], tuple[str, ...]], int] = {}
+        lists, chosen = [], []
+        for i in range(len(good)):
+            some = slice(numbers[i], numbers[i + 1])
+            over, to = frozenset(tools[some]), frozenset(bare(name) for name in targets[some] if name)
+            key = tuple(places[texts[i] : texts[i + 1]]), over, to, tuple(working[i])
+            if key not in found:
+                found[key] = len(lists)
+                names = names_of([sketch.side.definitions[place] for place in key[0]])
+                if names is not None:
+                    names = {name for name in names - over - ways(names, key[3]) if bare(name) not in to}
+                lists.append(None if names is None else sorted(names))
+            chosen.append(found[key])
+        at = np.array(chosen, dtype=np.int64)
+    known = pl.Series(lists, dtype=pl.List(pl.String)).gather(at)
+    source = pl.select(pl.when(known.is_not_null()).then(pl.lit("declared" if declared else "offered"))).to_series()
+    return known, source
+
+
+def _conversations(sketch: Sketch, good: Ints) -> pl.Series:
+    """The root's, else that of the first agent or model call that has one, else of the first span that has one."""
+    conversation = sketch.frame["conversation"]
+    told = np.flatnonzero((conversation.fill_null("") != "").to_numpy())
+    nowhere = sketch.frame.height
+    place = np.full(len(sketch.bad), nowhere, dtype=np.int64)
+    np.minimum.at(place, sketch.trace[told], told)
+    steps = told[np.isin(sketch.kind[told], (AGENT_, LLM_))]
+    first = np.full(len(sketch.bad), nowhere, dtype=np.int64)
+    np.minimum.at(first, sketch.trace[steps], steps)
+    place = np.where(first < nowhere, first, place)
+    roots = told[sketch.root[sketch.trace[told]] == told]
+    place[sketch.trace[roots]] = roots
+    at = pl.Series(place[good])
+    return conversation.gather(at.set(at == nowhere, None))
+
+
+def _working(*parts: tuple[Ints, pl.Series], runs: int) -> pl.Series:
+    """The agents that do something in each run."""
+    every = pl.concat([pl.DataFrame({"run": run, "agent": names}) for run, names in parts])
+    every = every.drop_nulls().unique().sort("run", "agent")
+    return Groups(np.arange(runs), every["run"].to_numpy()).lists(every["agent"])
+
+
+def _paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Series:
+    """Steps in time, each of the calls that one answer asked for; equal ones in a row are one."""
+    kept = np.flatnonzero(~sketch.bad[calls.trace])
+    asked = calls.open
+    waiting = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
+    over = [f"?->{asked.target[i] or '?'}" for i in waiting.tolist()]
+    model = np.concatenate([calls.model[kept], asked.model[waiting]])
+    labels = pl.DataFrame(
+        {
+            "run": np.searchsorted(good, models.trace[model]),
+            "end": sketch.taken("end", models.at[model]),
+            "model": model,
+            "label": pl.concat([_labels(sketch, calls).gather(kept), pl.Series(over, dtype=pl.String)]),
+        }
+    )
+    labels = labels.unique().sort("run", "end", "model", "label")
+    labels = labels.with_columns(step=pl.struct("run", "model").rle_id())
+    steps = labels.group_by("step", maintain_order=True).agg(pl.first("run"), text=pl.col("label").str.join("\n"))
+    streaks = steps.with_columns(streak=pl.struct("run", "text").rle_id()).with_columns(
+        again=pl.len().over("streak") > 1, first=pl.col("streak").is_first_distinct()
+    )
+    labels = labels.with_columns(streaks.select("again", "first", "streak").select(pl.all().gather(labels["step"])))
+    labels = labels.filter("first").with_columns(
+        pl.when("again").then(pl.format("{}+", "label")).otherwise("label").alias("label")
+    )
+    first = streaks.filter("first")
+    inner = Groups(first["streak"].to_numpy(), labels["streak"].to_numpy()).lists(labels["label"])
+    return Groups(np.arange(len(good)), first["run"].to_numpy()).lists(inner)
+
+
+def _labels(sketch: Sketch, calls: Calls) -> pl.Series:
+    frame = pl.DataFrame(
+        {"agent": calls.agent, "name": calls.name, "to": calls.target, "failed": sketch.failed[calls.at]}
+    )
+    agent = pl.col("agent").fill_null("?")
+    ran = pl.format("{}/{}", agent, "name") + pl.when("failed").then(pl.lit("!")).otherwise(pl.lit(""))
+    return frame.select(
+        pl.when(pl.col("to").is_null()).then(ran).otherwise(pl.format("{}->{}", agent, "to"))
+    ).to_series()
+
+
+def _unexplained(sketch: Sketch, good: Ints) -> pl.Series:
+    """Spans that no dialect explains, by scope."""
+    odd = pl.DataFrame({"trace": sketch.trace, "scope": sketch.frame["scope"]}).filter(sketch.frame["kind"].is_null())
+    odd = odd.filter(pl.Series(~sketch.bad[odd["trace"].to_numpy()]))
+    counted = odd.group_by("trace", "scope").len("spans").sort("trace", "scope")
+    return Groups(good, counted["trace"].to_numpy()).lists(counted.select("scope", "spans").to_struct())
+
+
+__all__ = ["rows"]

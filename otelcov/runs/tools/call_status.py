@@ -1,0 +1,395 @@
+"""What became of a tool call: its status, error, arguments and result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from otelcov.dialects.base import AGENT, TOOL
+from otelcov.runs.content.chat import Message
+from otelcov.runs.content.jsontext import cut_short
+from otelcov.runs.content.wrapped import arguments_of, result_of
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import flags_at_the_end, runs_by_spans
+from otelcov.runs.rules.softerrors import awaits_leave, nobodys, plain, refused, soft_error
+from otelcov.runs.tools.call import ToolCall, awaits_flag, framed
+from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
+from otelcov.runs.trace.tree import Node, failure, spelling, waiting
+
+
+class Outcome:
+    """What became of a call: the contract's status, error kind and type, arguments and result."""
+
+    __slots__ = ("arguments", "arguments_text", "error_kind", "error_type", "message", "result", "status")
+
+    def __init__(self) -> None:
+        self.status = "ok"
+        self.error_kind: str | None = None
+        self.error_type: str | None = None
+        self.message = ""
+        self.arguments: dict[str, Any] | None = None
+        self.arguments_text: str | None = None
+        self.result: Any = None
+
+
+class Later:
+    """Which model calls go on with the conversation in which a call was asked for; another one (a nameless agent's)
+    says nothing of it."""
+
+    def __init__(self, model_calls: list[ModelCall]) -> None:
+        self._calls = model_calls
+        self._shown: dict[tuple[str | None, str | None, str], int] = {}  # the last turn whose input shows a request
+        self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
+        self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
+        self._newest: dict[str | None, int] = {}  # when a model was asked last, by agent
+        self._read = False
+
+    def goes_on(self, call: ToolCall) -> bool:
+        if call.turn is None:
+            return False
+        if not self._read:
+            self._read_all()
+        key = (call.agent, *_known_by(call.call_id, call.name))
+        if key in self._lost:
+            return False
+        if self._shown.get(key, -1) > call.turn:
+            return True
+        before = call.asked_by.inputs if call.asked_by is not None else None
+        if before is None:
+            return False
+        *_, whole = _beginnings(before)
+        return self._begun.get((call.agent, *whole), -1) > call.turn
+
+    def asked_after(self, call: ToolCall) -> bool:
+        """Was a model asked by the same agent once this was done?"""
+        if not self._newest:
+            for mc in self._calls:
+                self._newest[mc.agent] = max(mc.start, self._newest.get(mc.agent, mc.start))
+        return self._newest.get(call.agent, call.end - 1) >= call.end
+
+    def _read_all(self) -> None:
+        self._read = True
+        for mc in self._calls:  # by turn
+            if mc.inputs is None or mc.truncated_input or mc.cut:
+                continue
+            # What ends with a request leaves out what came back (OpenLIT for JavaScript, of a tool that gave no text).
+            inputs = mc.inputs[:-1] if mc.inputs and mc.inputs[-1].requests else mc.inputs
+            for x, back in pairwise(inputs):
+                if back.partial and len(x.requests) > 1:
+                    self._lost |= {(mc.agent, *_known_by(r.id, r.name)) for r in x.requests}
+            for request in (r for x in inputs for r in x.requests):
+                self._shown[mc.agent, None, spelling(request.name) if request.name else ""] = mc.turn
+                if request.id:
+                    self._shown[mc.agent, request.id, ""] = mc.turn
+            for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
+                self._begun[(mc.agent, *begun)] = mc.turn
+
+
+def _known_by(id: str | None, name: str | None) -> tuple[str | None, str]:
+    return (id, "") if id else (None, spelling(name) if name else "")
+
+
+def _beginnings(inputs: list[Message]) -> Iterator[tuple[int, int]]:
+    """How many messages, and a number that stands for them, of each beginning of an input."""
+    told = 0
+    yield 0, told
+    for count, x in enumerate(inputs, 1):
+        told = hash((told, x.role, x.text))
+        yield count, told
+
+
+def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ...]) -> Outcome:
+    """Status by the contract: executed calls are ok or error; asked for and not run is `requested`; and where nothing
+    could have shown whether it ran, `unknown`."""
+    out = Outcome()
+    _arguments(call, out)
+    flagged: bool | None = None
+    value: Any = None
+    if call.nodes:
+        raw = None if call.doubles else span_fact(call.nodes, "result")
+        if raw is None and not call.doubles:
+            raw = _event_result(call.nodes)
+        if raw is not None:
+            value, flagged = result_of(raw)
+        if value == [] and framed(call) is not None:
+            value = None  # what the model saw was made of other fields
+        if flagged is None and _flags(call)[:1] == [True]:
+            flagged = True
+        failed = next((f for n in call.nodes if (f := _failure(n)) is not None and not _again(n, call.nodes)), None)
+        if failed is not None:
+            out.status, out.error_kind, out.error_type, out.message = (
+                "error",
+                "hard",
+                _error_type(failed, call.nodes),
+                failed[1],
+            )
+    flagged_by = flagged
+    if call.answer is not None:
+        seen, seen_flag = result_of(call.answer.content)
+        frame = framed(call) is not None and isinstance(value, dict)
+        frame = frame and (value == {"result": call.answer.content} or value.get("output") == seen)
+        cut = isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
+        if value is None or frame or cut:
+            value = seen
+        if call.answer.error is not None:
+            seen_flag = call.answer.error
+        if seen_flag:
+            flagged = flagged_by = True
+        elif flagged is None and soft_error(seen, None, soft):
+            flagged = True
+    if out.status == "ok" and (call.nodes or call.answer is not None) and soft_error(value, flagged, soft):
+        told = bool(call.nodes) and flagged_by is None and plain(value)
+        if told and any(tells_raised(n.span.scope) for n in call.nodes):
+            out.status = "unknown"
+        else:
+            out.status, out.error_kind = ("ok" if told else "error"), "soft"
+        out.error_type = _text_type(value)
+        out.message = value if isinstance(value, str) else ""
+    elif out.status == "ok" and call.nodes and soft_error(value, None, soft):
+        out.error_kind = "soft"  # the framework says that nothing was raised, and the tool that it failed
+    waits = awaits_leave(value)
+    out.result = value = None if waits else value
+    if (
+        waits
+        or denied(call)
+        or (value is None and any(waiting(n) for n in call.nodes))
+        or (out.error_kind == "hard" and (_given_no_leave(out) or nobodys(out.message, call.name)))
+    ):
+        out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
+    if not call.nodes:
+        if call.answer is None:
+            out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
+        elif call.from_memory or refused(value) or nobodys(value, call.name):
+            out.status, out.error_kind, out.error_type = "requested", None, None
+        elif called_off(call):
+            out.status, out.error_kind, out.error_type = "unknown", None, None
+        elif flagged is None and (
+            (value is None and call.answer.error is None)
+            or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
+        ):
+            out.status = "unknown"  # it came back; how it went is not on the wire
+    elif any(_fails(c) != _fails(call) for c in call.doubles) and flagged is None:
+        out.status, out.error_kind, out.error_type = "unknown", None, None
+    elif out.status == "ok" and (
+        broken_off(call)
+        or (_cut(value) and (_untold(call, out) or _may_wait(call, later)))
+        or (flagged is None and (awaits_flag(call) or _flag_cut(call)))
+    ):
+        out.status = "unknown"
+    return out
+
+
+def called_off(call: ToolCall) -> bool:
+    """Did a kit that opens a span for each tool that it runs open none? A hook may have put something in its place."""
+    asker = call.asked_by
+    if asker is None or call.result_of is asker:  # the provider ran it
+        return False
+    return any(runs_by_spans(n.span.scope) for n in asker.layers)
+
+
+def denied(call: ToolCall) -> bool:
+    """Does a span of it, or of the wait for leave in it, say that it may not run?"""
+    return any(
+        x.span.tool_error == "denied" and (x is n or x.kind not in (AGENT, TOOL))
+        for n in call.nodes
+        for x in (n, *n.children)
+    )
+
+
+def _cut(result: Any) -> bool:
+    """Is nothing left of a result, or not all?"""
+    return result is None or (isinstance(result, str) and cut_short(result))
+
+
+def _given_no_leave(out: Outcome) -> bool:
+    """Does what it failed with say that it did not run at all?"""
+    return (out.error_type or out.message) in _NO_LEAVE or (refused(out.message) and not _STOPPED.match(out.message))
+
+
+_STOPPED = re.compile(r"[\w ]*cancelled", re.I)
+"""What a tool says that was stopped, perhaps while it ran."""
+_NO_LEAVE = ("denied", "rejected", "declined")
+"""Types of the error of a tool that was given no leave (GitHub's Copilot), or all that is said of it."""
+_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$")
+"""Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other, or
+of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
+
+
+_IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$")
+
+
+def tells_in_results(scope: str) -> bool:
+    """Does this instrumentation tell that a tool failed in the words of its result alone?"""
+    return _IN_RESULTS.match(scope) is not None
+
+
+def tells_raised(scope: str) -> bool:
+    """Does this framework make a result of what a tool raised, in words that a tool may use, too (`Error: …`), and end
+    the span well?"""
+    return scope in ("agentscope", "io.agentscope")
+
+
+def _untold(call: ToolCall, out: Outcome) -> bool:
+    """Would its spans look the same if it had failed, or not run?"""
+    if any(n.span.tool_error == OF_ALL or tells_raised(n.span.scope) for n in call.nodes):
+        return True
+    if any(tells_in_results(n.span.scope) for n in call.nodes) or client_alone(call.nodes):
+        return True
+    return out.arguments is not None and any(_before_leave(n) for n in call.nodes)
+
+
+def _before_leave(node: Node) -> bool:
+    """Is this such a span, or MLflow's of a tool in a run of OpenAI's kit?"""
+    if _BEFORE_LEAVE.search(node.span.scope) is not None:
+        return True
+    mlflow = node.span.scope.startswith("mlflow")
+    return mlflow and any(n.span.name == "AgentRunner.run" for n in node.ancestors())
+
+
+def _may_wait(call: ToolCall, later: Later) -> bool:
+    """Did nobody ask a model after a tool of a kit that asks one after each which is done (Google's ADK), though
+    nothing failed? It may wait for leave, or for somebody else to run it."""
+    if call.turn is None or not any(n.span.scope == "gcp.vertex.agent" for n in call.nodes):
+        return False
+    return not later.asked_after(call) and all(failure(n) is None for n in call.nodes[0].ancestors())
+
+
+def _flag_cut(call: ToolCall) -> bool:
+    """Was what a span put out cut, with the flag that may have stood at its end?"""
+    return any(flags_at_the_end(n.span.scope) and cut_short(n.span.result) for n in call.nodes)
+
+
+def broken_off(call: ToolCall) -> bool:
+    """Does a span say that nobody knows how it went, and none how?"""
+    return any(n.span.tool_error == "unknown" for n in call.nodes) and not _flags(call)
+
+
+def _flags(call: ToolCall) -> list[bool]:
+    """Whether it failed, by each of its spans that has a word on it, outermost first."""
+    told = (str(n.span.tool_error).lower() for n in call.nodes if n.span.tool_error not in _NO_FLAGS)
+    return [flag in ("true", "1") for flag in told]
+
+
+_NO_FLAGS = (None, "", "unknown", "untold")
+
+
+def _failure(node: Node) -> tuple[str, str] | None:
+    return failure(node) if node.span.tool_error != OF_ALL else None
+
+
+def _fails(call: ToolCall) -> bool | None:
+    """Did a span of it fail? None where it has none."""
+    return any(_failure(n) is not None for n in call.nodes) if call.nodes else None
+
+
+def _again(failed: Node, nodes: list[Node]) -> bool:
+    """Was this attempt followed by one that went well?"""
+    return any(n.parent is failed.parent and n.start >= failed.end and failure(n) is None for n in nodes)
+
+
+_WITHOUT_FLAGS = re.compile(
+    r"^(?:opentelemetry|openlit)\.instrumentation\.(?:genai\.)?(?:bedrock|anthropic)$"
+    r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$"
+)
+"""Instrumentations that leave out the flag by which a provider's own protocol or the kit (Mirascope's `error`) tells a
+failed tool (toolResult.status, is_error): there a text that reads like any other says nothing."""
+
+
+def _flag_lost(call: ToolCall) -> bool:
+    told = call.result_of
+    if told is None:
+        return False
+    flat = [n for n in told.layers if n.span.row in n.side.families["flat_input"]]
+    if any(cut_short(n.input_messages) for n in flat):
+        return True
+    # Flat messages of Anthropic's (Traceloop 0.44 and before) hold the parts as they were sent, flags and all.
+    whole = [n for n in flat if n.span.scope.endswith("anthropic")]
+    return any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers if n not in whole)
+
+
+def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
+    """Have others of this run spans, which would tell what threw, and is this no tool that its provider ran?"""
+    return spans_shown and call.result_of is not call.asked_by
+
+
+def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
+    return "requested" if spans_shown or later.goes_on(call) else "unknown"
+
+
+_WRAPPING = re.compile(r"^langsmith$|\.beeai$")
+"""Instrumentations that tell a tool's arguments as the one input of a function."""
+
+
+def _arguments(call: ToolCall, out: Outcome) -> None:
+    found, text = arguments_of(call.arguments)
+    if found is None and call.nodes:
+        for node in call.nodes:
+            raw = node.span.arguments
+            raw = _event_arguments(node) if raw is None else raw
+            if raw is None:
+                continue
+            parsed, raw_text = arguments_of(raw)
+            if parsed is not None and not schema(parsed):
+                wrapped = parsed.keys() == {"input"} and _WRAPPING.search(node.span.scope) is not None
+                inner = parsed["input"] if wrapped else parsed
+                found, text = inner if isinstance(inner, dict) else None if inner is None else parsed, None
+                break
+            text = text or raw_text
+    out.arguments = found
+    out.arguments_text = text if found is None else None
+
+
+_TYPES = ("string", "integer", "number", "boolean", "object", "array", "null", "any", "image", "audio")
+_DESCRIBING = {"type", "description", "title", "default", "nullable", "enum", "items", "properties", "required"}
+
+
+def schema(value: dict[str, Any] | None) -> bool:
+    """Is this what a tool takes, and not what it was given?"""
+    if not value:
+        return False
+    if isinstance(value.get("properties"), dict):
+        return value.get("type") in ("object", None)
+    return all(isinstance(v, dict) and v.get("type") in _TYPES and v.keys() <= _DESCRIBING for v in value.values())
+
+
+def _event_arguments(node: Node) -> Any:
+    """What a tool was given, as an event of its own span tells (Strands)."""
+    events = node.side.events.get(node.span.row, ()) if node.kind == TOOL else ()
+    return next((told.get("content") for name, told in events if name == "gen_ai.tool.message"), None)
+
+
+def _event_result(nodes: list[Node]) -> Any:
+    for node in nodes:
+        for name, attributes in node.side.events.get(node.span.row, ()):
+            if name == "gen_ai.choice":
+                raw = attributes.get("message", attributes.get("content"))
+                if raw is not None:
+                    return raw
+            if name == "gen_ai.tool.result":
+                return attributes.get("content", attributes.get("result"))
+    return None
+
+
+UNNAMED = ("unknown", "_OTHER")
+"""What stands in place of an error's type where it has none (Mastra; the conventions, as Langfuse 5 writes)."""
+
+
+def _error_type(failed: tuple[str, str], nodes: list[Node]) -> str | None:
+    named = bare_type(failed[0])
+    named = "" if named in UNNAMED else named
+    if named and not re.search(r"\s", named):
+        return named
+    return _text_type(failed[0]) or _text_type(failed[1])  # words are no type (AWS's distribution, of CrewAI's tools)
+
+
+def bare_type(name: str) -> str:
+    """`<class 'openai.APITimeoutError'>` as `openai.APITimeoutError`."""
+    hit = re.match(r"<class '([^']+)'>", name)
+    return hit.group(1) if hit else name
+
+
+def _text_type(value: Any) -> str | None:
+    hit = re.search(r"\b([A-Z]\w*(?:Error|Exception|Timeout))\b", value) if isinstance(value, str) else None
+    return hit.group(1) if hit else None

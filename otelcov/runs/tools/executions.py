@@ -1,0 +1,290 @@
+"""Executions of tools among the spans of a run, each as its spans, outermost first."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from copy import copy
+from itertools import zip_longest
+from typing import Any
+
+from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
+from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.content.wrapped import arguments_of, result_call_id
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.trace.tree import Node, failure, same_name, same_step, spelling
+
+
+def tool_spans(nodes: list[Node]) -> list[list[Node]]:
+    """Executions among the nodes, each as its spans outermost first: a tool span inside one of the same tool, or inside
+    one that a protocol layer wraps around it, tells of the same execution."""
+    found: list[list[Node]] = []
+    of: dict[int, list[Node]] = {}
+    _open_holders(nodes)
+    _open_programs(nodes)
+    _tried_again(nodes)
+    _tried_by_name(nodes)
+    for node in nodes:
+        if node.kind != TOOL:
+            continue
+        outer = same_step(node, TOOL)
+        if outer is not None and id(outer) in of:
+            group = of[id(outer)]
+            names = {n.span.tool for n in group if n.span.tool}
+            told = node.span.tool
+            if not names or told is None or any(same_name(told, n) or served_as(told, n, node) for n in names):
+                group.append(node)
+                of[id(node)] = group
+                continue
+        group = [node]
+        found.append(group)
+        of[id(node)] = group
+    return _with_servers([one for group in found for one in _of_each(group)])
+
+
+def in_two_scopes(scope: str) -> bool:
+    """Does its instrumentation tell of models under one scope and of functions under another (Mirascope)?"""
+    return scope.startswith("mirascope.")
+
+
+def _kit(scope: str) -> str:
+    """What tells of a failed function and of the model that asked for it has one name here."""
+    return scope.partition(".")[0] if in_two_scopes(scope) else scope
+
+
+def own_up(nodes: list[Node], calls: list[ModelCall]) -> None:
+    """A span that failed before it could tell anything of itself (Braintrust, of LangChain4j's tools) ran the tool that
+    it is named as, if that was asked for before and the instrumentation is the one that tells of models or tools."""
+    bare = [n for n in nodes if n.kind is None and failure(n) is not None]
+    if not bare:
+        return
+    scopes = {_kit(n.span.scope) for n in nodes if n.kind in (LLM, TOOL)}
+    asked: dict[str, int] = {}
+    for call in calls:
+        for request in call.asked:
+            name = spelling(request.name or "")
+            asked[name] = min(asked.get(name, call.end), call.end)
+    for node in bare:
+        name = spelling(node.span.name)
+        if name and _kit(node.span.scope) in scopes and asked.get(name, node.end) < node.end:
+            node.kind = TOOL
+
+
+def _of_each(group: list[Node]) -> list[list[Node]]:
+    """One span of several calls, which joins their names (AgentScope for Java), as a span of each. What became of them
+    it tells of all, so of none."""
+    names = (group[0].span.tool or "").split(", ") if len(group) == 1 else []
+    if len(names) < 2 or not all(_NAME.fullmatch(name) for name in names):
+        return [group]
+    span, ids = group[0].span, (group[0].span.call_id or "").split(", ")
+    ids = ids if len(ids) == len(names) else []
+    found = []
+    for name, call_id in zip_longest(names, ids):
+        node = copy(group[0])
+        node.span = span._replace(tool=name, call_id=call_id, arguments=None, result=None, tool_error=OF_ALL)
+        found.append([node])
+    return found
+
+
+_NAME = re.compile(r"[\w.-]+")
+OF_ALL = "of all"
+"""A flag of what failed, that says nothing of this call by itself."""
+
+
+def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
+    """The executions, each with its server's span: one that knows nothing of the caller's (a server in the caller's own
+    process) stands beside it, within its time, and has the end of its name. Each is of one call."""
+    servers = [g for g in found if len(g) == 1 and server_alone(g[0])]
+    if not servers or len(servers) == len(found):
+        return found
+    theirs = {id(group) for group in servers}
+    callers: dict[int, list[list[Node]]] = {}  # by what holds them
+    for group in found:
+        if id(group) not in theirs:
+            callers.setdefault(id(group[0].parent), []).append(group)
+    for some in callers.values():
+        some.sort(key=_begins)
+    taken = set[int]()
+    for group in servers:
+        node, near = group[0], callers.get(id(group[0].parent), [])
+        began = bisect_right(near, node.start, key=_begins)
+        for other in reversed(near[max(0, began - _NEAR) : began]):
+            if id(other) not in taken and node.end <= other[0].end and _serves(node, other[0]):
+                taken.add(id(other))
+                other.append(node)
+                group.clear()
+                break
+    return [group for group in found if group]
+
+
+def _begins(group: list[Node]) -> int:
+    return group[0].start
+
+
+def _serves(node: Node, caller: Node) -> bool:
+    name, outer = node.span.tool, caller.span.tool
+    return bool(name and outer) and spelling(outer) != spelling(name) and served_as(str(name), str(outer), node)
+
+
+_NEAR = 64  # calls that began last before it
+_SERVER = 2  # OTLP's kind of a span
+
+
+def _open_holders(nodes: list[Node]) -> None:
+    """A tool span that names no tool and has several tools in it, or one of another name, only holds them (Eino)."""
+    inside: dict[int, list[Node]] = {}
+    bare = [n for n in nodes if n.kind == TOOL and not n.span.tool and not n.span.call_id]
+    if not bare:
+        return
+    for node in nodes:
+        outer = same_step(node, TOOL) if node.kind == TOOL else None
+        if outer is not None:
+            inside.setdefault(id(outer), []).append(node)
+    for holder in bare:
+        held = inside.get(id(holder), ())
+        names = {spelling(name) for n in held if (name := span_name([n])) is not None}
+        own = span_name([holder])
+        if names and (len(held) > 1 or (own is not None and spelling(own) not in names)):
+            holder.kind = CHAIN
+
+
+def _open_programs(nodes: list[Node]) -> None:
+    """A tool span that holds the first model call and the tools it asks for was called by the program itself."""
+    first = min((n for n in nodes if n.kind == LLM), key=lambda n: n.start, default=None)
+    holders = [n for n in first.ancestors() if n.kind == TOOL] if first is not None else []
+    for node in holders[-_PROGRAMS:]:
+        if node.span.call_id or node.orphan:
+            continue
+        below, above = node.below(), node.ancestors()
+        kinds = {n.kind for n in below if n.span.tool is None or not same_name(n.span.tool, node.span.tool)}
+        if kinds >= {LLM, TOOL} and not any(n.own_agent or n.orphan for n in (*above, *below)):
+            node.kind = CHAIN
+
+
+_PROGRAMS = 8  # in each other, at the most
+
+
+def _tried_again(nodes: list[Node]) -> None:
+    """Where an event of a tool says that it is tried again (BeeAI for JavaScript), it did not end with the error that
+    came before."""
+    for node in nodes:
+        again = _AGAIN.match(node.span.name) if node.kind == CHAIN else None
+        if again is None:
+            continue
+        failed = [
+            n
+            for n in (node.parent.children if node.parent is not None else nodes)
+            if n.kind == TOOL
+            and n.parent is node.parent
+            and n.start <= node.start
+            and n.span.name.startswith(f"{again[1]}.error-")
+            and n.span.arguments == node.span.arguments
+        ]
+        if failed:
+            max(failed, key=lambda n: n.start).kind = CHAIN
+
+
+def _tried_by_name(nodes: list[Node]) -> None:
+    """A tool that was given its argument by place and failed, and then the same by name, was asked for once: LlamaIndex
+    tries a tool of one argument so."""
+    waiting: dict[tuple[int, str], list[tuple[Node, list[Any]]]] = {}
+    for node in sorted((n for n in nodes if n.kind == TOOL), key=lambda n: n.start):
+        raw, key = node.span.arguments or "", (id(node.parent), spelling(node.span.tool or ""))
+        if waiting.get(key):
+            given = list((arguments_of(raw)[0] or {}).values())
+            for failed, placed in waiting[key]:
+                if placed == given and node.start >= failed.end:
+                    failed.kind = CHAIN
+            waiting[key] = [pair for pair in waiting[key] if pair[0].kind == TOOL]
+        told = parse_json(raw) if '"args"' in raw and not node.span.call_id and failure(node) is not None else None
+        if isinstance(told, dict) and told.keys() == {"args"} and isinstance(told["args"], list):
+            waiting.setdefault(key, []).append((node, told["args"]))
+            del waiting[key][:-_TRIES]
+
+
+_TRIES = 8  # of a tool that are remembered while it is tried again
+
+_AGAIN = re.compile(r"(tool\..+)\.retry-\d+$")
+
+
+def server_alone(node: Node) -> bool:
+    """Is this a server's span of a tool, without the id of the call?"""
+    return node.span.span_kind == _SERVER and node.span.call_id is None
+
+
+def served_as(name: str, outer: str, node: Node) -> bool:
+    """Is this a protocol's span of a tool that the agent knows by a longer name: its server's, then its own?"""
+    short, long = spelling(name), spelling(outer)
+    return bool(short) and long.endswith(short) and _PROTOCOL.search(f"{node.span.name} {node.span.scope}") is not None
+
+
+def client_alone(nodes: list[Node]) -> bool:
+    """Do none but the client of MCP's own kit, and what is the protocol's around it, tell of this? It ends well,
+    whatever a server answered that a tool came to."""
+    theirs = all(_PROTOCOL.search(f"{n.span.name} {n.span.scope}") for n in nodes)
+    return theirs and not any(n.span.span_kind == _SERVER for n in nodes) and nodes[-1].span.scope == "mcp-python-sdk"
+
+
+_PROTOCOL = re.compile(r"(?i:tools/call|(?<![a-z])mcp(?![a-z]))|(?<![A-Za-z])MCP(?=[A-Z][a-z])")
+
+
+def span_fact(nodes: list[Node], fact: str) -> Any:
+    for node in nodes:
+        value = getattr(node.span, fact)
+        if value is not None and value != "":
+            return value
+    return _said(nodes, _AS_MESSAGES[fact]) if fact in _AS_MESSAGES else None
+
+
+_AS_MESSAGES = {"arguments": "flat_input", "result": "flat_output"}
+
+
+def _said(nodes: list[Node], family: str) -> Any:
+    """What a tool span tells as if it were a model's: the text of its first message (Eino)."""
+    for node in nodes:
+        for path, value in node.side.families[family].get(node.span.row, ()):
+            if path == "0.content":
+                return value
+    return None
+
+
+_AROUND = re.compile(
+    r"^(?:execute_tool|tool_call|tool\.execute|tool|Tool:|Function:|running tool:?)\s+"
+    r"|\.(?:__call__|acall|call|run|_run|arun|forward|invoke|ainvoke|tool|execute)$"
+)
+
+
+def span_name(nodes: list[Node]) -> str | None:
+    name = span_fact(nodes, "tool")
+    if not isinstance(name, str):
+        name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
+        if _ANY_TOOL.match(name) or re.match(NAMED_BY_CLASS, nodes[0].span.scope):
+            return None
+    return bare_name(name)
+
+
+def bare_name(name: str) -> str | None:
+    """A tool's name without what surrounds it where a model wrote it."""
+    return name.strip(" '\"`") or None
+
+
+_ANY_TOOL = re.compile(
+    r"\s*(?:ai\.toolCall|\w*FunctionTool|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call"
+    r"|running tools?|function|\{\w*\}|\[\w+\]|\w+\.try_run\(\))\s*$",
+    re.I,
+)
+"""Span names that every tool's span has, or every tool's of a class."""
+
+
+def span_call_id(nodes: list[Node]) -> str | None:
+    found = span_fact(nodes, "call_id")
+    if found:
+        return str(found)
+    for n in nodes:
+        hidden = result_call_id(n.span.result) or result_call_id(n.span.arguments)
+        if hidden:
+            return hidden
+        for name, attributes in n.side.events.get(n.span.row, ()):
+            if name in ("gen_ai.tool.message", "gen_ai.choice") and isinstance(attributes.get("id"), str):
+                return str(attributes["id"])
+    return None

@@ -1,0 +1,198 @@
+"""The ways in which a model hands in its answer: tools by their look, and nobody's tools.
+
+Some frameworks give such a way a name of their own. Others name it after what is wanted, so it looks like any tool;
+then it is known by what became of it: the framework's words in place of a result, or an agent that put out just what
+the model had put in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM
+from otelcov.runs.content.chat import Request
+from otelcov.runs.content.jsontext import parse_json, to_json
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.trace.tree import Node, failure
+
+_NAMES = (
+    "final_answer",  # smolagents, BeeAI
+    "final_result",  # pydantic-ai
+    "StructuredOutput",  # Claude
+    "strands_structured_output",
+    "set_model_response",  # Google's ADK
+)
+_WORDS = re.compile(
+    r"Returning structured response: "
+    r"|(?:Error: )?Failed to parse structured output for tool '"
+    r"|(?:Error: )?Model incorrectly returned multiple structured responses \("
+    r"|Final result processed\.$"  # pydantic-ai
+    r"|Output tool not used - "
+    r"|Validation Error found:\n"  # instructor
+)
+_VALIDATED = re.compile(r'\[\{"text": "Successfully validated \S+ structured output"')
+"""Strands' word for the same."""
+_RETURNED = "Returning structured response: "
+"""LangChain's word that a tool was one, which some tell as the answer of the agent (LoongSuite)."""
+_STATE = ("structured_response", "structuredResponse")
+"""Where a graph of LangChain's keeps what was handed in."""
+_FRAMES = ("answer", "response")
+"""What frameworks call an answer that is no object (smolagents; BeeAI, pydantic-ai)."""
+_DEPTH = 4
+
+
+def is_answer(tool: str | None) -> bool:
+    """Does the name alone tell? `final_result_X` where an agent of pydantic-ai may answer in several forms."""
+    return tool is not None and (tool in _NAMES or tool.startswith("final_result_"))
+
+
+def ways_to_answer(calls: Iterable[ToolCall], told: Collection[str]) -> frozenset[str]:
+    """The names by which the models of a run handed in an answer; of some, definitions have `told`."""
+    opened: dict[int, list[dict[str, Any]]] = {}
+    calls = list(calls)
+    found = {c.name for c in calls if c.name is not None and (is_answer(c.name) or _handed_in(c, opened))}
+    left = [c for c in calls if c.name not in found and not c.nodes and c.answer is None]
+    wanted = {c.name for c in left if c.asked_by is not None and _had_to(c.asked_by, c.name)}
+    wanted.difference_update(c.name for c in calls if c.nodes or c.answer is not None)
+    found.update(name for name in wanted if name is not None)
+    return frozenset(found.union(told))
+
+
+def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
+    if call.nodes:
+        return call.nodes[0].span.scope.startswith("strands") and _validated(call.nodes[0])
+    if call.asked_by is None:
+        return False
+    if call.answer is not None:
+        return isinstance(call.answer.content, str) and _WORDS.match(call.answer.content) is not None
+    put_in = arguments_of(call.arguments)[0]
+    if not put_in:
+        return False
+    if _asked_for_one(call.asked_by) and any(_returned(node) for node in _around(call.asked_by)):
+        return True
+    for node in _around(call.asked_by):
+        if id(node) not in opened:
+            opened[id(node)] = _put_out(node)
+        if any(_same(put_in, put_out) for put_out in opened[id(node)]):
+            return True
+    return False
+
+
+def _validated(node: Node) -> bool:
+    """Does Strands say that what it ran as a tool was the answer?"""
+    told = [node.span.result, *(e.get("message") for _, e in node.side.events.get(node.span.row, ()))]
+    return any(isinstance(text, str) and _VALIDATED.match(text) is not None for text in told)
+
+
+def _asked_for_one(call: ModelCall) -> bool:
+    left = (r for r in call.asked if r.served is None)
+    return next(left, None) is not None and next(left, None) is None
+
+
+def _returned(node: Node) -> bool:
+    raw = node.span.output or ""
+    return _RETURNED in raw and any(says_returned(message.text) for message in messages_of(raw, "assistant"))
+
+
+def says_returned(text: str | None) -> bool:
+    """Is this what a framework says in place of an answer that was handed in?"""
+    return text is not None and text.startswith(_RETURNED)
+
+
+def _had_to(asker: ModelCall, name: str | None) -> bool:
+    """Was this the only tool, and the model made to call it, by its name? So clients ask for an object (instructor,
+    LangChain's `with_structured_output`)."""
+    for raw in (n.input_messages for n in asker.layers):
+        request = parse_json(raw) if raw and '"tool_choice"' in raw else None
+        if not isinstance(request, dict):
+            continue
+        tools, choice = request.get("tools"), request.get("tool_choice")
+        if isinstance(tools, list) and len(tools) == 1 and isinstance(choice, dict):
+            inner = choice.get("function")
+            return name == (inner.get("name") if isinstance(inner, dict) else choice.get("name"))
+    return False
+
+
+def _around(asker: ModelCall) -> list[Node]:
+    """What holds a model call, out to its agent."""
+    out: list[Node] = []
+    for node in asker.node.ancestors():
+        if node.kind == LLM:
+            continue  # another layer of it
+        if node.kind not in (AGENT, CHAIN, None):
+            break
+        out.append(node)
+        if node.kind == AGENT:
+            break
+    return out
+
+
+def _put_out(node: Node) -> list[dict[str, Any]]:
+    """The objects that this put out: all that it did, or what a state holds as the answer."""
+    value = _value(node)
+    return [v for v in (value, _kept(value)) if isinstance(v, dict)]
+
+
+def _value(node: Node) -> Any:
+    raw = node.span.output
+    return parse_json(raw) if raw and raw[0] in "[{" else None
+
+
+def _same(put_in: dict[str, Any], put_out: dict[str, Any]) -> bool:
+    """Is this what was put in? What was left out has its default."""
+    return all(key in put_out and put_out[key] == told for key, told in put_in.items())
+
+
+def _kept(value: Any, depth: int = 0) -> Any:
+    """What the state of a graph holds as the answer."""
+    if depth > _DEPTH:
+        return None
+    inner: Iterable[Any] = ()
+    if isinstance(value, dict):
+        hit = next((value[key] for key in _STATE if value.get(key) is not None), None)
+        if hit is not None:
+            return hit
+        inner = [value.get(key) for key in ("outputs", "output", "update")]
+    elif isinstance(value, list):
+        inner = value[:_DEPTH]
+    return next((hit for v in inner if (hit := _kept(v, depth + 1)) is not None), None)
+
+
+def answer_put_out(root: Node, last: ModelCall, ways: Collection[str]) -> str | None:
+    """The object that a run put out, if its model handed in its answer as one: JSON."""
+    handed = _handed(last, ways)
+    if not handed or root.kind == LLM:
+        return None
+    value = _value(root)
+    put_in = [found for r in handed if (found := arguments_of(r.arguments)[0]) is not None]
+    kept = _kept(value)
+    if kept is not None:
+        return to_json(kept) if isinstance(kept, (dict, list)) else str(kept)
+    same = isinstance(value, dict) and any(_same(one, value) for one in put_in if one)
+    inside = any(list(one.values()) == [value] for one in put_in)  # what is no object is put in as the one in an object
+    return root.span.output if same or inside or (value and not _messages(value)) else None
+
+
+def _messages(value: Any) -> bool:
+    return isinstance(value, (dict, list)) and bool(messages_of(value))
+
+
+def answer_put_in(root: Node, last: ModelCall, ways: Collection[str]) -> str | None:
+    """What the model handed in at last, where the run did not fail over it."""
+    handed = _handed(last, ways)
+    if not handed or root.kind == LLM or root.orphan or failure(root) is not None:
+        return None
+    put_in = arguments_of(handed[-1].arguments)[0]
+    if not put_in:
+        return None
+    alone = next((put_in[key] for key in _FRAMES if put_in.keys() == {key}), None)
+    return alone if isinstance(alone, str) else to_json(put_in)
+
+
+def _handed(last: ModelCall, ways: Collection[str]) -> list[Request]:
+    return [r for r in last.requests if r.name in ways]

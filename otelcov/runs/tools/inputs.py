@@ -1,0 +1,293 @@
+"""What a model's later inputs tell of tool calls: requests whose answer could not be seen, and results."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from itertools import islice, takewhile
+
+from otelcov.runs.content.chat import Message, Request
+from otelcov.runs.content.jsontext import Value
+from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.llm.left_out import hides_requests
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.told_answer import OF_ITEM
+from otelcov.runs.tools.call import ToolCall, awaits_result
+from otelcov.runs.tools.matching import Calls, came_to, instructions, match_results
+from otelcov.runs.trace.tree import same_name
+
+
+def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Results and requests that later inputs show. History is cumulative: the last input of a thread holds it all, so
+    earlier inputs are read only while something is still open (a history cut short, summarised, or started anew)."""
+    threads: dict[str | None, list[ModelCall]] = {}
+    for mc in model_calls:
+        threads.setdefault(mc.agent, []).append(mc)
+    asked: dict[str | None, list[ToolCall]] = {}
+    for c in calls:
+        asked.setdefault(c.agent, []).append(c)
+    ends = _ends(model_calls) if len(threads) > 1 else {}
+    known = Calls(calls, by_id)
+    told = _Told(calls)
+    lacking = any(c.arguments in _EMPTY for c in calls)
+    for agent, thread in threads.items():
+        blind = [mc for mc in thread if hides_requests(mc)]
+        own = asked.get(agent, [])
+        still = _Open(own)
+        for i in range(len(thread) - 1, -1, -1):
+            mc = thread[i]
+            waiting = still.before(mc.turn)
+            if not waiting and not blind and i != len(thread) - 1:
+                break
+            if not waiting and not blind and not own:
+                break
+            inputs = mc.inputs
+            if inputs is None:
+                continue
+            count = len(calls)
+            if not mc.gappy:
+                if blind:
+                    _unseen_requests(inputs, thread, i, calls, by_id, ends)
+                else:
+                    _unseen_siblings(inputs, calls, by_id)
+                    _unnamed_siblings(mc, told, by_id)
+                lacking = lacking or any(c.arguments in _EMPTY for c in calls[count:])
+                if lacking:
+                    _given_later(inputs, by_id)
+            match_results(mc, inputs, known)
+            still.add(calls[count:])
+            if blind and i > 0 and not mc.truncated_input:
+                blind = []
+    # A worker that took over sees what its predecessor asked for.
+    if len(threads) > 1 and any(awaits_result(c) for c in calls):
+        for thread in threads.values():
+            inputs = thread[0].inputs
+            if inputs:
+                match_results(thread[0], inputs, known, anyones=True)
+
+
+def unseen_siblings(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Requests that the newest input of each agent shows beside known ones, and the answer that asked does not."""
+    for mc in {mc.agent: mc for mc in model_calls if mc.inputs is not None}.values():
+        if not mc.gappy:
+            _unseen_siblings(mc.inputs or [], calls, by_id)
+
+
+class _Open:
+    """The calls of an agent that wait for a result, the oldest first."""
+
+    def __init__(self, calls: Iterable[ToolCall]) -> None:
+        self._heap: list[tuple[int, int, ToolCall]] = []
+        self._count = 0
+        self.add(calls)
+
+    def add(self, calls: Iterable[ToolCall]) -> None:
+        for c in calls:
+            if c.turn is not None and awaits_result(c):
+                self._count += 1
+                heappush(self._heap, (c.turn, self._count, c))
+
+    def before(self, turn: int) -> bool:
+        """Is there one that was asked for before this turn?"""
+        while self._heap and not awaits_result(self._heap[0][2]):
+            heappop(self._heap)
+        return bool(self._heap) and self._heap[0][0] < turn
+
+
+def _unseen_requests(
+    inputs: list[Message],
+    thread: list[ModelCall],
+    i: int,
+    calls: list[ToolCall],
+    by_id: dict[str, list[ToolCall]],
+    ends: _Ends,
+) -> None:
+    """The n-th answer that history shows beyond the thread's first input is the n-th call's. Among several agents, who
+    may share a history or hold several at once, it is the call's whose input history shows right before it."""
+    before = len(thread[0].inputs or []) if i > 0 else len(inputs)
+    head = instructions(inputs) if ends else 0
+    places: dict[tuple[int, int], ToolCall] = {}
+    for c in reversed(calls):
+        places[id(c.asked_by), c.position] = c
+    own = 0
+    for at, requests in _answers_at(inputs):
+        asker = _asked_after(inputs, head, at, thread[i], ends) if head < at else None
+        if at >= before:
+            asker, own = asker or thread[min(own, i - 1)], own + 1
+        if asker is None or (at < before and not hides_requests(asker)):
+            continue
+        for position, request in enumerate(requests):
+            if request.id and request.id in by_id:
+                continue
+            told = places.get((id(asker), position))
+            if told is not None and (not request.id or _told_as_item(request.id, told)):
+                continue
+            if told is not None and told.call_id is None and same_name(told.name, request.name):
+                told.call_id = request.id  # the answer itself did not tell it
+                by_id.setdefault(request.id or "", []).append(told)
+                continue
+            _add_request(request, asker, position, calls, by_id)
+            places.setdefault((id(asker), position), calls[-1])
+
+
+_Ends = dict[tuple[Value, ...], list[ModelCall]]
+"""The calls, of an agent or of anyone, whose input is so long, without instructions, and begins and ends with these
+messages."""
+_ANYONES = 0
+
+
+def _ends(model_calls: list[ModelCall]) -> _Ends:
+    """Of runs in which some answer is not told: what histories are held to."""
+    out: _Ends = {}
+    if any(hides_requests(mc) for mc in model_calls):
+        for mc in model_calls:
+            if mc.inputs and mc.error is None:
+                end = came_to(mc.inputs, instructions(mc.inputs), len(mc.inputs))
+                for whose in (mc.agent, _ANYONES):
+                    out.setdefault((whose, *end), []).append(mc)
+    return out
+
+
+def _asked_after(inputs: list[Message], head: int, at: int, asking: ModelCall, ends: _Ends) -> ModelCall | None:
+    """The newest call before that one whose input was this history up to there; of the same agent if there is one:
+    several may have been sent the same."""
+    end = came_to(inputs, head, at) if ends else ()
+    for whose in (asking.agent, _ANYONES) if ends else ():
+        found = ends.get((whose, *end), [])
+        earlier = bisect_left(found, asking.start, key=lambda mc: mc.start)
+        if earlier:
+            return found[earlier - 1]
+    return None
+
+
+def _told_as_item(id: str, call: ToolCall) -> bool:
+    """Does history tell by its item what an answer told by the call's own id?"""
+    return id.startswith(OF_ITEM) and call.call_id is not None and not call.call_id.startswith(OF_ITEM)
+
+
+def _unseen_siblings(inputs: list[Message], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Requests that stand in one answer with a known one: some instrumentations keep only one of an answer's."""
+    for requests in _answers_of(inputs):
+        if len(requests) < 2:
+            continue
+        known = next((c for r in requests if r.id for c in by_id.get(r.id, ())), None)
+        if known is None or known.asked_by is None or all(r.id in by_id for r in requests):
+            continue
+        for position, request in enumerate(requests):
+            if request.id in by_id:
+                for c in by_id[request.id]:
+                    c.position = position if c.asked_by is known.asked_by else c.position
+            elif request.id:
+                _add_request(request, known.asked_by, position, calls, by_id)
+
+
+class _Told:
+    """What is told of each answer: its calls, found by how many these are and by how long its input was. Calls that are
+    added to `every` later are found, too."""
+
+    def __init__(self, every: list[ToolCall]) -> None:
+        self.every = every
+        self._seen = 0
+        self._of: dict[tuple[str | None, int], list[ToolCall]] = {}
+        self._by: dict[str | None, dict[tuple[int, int], dict[int, list[ToolCall]]]] = {}
+
+    def of(self, agent: str | None) -> dict[tuple[int, int], dict[int, list[ToolCall]]]:
+        """(Length of the input, number of calls) -> turn -> calls of an agent's answer."""
+        for c in self.every[self._seen :]:
+            if (asker := c.asked_by) is not None and (length := len(asker.inputs or ())):
+                told = self._of.setdefault((c.agent, asker.turn), [])
+                by = self._by.setdefault(c.agent, {})
+                if told:
+                    fewer = by[length, len(told)]
+                    del fewer[asker.turn]
+                    if not fewer:
+                        del by[length, len(told)]
+                told.append(c)
+                by.setdefault((length, len(told)), {})[asker.turn] = told
+        self._seen = len(self.every)
+        return self._by.get(agent, {})
+
+
+def _unnamed_siblings(mc: ModelCall, known: _Told, by_id: dict[str, list[ToolCall]]) -> None:
+    """The same where nobody gives ids (Gemini): what comes first after an input is the answer to it."""
+    inputs = mc.inputs or []
+    if all(r.id for x in inputs for r in x.requests):
+        return
+    answers: dict[int, list[Request]] = {}
+    found: list[tuple[list[ToolCall], list[Request]]] = []
+    for (length, count), told_of in known.of(mc.agent).items():
+        if length not in answers:
+            answers[length] = _first_answer(inputs, length)
+        requests = answers[length]
+        if count < len(requests) and not any(r.id for r in requests):
+            found += [(told, requests) for turn, told in told_of.items() if turn < mc.turn]
+    for told, requests in found:
+        asker = told[0].asked_by
+        if asker is None or any(c.call_id for c in told) or not any(awaits_result(c) for c in told):
+            continue
+        places: list[int] = []
+        for c in told:
+            same = (k for k, r in enumerate(requests) if k not in places and _is(c, r))
+            places.append(next(same, -1))
+        if -1 in places:
+            continue
+        for c, position in zip(told, places, strict=True):
+            c.position = position
+        for position, request in enumerate(requests):
+            if position not in places:
+                _add_request(request, asker, position, known.every, by_id)
+
+
+def _first_answer(inputs: list[Message], start: int) -> list[Request]:
+    """The requests of the first answer that history shows from here on."""
+    at = next((k for k in range(start, len(inputs)) if inputs[k].role == "assistant"), len(inputs))
+    return [r for x in takewhile(lambda x: x.role == "assistant", islice(inputs, at, None)) for r in x.requests]
+
+
+def _is(call: ToolCall, request: Request) -> bool:
+    return call.name == request.name and arguments_of(call.arguments) == arguments_of(request.arguments)
+
+
+def _given_later(inputs: list[Message], by_id: dict[str, list[ToolCall]]) -> None:
+    """Arguments that a streamed answer left out: it told a request as it began, empty."""
+    for message in inputs:
+        for request in message.requests:
+            for c in by_id.get(request.id or "", ()):
+                if c.arguments is None or (c.arguments in _EMPTY and request.arguments not in _EMPTY):
+                    c.arguments = request.arguments
+
+
+_EMPTY: tuple[Value, ...] = (None, "", "{}", {})
+
+
+def _answers_of(inputs: list[Message]) -> list[list[Request]]:
+    """The requests of each answer that history shows."""
+    return [requests for _, requests in _answers_at(inputs)]
+
+
+def _answers_at(inputs: list[Message]) -> list[tuple[int, list[Request]]]:
+    """The same with where each begins. OpenAI's Responses tell each item as a message of its own."""
+    out: list[tuple[int, list[Request]]] = []
+    same = False
+    for at, message in enumerate(inputs):
+        if message.role == "assistant":
+            if same:
+                out[-1][1].extend(message.requests)
+            else:
+                out.append((at, list(message.requests)))
+        same = message.role == "assistant"
+    return out
+
+
+def _add_request(
+    request: Request, asker: ModelCall, position: int, calls: list[ToolCall], by_id: dict[str, list[ToolCall]]
+) -> None:
+    call = ToolCall(request.name)
+    call.call_id, call.arguments, call.agent = request.id, request.arguments, asker.agent
+    call.asked_by, call.turn, call.position = asker, asker.turn, position
+    call.start = call.end = asker.end
+    call.evidence.add("message")
+    calls.append(call)
+    if request.id:
+        by_id.setdefault(request.id, []).append(call)

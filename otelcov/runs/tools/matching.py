@@ -1,0 +1,404 @@
+"""Which call each result is of that a model's input brings: by id, else by the request before it, else by order."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+from typing import Any
+
+from otelcov.runs.content.chat import Message, Request, Result
+from otelcov.runs.content.jsontext import Value, to_json
+from otelcov.runs.content.prose import react_request
+from otelcov.runs.content.wrapped import arguments_of, result_of
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.tools.call import ToolCall, awaits_flag, awaits_result
+from otelcov.runs.tools.executions import span_fact
+from otelcov.runs.tools.reused import results, reused
+from otelcov.runs.trace.tree import same_name, spelling
+
+_Settle = Callable[[ToolCall, Result], None]
+
+
+class Calls:
+    """The tool calls of a run as its inputs look for them, of which each may be looked for by thousands. Calls that are
+    added to `every` later are found, too."""
+
+    def __init__(self, every: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+        self.every, self.by_id = every, by_id
+        self._seen = 0
+        self._alike: dict[Any, _Alike] = {}
+        self._shared: dict[tuple[str, Any], tuple[int, list[ToolCall]]] = {}
+        self._in_words: tuple[int, dict[Any, list[ToolCall]]] = 0, {}
+
+    def alike(self, whose: Value, name: str | None, given: Value) -> _Alike | None:
+        """Those of an agent, or of `ANYONES`, that asked for the same."""
+        for c in self.every[self._seen :]:
+            asked = _asked(c.name, _given(c.arguments))
+            for agent in (c.agent, ANYONES):
+                self._alike.setdefault((agent, asked), _Alike()).calls.append(c)
+        self._seen = len(self.every)
+        return self._alike.get((whose, _asked(name, given)))
+
+    def sharing(self, call_id: str, whose: Value, turn: int) -> list[ToolCall]:
+        """Those of an agent, or of `ANYONES`, that bear an id and were asked for before this turn, the oldest first."""
+        every = self.by_id[call_id]
+        count, found = self._shared.get((call_id, whose), (0, []))
+        for c in every[count:]:
+            if c.turn is not None and whose in (ANYONES, c.agent):
+                insort(found, c, key=_by_turn)
+        self._shared[call_id, whose] = len(every), found
+        return found[: bisect_left(found, (turn, -1), key=_by_turn)]
+
+    def in_words(self, whose: Value, turn: int, most: int) -> list[ToolCall]:
+        """Those of an agent, or of `ANYONES`, asked for in words alone before this turn, that wait for a result:
+        the newest, the oldest of them first."""
+        count, found = self._in_words
+        for c in self.every[count:]:
+            if c.turn is not None and c.asked_by is not None and c.asked_by.text_react:
+                for agent in (c.agent, ANYONES):
+                    insort(found.setdefault(agent, []), c, key=_by_turn)
+        self._in_words = len(self.every), found
+        some = found.get(whose, [])
+        while some and not awaits_result(some[-1]):
+            some.pop()
+        before = islice(reversed(some), len(some) - bisect_left(some, (turn, -1), key=_by_turn), None)
+        return list(islice(filter(awaits_result, before), most))[::-1]
+
+
+ANYONES = 0
+
+
+def _by_turn(call: ToolCall) -> tuple[int, int]:
+    return call.turn or 0, call.position
+
+
+def _asked(name: str | None, given: Value) -> Any:
+    return None if name is None else spelling(name), _frozen(given)
+
+
+def _frozen(value: Value, depth: int = 0) -> Any:
+    """A JSON value that is equal to another's where the values are, and can be looked up."""
+    if depth > _DEEPEST and isinstance(value, (dict, list)):
+        return to_json(value)
+    if isinstance(value, dict):
+        return frozenset((key, _frozen(inner, depth + 1)) for key, inner in value.items())
+    return tuple(_frozen(inner, depth + 1) for inner in value) if isinstance(value, list) else value
+
+
+_DEEPEST = 12
+
+
+def came_to(inputs: list[Message], head: int, at: int) -> tuple[Value, ...]:
+    """What an input, whose first `head` messages are instructions, comes to at this place."""
+    first, last = inputs[head], inputs[at - 1]
+    results = to_json([[r.id, r.content] for r in last.results]) if last.results else None
+    return at - head, first.role, first.text, last.role, last.text, results
+
+
+def instructions(inputs: list[Message]) -> int:
+    """How many messages an input begins with that are an agent's instructions."""
+    return next((k for k, x in enumerate(inputs) if x.role not in ("system", "developer")), len(inputs) - 1)
+
+
+class _Alike:
+    """Calls that asked for the same, in the order in which they were found."""
+
+    def __init__(self) -> None:
+        self.calls: list[ToolCall] = []
+        self._first = 0  # all before have their result
+        self._seen = 0
+        self._after: dict[tuple[Value, ...], list[ToolCall]] = {}  # by what was said before their answers
+
+    def waiting(self, turn: int) -> Iterator[ToolCall]:
+        """Those that were asked for before this turn and wait for a result."""
+        while self._first < len(self.calls) and not awaits_result(self.calls[self._first]):
+            self._first += 1
+        for c in islice(self.calls, self._first, None):
+            if c.turn is not None and c.turn < turn and awaits_result(c):
+                yield c
+
+    def after(self, said: tuple[Value, ...], turn: int, taken: set[int]) -> ToolCall | None:
+        """The newest of them that answered what came to this."""
+        for c in self.calls[self._seen :]:
+            asked = c.asked_by.inputs if c.asked_by is not None else None
+            if asked:
+                some = self._after.setdefault(came_to(asked, instructions(asked), len(asked)), [])
+                insort(some, c, key=lambda c: (c.turn or 0, -c.position))
+        self._seen = len(self.calls)
+        here = self._after.get(said, [])
+        while here and not awaits_result(here[-1]):
+            here.pop()
+        known = (c for c in reversed(here) if c.turn is not None and c.turn < turn)
+        return next((c for c in known if id(c) not in taken and awaits_result(c)), None)
+
+
+@dataclass(slots=True)
+class _Shown:
+    """A request that an input shows, where its answer begins, and the result that follows it."""
+
+    request: Request
+    place: int
+    result: Result | None = None
+
+
+def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: bool = False) -> None:
+    """Results to the calls that wait for them, of the agent or of anyone: by id; else in the order of the requests that
+    this input shows; else, where it shows none, the newest to the newest, those left out whose results a span told."""
+    witness = "event" if mc.node.side.events.get(mc.node.span.row) else "message"
+
+    def earlier(call: ToolCall) -> bool:
+        return call.turn is not None and call.turn < mc.turn and (anyones or call.agent == mc.agent)
+
+    def settle(call: ToolCall, result: Result) -> None:
+        call.answer, call.result_of = result, mc
+        call.evidence.add(witness)
+
+    by_id, whose = calls.by_id, ANYONES if anyones else mc.agent
+    shown: list[_Shown] = []
+    shown_as: dict[str, list[_Shown]] = {}
+    single: list[Result] = []
+    meant = _ids_by_place(inputs)
+    again = reused(inputs, by_id)
+    for shared in sorted(again):
+        for call, result in results(inputs, shared, calls.sharing(shared, whose, mc.turn)):
+            if awaits_result(call):
+                settle(call, result)
+    place, unanswered = 0, list[_Shown]()
+    for at, message in enumerate(inputs):
+        if message.role == "assistant":
+            place = place if at and inputs[at - 1].role == "assistant" else at
+            for request in message.requests:
+                shown.append(_Shown(request, place))
+                unanswered.append(shown[-1])
+                shown_as.setdefault(request.id or "", []).append(shown[-1])
+        for result in message.results:
+            if result.id in again:
+                continue
+            call_id = meant.get(id(result), result.id)
+            if call_id not in by_id and result.id in by_id:
+                call_id = result.id  # history tells items, the answer told calls
+            if call_id and call_id in by_id:
+                _by_call_id(call_id, result, mc, by_id, earlier, settle)
+                continue
+            if call_id:  # the answer that asked for it told no id
+                asked = next((s for s in shown_as.get(call_id, ()) if s.result is None), None)
+            else:
+                named = (s for s in unanswered if result.name is None or same_name(result.name, s.request.name))
+                asked = next(named, None)
+                if asked is None:
+                    single.append(result)
+                else:
+                    unanswered.remove(asked)
+            if asked is not None:
+                asked.result = result
+    if any(s.result is not None for s in shown):
+        _match_shown(inputs, [s for s in shown if s.request.id not in by_id], mc.turn, whose, calls, settle)
+    elif single:
+        here = _questions(inputs)
+        asked_here = (c for c in reversed(calls.every) if earlier(c) and not _asked_elsewhere(c, here))
+        newest = list(islice(asked_here, _AT_ONCE))
+        given = _given_beside(newest)
+        left = (
+            [r for r in single if not (isinstance(r.content, str) and r.content.endswith(given))] if given else single
+        )
+        _match_newest(left, chain(newest, asked_here), settle)
+    if any(x.text and _OBSERVED in x.text for x in inputs):
+        _match_observed(inputs, mc.turn, whose, calls, settle)
+
+
+_OBSERVED = "Observation"
+"""What stands before a result in a prompt of text (ReAct)."""
+
+
+def _match_shown(
+    inputs: list[Message], shown: list[_Shown], turn: int, whose: Value, calls: Calls, settle: _Settle
+) -> None:
+    """Results to the calls that asked for the same as the requests before them. Of more calls alike than a history
+    shows, it is those that were asked what it shows before them; else the newest, for that is how a history ends."""
+    head = instructions(inputs)
+    alike: dict[Any, list[_Shown]] = {}
+    for s in shown:
+        alike.setdefault(_asked(s.request.name, _given(s.request.arguments)), []).append(s)
+    for some in alike.values():
+        known = calls.alike(whose, some[0].request.name, _given(some[0].request.arguments))
+        if known is None:
+            continue
+        open_ = list(islice(known.waiting(turn), len(some) + 1))
+        found: list[tuple[_Shown, ToolCall]] = []
+        if open_ and len(open_) != len(some):
+            taken = set[int]()
+            for s in some:
+                said = came_to(inputs, head, s.place) if head < s.place else ()
+                if (call := known.after(said, turn, taken)) is not None:
+                    taken.add(id(call))
+                    found.append((s, call))
+            placed = {id(s) for s, _ in found}
+            some = [s for s in some if id(s) not in placed]
+            open_ = [c for c in known.waiting(turn) if id(c) not in taken] if some else []
+        found += reversed(list(zip(reversed(some), reversed(open_), strict=False)))
+        for s, call in found:
+            if s.result is not None and not (s.request.id and call.call_id):
+                call.call_id = call.call_id or s.request.id
+                settle(call, s.result)
+
+
+def _questions(inputs: list[Message] | None) -> set[str]:
+    return {x.text for x in inputs or () if x.role == "user" and x.text}
+
+
+def _asked_elsewhere(call: ToolCall, here: set[str]) -> bool:
+    """Was this asked for in another conversation, where somebody else's words were told (an agent that a tool runs)?"""
+    there = _questions(call.asked_by.inputs) if call.asked_by is not None and here else set()
+    return bool(there) and there.isdisjoint(here)
+
+
+def _given_beside(newest: list[ToolCall]) -> tuple[str, ...]:
+    """What spans tell that tools gave which an answer asked for beside others that did not run: a text that ends so is
+    no result of those (smolagents, as long as it called the first alone)."""
+    left = {id(c.asked_by) for c in newest if awaits_result(c) and not c.nodes}
+    ran = (c for c in newest if c.nodes and id(c.asked_by) in left) if left else ()
+    given = (result_of(told)[0] for c in ran if (told := span_fact(c.nodes, "result")) is not None)
+    return tuple(f"\n{g}" for g in given if isinstance(g, str) and g)
+
+
+def _match_newest(single: list[Result], newest: Iterable[ToolCall], settle: _Settle) -> None:
+    """Results to the newest calls, as this input shows no requests. What a span told of needs none, but had one."""
+    for call in newest:
+        waits = awaits_result(call)
+        if not (waits or call.nodes):
+            continue
+        k = next((k for k in range(len(single) - 1, -1, -1) if single[k].name in (None, call.name)), None)
+        if k is not None:
+            result = single.pop(k)
+            if waits:
+                settle(call, result)
+        if not single:
+            break
+
+
+def _match_observed(inputs: list[Message], turn: int, whose: Value, calls: Calls, settle: _Settle) -> None:
+    """The observations that follow actions in a prompt of text (ReAct): of calls asked for in the same words, the
+    newest have what follows these words last."""
+    told = sum((x.text or "").count(_OBSERVED) for x in inputs)
+    waiting = calls.in_words(whose, turn, max(2 * told, _AT_ONCE))
+    alike: dict[str, list[ToolCall]] = {}
+    for c in waiting:
+        alike.setdefault(_words(c), []).append(c)
+    for some in alike.values():
+        for at, call in enumerate(some):
+            observation = _observation(_words(call), inputs, len(some) - at)
+            if observation is None:
+                observation = _reworded(call, inputs, turn, whose, calls.every)
+            if observation is not None:
+                settle(call, Result(None, call.name, observation))
+
+
+_AT_ONCE = 64  # calls at the least that are looked for in a prompt
+
+
+def _words(call: ToolCall) -> str:
+    return ((call.asked_by.text if call.asked_by is not None else None) or "").strip()
+
+
+def _given(arguments: Value) -> dict[str, Value] | None:
+    """What a call was given; one that an answer tells without arguments, or history does, was given none."""
+    return {} if arguments is None else arguments_of(arguments)[0]
+
+
+def _ids_by_place(inputs: list[Message]) -> dict[int, str]:
+    """The request's id by its result, where an answer's requests and their results have ids of different kinds (items
+    and calls of OpenAI's Responses; numbers of parts, made up for Gemini): as many results as requests are in order."""
+    out: dict[int, str] = {}
+    requests: list[Request] = []
+    results: list[Result] = []
+    for message in [*inputs, Message("assistant")]:
+        if message.role == "assistant":
+            if results:
+                asked = [r.id for r in requests if r.id]
+                if len(asked) == len(requests) == len(results) and set(asked) != {r.id for r in results}:
+                    out.update((id(result), i) for result, i in zip(results, asked, strict=True))
+                requests, results = [], []
+            requests.extend(message.requests)
+        results.extend(message.results)
+    return out
+
+
+def _by_call_id(
+    call_id: str,
+    result: Result,
+    mc: ModelCall,
+    by_id: dict[str, list[ToolCall]],
+    earlier: Callable[[ToolCall], bool],
+    settle: Callable[[ToolCall, Result], None],
+) -> None:
+    asked = by_id.get(call_id, ())
+    hit = next((c for c in asked if earlier(c) and awaits_result(c)), None)
+    if hit is not None:
+        settle(hit, result)
+    elif result.error is not None:  # the same answer told again, with its flag
+        told = next((c for c in asked if c.answer is not None and c.result_of is mc and c.answer.error is None), None)
+        if told is not None and told.answer is not None:
+            told.answer.error = result.error
+        elif told is None:  # its span tells what it gave, and not that it failed
+            ran = next((c for c in asked if earlier(c) and awaits_flag(c)), None)
+            if ran is not None:
+                settle(ran, result)
+
+
+def _observation(core: str, inputs: list[Message], place: int) -> str | None:
+    """The text after a repetition of a call's own words, the `place`-th from the end."""
+    skip = sum((x.text or "").count(core) for x in inputs) - place if core else -1
+    if skip < 0:
+        return None
+    for k, message in enumerate(inputs):
+        text = message.text or ""
+        at = text.find(core)
+        while at >= 0 and skip:
+            skip -= 1
+            at = text.find(core, at + len(core))
+        if at < 0:
+            continue
+        tail = text[at + len(core) :]
+        if not tail.strip() and k + 1 < len(inputs):
+            tail = inputs[k + 1].text or ""
+            if tail.lstrip().startswith(_OBSERVED):
+                return re.sub(rf"^\s*{_OBSERVED}\s*:\s*", "", tail).strip()  # a message of its own
+        hit = re.search(rf"{_OBSERVED}\s*:\s*", tail)
+        if hit is not None:
+            return _to_next_step(tail[hit.end() :])
+    return None
+
+
+def _to_next_step(text: str) -> str:
+    """A result, without what the model wrote after it or is to go on from: a tool may write `Thought:`, too, so that
+    says nothing where neither an action nor an answer follows it."""
+    text = text.rstrip()
+    if (open_ := re.search(r"(?:\n[ \t]*|^)Thought[ \t]*:$", text[-64:])) is not None:
+        text = text[: len(text) - len(open_.group())]
+    last = max((step.start() for step in _STEP.finditer(text)), default=-1)
+    hit = re.search(r"\n[ \t]*(?:Thought|Action)[ \t]*:", text)
+    return (text[: hit.start()] if hit is not None and hit.start() < last else text).strip()
+
+
+_STEP = re.compile(r"^[ \t]*(?:Action(?: Input)?|Final Answer|Answer|Observation)[ \t]*:", re.M)
+
+
+def _reworded(call: ToolCall, inputs: list[Message], turn: int, whose: Value, every: list[ToolCall]) -> str | None:
+    """The same where history tells what the model wrote in other words (LlamaIndex): after the answer in this place of
+    those that ask for this tool, if history tells all of them."""
+    answers = [
+        (after.text or "").strip()
+        for before, after in pairwise(inputs)
+        if before.role == "assistant"
+        and (request := react_request(before.text)) is not None
+        and same_name(request.name, call.name)
+    ]
+    if not answers:
+        return None
+    before = [c for c in every if c.turn is not None and c.turn < turn and whose in (ANYONES, c.agent)]
+    named = [c for c in before if same_name(c.name, call.name)]
+    told = answers[named.index(call)] if len(answers) == len(named) else ""
+    return told.removeprefix("Observation:").strip() if told.startswith("Observation:") else None

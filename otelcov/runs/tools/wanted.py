@@ -1,0 +1,192 @@
+"""Requests that wait for the span that ran them, and which of them a span ran."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from itertools import islice, pairwise
+
+from otelcov.runs.content.jsontext import Value, to_json
+from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.tools.askers import JITTER_NS, ends_before
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.tools.executions import served_as, span_fact, span_name
+from otelcov.runs.trace.tree import Node, spelling
+
+
+class Wanted:
+    """Requests that no span has been found for yet, by name, in the order of their turns."""
+
+    def __init__(self, calls: list[ToolCall]) -> None:
+        self._by_name: dict[str, _Free] = {}
+        self._whole: dict[str, str] = {}  # names by what they are without the group that a model knows a tool by
+        self._calls = calls
+        by_name: dict[str, list[ToolCall]] = {}
+        for c in calls:
+            if c.asked_by is not None and c.name is not None:
+                by_name.setdefault(spelling(c.name), []).append(c)
+                if "__" in c.name:
+                    self._whole.setdefault(spelling(c.name.rsplit("__", 1)[1]), spelling(c.name))
+        for name, some in by_name.items():
+            some.sort(key=lambda c: (c.turn or 0, c.position))
+            self._by_name[name] = _Free(some)
+
+    def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
+        """The request that these spans most likely ran: same tool, equal arguments first, newest turn before them."""
+        name, agent = span_name(nodes), nodes[0].agent
+        key = spelling(name) if name else self._given(nodes)
+        some = self._by_name.get(key) or self._by_name.get(self._whole.get(key, "") or self._served(key, nodes[0]))
+        if not some:
+            return None
+        if agent is not None and not some.has(agent):
+            return None
+        above = {id(a) for a in nodes[0].ancestors()}
+
+        def fits(c: ToolCall, start: int) -> bool:
+            asker = c.asked_by
+            before = asker is not None and (asker.end <= start or id(asker.node) in above)
+            if start == _STREAMED and asker is not None:
+                before = asker.start <= nodes[0].start < asker.end and _alike(c, nodes)
+            known = agent is None or c.agent is None or c.agent == agent
+            return before and known and not (call_id and c.call_id and call_id != c.call_id)
+
+        for start in (*ends_before(nodes[0].start), _STREAMED):
+            found = list(islice((i for i in some.begun(nodes[0].start, above) if fits(some[i], start)), _NEWEST))
+            if found:
+                break
+        else:
+            return None
+        if len(found) > 1:
+            found = [i for i in found if _given(some[i], nodes)] or found
+            if len({some[i].turn for i in found}) > 1:
+                found = _in_frame([(some[i], i) for i in found], nodes[0])
+            found = [i for i in found if some[i].turn == some[found[0]].turn]
+            _mark([some[i] for i in found], nodes)
+        return some.pop(found[-1])
+
+    def _given(self, nodes: list[Node]) -> str:
+        """The only tool that was asked for with the arguments of a span that names none."""
+        ran, _ = arguments_of(span_fact(nodes, "arguments"))
+        names = self._names_by_arguments.get(to_json(ran), set()) if ran else set()
+        return next(iter(names)) if len(names) == 1 else ""
+
+    def _served(self, name: str, node: Node) -> str:
+        """The only tool that was asked for by a longer name than a server knows it by."""
+        longer = [known for known in self._by_name if served_as(name, known, node)]
+        return longer[0] if len(longer) == 1 else ""
+
+    @cached_property
+    def _names_by_arguments(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for c in self._calls:
+            given, _ = arguments_of(c.arguments)
+            if c.asked_by is not None and c.name is not None and given:
+                found.setdefault(to_json(given), set()).add(spelling(c.name))
+        return found
+
+
+class _Free:
+    """The requests for one tool that are free, the newest last: only those are looked at that may have been made when a
+    tool began, so that thousands of calls of one tool do not each read all of them."""
+
+    def __init__(self, calls: list[ToolCall]) -> None:
+        self._calls = calls
+        self._begins = [_begin(c) for c in calls]
+        self._ordered = all(a <= b for a, b in pairwise(self._begins))
+        self._agents = Counter(c.agent for c in calls)
+        self._askers = {id(c.asked_by.node) for c in calls if c.asked_by is not None}
+
+    def __getitem__(self, place: int) -> ToolCall:
+        return self._calls[place]
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def has(self, agent: str) -> bool:
+        """Is one of these the agent's, or nobody's?"""
+        return self._agents[agent] > 0 or self._agents[None] > 0
+
+    def begun(self, start: int, above: Collection[int]) -> Iterator[int]:
+        """The places of what was asked for by then, the newest first; all, where who asked is above what began."""
+        end = bisect_right(self._begins, start + JITTER_NS) if self._ordered else len(self._calls)
+        if not self._askers.isdisjoint(above):
+            end = len(self._calls)
+        yield from range(end - 1, -1, -1)
+
+    def pop(self, place: int) -> ToolCall:
+        call = self._calls.pop(place)
+        del self._begins[place]
+        self._agents[call.agent] -= 1
+        return call
+
+
+def _begin(call: ToolCall) -> int:
+    return call.asked_by.start if call.asked_by is not None else 0
+
+
+_NEWEST = 32  # of the requests for a tool, how many may be the one that ran
+
+
+def _in_frame(some: list[tuple[ToolCall, int]], node: Node) -> list[int]:
+    """Those that were asked for closest to where this ran: agents at work at once may each ask for the same tool."""
+    depth = {id(a): n for n, a in enumerate(reversed(list(node.ancestors())))}
+
+    def shared(call: ToolCall) -> int:
+        above = call.asked_by.node.ancestors() if call.asked_by is not None else ()
+        return next((depth[id(a)] for a in above if id(a) in depth), -1)
+
+    deep = [shared(call) for call, _ in some]
+    return [i for (_, i), d in zip(some, deep, strict=True) if d == max(deep)]
+
+
+def _given(call: ToolCall, nodes: list[Node]) -> bool:
+    """Were these spans given what was asked for? LangChain tells of a single argument its value alone."""
+    asked, told = arguments_of(call.arguments)[0], span_fact(nodes, "arguments")
+    if asked is None or told is None:
+        return False
+    ran, text = arguments_of(told)
+    return asked == ran if ran is not None else len(asked) == 1 and text == _as_text(*asked.values())
+
+
+def _as_text(value: Value) -> str:
+    return value if isinstance(value, str) else to_json(value)
+
+
+def _mark(calls: list[ToolCall], nodes: list[Node]) -> None:
+    """Where what was asked for differs and what these spans were given tells of none, any of the calls may be."""
+    asked = [arguments_of(c.arguments)[0] for c in calls]
+    if any(given != asked[0] for given in asked) and not any(_given(c, nodes) for c in calls):
+        for c in calls:
+            c.doubles = c.doubles or calls
+
+
+def settle(calls: list[ToolCall]) -> None:
+    """What ran one after another, and all of it, ran in the order in which it was asked for."""
+    for c in calls:
+        ran = [d.nodes[0] for d in c.doubles if d.nodes]
+        if len(ran) == len(c.doubles) and not any(_at_once(a, b) for a, b in pairwise(sorted(ran, key=_start))):
+            for d in list(c.doubles):
+                d.doubles = []
+
+
+def _start(node: Node) -> int:
+    return node.start
+
+
+def _at_once(one: Node, other: Node) -> bool:
+    """Did these run at once, or the steps that they were run in?"""
+    branches = [(n, *n.ancestors()) for n in (one, other)]
+    shared = {id(n) for n in branches[0]} & {id(n) for n in branches[1]}
+    a, b = ([n for n in branch if id(n) not in shared][-1] for branch in branches)
+    return a.start < b.end and b.start < a.end
+
+
+def _alike(call: ToolCall, nodes: list[Node]) -> bool:
+    """Were these spans given what was asked for, as far as both can be seen?"""
+    asked, ran = arguments_of(call.arguments)[0], arguments_of(span_fact(nodes, "arguments"))[0]
+    return asked is None or ran is None or asked == ran
+
+
+_STREAMED = -1  # in place of a time: the tool began while its request was still being told

@@ -1,0 +1,438 @@
+"""Spans as the reconstruction sees them: facts from the dialects, beside what OpenTelemetry itself says.
+
+Everything up to here is columns; from here on a trace is a small tree, and what a span means depends on its
+neighbours, so it is walked in Python. Only what the walk needs becomes Python values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import polars as pl
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+from otelcov.dialects import base
+from otelcov.dialects.registry import dialects as all_dialects
+from otelcov.dialects.registry import facts, keys, source
+from otelcov.runs.content.chat import ROLES
+from otelcov.runs.content.jsontext import UNGIVEN, to_json
+from otelcov.runs.rules.boundaries import FORCED_SIGNS
+from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
+from otelcov.runs.trace.recorded import record_pairs
+
+
+class Span(NamedTuple):
+    """One span: identity, times, status, facts. Texts are as they came; nothing is parsed yet."""
+
+    trace_id: bytes
+    span_id: bytes
+    parent_span_id: bytes | None
+    name: str
+    span_kind: int
+    start: int
+    end: int
+    status_code: int
+    status_message: str | None
+    service: str | None
+    environment: str | None
+    release: str | None
+    scope: str
+    dropped: int
+    masked: int
+    trace_state: str | None
+    kind: str | None
+    agent: str | None
+    tool: str | None
+    call_id: str | None
+    arguments: str | None
+    result: str | None
+    request_model: str | None
+    response_model: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    response_id: str | None
+    finish: str | None
+    output_messages: str | None
+    input: str | None
+    output: str | None
+    definitions: int | None  # place in `Side.definitions`
+    conversation: str | None
+    case: str | None
+    error_type: str | None
+    error_text: str | None
+    tool_error: str | None
+    from_agent: str | None
+    to_agent: str | None
+    sampling: str | None
+    longest: int  # characters of the longest content value
+    cut: int  # … of the longest one that begins as JSON and does not end as JSON
+    forced: bool  # the input holds a framework's order to stop
+    row: int
+
+
+Event = tuple[str, dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Side:
+    """What only some spans have, by row of the batch."""
+
+    exceptions: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # (type, message)
+    mishaps: set[int] = field(default_factory=set)  # where the instrumentation failed, and perhaps nothing else
+    events: dict[int, list[Event]] = field(default_factory=dict)  # GenAI events, from spans and from log records
+    unordered: set[int] = field(default_factory=set)  # whose records of messages have one time and no numbers
+    links: dict[int, list[tuple[bytes, bytes]]] = field(default_factory=dict)
+    families: dict[str, dict[int, list[tuple[str, Any]]]] = field(default_factory=dict)
+    resource_case: dict[int, str] = field(default_factory=dict)
+    named: dict[int, dict[str, str]] = field(default_factory=dict)  # attributes that the config makes part of states
+    definitions: list[str] = field(default_factory=list)  # each distinct text once
+    texts: dict[str, pl.Series] = field(default_factory=dict)  # long texts that few spans are asked for, by fact
+
+
+_ABOUT = ("gen_ai.evaluation.result",)  # what others think of the span is no part of what happened in it
+_EVENT_PREFIXES = ("gen_ai.", "ai.", "mlflow.chunk.")
+_RATES = ("SampleRate", "sampling.rate")  # of so many one was kept
+_PRIORITY = "sampling.priority"  # whether it is to be kept, and no rate
+
+
+def rows(frame: pl.DataFrame) -> list[Span]:
+    """The spans of a table as Python values."""
+    make = Span._make
+    return [make(row) for row in frame.rows()]
+
+
+def read(spans: pl.DataFrame, logs: pl.DataFrame) -> tuple[list[Span], Side]:
+    """`table` and `rows` at once."""
+    frame, side = table(spans, logs)
+    return rows(frame), side
+
+
+def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) -> tuple[pl.DataFrame, Side]:
+    """The spans of a batch of whole traces - a column per field of `Span`, sorted by (trace, start, span id) - and
+    their side facts. `logs` are those traces' records, `named` attributes that are wanted as they are."""
+    every = all_dialects()
+    height = spans.height
+    wanted = {*keys(every), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
+    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted)]
+    wide, families = columns([spans["attributes"], spans["content"]], wanted, height, more)
+    scopes = {b: scope_of(b) for b in spans["scope"].unique().to_list()}
+    names, versions = ({b: told[place] for b, told in scopes.items()} for place in (0, 1))
+    context = wide.with_columns(
+        spans["name"].alias("span.name"),
+        spans["kind"].alias("span.kind"),
+        spans["scope"].replace_strict(names, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
+        spans["scope"].replace_strict(versions, default="", return_dtype=pl.String).alias("scope.version"),
+    )
+    side = Side(families=families)
+    found = facts(context, every).pipe(_kinds_lost, spans, side).pipe(_kinds_of_failed, spans)
+    found = _told_better(found, spans, context)
+    offered = found["definitions"]
+    given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
+    sampling = [pl.col(k) for k in _RATES if k in wide.columns]
+    if _PRIORITY in wide.columns:
+        sampling.append(pl.when(pl.col(_PRIORITY).is_not_null()).then(pl.lit("by priority")))
+    frame = pl.concat(
+        [
+            spans.select(
+                "trace_id",
+                "span_id",
+                "parent_span_id",
+                pl.col("name").fill_null(""),
+                pl.col("kind").fill_null(0).alias("span_kind"),
+                pl.col("start_time_unix_nano").fill_null(0).alias("start"),
+                pl.col("end_time_unix_nano").fill_null(0).alias("end"),
+                pl.col("status_code").fill_null(0),
+                "status_message",
+                "service",
+                "environment",
+                "release",
+                _scopes(context),
+                pl.col("dropped_attributes_count").fill_null(0).alias("dropped"),
+                pl.col("masked").fill_null(0),
+                "trace_state",
+            ),
+            found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
+                *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & given[id]).then(id).alias(id) for id in _IDS),
+                *(pl.when((pl.col(name) != _NO_MODEL) & given[name]).then(name).alias(name) for name in _MODELS),
+                # The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another.
+                conversation=pl.when(
+                    ~pl.col("conversation").str.contains(r"^(?:resp_|trace_[0-9a-f]{32}$)") & given["conversation"]
+                ).then("conversation"),
+                input=pl.when(pl.col("kind") != base.LLM).then("input"),
+                output=pl.when(
+                    (pl.col("kind") != base.LLM)
+                    | found["output_messages"].is_null()
+                    | (pl.col("output") != found["output_messages"])
+                ).then("output"),
+                definitions=_codes(offered, side),
+            ),
+            context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select(
+                "sampling"
+            ),
+            _lengths(list({source(f, context, every) or f: found[f] for f in _LONG}.values())),
+            found.select(forced=pl.col("input_messages").str.contains(_FORCED).fill_null(False)),
+            pl.DataFrame({"row": pl.int_range(height, eager=True)}),
+        ],
+        how="horizontal",
+    )
+    for fact in _KEPT:
+        side.texts[fact] = found[fact]
+    order = frame.select(pl.arg_sort_by("trace_id", "start", "span_id")).to_series()
+    _events(spans, side)
+    _links(spans, side)
+    _logs(spans, logs, side)
+    _cases(spans, side)
+    _named(wide, named, side)
+    return frame[order], side
+
+
+def _kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, side: Side) -> pl.DataFrame:
+    """What tells a model's messages one by one is a model's span, also where the SDK dropped the attribute that says so
+    (it keeps so many, and messages are many)."""
+    lost = found["kind"].is_null() & (spans["dropped_attributes_count"].fill_null(0) > 0)
+    if not lost.any():
+        return found
+    told = side.families["flat_input"].keys() | side.families["flat_output"].keys()
+    models = lost & pl.Series(range(found.height)).is_in(sorted(told))
+    return found.with_columns(kind=pl.when(models).then(pl.lit(base.LLM)).otherwise("kind"))
+
+
+def _kinds_of_failed(found: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """What failed and tells of no kind was a model call if spans of its name and scope in its trace are: some
+    instrumentations say what a span is with the answer, which then never came."""
+    failed = found["kind"].is_null() & (spans["status_code"] == 2).fill_null(False)
+    if not failed.any():
+        return found
+    like = ("trace_id", "scope", "name")
+    models = spans.filter(found["kind"] == base.LLM)
+    around = models.select("trace_id", span_id="parent_span_id").unique()
+    alike = spans.select(*like, "span_id").with_row_index("row").filter(failed)
+    alike = alike.join(models.select(like).unique(), on=like, how="semi", nulls_equal=True)
+    alike = alike.join(around, on=("trace_id", "span_id"), how="anti")
+    if not alike.height:
+        return found
+    return found.with_columns(kind=found["kind"].scatter(alike["row"], base.LLM))
+
+
+def _told_better(found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame) -> pl.DataFrame:
+    """What the messages of a runtime tell of model calls and of whose turn it is is nothing more where the models' own
+    spans have come."""
+    by_messages = context["scope.name"].str.contains(base.BY_MESSAGES) & found["kind"].is_not_null()
+    if not by_messages.any():
+        return found
+    models = spans["trace_id"].filter((found["kind"] == base.LLM) & ~by_messages).unique()
+    worse = by_messages & spans["trace_id"].is_in(models.implode())
+    return found.with_columns(pl.when(~worse).then(pl.all()))
+
+
+_KEPT = ("input_messages", "system")
+_IDS = ("call_id", "response_id")
+_NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
+"""What instrumentations write where a tool call or an answer has no id."""
+_MODELS = ("request_model", "response_model")
+
+
+def _given(texts: pl.Series) -> pl.Expr:
+    """Which of these are no words that stand where there are none."""
+    if not texts.str.starts_with("<").any():
+        return pl.lit(True)
+    return ~pl.col(texts.name).str.contains(UNGIVEN.pattern)
+
+
+def _codes(texts: pl.Series, side: Side) -> pl.Series:
+    """Texts that many spans repeat as their place in a list of distinct ones."""
+    side.definitions = texts.unique(maintain_order=True).drop_nulls().to_list()
+    places = pl.DataFrame({"text": pl.Series(side.definitions, dtype=pl.String)}).with_row_index("place")
+    return (
+        texts.rename("text")
+        .to_frame()
+        .join(places, on="text", how="left", maintain_order="left")["place"]
+        .cast(pl.Int64)
+    )
+
+
+_FORCED = "|".join(map(re.escape, FORCED_SIGNS))  # as a pattern of literals: searched for with wide instructions
+_LONG = ("input_messages", "output_messages", "input", "output", "arguments", "result", "definitions")
+
+
+def _lengths(texts: list[pl.Series]) -> pl.DataFrame:
+    """How long the longest content value of each span is, and how long the longest that was cut; 0: none."""
+    frame = pl.DataFrame([text.alias(str(at)) for at, text in enumerate(texts)])
+    columns = [pl.col(name) for name in frame.columns]
+    broken = [_begins(c, "[", "{") & ~_ends(c, "]", "}") for c in columns]
+    told = frame.select(
+        pl.max_horizontal([c.str.len_chars().fill_null(0) for c in columns]).alias("longest"),
+        pl.any_horizontal(broken).fill_null(False).alias("cut"),
+    )
+    some = told["cut"].arg_true()
+    cut = pl.zeros(told.height, pl.UInt32, eager=True)
+    if len(some):
+        lengths = [
+            pl.when(b & ~_ends(c, ")", "\n")).then(c.str.len_chars()) for b, c in zip(broken, columns, strict=True)
+        ]
+        cut = cut.scatter(some, frame[some].select(pl.max_horizontal(lengths).fill_null(0)).to_series())
+    return told.with_columns(cut.alias("cut"))
+
+
+def _begins(column: pl.Expr, *marks: str) -> pl.Expr:
+    return pl.any_horizontal([column.str.starts_with(mark) for mark in marks])
+
+
+def _ends(column: pl.Expr, *marks: str) -> pl.Expr:
+    return pl.any_horizontal([column.str.ends_with(mark) for mark in marks])
+
+
+_NO_MODEL = "unknown_model"
+"""What Splunk's instrumentations write where nobody told which."""
+_FRAMEWORK = "gen_ai.framework"
+
+
+def _scopes(context: pl.DataFrame) -> pl.Series:
+    """The scope of each span; of the one that all of OpenTelemetry's helpers share, with the framework it tells of."""
+    if _FRAMEWORK not in context.columns:
+        return context["scope.name"].alias("scope")
+    shared = pl.col("scope.name").str.ends_with("util.genai.handler") & pl.col(_FRAMEWORK).is_not_null()
+    both = pl.concat_str("scope.name", _FRAMEWORK, separator=" ", ignore_nulls=True)
+    return context.select(scope=pl.when(shared).then(both).otherwise("scope.name")).to_series()
+
+
+def _cases(spans: pl.DataFrame, side: Side) -> None:
+    """A test case named on the resource belongs to every span of it."""
+    cases = {}
+    for data in spans["resource"].unique().to_list():
+        if data and b"case" in data:
+            attributes = {kv.key: any_value(kv.value) for kv in Resource.FromString(data).attributes}
+            name = next(
+                (attributes[k] for k in ("test.case.name", "test.case.id", "otelcov.case") if k in attributes), None
+            )
+            if name is not None:
+                cases[data] = str(name)
+    if cases:
+        for row, data in enumerate(spans["resource"].to_list()):
+            if data in cases:
+                side.resource_case[row] = cases[data]
+
+
+def _named(wide: pl.DataFrame, named: Collection[str], side: Side) -> None:
+    for name in named:
+        if name in wide.columns:
+            for row, value in wide.select("_row", name).drop_nulls().iter_rows():
+                side.named.setdefault(row, {})[name] = value
+
+
+def _events(spans: pl.DataFrame, side: Side) -> None:
+    rows = spans.select(pl.int_range(pl.len()).alias("row"), "events").filter(pl.col("events").list.len() > 0)
+    if not rows.height:
+        return
+    opened = rows.explode("events").with_columns(name=pl.col("events").struct.field("name"))
+    telling = opened.filter(
+        (pl.col("name") == "exception")
+        | pl.any_horizontal([pl.col("name").str.starts_with(p) for p in _EVENT_PREFIXES])
+    )
+    for row, event, name in telling.iter_rows():
+        attributes = {kv["key"]: struct_value(kv) for kv in event["attributes"] or []}
+        if name in _ABOUT:
+            continue
+        if name == "exception" and _raised_while_watching(attributes.get("exception.stacktrace")):
+            side.mishaps.add(row)
+        elif name == "exception":
+            side.exceptions.setdefault(row, []).append(
+                (str(attributes.get("exception.type") or ""), str(attributes.get("exception.message") or ""))
+            )
+        else:
+            side.events.setdefault(row, []).append((name, attributes))
+
+
+_FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in .*\n(.*)', re.M)
+_WATCHING = re.compile(r"[/\\](?:openlit|openinference|opentelemetry|traceloop)[/\\]instrumentation[/\\]")
+_WATCHED = re.compile(r"\b(?:wrapped|func|fn|method|function|original\w*)\(|\bnext\(|\b__a?next__\(|^\s*yield\b")
+
+
+def _raised_while_watching(trace: Any) -> bool:
+    """Was this thrown by an instrumentation's own code, and not by what it watches?"""
+    if not isinstance(trace, str) or "instrumentation" not in trace:
+        return False
+    frames = _FRAME.findall(trace)
+    return bool(frames) and _WATCHING.search(frames[-1][0]) is not None and not _WATCHED.search(frames[-1][1])
+
+
+def _links(spans: pl.DataFrame, side: Side) -> None:
+    rows = spans.select(pl.int_range(pl.len()).alias("row"), "links").filter(pl.col("links").list.len() > 0)
+    for row, links in rows.iter_rows():
+        side.links[row] = [(link["trace_id"] or b"", link["span_id"] or b"") for link in links]
+
+
+def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
+    """GenAI log records join the events of their span, in time order (ties: as they were numbered, else by bytes)."""
+    if not logs.height:
+        return
+    ids = spans.select(pl.int_range(pl.len()).alias("row"), "trace_id", "span_id")
+    joined = logs.filter(pl.col("trace_id").is_not_null()).join(ids, on=["trace_id", "span_id"], how="inner")
+    records: list[tuple[tuple[Any, ...], int, str, dict[str, Any]]] = []
+    for r in joined.iter_rows(named=True):
+        attributes = {kv["key"]: struct_value(kv) for kv in [*(r["attributes"] or []), *(r["content"] or [])]}
+        name = r["event_name"] or ""
+        name = name if name and not re.match(PLACED, name) else attributes.get("event.name", "")
+        if not isinstance(name, str) or name in _ABOUT:
+            continue
+        body = struct_value(r["body"])
+        merged = attributes | (body if isinstance(body, dict) else {"body": body} if body is not None else {})
+        number = attributes.get("gen_ai.message.index")
+        time = r["time_unix_nano"] or r["observed_time_unix_nano"] or 0
+        rank = 1 if name == "gen_ai.choice" else 0
+        records.append(
+            (
+                (
+                    r["row"],
+                    rank,
+                    number if isinstance(number, int) else -1,
+                    time,
+                    repr(sorted(merged.items(), key=str)),
+                ),
+                r["row"],
+                name,
+                merged,
+            )
+        )
+    records.sort(key=lambda x: x[0])
+    for (row, rank, *_), group in groupby(records, key=lambda x: x[0][:-1]):
+        told = [(name, merged) for _, _, name, merged in group]
+        if len(told) > 1 and rank == 0 and all(name in ROLES for name, _ in told):
+            told, known = in_turn(told)
+            if not known:
+                side.unordered.add(row)
+        side.events.setdefault(row, []).extend(told)
+
+
+def in_turn(told: list[Event]) -> tuple[list[Event], bool]:
+    """Messages of one time (JavaScript's clock counts milliseconds) in the order that they can only have: what a tool
+    brought after what asked for it. False where more than that is needed to know it: words of several turns."""
+    order = {"gen_ai.system.message": 0, "gen_ai.user.message": 1}
+    first = sorted((e for e in told if e[0] in order), key=lambda e: order[e[0]])
+    brought: dict[str, list[Event]] = {}
+    for event in told:
+        if event[0] == "gen_ai.tool.message":
+            brought.setdefault(to_json(event[1].get("id")), []).append(event)
+    out, asked = list(first), []
+    for event in told:
+        if event[0] in order or event[0] == "gen_ai.tool.message":
+            continue
+        calls = event[1].get("tool_calls")
+        ids = [to_json(c.get("id")) for c in calls if isinstance(c, dict)] if isinstance(calls, list) else []
+        out += [event, *(e for id in ids for e in brought.pop(id, ()))]
+        asked.append(bool(ids))
+    users = sum(e[0] == "gen_ai.user.message" for e in first)
+    return [*out, *(e for some in brought.values() for e in some)], users < 2 and all(asked)
+
+
+def traces(spans: list[Span]) -> Iterator[list[Span]]:
+    """The spans, trace by trace."""
+    start = 0
+    for i in range(1, len(spans) + 1):
+        if i == len(spans) or spans[i].trace_id != spans[start].trace_id:
+            yield spans[start:i]
+            start = i

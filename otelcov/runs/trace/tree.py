@@ -1,0 +1,497 @@
+"""A trace as a tree: parents found, cycles cut, clocks mended; how names are spelt in it, and what of it failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.ground.schemas import LATEST_NS
+from otelcov.runs.content.jsontext import UNGIVEN
+from otelcov.runs.trace.spans import Side, Span
+
+# Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI; Rig, OpenLIT).
+PLACEHOLDERS = frozenset(
+    {
+        "openai agent",
+        "agent",
+        "unknown",
+        "unknown agent",
+        "unnamed",
+        "unnamed agent",
+        "untitled agent",
+        "anonymous",
+        "anonymous agent",
+        "default agent",
+        "session.llm",  # the function by which opencode asks for every agent
+        "strands agent",
+        "strands agents",
+        "undefined",
+        "none",
+        "null",
+        "",
+        "langgraph",
+        "agent workflow",
+        "default",
+        "runnablesequence",
+    }
+)
+
+_OK = 1  # a span's status: it ended well
+USUAL_LIMITS = (128, 256, 512, 1024, 2048, 4096)
+"""Attribute value lengths that people set: several values of exactly such a length were cut."""
+
+# Exceptions by which frameworks move control and nothing failed.
+CONTROL_FLOW = re.compile(
+    r"(ParentCommand|GraphInterrupt|ToolInterrupt|GraphBubbleUp|NodeInterrupt|(^|\W)Interrupt\b|GraphDelegate|CallDeferred|ApprovalRequired|StopAsyncIteration|StopIteration|GeneratorExit|(^|\W)Command\(|InterruptException|HandoffException|SkipToolExecution|WaitingForEvent)"
+)
+
+# Those by which a tool waits for somebody: an approval, or a client that runs it.
+WAITING = re.compile(
+    r"GraphInterrupt|ToolInterrupt|NodeInterrupt|(^|\W)Interrupt\b|CallDeferred|ApprovalRequired|WaitingForEvent"
+)
+
+
+class Node:
+    """A span in its tree. `kind` and `agent` start as the dialects' answer and end as what the tree says."""
+
+    __slots__ = (
+        "agent",
+        "children",
+        "depth",
+        "end",
+        "inherited",
+        "kind",
+        "orphan",
+        "own_agent",
+        "parent",
+        "side",
+        "since",
+        "span",
+        "start",
+    )
+
+    def __init__(self, span: Span, side: Side) -> None:
+        self.span = span
+        self.side = side
+        self.kind = span.kind
+        self.parent: Node | None = None
+        self.children: list[Node] = []
+        self.depth = 0  # how many spans of its trace are above it
+        self.agent: str | None = None  # the agent this span's work belongs to
+        self.own_agent: str | None = None  # set where the span *is* an agent's
+        self.orphan = False
+        self.inherited = False  # its ERROR repeats that of an earlier span
+        self.start = self.since = span.start or span.end  # since: no earlier than what it is in
+        self.end = max(span.end, self.start)
+
+    @property
+    def input_messages(self) -> str | None:
+        found: str | None = self.side.texts["input_messages"][self.span.row]
+        return found
+
+    @property
+    def system(self) -> str | None:
+        found: str | None = self.side.texts["system"][self.span.row]
+        return found
+
+    @property
+    def definitions(self) -> str | None:
+        place = self.span.definitions
+        return None if place is None else self.side.definitions[place]
+
+    def ancestors(self) -> list[Node]:
+        out, node = [], self.parent
+        while node is not None:
+            out.append(node)
+            node = node.parent
+        return out
+
+    def explained(self) -> list[Node]:
+        """The children, and in place of those that nobody explains what is right below them."""
+        out, unread = list[Node](), list(self.children)
+        for node in unread:
+            if node.kind is None and node.children:
+                unread.extend(node.children)
+            else:
+                out.append(node)
+        return out
+
+    def below(self) -> list[Node]:
+        """All descendants, parents before children."""
+        out = list(self.children)
+        for node in out:
+            out.extend(node.children)
+        return out
+
+
+def by_time(node: Node) -> tuple[int, int, int, bytes]:
+    """The order of a trace's nodes: by start, but a parent before what is below it, whatever their clocks say."""
+    return node.since, node.depth, node.start, node.span.span_id
+
+
+class Trace:
+    """One trace's nodes `by_time`; `roots` have no parent here."""
+
+    __slots__ = ("nodes", "roots", "trace_id")
+
+    def __init__(self, spans: list[Span], side: Side) -> None:
+        self.trace_id = spans[0].trace_id
+        self.nodes = [Node(s, side) for s in spans]
+        by_id = {n.span.span_id: n for n in self.nodes}
+        falling = False  # a parent that does not begin before its child: only there can a circle close
+        for node in self.nodes:
+            parent_id = node.span.parent_span_id
+            if parent_id is None or parent_id == node.span.span_id:
+                continue
+            node.parent = parent = by_id.get(parent_id)
+            node.orphan = parent is None
+            falling = falling or (parent is not None and parent.start >= node.start)
+        if falling:
+            self._cut_cycles()
+        for node in self.nodes:
+            if node.parent is not None:
+                node.parent.children.append(node)
+        for node in self.nodes:
+            if node.parent is not None and node.start > node.parent.end:
+                _after_its_parent(node, node.parent)
+        self.roots = [n for n in self.nodes if n.parent is None]
+        if len({s.service for s in spans}) > 1:
+            for root in self.roots:
+                _mend_clocks(root)
+        for root in self.roots:
+            root.since = root.start
+            for node in (root, *root.below()):
+                for child in node.children:
+                    child.depth, child.since = node.depth + 1, max(child.start, node.since)
+        self.nodes.sort(key=by_time)
+        for node in self.nodes:
+            if len(node.children) > 1:
+                node.children.sort(key=by_time)
+
+    def release(self) -> None:
+        """Let go of parents and children, so that the tree goes without the garbage collector's help."""
+        for node in self.nodes:
+            node.parent = None
+            node.children = []
+
+    def _cut_cycles(self) -> None:
+        """Parent pointers that run in a circle: the earliest span of the circle becomes a root."""
+        state: dict[int, int] = {}
+        for node in self.nodes:
+            walk = []
+            here: Node | None = node
+            while here is not None and id(here) not in state:
+                state[id(here)] = 1
+                walk.append(here)
+                here = here.parent
+            if here is not None and state[id(here)] == 1:
+                circle = walk[walk.index(here) :]
+                first = min(circle, key=lambda n: (n.start, n.span.span_id))
+                first.parent = None
+            for done in walk:
+                state[id(done)] = 2
+
+
+def _after_its_parent(node: Node, left: Node) -> None:
+    """Put right what a span was laid under that had ended with its answer, and was left the current one (OpenInference
+    for Agno, of members that failed, and of teams in teams; Laminar, of a function that raised): a step is of the agent
+    above that is still at work, and another request to the agent whose run is over is a run of its own."""
+    if left.span.service != node.span.service:
+        return
+    above = left.ancestors()
+    if any(n.kind in (TOOL, LLM) for n in (left, *above[:-1])) or node.kind not in (AGENT, CHAIN, LLM, TOOL):
+        return
+    top = above[-1] if above else left
+    if node.kind in (AGENT, CHAIN) and node.start > top.end and _same_request(node, top):
+        left.children.remove(node)
+        node.parent = None
+    elif node.kind != CHAIN and left.kind == AGENT and _answered(left):
+        working = next((n for n in above if n.kind == AGENT and n.start <= node.start and node.end <= n.end), None)
+        if working is not None:
+            left.children.remove(node)
+            working.children.append(node)
+            node.parent = working
+
+
+def _same_request(node: Node, top: Node) -> bool:
+    """Is this the agent that the trace begins with, once that has answered, or a function like it that was given
+    something else, once that has raised?"""
+    named = (node.span.agent or node.span.name, node.span.scope) == (top.span.agent or top.span.name, top.span.scope)
+    if not named or node.kind != top.kind:
+        return False
+    if top.kind == AGENT:
+        return top.span.output is not None or _ended_well(top)
+    return None is not node.span.input != top.span.input and failure(top) is not None
+
+
+def _answered(agent: Node) -> bool:
+    """Did an agent put something out, or end well where that is left out, after a model that was asked while it was at
+    work?"""
+    asked = any(n.kind == LLM and n.start >= agent.start and n.end <= agent.end for n in agent.children)
+    told = agent.span.output is not None or agent.span.status_code == _OK
+    return asked and agent.span.agent is not None and told
+
+
+def _ended_well(agent: Node) -> bool:
+    """Did an agent end well, with all that was begun by then, after a model that it asked?"""
+    if agent.span.status_code != _OK or not any(n.kind == LLM for n in agent.children):
+        return False
+    return all(n.end <= agent.end for n in agent.below() if n.start <= agent.end)
+
+
+def _mend_clocks(root: Node) -> None:
+    """Shift a child of another service into its parent's time where it lies outside (Jaeger's clock-skew rule)."""
+    stack = [(root, 0)]
+    while stack:
+        node, shift = stack.pop()
+        if shift:
+            node.start = _moved(node.start, shift)
+            node.end = max(_moved(node.end, shift), node.start)
+        for child in node.children:
+            move = shift
+            if child.span.service != node.span.service and child.start and node.start:
+                start, end = child.start + shift, child.end + shift
+                if start < node.start or end > node.end:
+                    length, room = child.end - child.start, node.end - node.start
+                    move = node.start - child.start + ((room - length) // 2 if length <= room else 0)
+            stack.append((child, move))
+
+
+def _moved(at: int, shift: int) -> int:
+    """A time by another clock; 0, as where none was told, for what no calendar has."""
+    return at + shift if at and 0 < at + shift <= LATEST_NS else 0
+
+
+_ID = re.compile(r"^(?=.*\d)(?:[0-9a-f]{12,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$", re.I)
+
+
+@lru_cache(maxsize=4096)
+def placeholder(name: str | None) -> bool:
+    """No name of an agent: nothing, a word that stands for any, or an id."""
+    if name is None or UNGIVEN.match(name):
+        return True
+    words = re.sub(r"[\s_-]+", " ", name).strip()
+    return words.lower() in PLACEHOLDERS or _ID.match(name.strip()) is not None
+
+
+@lru_cache(maxsize=4096)
+def spelling(name: str) -> str:
+    """What two layers of instrumentation agree on that spell a name each in its own way."""
+    return re.sub(r"[\W_]", "", name.lower()) or name
+
+
+def same_name(a: str | None, b: str | None) -> bool:
+    """Tool names as instrumentations and models spell them: case, blanks and punctuation do not tell tools apart."""
+    return a == b or (a is not None and b is not None and spelling(a) == spelling(b))
+
+
+def inherit_errors(trace: Trace) -> None:
+    """Mark the spans whose ERROR repeats what another told: no failure of their own."""
+    if any(n.span.status_code == 2 for n in trace.nodes):
+        _inherited_errors(trace)
+        _spread_without_words(trace)
+        _got_over(trace)
+        _of_its_tool(trace)
+    _handed_up(trace)
+
+
+def _inherited_errors(trace: Trace) -> None:
+    """Some processors put a trace's first error on every later span: an ERROR with a result of its own, no exception,
+    and the words of an earlier span's exception is not this span's."""
+    failed = [n for n in trace.nodes if n.span.status_code == 2 and n.span.status_message]
+    said: dict[str, list[Node]] = {}
+    for n in failed:
+        if n.span.row in n.side.exceptions:
+            said.setdefault(str(n.span.status_message), []).append(n)
+    for node in failed:
+        told = said.get(str(node.span.status_message), [])
+        own = node.span.result or node.span.output_messages or node.span.output
+        if not told or node.span.row in node.side.exceptions or not own:
+            continue
+        around = {id(n) for n in node.ancestors()}  # these raised after it
+        first = next((n for n in told if id(n) not in around), None)
+        node.inherited = first is not None and (node.start >= first.start or first.kind == TOOL)
+
+
+def _spread_without_words(trace: Trace) -> None:
+    """The same where content is kept out, and the words with it, perhaps: a model that answered was not the failure of
+    which nothing is said, if all that ended after the first of those says it, too; what came of a tool then is
+    unknown."""
+    plain = [n for n in trace.nodes if n.span.status_code == 2 and not _says_why(n)]
+    failed = (n for n in trace.nodes if n.kind == TOOL and n.span.status_code == 2)
+    first = min(failed, key=lambda n: n.end, default=None)
+    words = {n.span.status_message for n in trace.nodes if n.span.row in n.side.exceptions}
+    later = [n for n in plain if first is not None and n is not first and n.end >= first.end]
+    later = [n for n in later if not n.span.status_message or n.span.status_message in words]
+    if first is None or not any(n.kind == LLM and _told_its_end(n) for n in later):
+        return
+    scope = first.span.scope
+    if any(n.span.status_code != 2 for n in trace.nodes if n.span.scope == scope and n.start >= first.end):
+        return
+    for node in later:
+        if node.kind == TOOL and not node.inherited:  # one that tells what it gave did not fail
+            node.span = node.span._replace(tool_error="unknown")
+        node.inherited |= node.kind in (TOOL, CHAIN) or _told_its_end(node)
+
+
+def _says_why(node: Node) -> bool:
+    return node.span.row in node.side.exceptions or bool(node.span.error_type or node.span.error_text)
+
+
+def _told_its_end(node: Node) -> bool:
+    """Are the tokens of an answer told, and why it ended?"""
+    return node.kind in (LLM, AGENT) and node.span.output_tokens is not None and node.span.finish is not None
+
+
+def _got_over(trace: Trace) -> None:
+    """Some put the error of any step on the frame around all of them, too (AWS's distribution, of OpenAI's agents): it
+    is not the frame's where the agent that ran the failed tool did not fail, and a model answered after that."""
+    failed = [n for n in trace.nodes if n.kind == TOOL and n.span.status_code == 2 and n.span.status_message]
+    if not failed:
+        return
+    asked = [n for n in trace.nodes if n.kind == LLM]
+    last = max(asked, key=lambda n: n.start, default=None)
+    if last is None or last.span.status_code == 2:
+        return
+    around = {id(a) for a in last.ancestors()}
+    for tool in failed:
+        above = next((a for a in some_above(tool) if a.span.status_code == 2), None)
+        if (
+            above is not None
+            and above.kind == CHAIN
+            and above.span.status_message == tool.span.status_message
+            and above.span.row not in above.side.exceptions
+            and tool.end <= last.start
+            and id(above) in around
+            and above is not tool.parent
+        ):
+            above.inherited = True
+
+
+def _of_its_tool(trace: Trace) -> None:
+    """A model's span that holds the tools it asked for (Effect's AI) fails with them, though the model answered."""
+    for tool in trace.nodes:
+        above = tool.parent
+        if tool.kind != TOOL or above is None or above.kind != LLM or above.span.output_tokens is None:
+            continue
+        both = (tool.span.status_code, above.span.status_code) == (2, 2)
+        above.inherited |= both and above.span.status_message == tool.span.status_message
+
+
+def _handed_up(trace: Trace) -> None:
+    """What a tool threw is noted on the frame around it, too (Ax): not the frame's, which did not end in an ERROR, if a
+    model was asked after that."""
+    for frame in trace.nodes:
+        if frame.kind != CHAIN or frame.span.status_code == 2 or frame.span.row not in frame.side.exceptions:
+            continue
+        tools = [n for n in frame.children if n.kind == TOOL and n.span.row in n.side.exceptions]
+        thrown = {told for n in tools for told in exceptions(n)}
+        until = max((n.end for n in tools), default=frame.end)
+        frame.inherited |= thrown.issuperset(exceptions(frame)) and any(
+            n.kind == LLM and n.start >= until for n in frame.children
+        )
+
+
+def some_above(node: Node) -> Iterator[Node]:
+    """What holds it, innermost first, as deep as kits go."""
+    above = node.parent
+    for _ in range(_DEEPEST):
+        if above is None:
+            return
+        yield above
+        above = above.parent
+
+
+_DEEPEST = 64
+
+
+def exceptions(node: Node) -> list[tuple[str, str]]:
+    """Real exceptions of a span: control flow left out."""
+    found = node.side.exceptions.get(node.span.row)
+    if not found:
+        return []
+    return [(t, m) for t, m in found if not CONTROL_FLOW.search(t) and not CONTROL_FLOW.match(m)]
+
+
+def control_flow(node: Node) -> bool:
+    """Is the span's ERROR status only a framework's way to move on?"""
+    return _thrown(node, CONTROL_FLOW)
+
+
+def waiting(node: Node) -> bool:
+    """Did the span end before its work was done, for somebody else to go on?"""
+    return _thrown(node, WAITING)
+
+
+def _thrown(node: Node, sign: re.Pattern[str]) -> bool:
+    span = node.span
+    if span.error_type and sign.search(span.error_type):
+        return True
+    if any(sign.search(t) or sign.match(m) for t, m in node.side.exceptions.get(span.row, ())):
+        return True
+    return any(text and sign.search(text[:200]) for text in (span.status_message, span.error_text))
+
+
+def failure(node: Node) -> tuple[str, str] | None:
+    """(error type, message) if the span says that it failed."""
+    span = node.span
+    if span.row in node.side.mishaps and span.row not in node.side.exceptions:
+        return None
+    # By the conventions only what failed has an error type; not everybody sets the status, too.
+    typed = span.status_code == 0 and bool(span.error_type) and (node.kind in (LLM, TOOL) or bool(span.error_text))
+    # Nor does all that sets it to OK look at what it tells of: no answer, but what was thrown (BeeAI for JavaScript,
+    # Future AGI's of Claude's Agent SDK).
+    unanswered = (node.kind == LLM and span.output_tokens is None) or (node.kind == AGENT and not span.output)
+    typed |= unanswered and bool(span.error_type and span.error_text)
+    if span.status_code != 2 and not typed and span.row not in node.side.exceptions:
+        return None
+    if span.status_code == 1 and node.kind == TOOL and span.result:  # what was thrown was caught
+        return None
+    thrown = exceptions(node)
+    if span.status_code == 1 and thrown and all(t.endswith("CancelledError") for t, _ in thrown):
+        return None  # nobody read the stream of what went well to its end
+    if (span.status_code == 2 or typed) and not node.inherited and not control_flow(node):
+        if thrown:
+            return (
+                span.error_type or thrown[-1][0],
+                "\n".join([span.status_message or "", *(f"{t}: {m}" for t, m in thrown)]),
+            )
+        return (span.error_type or "", "\n".join(t for t in (span.status_message, span.error_text) if t))
+    if thrown and not node.inherited and not control_flow(node):
+        return thrown[-1][0], "\n".join(f"{t}: {m}" for t, m in thrown)
+    return None
+
+
+def same_step(node: Node, kind: str) -> Node | None:
+    """The nearest ancestor of the same kind that is not shut off by another kind of step."""
+    shut = {LLM: (TOOL, AGENT), TOOL: (LLM, AGENT)}[kind]
+    parent = node.parent
+    while parent is not None:
+        if parent.kind == kind:
+            return parent
+        if parent.kind in shut and (parent.kind != AGENT or parent.own_agent is not None):
+            return None
+        parent = parent.parent
+    return None
+
+
+__all__ = [
+    "AGENT",
+    "CHAIN",
+    "HANDOFF",
+    "LLM",
+    "OTHER",
+    "SETUP",
+    "TOOL",
+    "Node",
+    "Trace",
+    "control_flow",
+    "exceptions",
+    "failure",
+    "placeholder",
+    "same_step",
+    "spelling",
+    "waiting",
+]

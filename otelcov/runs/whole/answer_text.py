@@ -1,0 +1,144 @@
+"""What a run answered, as a text."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
+from otelcov.runs.agents.charge import broke_off, put_out_an_error, went_on
+from otelcov.runs.agents.delegation import asks, delegates
+from otelcov.runs.content.chat import Request, Result
+from otelcov.runs.content.exchanges import event_outputs
+from otelcov.runs.content.prose import final_answer
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import waits_for_models
+from otelcov.runs.tools.call import short_id
+from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
+from otelcov.runs.trace.tree import Node, exceptions, failure
+from otelcov.runs.whole.speakers import abreast, at_work, front_of, own_calls, shared_out
+from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, same_object
+
+
+def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
+    """What the run answered. Some models hand it in by tools that are none (`ways`)."""
+    own = own_calls(root, calls)
+    last = own[-1] if own else None
+    if last is not None and (last.error is not None or _not_waited_for(last)):
+        return None
+    handed = last is not None and any(r.name in ways for r in last.requests)
+    if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
+        return told
+    pending = last is not None and bool(last.requests) and not handed
+    said = last.text if last is not None and not pending else None  # without the line break that Strands adds
+    front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
+    front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
+    front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n))]
+    step = went_on(root, last) or (pending and root.orphan and root.own_agent is None)
+    frames = _frames(root)
+    for node in front:
+        if node in frames and not (step and node is root):
+            text = said if said and same_object(node.span.output, said) else assistant_text(node.span.output, limit)
+            if answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
+                return said if said is not None and said.strip() == text.strip() else text
+    if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
+        return None  # it may go on, once it has heard from others
+    if last is not None and (abreast(root, own, last) or _one_of(shared_out(root, own), last)):
+        return None
+    if last is not None and not pending and not handed and last.text is not None and not _raised(root):
+        text = last.text
+        if limit is None or (len(text) < limit and not last.truncated_output):
+            return final_answer(text)
+    if (pending or (last is not None and last.outputs is None)) and failure(root) is not None:
+        return None
+    for told, why in agent_said(root):
+        if told and why != "interrupt":
+            return final_answer(told)
+    if pending and root.orphan and root.own_agent is None:
+        return None  # a step says which comes next
+    asked = {x.text for x in (last.inputs if last is not None else None) or () if x.role == "user"}
+    for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
+        if last is not None and node.end < last.start:
+            continue  # what it handed on, the model was still to answer
+        text = assistant_text(node.span.output, limit)
+        if text in asked and last is not None and node.start <= last.start:
+            continue  # the same, in the millisecond in which the model was asked
+        if answers(text) and (text or last is None or last.outputs is not None):
+            return text
+    return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _not_waited_for(last: ModelCall) -> bool:
+    """Did its agent, of OpenAI's kit, end before a model had answered? A guard that runs beside it stopped that."""
+    agent = next((n for n in last.node.ancestors() if n.kind == AGENT), None)
+    return agent is not None and waits_for_models(last.node.span.scope) and 0 < agent.end < last.end
+
+
+def _frames(root: Node) -> list[Node]:
+    """The root, and below one that tells no answer what alone it is around: what that put out the run put out, whatever
+    a model said last (a middleware may have changed it)."""
+    found = [root]
+    while found[-1].kind == AGENT and found[-1].span.output is None and len(found) < _FRAMES:
+        held = [n for n in found[-1].children if n.kind != OTHER]
+        if len(held) != 1 or held[0].kind != CHAIN or held[0].agent != root.agent:
+            break
+        found.append(held[0])
+    return found
+
+
+_FRAMES = 4  # around a run's steps, at the most
+
+
+def awaits_another(calls: list[ModelCall]) -> bool:
+    """Of calls that stand in traces of their own, does one still wait for somebody whom it asked? No later one shows
+    that; what was said last is that other one's answer, then."""
+    shown = set[str | None]()
+    for call in reversed(calls):
+        if call.node.parent is not None or call.node.orphan or call.inputs is None or call.truncated_input:
+            return False
+        asked = {_known_by(r) for r in call.requests if r.name and (delegates(r.name) or asks(r.name))}
+        if call is not calls[-1] and asked and None not in asked and asked.isdisjoint(shown):
+            return True
+        shown.update(_known_by(r) for x in call.inputs for r in x.requests)
+        shown.update(_known_by(r) for x in call.inputs for r in x.results)
+    return False
+
+
+def _one_of(agents: list[Node], call: ModelCall) -> bool:
+    return bool(agents) and any(n in agents for n in call.node.ancestors())
+
+
+def _known_by(told: Request | Result) -> str | None:
+    return short_id(told.id, told.name) if told.id else None
+
+
+def _raised(root: Node) -> bool:
+    """Did the run's frame, or who was in charge, fail by itself after its model had answered? What was said last did
+    not do as an answer."""
+    return root.kind != LLM and (failure(root) is not None or broke_off(root))
+
+
+def _put_out_what_it_threw(node: Node) -> bool:
+    """Is what a step that failed put out the text of what was thrown (BeeAI)?"""
+    out = node.span.output if node.span.status_code == 2 else None
+    return out is not None and any(told and out.endswith(told) for _, told in exceptions(node))
+
+
+def agent_said(node: Node) -> list[tuple[str | None, str | None]]:
+    """What an agent put out and why it ended, as events of its span tell."""
+    out = list[tuple[str | None, str | None]]()
+    for event in node.side.events.get(node.span.row, ()) if node.kind == AGENT else ():
+        name, told = event
+        if name != "gen_ai.choice":
+            continue
+        said, raw, reason = event_outputs([event]), told.get("message"), told.get("finish_reason")
+        text = next((x.text for x in said if x.text and not x.requests), None)
+        if not said and isinstance(raw, str):
+            text = raw  # an object that is the answer
+        out.append((text, reason if isinstance(reason, str) else None))
+    return out
+
+
+def told_as_object(node: Node) -> bool:
+    """Did this put out something that only its repr tells of?"""
+    text = assistant_text(node.span.output, None)
+    return text is not None and object_repr(text)

@@ -1,0 +1,181 @@
+"""What a run was asked, as a text."""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.dialects.coding_agents import NOTICE
+from otelcov.runs.agents.delegation import asks, delegates, subagent
+from otelcov.runs.content.chat import Message
+from otelcov.runs.content.exchanges import DETAILS, event_inputs
+from otelcov.runs.content.jsontext import hidden, parse_json
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.content.prose import own_words
+from otelcov.runs.content.semconv import semconv_messages
+from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.trace.tree import Node
+from otelcov.runs.whole.speakers import front_of, own_calls, shared_out
+from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, opened, user_text
+
+_SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
+"""What smolagents writes before the user's words."""
+_SOLVES = "You are an expert assistant who can solve any task using "
+"""How its instructions begin."""
+
+
+def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
+    """What the user said, and why nobody knows where that is not told."""
+    text = _told(root, calls, limit, incomplete)
+    if hidden(text):
+        incomplete.add("input not reported")
+        return None
+    return text
+
+
+def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
+    empty = False
+    spoken = own_calls(root, calls)
+    first = min(spoken, key=lambda c: c.start) if spoken else None
+    called = root.orphan and first is not None and _later(root, first)
+    parted = bool(shared_out(root, spoken))
+    for node in front_of(root):
+        raw = node.span.input
+        if raw and parted and node is not root:
+            break
+        if node.kind in (LLM, TOOL) or ((node is not root or called) and first is not None and _later(node, first)):
+            continue
+        empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
+        if raw:
+            quick = semconv_messages(raw)
+            if quick is not None and (limit is None or len(raw) < limit):
+                text = last_user(_not_handed_on(root, quick))
+                if text is not None:
+                    return _asked_at_first(text, quick, first)
+                continue
+            value = parse_json(raw) if raw[:1] in "[{" else None
+            whole = messages_of(value) if isinstance(value, (list, dict)) else []
+            told = _not_handed_on(root, whole)
+            held = len(told) < len(whole) or any(x.role == "assistant" for x in whole)
+            text = last_user(told) if held else user_text(raw, limit)
+            text = _asked_at_first(text, whole, first) if held else text
+            if text is not None and not object_repr(text):
+                return text
+        for name, attributes in reversed(node.side.events.get(node.span.row, ())):  # history first, then what is new
+            if name == "gen_ai.user.message":
+                content = attributes.get("content")
+                if limit is not None and isinstance(content, str) and len(content) >= limit:
+                    return None
+                said = messages_of([{"role": "user", "content": opened(content)}])
+                if said and said[0].text is not None:
+                    return said[0].text
+            text = last_user(event_inputs([(name, attributes)])) if name == DETAILS else None
+            if text is not None:
+                return text
+    if own := spoken:
+        asked = (c for c in own if c.agent is not None and c.agent == root.own_agent)
+        first = own[0] if called else next(asked, own[0])  # an agent that it calls first was not asked by the user
+        inputs = first.inputs
+        if inputs is not None and first.endless:
+            incomplete.add("attributes dropped")
+        elif inputs is not None and not (limit is not None and first.truncated_input):
+            text = last_user(inputs)
+            if text is None:
+                for layer in first.layers:
+                    text = text if text is not None else user_text(layer.input_messages, limit)
+            if first.unordered and sum(x.role == "user" for x in inputs) > 1:
+                incomplete.add("order of messages not reported")
+            elif text is not None and (parted or _of_others(first, own, text) or object_repr(text)):
+                incomplete.add("input not reported")
+            elif text is not None and (limit is None or len(text) < limit):
+                return text.removeprefix(_TASK) if _of_smolagents(first) else text
+        if first.truncated_input:
+            incomplete.add("truncated values")
+        elif inputs is None and not empty:
+            if (prompt := _prompt_recorded(root)) is not None:
+                return prompt
+            incomplete.add("input not reported")
+    return "" if empty else None
+
+
+def _asked_at_first(text: str | None, told: list[Message], first: ModelCall | None) -> str | None:
+    """What an agent tells that it was asked, where it tells of all that was said: what comes after an answer in the
+    user's name, and its first model was not told, sent an answer back (Pydantic AI)."""
+    if text is None or first is None or first.truncated_input or not any(x.role == "assistant" for x in told):
+        return text
+    known, said = ([own_words(x.text) for x in some or () if of_user(x)] for some in (first.inputs, told))
+    return known[-1] if known and text not in known and known[-1] in said else text
+
+
+def _prompt_recorded(root: Node) -> str | None:
+    """The one prompt that log records of coding agents tell, wherever in the run."""
+    if not root.side.events:
+        return None
+    events = (event for n in (root, *root.below()) for event in root.side.events.get(n.span.row, ()))
+    prompts = {told.get("prompt") for name, told in events if name.endswith("user_prompt")}
+    prompt = prompts.pop() if len(prompts) == 1 else None
+    told = isinstance(prompt, str) and not hidden(prompt) and not prompt.startswith(NOTICE)
+    return prompt if told else None
+
+
+def _not_handed_on(root: Node, found: list[Message]) -> list[Message]:
+    """Without what the run's own agents were given by a tool, where an agent tells it among what it was asked itself
+    (Claude's Agent SDK): after its last answer several speak then."""
+    if not several_speak(found):
+        return found
+    handed = [n.span for n in root.below() if n.kind == TOOL and _calls_agent(n)]
+    given = [v for span in handed for v in (arguments_of(span.arguments)[0] or {}).values()]
+    return [x for x in found if not (x.role == "user" and x.text and x.text in given)] if given else found
+
+
+def several_speak(found: list[Message]) -> bool:
+    """Did a user say more than one thing since the last answer?"""
+    since = takewhile(lambda x: x.role != "assistant", reversed(found))
+    return sum(x.role == "user" and not x.results and x.text is not None for x in since) > 1
+
+
+def _calls_agent(tool: Node) -> bool:
+    name = tool.span.tool or ""
+    return delegates(name) or asks(name) is not None or subagent(tool.span.arguments)
+
+
+def _of_smolagents(call: ModelCall) -> bool:
+    """Was a model asked by smolagents, whoever tells of it?"""
+    told = ((call.inputs or [Message("")])[0].text or "").startswith(_SOLVES)
+    return told or any(_SMOL.search(n.span.scope) for n in call.layers)
+
+
+def _of_others(first: ModelCall, own: list[ModelCall], text: str) -> bool:
+    """Was this asked of one among others, or of who sums up what they had answered?"""
+    return _asked_otherwise(first, own, text) or _sums_up(first, own)
+
+
+def _asked_otherwise(first: ModelCall, own: list[ModelCall], text: str) -> bool:
+    """Were others asked something else at the same time? Then each was given a part of the work (CrewAI's tasks)."""
+    for call in own:
+        if call.agent in (None, first.agent) or first.agent is None or not call.start < first.end:
+            continue
+        told = [own_words(x.text) for x in call.inputs or () if x.role == "user" and not x.results and x.text]
+        if told and text not in told and first.start < call.end and not _within(call, first):
+            return True
+    return False
+
+
+def _within(call: ModelCall, outer: ModelCall) -> bool:
+    """Was this made for a tool of the other, whose span lasts as long as what it asked for (ADK for JavaScript)?"""
+    return any(n is outer.node for n in call.node.ancestors())
+
+
+def _sums_up(first: ModelCall, own: list[ModelCall]) -> bool:
+    """Was this told what other agents had answered before it? Then the words that follow are not the user's (AutoGen's
+    society of mind)."""
+    said = {c.text for c in own if c.end <= first.start and c.agent not in (None, first.agent)} - {None}
+    return bool(said) and any(x.text in said for x in (first.inputs or ())[:-1])
+
+
+def _later(node: Node, first: ModelCall) -> bool:
+    """Did this begin too late to hold what the user said? An agent, after a model was asked; any other step, after that
+    had answered."""
+    return node.start > (first.start if node.kind == AGENT else first.end)

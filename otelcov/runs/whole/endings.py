@@ -1,0 +1,239 @@
+"""How a run ended: well, in an error, or so that nobody can say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.runs.agents.charge import broke_off, top_agents, went_on
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.models import OVERWRITTEN
+from otelcov.runs.rules import boundaries as b
+from otelcov.runs.rules.boundaries import asks
+from otelcov.runs.rules.habits import ends_alike, loses_steps, runs_in_threads, says_well
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.trace.tree import Node, exceptions, failure, spelling
+from otelcov.runs.whole.answer_text import awaits_another
+from otelcov.runs.whole.evidence import Evidence, worker
+from otelcov.runs.whole.speakers import at_work, own_calls
+
+
+def status(run: Evidence) -> str:
+    """error: the root, or the agent in charge, failed, or the last model call did. ok: an answer, or a clean end."""
+    root, last = run.root, run.last
+    if asked_unseen(run):
+        return "unknown"
+    failed = (failure(root) is not None and root.kind != TOOL) or broke_off(root)
+    if failed and not _tried_again(run) and not went_on(root, last):
+        return "error"
+    if (last is not None and last.error is not None) or died_in_a_tool(run) or died_in_a_step(run):
+        return "error"
+    if run.output is None and died_in_a_later_trace(root, run.nodes, run.calls):
+        return "error"
+    if unwatched(run):
+        return "unknown"
+    if _swallowed(root) or _broke_unread(run) or (last in run.unheard and run.output is None) or asked_for_nobodys(run):
+        return "unknown"
+    if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):
+        return "unknown"
+    if stopped_at_a_tool(run):
+        return "unknown"
+    if root.kind == LLM and awaits_another(run.calls):
+        return "unknown"
+    own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
+    answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
+    answered = answered and b.finish(own[0].finish) != "length"  # which some kits take for an error
+    if root.orphan and not answered:
+        return "unknown"
+    if (
+        last is not None
+        and root.kind is None
+        and run.output is None
+        and any(r.name not in run.ways for r in last.requests)
+    ):
+        return "unknown"  # what frames it does not know of agents, nor whether what was asked for was done
+    if last is not None and root.kind == LLM:
+        if any(r.name not in run.ways for r in last.requests):
+            return "unknown"
+        if last.outputs is None and (not b.final(last.finish) or (last.google and b.letters(last.finish) == "stop")):
+            return "unknown"
+    if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
+        return "error" if run.outcomes[0].status == "error" else "ok"
+    return "unknown" if _told_nothing(run) else "ok"
+
+
+def asked_unseen(run: Evidence) -> bool:
+    """Is a tool all that came, which a model of which nothing is told asked for, by its id or as its kit runs them?"""
+    root = run.root
+    if root.kind != TOOL or root.orphan or run.calls or len(run.nodes) > 1:
+        return False
+    return bool(root.span.call_id) or runs_in_threads(root.span.scope)
+
+
+def _tried_again(run: Evidence) -> bool:
+    """Is the root a model's call that failed, and was a model asked after it?"""
+    return run.root.kind == LLM and run.last is not None and run.last.start >= run.root.end
+
+
+def unwatched(run: Evidence) -> bool:
+    """Did an instrumentation fail by itself? Whether its error stopped the run, too, or hid another, is not told."""
+    return any(n.span.row in n.side.mishaps for n in run.nodes)
+
+
+def _told_nothing(run: Evidence) -> bool:
+    """Is there no step, no answer and no word of how it went? A guard may have stopped it before all else."""
+    if run.calls or run.outcomes:
+        return False
+    said = any(n.span.status_code and not (n.span.status_code == 1 and says_well(n.span.scope)) for n in run.nodes)
+    return not run.root.span.end or not (run.output is not None or said)
+
+
+def stopped_unheard(run: Evidence) -> bool:
+    """Did a run that neither put anything out nor says that it went well end on an answer of which only this is told,
+    that it asked for tools? A limit, a user or a hook stopped it then, or the way to answer was a tool."""
+    last, root = run.last, run.root
+    if last is None or run.output is not None:
+        return False
+    well = any(says_well(n.span.scope) for n in last.layers)
+    if _ends_no_failure(last):
+        return any(n.kind == TOOL for n in last.node.children)
+    if well and last.outputs is not None:
+        left = run.left(last)
+        return bool(left) and not any(o.status in ("error", "requested") for o in left)
+    if not asks(last.finish) or (last.outputs is not None and (last.asked or last.text)):
+        return False
+    ran = any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
+    if well:
+        return not ran
+    if last.outputs is not None:
+        return not ran and not root.span.status_code
+    if last.node.parent is not root:
+        return False
+    return not ran if root.kind == CHAIN else root.kind == AGENT and not root.span.status_code
+
+
+def stopped_at_a_tool(run: Evidence) -> bool:
+    """Did a run that put nothing out, and does not say how it went, end on a tool that failed, or may have? Where no
+    content is told, nor is it which answer asked for it."""
+    last = run.last
+    if last is None or run.output is not None or run.root.span.status_code or not asks(last.finish):
+        return False
+    bad = ("unknown",) if last.outputs is not None else ("unknown", "error")
+    return any(o.status in bad and t.nodes and t.turn == last.turn for t, o in run.done)
+
+
+def _ends_no_failure(call: ModelCall) -> bool:
+    """Is this of Google's ADK for JavaScript, which never ends the span of a model's call that failed, so that it does
+    not come? Its spans begin at whole milliseconds."""
+    return call.node.span.scope == "gcp.vertex.agent" and not call.start % 1_000_000
+
+
+def _hides_failures(run: Evidence) -> bool:
+    """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit, Codex)?"""
+    alike = any(ends_alike(n.span.scope) for n in top_agents(run.root)) or run.muted
+    return run.output is None and alike
+
+
+def ended_in_what_is_lost(run: Evidence) -> bool:
+    """Is there no answer, and did a step that has not come hold what came after all that has?"""
+    last = run.last
+    if last is None or run.output is not None:
+        return False
+    if _last_step(run, last):
+        return True
+    return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
+
+
+def _last_step(run: Evidence, last: ModelCall) -> bool:
+    """Was a model asked in the last step that came, of a workflow in which another follows each, and none that failed
+    comes?"""
+    step = next((n for n in last.node.ancestors() if loses_steps(n.span.scope, n.span.name)), None)
+    return step is not None and not any(n.parent is step.parent and n.start >= last.end for n in run.nodes)
+
+
+_STEPS = (AGENT, LLM, TOOL)
+
+
+def answer_lost(run: Evidence) -> bool:
+    """Did a model answer after a tool that threw, and is nothing of that told?"""
+    return run.output is None and bool(threw := _threw(run)) and _went_on(run, threw)
+
+
+def _swallowed(root: Node) -> bool:
+    """The root says not what it answered nor, as an agent, that it went well, and the last thing in it failed."""
+    said = root.span.status_code and not (root.kind == CHAIN and root.span.status_code == 1)
+    if said or root.span.output is not None or not root.children:
+        return False
+    final = max(root.children, key=lambda n: (n.end, n.start))
+    return final.kind in (AGENT, CHAIN) and bool(exceptions(final)) and failure(final) is not None
+
+
+def _broke_unread(run: Evidence) -> bool:
+    """There is no answer and no word of how it went, and since the last model was asked something threw of which only
+    the instrumentation is known: a tool's span, perhaps, that nobody here can read."""
+    root, last = run.root, run.last
+    if last is None or run.output is not None or root.span.status_code:
+        return False
+    since = (n for n in run.nodes if n.kind is None and n is not root and n.start >= last.start)
+    return any(n.span.scope == last.node.span.scope and exceptions(n) and failure(n) is not None for n in since)
+
+
+def died_in_a_tool(run: Evidence) -> bool:
+    """The newest answer asked for tools, one of them failed with an exception, and no model was asked again: nor will
+    one be, if the agent has ended."""
+    return bool(threw := _threw(run)) and not _went_on(run, threw)
+
+
+def _threw(run: Evidence) -> list[ToolCall]:
+    """The tools of the newest answer that failed with an exception, where no model was asked after them."""
+    if run.last is None or not run.last.requests or at_work(run.root, run.last):
+        return []
+    if any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
+        return []
+    threw = [t for t, o in run.done if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
+    agent = worker(run.last)  # of a graph whose root is lost, perhaps a node beside that of its tools
+    return [t for t in threw if not (run.root.orphan and t.nodes) or agent in t.nodes[0].ancestors()]
+
+
+def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
+    """Did a run of which these tools threw, and that does not say that it failed, answer all the same, or last as long
+    as a model takes after that? Then a model was asked, and its span has not come."""
+    if failure(run.root) is not None or broke_off(run.root):
+        return False
+    shortest = min(c.end - c.start for c in run.calls)
+    return run.output is not None or 0 < shortest <= run.root.end - max(t.end for t in threw)
+
+
+def _caught(tool: ToolCall) -> bool:
+    """Was what a tool threw caught by what ran it? Its span ended well around the one that failed (AutoGen)."""
+    outer = tool.nodes[0] if tool.nodes else None
+    return outer is not None and failure(outer) is None and (outer.span.status_code == 1 or bool(outer.span.result))
+
+
+def died_in_a_later_trace(root: Node, nodes: Collection[Node], calls: Collection[ModelCall]) -> list[Node]:
+    """The agents that went on with a run in traces of their own once all others had answered, and failed."""
+    done = max((c.end for c in calls), default=None)
+    if done is None:
+        return []
+    late = (n for n in nodes if n.kind == AGENT and n.start >= done and n.span.trace_id != root.span.trace_id)
+    return [n for n in late if failure(n) is not None and not any(a.kind in (TOOL, LLM) for a in n.ancestors())]
+
+
+def died_in_a_step(run: Evidence) -> bool:
+    """The step that holds the newest answer failed, what that asked for was not run, and the run put nothing out: a
+    framework refused it (OpenAI's for Python, a tool that nobody has)."""
+    last = run.last
+    if last is None or run.output is not None or any(o.status in ("ok", "error") for o in run.left(last)):
+        return False
+    step = last.node.parent
+    return bool(last.requests) and step is not None and step.kind in (AGENT, CHAIN) and failure(step) is not None
+
+
+def asked_for_nobodys(run: Evidence) -> bool:
+    """Did a run that put nothing out end on a request for a tool that nobody had? Some frameworks raise an error then,
+    and not every instrumentation sees it."""
+    last, offered = run.last, {spelling(name) for name in run.offered or ()}
+    if last is None or last.error is not None or not offered or run.output is not None:
+        return False
+    asked = [t for t in run.tools if t.asked_by is last and not t.nodes and t.answer is None and t.name not in run.ways]
+    return any(spelling(t.name) not in offered for t in asked if t.name is not None)

@@ -1,0 +1,328 @@
+"""Which of an agent's boundaries a run met: by the rule table first (boundaries.py), then by structure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import takewhile
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, SETUP, TOOL
+from otelcov.ground.config import BOUNDARIES
+from otelcov.runs.agents.charge import broke_off, broken_step, frames, went_on
+from otelcov.runs.agents.delegation import transfers
+from otelcov.runs.content.jsontext import to_json
+from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.rules import boundaries as b
+from otelcov.runs.rules.boundaries import asks
+from otelcov.runs.rules.habits import asks_once_more, raises_at_limits
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.tools.call_status import Outcome
+from otelcov.runs.trace.tree import Node, control_flow, exceptions, failure
+from otelcov.runs.whole.answer_text import agent_said, told_as_object
+from otelcov.runs.whole.endings import (
+    answer_lost,
+    asked_for_nobodys,
+    died_in_a_step,
+    died_in_a_tool,
+    ended_in_what_is_lost,
+    stopped_at_a_tool,
+    stopped_unheard,
+    unwatched,
+)
+from otelcov.runs.whole.evidence import Evidence, worker
+
+
+def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
+    """(boundaries seen, boundaries that cannot be judged here), both in the order of BOUNDARIES."""
+    seen: set[str] = set()
+    unknown: set[str] = set()
+    _failures(run, seen, unknown)
+    _structure(run, seen, unknown)
+    if run.input is None:
+        unknown.add("empty_input")
+    elif not run.input.strip():
+        seen.add("empty_input")
+    _tools(run, seen, unknown)
+    _unseen(run, seen, unknown)
+    return sorted(seen, key=BOUNDARIES.index), sorted(unknown - seen, key=BOUNDARIES.index)
+
+
+def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
+    """What spans say failed. A run stopped by its step or cost limit has only that name."""
+    framing = {id(n) for n in frames(run.root)}
+    told = [
+        (n, b.reason(f))
+        for n in run.nodes
+        if n.kind not in (TOOL, OTHER, SETUP)
+        and (n.kind is not None or n.parent is None or id(n) in framing)
+        and (f := failure(n))
+    ]
+    limits = [b.limits(text) for n, text in told if n.kind != LLM]
+    stopped = {limit for some in limits if len(some) == 1 for limit in some}
+    if any(len(some) > 1 for some in limits) and not stopped:
+        unknown |= {"max_steps", "cost_limit"}
+    for call in run.calls:
+        kind = b.finish(call.finish)
+        if kind:
+            seen.add(kind)
+        if call.error is None:
+            continue
+        text = b.reason(call.error)
+        if call.error[0].endswith("UsageLimitExceeded"):
+            stopped |= b.limits(text) - {"cost_limit"}
+        seen.add("error")
+        seen |= b.of_error(text)
+    seen |= stopped
+    if stopped or any(limits):
+        return
+    for n, text in told:
+        if n.kind == LLM or control_flow(n) or _unnamed(run, n) or went_on(n, run.last) or _got_over(run, n):
+            continue
+        reached_the_top = n.parent is None or n.kind == AGENT or id(n) in framing or (exceptions(n) and _escapes(n))
+        if reached_the_top:
+            seen.add("error")
+            if b.TIMEOUT.search(text) and run.last is not None and run.last.error is not None:
+                seen.add("timeout")
+    broken = broken_step(run.root) and not went_on(run.root, run.last)
+    if died_in_a_tool(run) or died_in_a_step(run) or broken:
+        seen.add("error")
+
+
+def _got_over(run: Evidence, agent: Node) -> bool:
+    """Did an agent fail that another had called, and did that one ask a model afterwards? The run did not end in it."""
+    if agent.kind != AGENT or agent.own_agent is None or broke_off(run.root):
+        return False
+    caller = next(
+        (a for a in agent.ancestors() if a.kind == AGENT and a.own_agent not in (None, agent.own_agent)), None
+    )
+    return caller is not None and any(
+        c.start >= agent.end and c.error is None and worker(c) is caller for c in run.calls
+    )
+
+
+def _unnamed(run: Evidence, node: Node) -> bool:
+    """Did an agent fail without a word of the reason, once all that was asked for had run well? OpenAI's agents do at
+    their limit of steps, too, and so may whoever says no more than that it failed."""
+    if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
+        return False
+    said = node.span.status_message or ""
+    if said != _KIT_FAILED and not _UNSAID.match(said):
+        return False
+    if exceptions(node) or not all(_UNSAID.match(x or "") for x in (node.span.error_text, node.span.error_type)):
+        return False
+    if run.last is None:
+        return bool(run.outcomes) and all(o.status == "ok" for o in run.outcomes)
+    if run.last.error is not None:
+        return False
+    asked = run.left(run.last)
+    return (bool(asked) or said != _KIT_FAILED) and all(o.status == "ok" for o in asked)
+
+
+_KIT_FAILED = "Error in agent run"
+"""What OpenAI's Agents SDK says of any failure."""
+
+
+_UNSAID = re.compile(b.UNSAID)
+
+
+def _escapes(node: Node) -> bool:
+    """Did a failure reach the top of its tree?"""
+    parent = node.parent
+    while parent is not None:
+        if parent.kind in (AGENT, CHAIN) and failure(parent) is not None:
+            parent = parent.parent
+            continue
+        return parent.kind not in (AGENT, CHAIN)
+    return True
+
+
+def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
+    last = run.last
+    seen |= {limit for n in run.nodes if _of_nobody(n) and (limit := b.stopped(finish_reason(n.span.finish)))}
+    if last is None:
+        return
+    texts = (run.output, last.text if last.outputs else None)
+    reason = next((why for _, why in agent_said(run.root) if why), None)
+    if (limit := b.stopped(reason)) is not None:
+        seen.add(limit)
+    elif (
+        any(_not_finished(run, n) for n in run.nodes)
+        or _forced(last)
+        or any(t is not None and b.GAVE_UP.search(t) for t in texts)
+    ):
+        seen.add("max_steps")
+    elif _pending(run, seen) and not {"max_steps", "cost_limit"} <= unknown:
+        ended_it = asks(reason)  # a tool did, as the agent says: a limit would be its reason
+        if not _ended_well(last):
+            (seen if _ran_and_stopped(run, last) and not ended_it else unknown).add("max_steps")
+
+
+def _of_nobody(node: Node) -> bool:
+    """Is this an agent that no other works through?"""
+    return node.kind == AGENT and all(n.kind not in (AGENT, TOOL) for n in node.ancestors())
+
+
+def _forced(last: ModelCall) -> bool:
+    """The framework told the model to stop: its order stands at the end of the last input."""
+    if not any(n.span.forced or _forced_flat(n) for n in last.layers):
+        return False
+    return any(x.text and b.FORCED.search(x.text) for x in (last.inputs or [])[-3:])
+
+
+def _forced_flat(node: Node) -> bool:
+    texts = (value for _, value in node.side.families["flat_input"].get(node.span.row, ()) if isinstance(value, str))
+    return any(sign in text for text in texts for sign in b.FORCED_SIGNS)
+
+
+_LOOP, _STEP, _DONE = (re.compile(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))
+
+
+_NEXT = re.compile(r'(?:\[\[ ## next_tool_name ## \]\]\s*|"next_tool_name": ?")(\w+)')
+
+
+def _not_finished(run: Evidence, node: Node) -> bool:
+    """Did a loop of DSPy's ReAct end otherwise than by the model's word? What asks for a tool is followed by one, the
+    last time by the one that ends it; a request that could not be read by none. Where no tool is told, the last that
+    was asked for in words is followed by what sums up."""
+    if not _LOOP.match(node.span.name) or any(n.kind == TOOL for n in node.ancestors()):
+        return False
+    done = (
+        n for n in reversed(node.children) if n.kind == TOOL or _STEP.match(n.span.name) or _DONE.match(n.span.name)
+    )
+    last = next(done, None)
+    if last is None or last.kind == TOOL or any(n.kind == TOOL for n in node.children):
+        return last is not None and last.kind == TOOL and not _DONE.match(last.span.name)
+    inside = [c for c in run.calls if any(a is node for a in c.node.ancestors())]
+    asked = next(((c, m[1]) for c in reversed(inside) if (m := _NEXT.search(c.text or "")) is not None), None)
+    if asked is None or asked[0] is inside[-1] or asked[1] == "finish":
+        return False
+    steps = takewhile(lambda n: n is not node, asked[0].node.ancestors())
+    return all(failure(n) is None for n in steps)
+
+
+def _pending(run: Evidence, seen: set[str]) -> bool:
+    """The run ended well on a request for tools: they ran, and no answer came after. Only where a root frames the run:
+    of model calls alone nobody can say that none is missing."""
+    last, root = run.last, run.root
+    if last is None or last.error is not None or seen & {"error", "cost_limit"} or root.orphan or root.kind == LLM:
+        return False
+    if run.handed_in(last):
+        return False
+    asked = run.left(last)
+    return bool(asked) and all(o.status != "error" for o in asked)
+
+
+def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
+    """Did the tools that were asked for last run, and did no answer come? Calls left to somebody else (an approval, a
+    client's own tools), tools that end a run by their result, work handed to the user, and a lost span of the last
+    answer look alike: after a single answer they are likelier than a limit of one (AutoGen's agents stop there)."""
+    left = run.left(last)
+    if any(raises_at_limits(n.span.scope) for n in last.layers):
+        return False
+    if not any(o.status == "ok" for o in left) or any(o.status == "requested" for o in left):
+        return False
+    if any(r.name in run.ways or _ENDS.match(r.name or "") or transfers(r.name) for r in last.requests):
+        return False
+    if sum(worker(c) is worker(last) for c in run.calls) == 1:
+        return False
+    if run.output is None:
+        return not told_as_object(run.root)
+    return run.output.strip() in ("", (last.text or "").strip())
+
+
+_ENDS = re.compile(
+    r"(?:\w+[-.])?(?:exit|end|leave|stop|finish|terminate|complete)(?:_(?:loop|run|task|chat|conversation|session))?$",
+    re.I,
+)
+"""Tools that end a run by their very name (exit_loop of Google's ADK, Handoff-complete_task of Semantic Kernel)."""
+
+
+def _ended_well(last: ModelCall) -> bool:
+    """Did the agent that asked at last end without an error, where each limit is told as one (pydantic-ai)? What it
+    asked for was left to others: to who gives leave, or to a client's own tools."""
+    agent = worker(last)
+    if agent is None or agent.span.scope != "pydantic-ai" or not agent.span.end:
+        return False
+    return all(failure(n) is None for n in (agent, *agent.ancestors()))
+
+
+def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
+    done = list(enumerate(run.done))
+    well = {t.name: i for i, (t, o) in done if o.status == "ok" and o.error_kind is None}
+    failed = [(i, t) for i, (t, o) in done if o.status == "error" or o.error_kind]
+    if failed:
+        seen.add("tool_failure")
+        if any(well.get(t.name, -1) > i for i, t in failed):
+            seen.add("tool_recovery")
+        elif any(_may_recover(t, x, o) for i, t in failed for _, (x, o) in done[i + 1 :]):
+            unknown.add("tool_recovery")
+    elif not run.visible or any(o.status == "unknown" or (o.status == "ok" and o.result is None) for o in run.outcomes):
+        unknown |= {"tool_failure", "tool_recovery"}
+    told = [(t, o) for t, o in run.done if o.arguments is not None and o.status != "requested"]
+    often = {name for name, n in Counter(t.name for t, _ in told).items() if n >= 3} if len(told) >= 3 else ()
+    equal = Counter(to_json([t.name, o.arguments]) for t, o in told if t.name in often) if often else {}
+    if any(n >= 3 for n in equal.values()):
+        seen.add("repeated_call")
+    elif not run.visible or any(o.arguments is None for o in run.outcomes):
+        unknown.add("repeated_call")
+
+
+def _may_recover(failed: ToolCall, later: ToolCall, outcome: Outcome) -> bool:
+    """May this be the tool that failed before, and have gone well?"""
+    if None in (failed.name, later.name):
+        return outcome.status in ("ok", "unknown")
+    return outcome.status == "unknown" and later.answer is not None and failed.name == later.name
+
+
+def _wordless(call: ModelCall) -> bool:
+    """Is none of the words that a model was given told?"""
+    return not any(x.text is not None for x in call.inputs or ())
+
+
+def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
+    """What could have happened without a trace of it here."""
+    last = run.last
+    unnamed = any(_unnamed(run, n) for n in run.nodes)
+    if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
+        unknown.add("error")
+    if unnamed:
+        unknown |= {"max_steps", "cost_limit", "timeout"}
+    if step_lost(run):
+        unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
+    if run.muted or ended_in_what_is_lost(run) or answer_lost(run) or stopped_at_a_tool(run):
+        unknown |= {"error", "timeout", "rate_limit"}
+    if ended_in_what_is_lost(run):
+        unknown |= {"max_steps", "cost_limit"}
+    if any(c.error is not None and b.unsaid(c.error) for c in run.calls):
+        unknown |= {"timeout", "rate_limit", "content_filter"}
+    if last is None or run.unheard:
+        unknown |= {"error", "timeout", "rate_limit", "length", "content_filter"}
+    elif any(c.finish is None and c.error is None for c in run.calls[-1:]) or all(c.finish is None for c in run.calls):
+        unknown |= {"length", "content_filter"}
+    if run.root.orphan and run.root.kind != LLM:
+        unknown |= {"max_steps", "cost_limit", "error", "timeout"}
+    if seen & {"max_steps", "cost_limit"}:
+        return
+    if _ENOUGH.search(run.root.span.output or ""):
+        unknown.add("max_steps")
+    if last is not None and any(asks_once_more(n.span.scope) for n in last.layers) and run.tools:
+        unknown.add("max_steps")
+    framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
+    if not framed or last is None or (last.outputs is None and last.error is None) or _wordless(last):
+        unknown |= {"max_steps", "cost_limit"}
+    handed_on = last is not None and (run.handed_in(last) or _ended_well(last))
+    asked = last is not None and (last.requests or asks(last.finish) or stopped_unheard(run))
+    if last is not None and asked and last.error is None and not handed_on:
+        unknown |= {"max_steps", "cost_limit"}
+    if not framed:
+        unknown.add("error")
+
+
+_ENOUGH = re.compile(r'"stop_reason": ?"Maximum number of ')
+"""A team of AutoGen that took all the turns it was given: that many may have been wanted, or no more allowed."""
+
+
+def step_lost(run: Evidence) -> bool:
+    """Is the parent of a model's call or of a tool missing from a run whose root has come? It may have been a tool:
+    what lies below one that raised has lost it (decorators of Traceloop's SDK 0.33 never end its span)."""
+    return not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL) for n in run.nodes)

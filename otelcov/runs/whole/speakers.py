@@ -1,0 +1,97 @@
+"""Who speaks for a run: the spans around its work and the model calls that its user hears."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate, pairwise
+
+from otelcov.dialects.base import AGENT, CHAIN, OTHER, TOOL
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.trace.tree import Node
+from otelcov.runs.whole.told_texts import last_user
+
+
+def own_calls(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
+    """The model calls that speak of the request itself: those of a guardrail or a judge speak about it. Where what
+    frames the run is missing, those inside a tool are somebody else's: what an agent called as a tool was asked is not
+    what the user asked."""
+    calls = [c for c in calls if not any(n.kind == OTHER for n in c.node.ancestors())] or calls
+    return [c for c in calls if not any(n.kind == TOOL for n in c.node.ancestors())] if root.orphan else calls
+
+
+def of_a_delegate(root: Node, calls: list[ModelCall]) -> tuple[set[str], set[str]]:
+    """What those that a tool called were asked and answered, where who called them tells no content, and they do: a
+    frame may have taken it for its own (OpenInference of OpenAI's Agents SDK for JavaScript)."""
+    given, said = set[str](), set[str]()
+    within = [c for c in calls if any(n.kind == TOOL for n in c.node.ancestors())]
+    if not within or any(c.inputs is not None or c.outputs is not None for c in calls if c not in within):
+        return given, said
+    if root.kind != AGENT or len(within) == len(calls):
+        return given, said
+    for call in within:
+        given.update(x.text for x in call.inputs or () if x.role == "user" and x.text)
+        said.update([call.text] if call.text else [])
+    return given, said
+
+
+def front_of(root: Node) -> list[Node]:
+    """The root and the containers right below it, down to the first agent with input: where a request is written. What
+    a tool called whose own frame has not come was not asked by the user."""
+    out, level = [root], [root] if root.kind != TOOL or not root.orphan else []
+    for _ in range(5):
+        level = [c for n in level for c in n.children if c.kind in (AGENT, CHAIN) or c.kind is None]
+        out.extend(level[:8])
+    return out
+
+
+def at_work(root: Node, call: ModelCall) -> bool:
+    """Has the agent that made this call not ended yet?"""
+    return root.orphan and not any(n.kind == AGENT for n in call.node.ancestors())
+
+
+def abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
+    """Did agents side by side answer at the same time? The last is one of several, and what was made of them all is not
+    told by any of them."""
+    top = in_charge(root, last)
+    if top is None:
+        return False
+    mine: list[ModelCall] = []
+    theirs: dict[int, list[ModelCall]] = {}
+    for call in own:
+        agent = in_charge(root, call)
+        if agent is top:
+            mine.append(call)
+        elif agent is not None:
+            theirs.setdefault(id(agent), []).append(call)
+    mine.sort(key=lambda c: c.start)
+    begins, until = [c.start for c in mine], list(accumulate((c.end for c in mine), max))
+    for calls in theirs.values():
+        if calls[-1].text and any((n := bisect_left(begins, c.end)) and until[n - 1] > c.start for c in calls):
+            return True
+    return False
+
+
+def in_charge(root: Node, call: ModelCall) -> Node | None:
+    """The topmost agent that a model call works for, if that is not the whole run, nor somebody's tool."""
+    above = call.node.ancestors()
+    if root.own_agent is not None or any(n.kind == TOOL for n in above):
+        return None
+    return next((n for n in reversed(above) if n.own_agent is not None), None)
+
+
+def shared_out(root: Node, own: list[ModelCall]) -> list[Node]:
+    """Agents side by side that were asked different things at the same time: each was given a part of the work, which
+    none of them was asked for as a whole (LangGraph's `Send`)."""
+    asked: dict[int, tuple[Node, ModelCall]] = {}
+    for call in own:
+        above = call.node.ancestors()
+        agent = next((n for n in reversed(above) if n.own_agent is not None and n is not root), None)
+        if agent is None or any(n.kind == TOOL for n in above):
+            return []  # the run's own model speaks for it
+        asked.setdefault(id(agent), (agent, call))
+    found: list[Node] = []
+    for (agent, call), (other, later) in pairwise(sorted(asked.values(), key=lambda pair: pair[1].start)):
+        words = [last_user(c.inputs or []) for c in (call, later)] if later.start < call.end else [None]
+        if None not in words and words[0] != words[1]:
+            found += [agent, other]
+    return found

@@ -1,0 +1,174 @@
+"""The text that a user or an agent said, out of what a span was given or put out, whatever its form."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeGuard
+
+from otelcov.runs.content.chat import Message
+from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.content.prose import final_answer, own_words
+from otelcov.runs.tools.handed_in import is_answer, says_returned
+
+# How a value that is none was written as text; the last two by OpenInference for LangChain4j.
+_NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
+_WRAPPED = (
+    "request",
+    "task",
+    "query",
+    "question",
+    "prompt",
+    "input",
+    "message",
+    "user_input",
+    "user_prompt",
+    "new_message",
+    "text",
+    "content",
+    "topic",
+)
+_OBJECT = re.compile(
+    r"<[\w.]+\ (?:object|generator)[^>]*\ at\ 0x"
+    r"|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)$"  # LlamaIndex abbreviates its events
+    r"|id='[^']*'\ source='.*\ type='\w+'$"  # AutoGen's messages
+    r"|\{'_\w+':\ .*=",  # what an object keeps to itself (MLflow, of pydantic-ai's streams)
+    re.S | re.X,
+)
+
+
+def user_text(raw: str | None, limit: int | None) -> str | None:
+    """What the user said, from an input attribute in any form."""
+    if raw is None or raw in _NOTHING or (limit is not None and len(raw) >= limit):
+        return None
+    if raw[:1] not in '[{"':
+        return own_words(raw)
+    value = parse_json(raw)
+    if value is None:
+        return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
+    return _said(value)
+
+
+def _said(value: Any, depth: int = 0) -> str | None:
+    if isinstance(value, str):
+        return value
+    if depth > 6:
+        return None
+    if isinstance(value, dict) and set(value) >= {"args", "kwargs"}:
+        if isinstance(value["kwargs"], dict) and value["kwargs"]:
+            return _said(value["kwargs"], depth + 1)
+        if isinstance(value["args"], list) and value["args"]:
+            return _said(value["args"][0], depth + 1)
+    if isinstance(value, dict) and _given_first(value) and not any(k in value for k in _WRAPPED):
+        return _said(value["args"][0], depth + 1)
+    if isinstance(value, dict) and not any(k in value for k in ("messages", "role", "parts", "lc")):
+        for key in _WRAPPED:
+            if key in value and isinstance(value[key], (str, dict, list)):
+                if isinstance(value[key], str):
+                    return (
+                        value[key]
+                        if value[key][:1] not in "[{" or parse_json(value[key]) is None
+                        else _said(parse_json(value[key]), depth + 1)
+                    )
+                found = _said(value[key], depth + 1)
+                if found is not None:
+                    return found
+        if "inputs" in value:
+            return _said(value["inputs"], depth + 1)
+        strings = [v for v in value.values() if isinstance(v, str)]
+        if len(value) == 1 and strings:
+            return strings[0]
+    if isinstance(value, list) and not value:
+        return None
+    found_messages = messages_of(value)
+    return last_user(found_messages)
+
+
+def _given_first(value: dict[str, Any]) -> bool:
+    """Is the first that a function was given by its place a text, and the rest, by name, beside it (Future AGI's)?"""
+    given = value.get("args")
+    return isinstance(given, list) and bool(given) and isinstance(given[0], str)
+
+
+def last_user(found: list[Message]) -> str | None:
+    """The newest user message before the agent's first own answer of this run."""
+    return next((own_words(x.text) for x in reversed(found) if of_user(x)), None)
+
+
+def of_user(message: Message) -> bool:
+    return message.role == "user" and not message.results and message.text is not None
+
+
+def opened(value: Any) -> Any:
+    parsed = parse_json(value) if isinstance(value, str) and value[:1] in "[{" else None
+    return value if parsed is None else parsed
+
+
+def assistant_text(raw: str | None, limit: int | None) -> str | None:
+    if raw is None or raw in _NOTHING or (limit is not None and len(raw) >= limit):
+        return None
+    if raw[:1] not in '[{"':
+        return final_answer(raw)
+    value = parse_json(raw)
+    if value is None:
+        return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
+    if isinstance(value, str):
+        return final_answer(value)
+    if isinstance(value, dict) and isinstance(value.get("_store"), dict):
+        value = value["_store"]  # a prediction of DSPy's, as Python keeps it
+    if isinstance(value, dict):
+        for key in (
+            "raw",
+            "final_output",
+            "final_result",
+            "answer",
+            "output_text",
+            "result",
+            "output",
+            "response",
+            "content",
+            "text",
+            "message",
+        ):
+            if isinstance(value.get(key), str):
+                return final_answer(str(value[key]))
+    if isinstance(value, dict) and (_of_several(value) or _next_input(value)):
+        return None
+    found = messages_of(value, "assistant")
+    for x in reversed(found):
+        if any(not is_answer(r.name) for r in x.requests):
+            return None
+        if x.text is not None and x.role in ("assistant", "user") and not x.results:
+            return final_answer(x.text)
+    return None
+
+
+def same_object(raw: str | None, said: str) -> bool:
+    """Is this the very object that a model answered after a schema, however it is spaced, and no state that has one?"""
+    if raw is None or raw[:1] != "{" or said.lstrip()[:1] != "{":
+        return False
+    value = parse_json(raw)
+    return value is not None and value == parse_json(said)
+
+
+def _of_several(value: dict[str, Any]) -> bool:
+    """Are these the answers of several parts of a pipeline (Haystack), of which none is said to be the last?"""
+    parts = [v for v in value.values() if isinstance(v, dict)]
+    if len(parts) < 2 or len(parts) < len(value):
+        return False
+    said = ([x.text for x in messages_of(v, "assistant") if x.role == "assistant" and x.text] for v in parts)
+    return len({texts[-1] for texts in said if texts}) > 1
+
+
+def _next_input(value: dict[str, Any]) -> bool:
+    """Is this what the next step of a workflow is given (LlamaIndex)?"""
+    return isinstance(value.get("input"), list) and not any(k in value for k in ("output", "outputs", "messages"))
+
+
+def answers(text: str | None) -> TypeGuard[str]:
+    """Is this an answer, and nothing that stands in place of one?"""
+    return text is not None and text not in _NOTHING and not object_repr(text) and not says_returned(text)
+
+
+def object_repr(text: str) -> bool:
+    return _OBJECT.match(text) is not None

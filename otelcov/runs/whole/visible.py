@@ -1,0 +1,70 @@
+"""Would a tool call have shown itself in a run?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from otelcov.dialects.base import AGENT
+from otelcov.runs.llm.left_out import last_only
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules import boundaries as b
+from otelcov.runs.rules.boundaries import asks
+from otelcov.runs.rules.habits import stops_to_ask
+from otelcov.runs.trace.tree import Node
+from otelcov.runs.whole.evidence import Evidence
+
+
+def tools_visible(
+    calls: list[ModelCall], executions: list[list[Node]], asking: Collection[int | None], incomplete: set[str]
+) -> bool:
+    """Would a tool call have shown itself in this run? `asking` are the turns that tool calls are of."""
+    blind = [
+        c for c in calls if c.error is None and not c.asked and (c.outputs is None or c.text is None or asks(c.finish))
+    ]
+    for c in blind:
+        if c.truncated_output:
+            incomplete.add("truncated values")
+        elif c.cut:
+            incomplete.add("attributes dropped")
+    if executions:
+        if any(c.outputs is None and asks(c.finish) and c.turn not in asking for c in blind):
+            incomplete.add("tool calls not visible")  # what it asked for was not run, or somewhere else
+        return True
+    if not calls:
+        incomplete.add("no model call visible")
+        return False
+    doubtful = [c for c in blind if not b.final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
+    mute = [c for c in calls if c.outputs is None and c.error is None and c.inputs is None]
+    doubtful += [c for c in blind if c.outputs is None and any(stops_to_ask(n.span.scope) for n in c.layers)]
+    doubtful += [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
+    doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
+    doubtful += [c for c in calls if c.loops or (last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors()))]
+    if not doubtful:
+        return True
+    incomplete.add("tool calls not visible")
+    return any(c.asked for c in calls)
+
+
+_NEXT_TOOL = re.compile(r"\[\[ ## next_tool_name ## \]\]\s*(?!finish\b)\w")
+"""How DSPy's ReAct has a model ask for a tool, by text alone."""
+
+
+def _went_on_unseen(calls: list[ModelCall], mute: list[ModelCall]) -> list[ModelCall]:
+    """Those of the calls that tell neither what they were asked nor what they answered after which the same agent asked
+    again: for the sake of a tool's result, perhaps (Gemini ends to have tools called as it ends well)."""
+    last = {c.agent: c for c in calls}
+    return [c for c in mute if last[c.agent] is not c]
+
+
+def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
+    """A model span stands for several calls: the last one holds the run's answer and asks for tools that ran inside it,
+    or one answers in words, while a tool ran inside it that this answer does not ask for: another did."""
+    if not executions:
+        return False
+    around = {id(n) for nodes in executions for n in nodes[0].ancestors()}
+    holding = [call for call in run.calls if id(call.node) in around and call.node is not run.root]
+    answer = run.output
+    return any(c is run.last and c.requests and answer and c.text == answer for c in holding) or any(
+        c.text and not c.asked for c in holding
+    )
