@@ -22,9 +22,42 @@ from tests import captures
 
 ODD = [
     *(None, "", [], {}, 1, -1, 1.5, True, 2**61, 1e300, "x", "0", '[{"', "null", "tool", "assistant", "user"),
-    *(["a"], [[]], [None], [{"type": 5}], [{"type": "text", "text": {}}], {"id": [1]}, {"a": {"b": [{}]}}),
+    *(
+        b"\xff",
+        float("nan"),
+        ["a"],
+        [[]],
+        [None],
+        [{"type": 5}],
+        [{"type": "text", "text": {}}],
+        {"id": [1]},
+        {"a": {"b": [{}]}},
+    ),
     *({"type": "tool_use", "id": {}, "name": [], "input": 3}, {"role": "assistant", "tool_calls": {}}),
     *({"function": None}, {"function": {"name": {}, "arguments": []}}, {"type": ["text"]}, {"role": {"a": 1}}),
+    *("a\ud83d", {"\ude00": 1}),  # JavaScript cuts within a pair of surrogates
+]
+PYTHON = [{1: 2}, {"a": {None: 1}}, {(1, 2): 3}, {1, 2}, b"x", 1j, ..., (1, [2]), "\ud83d", {"a": ["\ud83d", 1e999]}]
+BITS = [
+    "\\",
+    "'",
+    '"',
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    "\n",
+    "\0",
+    "\\x",
+    "\\u",
+    "\\ud83d",
+    ",",
+    ":",
+    "None",
+    "1e999",
+    "Action:",
 ]
 
 
@@ -48,10 +81,26 @@ class Chance:
             return [self.value(item) for item in value]
         if isinstance(value, str) and value[:1] in ("[", "{"):
             try:
-                return json.dumps(self.value(json.loads(value)))
+                told = self.value(json.loads(value))
             except ValueError:
-                return value
-        return value
+                return self.letters(value)
+            return repr(self.python(told)) if self.hit() else self.letters(json.dumps(told, default=str))
+        return self.letters(value) if isinstance(value, str) else value
+
+    def python(self, value):
+        """As a Python program has it, which prints what JSON cannot say."""
+        if self.hit(3):
+            return self.random.choice(PYTHON)
+        if isinstance(value, dict):
+            return {key: self.python(item) for key, item in value.items()}
+        return [self.python(item) for item in value] if isinstance(value, list) else value
+
+    def letters(self, text):
+        """Cut, or with something between."""
+        if not self.hit():
+            return text
+        at = self.random.randint(0, len(text))
+        return text[:at] + self.random.choice(["", self.random.choice(BITS) + text[at:], text[at + 1 :], text[:at]])
 
     def pairs(self, pairs):
         for pair in pairs:
@@ -87,6 +136,11 @@ class Chance:
         return request.SerializeToString()
 
 
+def whole(text):
+    """Protobuf has no half a pair."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def write(into, value):
     """A JSON value as an AnyValue."""
     into.Clear()
@@ -97,7 +151,9 @@ def write(into, value):
     elif isinstance(value, float):
         into.double_value = value
     elif isinstance(value, str):
-        into.string_value = value
+        into.string_value = whole(value)
+    elif isinstance(value, bytes):
+        into.bytes_value = value
     elif isinstance(value, list):
         into.array_value.SetInParent()
         for item in value:
@@ -105,7 +161,7 @@ def write(into, value):
     elif isinstance(value, dict):
         into.kvlist_value.SetInParent()
         for key, item in value.items():
-            write(into.kvlist_value.values.add(key=key).value, item)
+            write(into.kvlist_value.values.add(key=whole(key)).value, item)
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 5))])

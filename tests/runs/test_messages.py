@@ -5,7 +5,7 @@ import pytest
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of, result_of
-from tests.runs.requests import agent, chat, runs
+from tests.runs.requests import agent, chat, runs, tool
 
 _CONSTRUCTOR = ["langchain", "schema", "messages"]
 TOLD = {
@@ -227,3 +227,43 @@ def test_a_call_without_an_id_that_stands_in_the_content_too_is_one():
     assert [r.name for r in answer.requests] == ["f"]
     (answer,) = messages_of([{"role": "assistant", "tool_calls": [call, call]}])
     assert [r.name for r in answer.requests] == ["f", "f"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "given"),
+    [
+        ("{'a': {1: 2, None: 'x', False: 3}}", {"a": {"1": 2, "null": "x", "false": 3}}),
+        ("{'a': (1, [2])}", {"a": [1, [2]]}),
+        (r"{'a': 'C:\dir'}", {"a": r"C:\dir"}),
+        (r"{'a': '\ud83d\ude00, \ud83d'}", {"a": "\U0001f600, \ufffd"}),
+        ("{'a': {1, 2}}", None),  # in an order of its own each time
+        ("{'a': {(1, 2): 3}}", None),
+        ("{'a': b'x'}", None),
+        ("{'a': 1j}", None),
+        ("{'a': ...}", None),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_python_prints_is_what_json_can_say_of_it_or_a_text(printed, given):
+    assert arguments_of(printed) == (given, None if given else printed)
+    told = {"gen_ai.tool.call.arguments": printed}
+    (run,) = runs(agent(1, "a", took=9), tool(2, 1, "f", "c1", attributes=told), chat(3, 1, "done", at=3))
+    assert [c["arguments"] for c in run["tool_calls"]] == [given]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r'["a\ud83d"]', ["a\ufffd"]),
+        (r'["\ude00 \ud83d\ude00"]', ["\ufffd \U0001f600"]),
+        (r'["\\ud83d", "\n", "\ud83d"]', [r"\ud83d", "\n", "\ufffd"]),
+        (r'["\ud83d"', None),
+    ],
+)
+def test_a_text_that_javascript_cut_within_a_pair_of_surrogates_is_read(written, read):
+    assert parse_json(written) == read
+
+
+def test_instructions_that_are_no_text_are_none():
+    told = messages_of({"instructions": [{"type": 5}], "messages": [{"role": "user", "content": "hi"}]})
+    assert [(m.role, m.text) for m in told] == [("system", None), ("user", "hi")]

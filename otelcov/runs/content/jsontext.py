@@ -47,6 +47,11 @@ def parse_json(text: str | None) -> Value:
     try:
         return _decode(text)
     except UNREADABLE:
+        if "\\ud" not in text and "\\uD" not in text:
+            return None
+    try:
+        return _decode(_HALF.sub(lambda hit: hit[1] or r"\ufffd", text))
+    except UNREADABLE:
         return None
 
 
@@ -60,10 +65,67 @@ def parse_value(text: str | None) -> Value:
     value = parse_json(text)
     if value is None and text and text.lstrip("[( ")[:2] in ("{'", "{}") and text[-1] in "]})":
         try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+            return literal(text)
+        except ValueError:
             return None
     return value
+
+
+def literal(text: str | ast.expr) -> Value:
+    """The JSON value of a Python literal: tuples are lists, keys are texts, as `json.dumps` writes them.
+
+    Raises ValueError for what is no literal, and for one that holds what JSON cannot say (sets, bytes, keys of several
+    parts)."""
+    try:
+        return _plain(ast.literal_eval(expression(text) if isinstance(text, str) else text))
+    except (TypeError, RecursionError, MemoryError) as error:
+        raise ValueError(f"no literal: {error}") from None
+
+
+def expression(text: str) -> ast.expr:
+    """A Python expression as its tree. Raises ValueError for what is none.
+
+    A backslash that escapes nothing is one (`'\\d'`): Python says so, too, and warns of it."""
+    if "\\" in text:
+        text = _ESCAPES.sub(lambda hit: hit[0] if hit[1] else "\\\\", text)
+    try:
+        return ast.parse(text.lstrip(" \t"), mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(f"no expression: {error}") from None
+
+
+_ESCAPES = re.compile(r"""\\([\\'"abfnrtvxNuU0-7\n])|\\""")
+
+
+def _plain(value: Value) -> Value:
+    if isinstance(value, str):
+        return (
+            value
+            if _HALVES.search(value) is None
+            else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {_key(key): _plain(item) for key, item in value.items()}
+    raise ValueError(f"no JSON value: {type(value).__name__}")
+
+
+def _key(key: Value) -> str:
+    if isinstance(key, str):
+        return str(_plain(key))
+    if key is None or isinstance(key, (bool, int, float)):
+        return to_json(key)
+    raise ValueError(f"no key: {type(key).__name__}")
+
+
+# A text that was cut within a pair of surrogates, which JavaScript writes as it is.
+_HALF = re.compile(
+    r"(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\[^u]|\\u(?![dD][89a-fA-F]))|\\u[dD][89a-fA-F][\da-fA-F]{2}"
+)
+_HALVES = re.compile("[\ud800-\udfff]")
 
 
 def to_json(value: Value) -> str:

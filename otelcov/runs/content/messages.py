@@ -153,8 +153,9 @@ _LOOPS = ("automatic_function_calling_history", "automaticFunctionCallingHistory
 
 def _of_wrapper(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     """A request or an answer, with its messages under one of many names."""
-    told = [value[key] for key in _INSTRUCTIONS if isinstance(value.get(key), (str, list))]
-    system = [Message("system", joined(told[0]))] if told and any(key in value for key in _WRAPPERS) else []
+    told = [joined(value[key]) for key in _INSTRUCTIONS if isinstance(value.get(key), (str, list))]
+    text = told[0] if told and isinstance(told[0], str) else None
+    system = [Message("system", text)] if told and any(key in value for key in _WRAPPERS) else []
     for key in ("prompt", "text", "input_text"):
         if isinstance(value.get(key), str) and "messages" not in value and not hidden(value[key]):
             return [*system, _text_message(value[key], role)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from itertools import pairwise
 
 from otelcov.runs.content.chat import Message, Request, Result
+from otelcov.runs.content.jsontext import literal
 from otelcov.runs.content.parts import requests_in
 
 _CALLED = re.compile(r"(?:^|\n)Calling tools:\n(\[\{'id': .*\}\])\s*$", re.S)
@@ -36,6 +36,6 @@ def with_observations(inputs: list[Message]) -> None:
 def _requests(text: str) -> list[Request]:
     hit = _CALLED.search(text)
     try:
-        return requests_in(ast.literal_eval(hit.group(1))) if hit is not None else []
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return requests_in(literal(hit.group(1))) if hit is not None else []
+    except ValueError:
         return []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from otelcov.runs.content.chat import ROLES, Message, Request, Result
-from otelcov.runs.content.jsontext import parse_value
+from otelcov.runs.content.jsontext import literal, parse_value
 from otelcov.runs.content.messages import messages_of
 
 _TURN = re.compile(r"(?:^|\n)(system|developer|user|human|assistant|ai|model|tool): ")
@@ -87,10 +86,10 @@ def final_answer(text: str | None) -> str | None:
 
 def _handed_in(code: str) -> str | None:
     """The text that code hands in as the answer (smolagents), where it stands in it."""
-    literal = _HANDED_IN.search(code)
+    handed = _HANDED_IN.search(code)
     try:
-        value = ast.literal_eval(literal.group(1)) if literal is not None else None
-    except (ValueError, SyntaxError):
+        value = literal(handed.group(1)) if handed is not None else None
+    except ValueError:
         return None
     return value if isinstance(value, str) else None
 

@@ -6,7 +6,7 @@ import ast
 import re
 
 from otelcov.runs.content.chat import Message, Request, as_text
-from otelcov.runs.content.jsontext import Value
+from otelcov.runs.content.jsontext import Value, expression, literal
 
 _REPR = re.compile(r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunctionToolCall|ToolCall|FunctionCall)\(")
 
@@ -48,8 +48,8 @@ def _with_list(m: Message) -> Message:
     """A list of calls as Python prints it, at the end of what was said (NVIDIA's NeMo Agent Toolkit)."""
     hit = _LIST.search(m.text or "")
     try:
-        calls: Value = ast.literal_eval(hit[1]) if hit else None
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        calls: Value = literal(hit[1]) if hit else None
+    except ValueError:
         calls = None
     if hit is None or not isinstance(calls, list):
         return m
@@ -75,8 +75,8 @@ def chat_message(text: str) -> dict[str, Value] | None:
     if hit is None or end is None:
         return None
     try:
-        parts = _plain(ast.parse(text[hit.end() : end + 1], mode="eval").body)
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        parts = _plain(expression(text[hit.end() : end + 1]))
+    except (ValueError, RecursionError):
         return None
     return {"role": hit[1], "content": parts}
 
@@ -96,8 +96,8 @@ def langchain_message(text: str) -> dict[str, Value] | None:
     if _FIELDS.match(rest) is None:
         return None
     try:
-        content: Value = ast.literal_eval(hit[1] or text[hit.end() : end])
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        content: Value = literal(hit[1] or text[hit.end() : end])
+    except ValueError:
         return None
     name = re.search(r"(?:^| )name='([^']*)'", rest)
     said: dict[str, Value] = {"content": content, "name": name[1] if name else None}
@@ -109,8 +109,8 @@ def langchain_message(text: str) -> dict[str, Value] | None:
         return said | {"role": "assistant" if _OF_A_MODEL.search(rest) else "user"}
     begin = asked + len(" tool_calls=")
     try:
-        calls: Value = ast.literal_eval(rest[begin : (_closing(rest, begin) or len(rest)) + 1])
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        calls: Value = literal(rest[begin : (_closing(rest, begin) or len(rest)) + 1])
+    except ValueError:
         return None
     return said | {"role": "assistant", "tool_calls": calls}
 
@@ -134,9 +134,9 @@ def model_responses(value: Value) -> list[Message] | None:
     for piece in map(str, value):
         hit, told = _CONTENT.search(piece), _CALL.findall(piece)
         try:
-            text += ast.literal_eval(hit[1]) or "" if hit is not None else ""
-            asked = [(index, *map(ast.literal_eval, rest)) for index, *rest in told]
-        except (SyntaxError, ValueError):
+            text += literal(hit[1]) or "" if hit is not None else ""
+            asked = [(index, *map(literal, rest)) for index, *rest in told]
+        except ValueError:
             return []
         if not told and _CALLS.search(piece):
             return []
@@ -149,10 +149,10 @@ def model_responses(value: Value) -> list[Message] | None:
 def mapping(text: str) -> dict[str, Value] | None:
     """Python's text of a mapping; None for any other text."""
     try:
-        value: Value = ast.literal_eval(text) if text[:2] == "{'" else None
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        value: Value = literal(text) if text[:2] == "{'" else None
+    except ValueError:
         return None
-    return value if isinstance(value, dict) and all(isinstance(key, str) for key in value) else None
+    return value if isinstance(value, dict) else None
 
 
 def _plain(node: ast.expr) -> Value:
@@ -161,8 +161,7 @@ def _plain(node: ast.expr) -> Value:
         return [_part(item) for item in node.elts]
     if isinstance(node, ast.Call):
         return {keyword.arg: _plain(keyword.value) for keyword in node.keywords if keyword.arg}
-    literal: Value = ast.literal_eval(node)
-    return literal
+    return literal(node)
 
 
 def _part(node: ast.expr) -> Value:
@@ -195,8 +194,8 @@ def _closing(text: str, opening: int) -> int | None:
 
 def _keywords(text: str) -> dict[str, Value] | None:
     try:
-        node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        node = expression(text)
+    except ValueError:
         return None
     if not isinstance(node, ast.Call):
         return None
@@ -204,7 +203,7 @@ def _keywords(text: str) -> dict[str, Value] | None:
     for keyword in node.keywords:
         if keyword.arg:
             try:
-                out[keyword.arg] = ast.literal_eval(keyword.value)
-            except (ValueError, TypeError):
+                out[keyword.arg] = literal(keyword.value)
+            except ValueError:
                 out[keyword.arg] = None
     return out

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import re
 
-from otelcov.runs.content.jsontext import Value, hidden, parse_json, to_json
+from otelcov.runs.content.jsontext import Value, hidden, literal, parse_json, to_json
 from otelcov.runs.content.parts import AI_SDK, joined
 
 _DEEPEST = 8  # wrappers in each other
@@ -30,11 +29,7 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     if value is None and _BYTES.match(text):
         value = _of_bytes(text)
     if value is None and text[:1] == "{":
-        try:
-            literal = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            literal = None
-        value = literal if isinstance(literal, dict) and all(isinstance(k, str) for k in literal) else None
+        value = _mapping(text)
     if isinstance(value, list):
         value = _of_pairs(value)
     if isinstance(value, dict) and not _by_place(value):
@@ -270,10 +265,17 @@ def _outcome_repr(text: str) -> tuple[Value, bool | None]:
     return _literal(told), failed
 
 
+def _mapping(text: str) -> Value:
+    try:
+        return value if isinstance(value := literal(text), dict) else None
+    except ValueError:
+        return None
+
+
 def _literal(text: str) -> Value:
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return literal(text)
+    except ValueError:
         return text
 
 
