@@ -8,6 +8,7 @@ import pytest
 
 # Tests start hundreds of processes: where nothing compiled may be kept, each would compile every module anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["OTELCOV_STRICT"] = "1"  # a fault over one trace is a fault
 
 
 def pytest_xdist_auto_num_workers() -> int:

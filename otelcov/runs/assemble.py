@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection
 from itertools import pairwise
 from math import inf
-from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
@@ -22,6 +20,7 @@ from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
+from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks, final, limits
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Later, Outcome, outcome
@@ -40,8 +39,6 @@ from otelcov.runs.whole.speakers import of_a_delegate
 from otelcov.runs.whole.states import states
 from otelcov.runs.whole.unknowns import NO_ROOT
 from otelcov.runs.whole.visible import answered_in_one_span, tools_visible
-
-Row = dict[str, Any]
 
 
 def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
@@ -149,7 +146,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     end = max((n.end for n in nodes), default=0)
     unheard = {id(c) for c in run.unheard}
     return {
-        "run_id": hashlib.sha256("".join(trace_ids).encode() + root.span.span_id).digest()[:16].hex(),
+        "run_id": run_id(trace_ids, root.span.span_id),
         "trace_ids": trace_ids,
         "conversation_id": _conversation(root, nodes),
         "case": root.span.case

@@ -9,7 +9,6 @@ for no tool. Both forms of history are read: cumulative (each call repeats all m
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +27,7 @@ from otelcov.runs.content.prose import final_answer, own_words
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.reconstruct import groups
+from otelcov.runs.rows import run_id
 from otelcov.runs.tools.calls import merge
 from otelcov.runs.tools.executions import tool_spans
 from otelcov.runs.trace.tree import Node
@@ -102,8 +102,7 @@ def _dialogue(group: list[Fragment], config: Config) -> Dialogue:
     if root.orphan:  # it may have been called
         root = first_step(group, delegations(nodes, merge(calls, tool_spans(nodes)), calls))
     trace_ids = sorted({f.trace_id.hex() for f in group})
-    run_id = hashlib.sha256("".join(trace_ids).encode() + root.span.span_id).digest()[:16].hex()
-    out = Dialogue(run_id, root.span.trace_id.hex(), root.span.span_id.hex())
+    out = Dialogue(run_id(trace_ids, root.span.span_id), root.span.trace_id.hex(), root.span.span_id.hex())
     out.span_ids = frozenset((n.span.trace_id.hex(), n.span.span_id.hex()) for n in nodes)
     out.agent = entry = _entry(root, calls, config)
     own = [c for c in calls if c.agent == entry]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from otelcov.ground.config import Config
@@ -18,11 +20,12 @@ from otelcov.runs.assemble import assemble
 from otelcov.runs.joining.fragments import Fragment, fragments
 from otelcov.runs.joining.join import Guest, Joints, guests, hosts, join, joints, waits
 from otelcov.runs.joining.retold import lay_together
-from otelcov.runs.rows import Columns
+from otelcov.runs.rows import Columns, Row
 from otelcov.runs.shortcut.regular import regular
-from otelcov.runs.trace.spans import Side, table, traces
+from otelcov.runs.trace.spans import Side, Span, table, traces
 from otelcov.runs.trace.spans import rows as spans_of
 from otelcov.runs.trace.tree import Trace, inherit_errors
+from otelcov.runs.unreadable import forgive, unreadable, without_facts
 from otelcov.runs.whole.states import filled
 from otelcov.runs.whole.unknowns import told
 
@@ -104,8 +107,8 @@ def _runs(
         waiting = [*(part for part in waiting if part.trace_id not in known), *some]
     rows = Columns()
     for group in join(waiting, where, config.runs.max_run_ns):
-        rows.add(assemble(group, config, now_ns))
-    return [*frames, *([told(rows.frame())] if rows.height else [])], found
+        rows.add(_row(group, config, now_ns))
+    return [*frames, *([told(_framed(rows))] if rows.height else [])], found
 
 
 def stage_one(
@@ -144,19 +147,55 @@ def _stage_one(
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
         frame_, side = table(part, mine, config.coverage.state_attributes)
-        done, rest = regular(frame_, side, config, now_ns, where)
+        done, rest = _shortcut(frame_, side, config, now_ns, where)
         frames.append(done)
         for some in _pieces(frame_.filter(pl.Series(rest))):
-            for trace, parts in _trees(some, side):
+            for trace, parts in _trees(some, side, lambda *lost: rows.add(unreadable(*lost))):
                 if any(waits(fragment, where) for fragment in parts):
                     waiting.extend(parts)
                 else:
                     for fragment in parts:
-                        rows.add(assemble([fragment], config, now_ns))
+                        rows.add(_row([fragment], config, now_ns))
                     trace.release()
         if rows.height:
-            frames.append(told(rows.frame()))
+            frames.append(told(_framed(rows)))
     return frames, waiting
+
+
+def _shortcut(
+    frame: pl.DataFrame, side: Side, config: Config, now_ns: int, where: Joints
+) -> tuple[pl.DataFrame, npt.NDArray[np.bool_]]:
+    """See `regular`; where that fails, every trace goes the long way, which tells which of them cannot be read."""
+    try:
+        return regular(frame, side, config, now_ns, where)
+    except Exception as fault:
+        forgive(fault)
+        return RUNS.to_frame(), np.ones(frame.height, dtype=bool)
+
+
+def _row(group: list[Fragment], config: Config, now_ns: int) -> Row:
+    try:
+        return assemble(group, config, now_ns)
+    except Exception as fault:  # ours: of one run, and of no other
+        return unreadable([n.span for f in group for n in f.nodes], group[0].root.span, fault)
+
+
+def _framed(rows: Columns) -> pl.DataFrame:
+    try:
+        return rows.frame()
+    except Exception:  # a value is of no type that its column has
+        return pl.concat([_alone(row) for row in rows.each()])
+
+
+def _alone(row: Row) -> pl.DataFrame:
+    rows = Columns()
+    rows.add(row)
+    try:
+        return rows.frame()
+    except Exception as fault:
+        rows = Columns()
+        rows.add(without_facts(row, fault))
+        return rows.frame()
 
 
 def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterator[list[Fragment]]:
@@ -168,7 +207,7 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterat
     where, waiting = replace(where, awaited=set(told.str.decode("hex"))), []
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
-        for _, parts in _trees(*table(part, mine)):
+        for _, parts in _trees(*table(part, mine), lambda *lost: None):
             for fragment in parts:
                 if waits(fragment, where):
                     waiting.append(fragment)
@@ -177,14 +216,21 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterat
     yield from join(waiting, where, config.runs.max_run_ns)
 
 
-def _trees(columns: pl.DataFrame, side: Side) -> Iterator[tuple[Trace, list[Fragment]]]:
-    """Each trace of a span table with what it holds of runs."""
+def _trees(
+    columns: pl.DataFrame, side: Side, lose: Callable[[list[Span], Span, Exception], None]
+) -> Iterator[tuple[Trace, list[Fragment]]]:
+    """Each trace of a span table with what it holds of runs; `lose` is told of those that could not be read."""
     for spans in traces(spans_of(columns)):
-        trace = Trace(spans, side)
-        name_agents(trace)
-        lay_together(trace)
-        inherit_errors(trace)
-        yield trace, fragments(trace)
+        try:
+            trace = Trace(spans, side)
+            name_agents(trace)
+            lay_together(trace)
+            inherit_errors(trace)
+            parts = fragments(trace)
+        except Exception as fault:  # ours: over one trace, and over no other
+            lose(spans, next((s for s in spans if s.parent_span_id is None), spans[0]), fault)
+            continue
+        yield trace, parts
 
 
 def _pieces(columns: pl.DataFrame) -> Iterator[pl.DataFrame]:

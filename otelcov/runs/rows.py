@@ -5,11 +5,21 @@ A frame made from a list of dicts looks at every value for its type; here the sc
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from otelcov.ground.schemas import RUNS
+
+Row = dict[str, Any]
+"""One of RUNS."""
+
+
+def run_id(trace_ids: Sequence[str], first: bytes) -> str:
+    """Of a run: by its traces, in hex and sorted, and the id of its first span. The same spans have the same id."""
+    return hashlib.sha256("".join(trace_ids).encode() + first).digest()[:16].hex()
 
 
 class Columns:
@@ -20,7 +30,7 @@ class Columns:
         self._appends = [(name, column.append) for name, column in self._columns.items()]
         self.height = 0
 
-    def add(self, row: dict[str, Any]) -> None:
+    def add(self, row: Row) -> None:
         for name, append in self._appends:
             append(row[name])
         self.height += 1
@@ -33,6 +43,11 @@ class Columns:
         self.__init__()  # type: ignore[misc]
         table = pa.table(arrays)
         return pl.DataFrame(pl.from_arrow(table)).cast(RUNS)
+
+    def each(self) -> Iterator[Row]:
+        """The gathered rows, one by one."""
+        for values in zip(*self._columns.values(), strict=True):
+            yield dict(zip(self._columns, values, strict=True))
 
 
 def _array(values: list[Any], dtype: pl.DataType) -> Any:

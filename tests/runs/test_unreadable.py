@@ -1,0 +1,117 @@
+"""A fault over one trace costs what is known of its run, and of no other."""
+
+import json
+from importlib import import_module
+
+import pytest
+from rich.console import Console
+
+from otelcov.cli.tree import tree
+from otelcov.coverage.observations import partial
+from otelcov.ground.config import BOUNDARIES, Config
+from otelcov.runs import unreadable
+from tests.captures import LATER
+from tests.runs.requests import agent, chat, frames, request, runs, tool
+
+reconstruct = import_module("otelcov.runs.reconstruct")
+
+
+@pytest.fixture(autouse=True)
+def forgiving(monkeypatch):
+    monkeypatch.delenv("OTELCOV_STRICT")
+    monkeypatch.setattr(unreadable, "_told", set())
+
+
+def _spans():
+    """Three runs, of no regular form."""
+    for trace in (1, 2, 3):
+        yield agent(1, f"a{trace}", trace=trace, at=trace, took=9)
+        yield chat(2, 1, [("c1", "look", {})], "go", trace=trace, at=trace)
+        yield tool(3, 1, "look", "c1", "sun", trace=trace, at=trace + 2)
+        yield tool(5, 1, "look", "c1", "sun", trace=trace, at=trace + 2)
+        yield chat(4, 1, "done", trace=trace, at=trace + 4)
+
+
+def _break(monkeypatch, name, poisoned):
+    """Makes that step of the reconstruction fail over the second trace."""
+    good = getattr(reconstruct, name)
+
+    def step(given, *more):
+        if poisoned(given):
+            raise TypeError("expected text, got list")
+        return good(given, *more)
+
+    monkeypatch.setattr(reconstruct, name, step)
+
+
+def _second(span):
+    return span.trace_id[-1] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "poisoned"),
+    [
+        ("assemble", lambda group: _second(group[0].root.span)),
+        ("fragments", lambda trace: _second(trace.nodes[0].span)),
+        ("Trace", lambda spans: _second(spans[0])),
+    ],
+)
+def test_a_trace_that_cannot_be_read_is_told_with_nothing_known_and_the_others_as_they_are(
+    name, poisoned, monkeypatch, capsys
+):
+    usual = runs(*_spans())
+    _break(monkeypatch, name, poisoned)
+    first, lost, last = runs(*_spans())
+    assert [first, last] == [usual[0], usual[2]]
+    assert {key: lost[key] for key in ("run_id", "trace_ids", "service", "start_unix_nano", "end_unix_nano")} == {
+        key: usual[1][key] for key in ("run_id", "trace_ids", "service", "start_unix_nano", "end_unix_nano")
+    }
+    assert (lost["status"], lost["tool_calls"], lost["llm_calls"], lost["delegations"]) == ("unknown", None, None, None)
+    assert lost["boundaries_unknown"] == list(BOUNDARIES)
+    assert unreadable.REASON in lost["incomplete"]
+    said = capsys.readouterr().err
+    assert usual[1]["trace_ids"][0] in said
+    assert "TypeError: expected text, got list" in said
+
+
+def test_a_fault_is_said_once_however_many_traces_it_is_over(monkeypatch, capsys):
+    _break(monkeypatch, "assemble", lambda group: True)
+    assert [r["incomplete"].count(unreadable.REASON) for r in runs(*_spans())] == [1, 1, 1]
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_value_of_a_type_that_its_column_has_not_costs_its_run_alone(monkeypatch):
+    usual, good = runs(*_spans()), reconstruct.assemble
+
+    def assemble(group, *more):
+        return good(group, *more) | ({"output": ["x"]} if _second(group[0].root.span) else {})
+
+    monkeypatch.setattr(reconstruct, "assemble", assemble)
+    first, lost, last = runs(*_spans())
+    assert [first, last] == [usual[0], usual[2]]
+    assert (lost["run_id"], lost["output"], lost["status"]) == (usual[1]["run_id"], None, "unknown")
+
+
+def test_where_the_shortcut_fails_every_trace_goes_the_long_way(monkeypatch):
+    regular = [span for span in _spans() if span["id"] != 5]
+    usual = runs(*regular)
+    _break(monkeypatch, "regular", lambda frame: True)
+    assert runs(*regular) == usual
+
+
+def test_such_runs_are_counted_and_shown(monkeypatch):
+    _break(monkeypatch, "assemble", lambda group: _second(group[0].root.span))
+    found = reconstruct.reconstruct(*frames([("traces", request(_spans()))]), Config(), LATER)
+    partial(found, Config())
+    console = Console(width=80)
+    with console.capture() as shown:
+        console.print(tree(found.row(1, named=True), "test", 80))
+    assert unreadable.REASON in shown.get()
+    json.dumps([reconstruct.run_json(row, {}) for row in found.iter_rows(named=True)])
+
+
+def test_where_faults_are_to_be_seen_they_are_raised(monkeypatch):
+    monkeypatch.setenv("OTELCOV_STRICT", "1")
+    _break(monkeypatch, "assemble", lambda group: True)
+    with pytest.raises(TypeError, match="expected text"):
+        runs(*_spans())
