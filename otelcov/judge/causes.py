@@ -23,6 +23,8 @@ from otelcov.judge.rules import Finding, disputed
 EXAMPLES = 5
 _MOST_GROUPED = 100  # errors in one question
 
+_LONGEST = 1024  # characters of a line that are looked at
+
 _MASKS = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.I), "<id>"),
     (re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])\w{5,}\b"), "<id>"),
@@ -39,7 +41,7 @@ def template(text: str | None) -> str | None:
     lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
     if not lines:
         return None
-    line = lines[-1] if any(x.startswith("Traceback") for x in lines) else lines[0]
+    line = (lines[-1] if any(x.startswith("Traceback") for x in lines) else lines[0])[:_LONGEST]
     for pattern, mark in _MASKS:
         line = pattern.sub(mark, line)
     return line[:160]

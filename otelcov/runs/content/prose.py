@@ -29,11 +29,8 @@ def transcript(text: str) -> list[Message] | None:
 
 
 _EXPECTED = "This is the expected criteria for your final answer:"
-_TASK = re.compile(
-    rf"^(?:\s*Current Task:)?(.*?)\n\s*\n?{_EXPECTED}"
-    r"|^\n+Current Task:(.*?)(?:\s*\nBegin! This is VERY important.*)?\Z",
-    re.S,
-)
+_TASK = "Current Task:"
+_BEGIN = "\nBegin! This is VERY important"
 
 
 # What coding agents tell a model beside the user's words: Gemini CLI, Copilot, Codex, Claude Code and its kin.
@@ -50,17 +47,31 @@ def own_words(text: str | None) -> str | None:
         text = text[aside.end() :]
     if text == "Handle the requests as specified in the System Instruction.":
         return ""  # what Google's ADK sends to a model where the user said nothing
-    hit = _TASK.match(text) if text and ("\nCurrent Task:" in text or _EXPECTED in text) else None
-    return (hit.group(1) or hit.group(2) or "").strip() if hit else text
+    return _task(text) if text and (f"\n{_TASK}" in text or _EXPECTED in text) else text
 
 
+def _task(text: str) -> str:
+    """What CrewAI's prompt gives as the task: all before what is expected of the answer, or after its heading."""
+    at = text.find(_EXPECTED)
+    while at >= 0:
+        before = text[:at].rstrip()
+        if "\n" in text[len(before) : at]:
+            return before.lstrip().removeprefix(_TASK).strip()
+        at = text.find(_EXPECTED, at + 1)
+    if text[:1] != "\n" or not text.lstrip("\n").startswith(_TASK):
+        return text
+    return text.lstrip("\n").removeprefix(_TASK).partition(_BEGIN)[0].strip()
+
+
+# Possessive where blanks may be many.
 _ACTION = re.compile(
-    r"^\s*\**Action\**\s*:\**\s*(?P<name>[^\n`]+?)\s*$\s*^\s*\**Action Input\**\s*:\**\s*(?P<input>.*)", re.M | re.S
+    r"^[^\S\n]*+\**Action\**\s*+:\**\s*+(?P<name>[^\n`]++)\n\s*+\**Action Input\**\s*+:\**\s*+(?P<input>.*)",
+    re.M | re.S,
 )
 _FINAL = re.compile(r"Final Answer\s*:\s*(.*)", re.S)
 _THOUGHT = re.compile(r"\s*Thought\s*:.*?^Answer\s*:\s*(.*)", re.M | re.S)
 """How LlamaIndex has an answer told."""
-_OBSERVATION = re.compile(r"^\s*Observation\s*:\s*", re.M)
+_OBSERVATION = re.compile(r"^[^\S\n]*+Observation\s*+:\s*+", re.M)
 
 
 def react_request(text: str | None) -> Request | None:

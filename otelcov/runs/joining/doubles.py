@@ -30,6 +30,7 @@ JITTER_NS = 20_000_000  # by which one wrapper around a call may begin or end be
 
 _ASKED_NS = 5_000_000_000  # how long a thread's tool may have waited since it was asked for
 
+_LONG_ENOUGH = 256  # of an id
 _RANDOM = re.compile(r"(?=[^\W_]*[0-9])(?=[^\W_]*[A-Za-z])[^\W_]{9,}")
 
 
@@ -47,7 +48,7 @@ class Loner(NamedTuple):
 
 def random(id: str | None) -> bool:
     """Is this an id that nobody gives twice? Those that count (`call_0`) and names of functions are not."""
-    return id is not None and _RANDOM.search(id) is not None
+    return id is not None and _RANDOM.search(id[:_LONG_ENOUGH]) is not None
 
 
 def loner(part: Fragment) -> Loner | None:

@@ -16,7 +16,7 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 MAX_STEPS = _any(
     r"max(?:imum)?[ _-]?(?:number of )?(?:turns|steps|iterations|iters?|rounds|loops)\b",
-    r"(?:max(?:imum)?|exceed\w*|reached)[ _-](?:the )?(?:max(?:imum)? )?(?:number of )?"
+    r"(?:max(?:imum)?|exceed(?:s|ed|ing)?|reached)[ _-](?:the )?(?:max(?:imum)? )?(?:number of )?"
     r"(?:tool[ _-]?calls?|llm[ _-]?calls?|agent|model)[ _-]?(?:turns|steps|iterations?|rounds|limit)\b",
     r"MaxTurns|MaxSteps|MaxIterations|LlmCallsLimitExceeded|(?:Model|Tool)CallLimitExceeded",
     r"(?:model|tool) call limits? (?:reached|exceeded)",
@@ -32,7 +32,8 @@ COST = _any(
     r"UsageLimitExceeded(?!.*request_limit)",
     r"insufficient_quota",
 )
-_EITHER = re.compile(r"(?:[\w.]*\bUsageLimitExceeded\W*)+$")  # pydantic-ai's, where content is off
+_EITHER = "UsageLimitExceeded"  # pydantic-ai's, where content is off
+_WORD = re.compile(r"[\w.]*\w[\w.]*")
 UNSAID = (
     r"(?i)^\W*(?:(?:ai sdk )?operation failed|(?:an? )?(?:unknown )?error(?: occurred)?|failed|failure|_other)?\W*$"
 )
@@ -139,19 +140,33 @@ def of_error(text: str) -> frozenset[str]:
 def limits(text: str) -> frozenset[str]:
     """`max_steps` or `cost_limit`, if that is what stopped the run; both, where no more is told than that it was one of
     them."""
-    if _EITHER.match(text):
+    if _EITHER in text and {word.strip(".").rpartition(".")[2] for word in _WORD.findall(text)} == {_EITHER}:
         return frozenset({"max_steps", "cost_limit"})
     told = text.lower()
     if not any(sign in told for sign in _LIMIT_SIGNS):
         return frozenset()
+    if len(text) > 2 * _READ:
+        text = text[:_READ] + "\n" + text[-_READ:]
     if MAX_STEPS.search(text):
         return frozenset({"max_steps"})
     return frozenset({"cost_limit"}) if COST.search(text) else frozenset()
 
 
+_READ = 8192  # characters of either end of what an error says
+
+
 def unsaid(error: tuple[str, str]) -> bool:
     """Is no more told of a failure than that it was one, in the status and in what was thrown alike?"""
-    return all(re.match(UNSAID, word) for told in error for line in told.split("\n") for word in line.split(": "))
+    return all(wordless(word) for told in error for line in told.split("\n") for word in line.split(": "))
+
+
+def wordless(text: str) -> bool:
+    """Does this say no more than that something failed?"""
+    said = text.strip()
+    return len(said) <= _SHORT and re.match(UNSAID, said) is not None
+
+
+_SHORT = 64  # the longest of UNSAID have 23 letters
 
 
 def reason(error: tuple[str, str]) -> str:

@@ -106,9 +106,9 @@ def _unnamed(run: Evidence, node: Node) -> bool:
     if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
         return False
     said = node.span.status_message or ""
-    if said != _KIT_FAILED and not _UNSAID.match(said):
+    if said != _KIT_FAILED and not b.wordless(said):
         return False
-    if exceptions(node) or not all(_UNSAID.match(x or "") for x in (node.span.error_text, node.span.error_type)):
+    if exceptions(node) or not all(b.wordless(x or "") for x in (node.span.error_text, node.span.error_type)):
         return False
     if run.last is None:
         return bool(run.outcomes) and all(o.status == "ok" for o in run.outcomes)
@@ -120,9 +120,6 @@ def _unnamed(run: Evidence, node: Node) -> bool:
 
 _KIT_FAILED = "Error in agent run"
 """What OpenAI's Agents SDK says of any failure."""
-
-
-_UNSAID = re.compile(b.UNSAID)
 
 
 def _escapes(node: Node) -> bool:

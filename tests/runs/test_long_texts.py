@@ -1,0 +1,41 @@
+"""Texts that are long, and repeat what the reading looks for, are read in a time that grows as they do."""
+
+import subprocess
+import sys
+
+import pytest
+
+READ = """
+import sys
+from otelcov.judge.causes import template
+from otelcov.runs.content.prose import final_answer, own_words, react_request
+from otelcov.runs.content.wrapped import result_of
+from otelcov.runs.joining.doubles import random
+from otelcov.runs.rules.boundaries import limits, of_error, reason, unsaid
+from otelcov.runs.rules.softerrors import soft_error
+
+text = sys.stdin.read()
+for read in (react_request, final_answer, own_words, result_of, random, limits, of_error, template):
+    read(text)
+error = ("Error", text)
+unsaid(error)
+reason(error)
+"""
+TEXTS = {
+    "blank lines": "Action: look" + "\n" * 200_000,
+    "blanks": "Action:" + " " * 200_000 + "x",
+    "blank lines before an action": "\n" * 200_000 + "Action",
+    "blank lines after a heading": "\nCurrent Task:" + "\n" * 200_000 + "x",
+    "blanks before what is expected": " " * 200_000 + "This is the expected criteria for your final answer:",
+    "one limit after another": "UsageLimitExceeded." * 5_000 + "x y",
+    "a limit in a word": "exceed" * 30_000,
+    "no blank": "a" * 200_000,
+    "addresses": "@" * 200_000,
+    "quotes": "content='" * 20_000,
+    "frames of a program": "x\n" + '  File "a"\n' * 20_000 + "x",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_it_ends(text):
+    subprocess.run([sys.executable, "-c", READ], input=TEXTS[text], text=True, timeout=60, check=True)
