@@ -87,6 +87,8 @@ _FAILURE = re.compile(
     re.I,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_NEAR = 500  # characters of a sentence before and after a claim that are looked at
+_MOST = 100  # claims of an action, and calls for it, that are paired
 _NUMBER = r"(?<![\w.,-])(\d+(?:\.\d+)?)"
 
 
@@ -101,11 +103,12 @@ def claims(answer: str) -> Iterator[Claim]:
     for sentence in _SENTENCE.split(_straight(answer)):
         for hit in _CLAIM.finditer(sentence):
             form = (hit["active"] or hit["passive"] or hit["adverb"]).lower()
-            around = sentence[: hit.start()] + sentence[hit.end() :]
-            if hit["passive"] and re.search(r"\byou\b", sentence[: hit.start()], re.I):
+            before = sentence[max(0, hit.start() - _NEAR) : hit.start()]
+            after = sentence[hit.end() : hit.end() + _NEAR]
+            if hit["passive"] and re.search(r"\byou\b", before, re.I):
                 continue
-            if not _DOUBT.search(_clause(around, hit.start())):
-                yield Claim(_STEM[form], sentence.strip())
+            if not _DOUBT.search(_clause(before + after, len(before))):
+                yield Claim(_STEM[form], f"{before}{hit[0]}{after}".strip())
 
 
 def _clause(text: str, at: int) -> str:
@@ -165,7 +168,7 @@ def mismatches(found: Sequence[Claim], calls: Sequence[Call]) -> list[Mismatch]:
     for verb in sorted({claim.verb for claim in found}):
         mine = [claim for claim in found if claim.verb == verb]
         theirs = [call for call in calls if verb in actions(call.name) and call.arguments is not None]
-        if not mine or not theirs:
+        if not mine or not theirs or max(len(mine), len(theirs)) > _MOST:
             continue
         table = [[list(_contradictions(claim, call)) for call in theirs] for claim in mine]
         for row, column in assign([[float(len(cell)) for cell in line] for line in table]):

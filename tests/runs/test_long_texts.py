@@ -8,15 +8,17 @@ import pytest
 READ = """
 import sys
 from otelcov.judge.causes import template
+from otelcov.judge.claims import claims, claims_success, told
 from otelcov.runs.content.prose import final_answer, own_words, react_request
-from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.joining.doubles import random
 from otelcov.runs.rules.boundaries import limits, of_error, reason, unsaid
-from otelcov.runs.rules.softerrors import soft_error
 
 text = sys.stdin.read()
-for read in (react_request, final_answer, own_words, result_of, random, limits, of_error, template):
+for read in (react_request, final_answer, own_words, random, limits, of_error, template):
     read(text)
+list(claims(text))
+claims_success(text)
+told("book_hotel", text)
 error = ("Error", text)
 unsaid(error)
 reason(error)
@@ -31,6 +33,7 @@ TEXTS = {
     "a limit in a word": "exceed" * 30_000,
     "no blank": "a" * 200_000,
     "addresses": "@" * 200_000,
+    "one claim after another": "I have booked it and " * 20_000,
     "quotes": "content='" * 20_000,
     "frames of a program": "x\n" + '  File "a"\n' * 20_000 + "x",
 }
