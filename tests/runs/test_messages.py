@@ -258,10 +258,24 @@ def test_what_python_prints_is_what_json_can_say_of_it_or_a_text(printed, given)
         (r'["\ude00 \ud83d\ude00"]', ["\ufffd \U0001f600"]),
         (r'["\\ud83d", "\n", "\ud83d"]', [r"\ud83d", "\n", "\ufffd"]),
         (r'["\ud83d"', None),
+        ('{"a": NaN, "b": [-Infinity, 1.5]}', {"a": None, "b": [None, 1.5]}),
+        ("NaN of them", None),
     ],
 )
-def test_a_text_that_javascript_cut_within_a_pair_of_surrogates_is_read(written, read):
+def test_what_python_and_javascript_write_and_json_has_not_is_read(written, read):
+    """JavaScript cuts within a pair of surrogates; what is no number is null, as JavaScript has it."""
     assert parse_json(written) == read
+
+
+def test_a_result_that_holds_no_number_hides_nothing_else():
+    result = {"type": "tool_call_response", "id": "c1", "response": {"price": float("nan")}}
+    call = {"type": "tool_call", "id": "c1", "name": "f", "arguments": {"a": 1}}
+    history = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    history += [{"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [result]}]
+    (run,) = runs(
+        agent(1, "a", took=9), chat(2, 1, [("c1", "f", {"a": 1})], "go", at=1), chat(3, 1, "done", history, at=3)
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("f", "ok", {"price": None})]
 
 
 def test_instructions_that_are_no_text_are_none():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -47,12 +49,17 @@ def parse_json(text: str | None) -> Value:
     try:
         return _decode(text)
     except UNREADABLE:
-        if "\\ud" not in text and "\\uD" not in text:
+        if not any(sign in text for sign in _LOOSE):
             return None
     try:
-        return _decode(_HALF.sub(lambda hit: hit[1] or r"\ufffd", text))
+        return _plain(json.loads(text))
     except UNREADABLE:
         return None
+
+
+# What Python and JavaScript write and JSON has not: numbers that are none, which JSON calls null, and half a pair of
+# surrogates, of a text that was cut within it.
+_LOOSE = ("NaN", "Infinity", "\\ud", "\\uD")
 
 
 def cut_short(raw: str | None) -> bool:
@@ -104,8 +111,10 @@ def _plain(value: Value) -> Value:
             if _HALVES.search(value) is None
             else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         )
-    if value is None or isinstance(value, (bool, int, float)):
+    if value is None or isinstance(value, (bool, int)):
         return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
@@ -121,10 +130,6 @@ def _key(key: Value) -> str:
     raise ValueError(f"no key: {type(key).__name__}")
 
 
-# A text that was cut within a pair of surrogates, which JavaScript writes as it is.
-_HALF = re.compile(
-    r"(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\[^u]|\\u(?![dD][89a-fA-F]))|\\u[dD][89a-fA-F][\da-fA-F]{2}"
-)
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
