@@ -110,6 +110,15 @@ def test_such_runs_are_counted_and_shown(monkeypatch):
     json.dumps([reconstruct.run_json(row, {}) for row in found.iter_rows(named=True)])
 
 
+def test_want_of_memory_is_no_fault_of_a_trace(monkeypatch):
+    def assemble(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(reconstruct, "assemble", assemble)
+    with pytest.raises(MemoryError):
+        runs(*_spans())
+
+
 def test_where_faults_are_to_be_seen_they_are_raised(monkeypatch):
     monkeypatch.setenv("OTELCOV_STRICT", "1")
     _break(monkeypatch, "assemble", lambda group: True)
