@@ -71,7 +71,7 @@ def test_a_trace_that_cannot_be_read_is_told_with_nothing_known_and_the_others_a
     assert unreadable.REASON in lost["incomplete"]
     said = capsys.readouterr().err
     assert usual[1]["trace_ids"][0] in said
-    assert "TypeError: expected text, got list" in said
+    assert "TypeError: 'expected text, got list'" in said
 
 
 def test_a_fault_is_said_once_however_many_traces_it_is_over(monkeypatch, capsys):
