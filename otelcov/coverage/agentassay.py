@@ -25,6 +25,7 @@ from otelcov.ground.errors import ConfigError
 ACTION = "agentassay.action"
 METADATA = "agentassay.metadata."
 _NEAR = 0.1
+_DEEPEST = 24  # levels of a message
 # Where an instrumentation puts what the model said; only whether it is empty matters.
 _SAID = ("agentassay.llm_output", "gen_ai.output.messages", "gen_ai.completion", "output.value")
 
@@ -171,17 +172,19 @@ def _step(read: dict[str, Any]) -> Step:
     return Step(action, tool, output, read.get("gen_ai.request.model"))
 
 
-def _says(value: Any) -> bool:
+def _says(value: Any, depth: int = 0) -> bool:
     """Whether a message has text; messages may be JSON with empty parts."""
+    if depth > _DEEPEST:
+        return bool(value)
     if isinstance(value, str) and value[:1] in "[{" and value:
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return True
     if isinstance(value, list):
-        return any(map(_says, value))
+        return any(_says(part, depth + 1) for part in value)
     if isinstance(value, dict):
-        return any(_says(value.get(key)) for key in ("content", "text", "parts"))
+        return any(_says(value.get(key), depth + 1) for key in ("content", "text", "parts"))
     return bool(value)
 
 
@@ -191,7 +194,7 @@ def _type_of(result: Any) -> str:
     if isinstance(result, str):
         try:
             result = json.loads(result)
-        except ValueError:
+        except (ValueError, RecursionError):
             return "str"
     return "no_output" if result is None else type(result).__name__
 

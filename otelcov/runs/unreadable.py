@@ -66,7 +66,7 @@ def without_facts(row: Row, fault: Exception) -> Row:
         _told.add(where)
         print(
             f"Trace {row['trace_ids'][0]} could not be read; its run is told, with nothing known of it. "
-            f"This is a fault of otelcov's, please report it: {type(fault).__name__}: {ascii(str(fault)[:200])} ({where})",
+            f"This is a fault of otelcov's, please report it: {type(fault).__name__}: {str(fault)[:200]!a} ({where})",
             file=sys.stderr,
         )
     return _NOTHING | {name: row[name] for name in _KEPT}

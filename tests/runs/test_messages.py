@@ -5,7 +5,7 @@ import pytest
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of, result_of
-from tests.runs.requests import agent, chat, runs, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _CONSTRUCTOR = ["langchain", "schema", "messages"]
 TOLD = {
@@ -281,3 +281,23 @@ def test_a_result_that_holds_no_number_hides_nothing_else():
 def test_instructions_that_are_no_text_are_none():
     told = messages_of({"instructions": [{"type": 5}], "messages": [{"role": "user", "content": "hi"}]})
     assert [(m.role, m.text) for m in told] == [("system", None), ("user", "hi")]
+
+
+@pytest.mark.parametrize("levels", [450, 980, 5_000])
+def test_what_is_nested_beyond_what_programs_read_is_a_text(levels):
+    nested = '{"a":' * levels + "1" + "}" * levels
+    assert parse_json(nested) is None
+    told = {"gen_ai.tool.call.arguments": nested, "gen_ai.tool.call.result": nested}
+    (run,) = runs(agent(1, "a", took=9), tool(3, 1, "f", "c1", at=2, attributes=told), chat(4, 1, "done", at=5))
+    assert [(c["arguments"], c["arguments_text"], c["result"]) for c in run["tool_calls"]] == [(None, nested, nested)]
+
+
+def test_many_brackets_beside_each_other_are_not_deep():
+    assert parse_json("[" + "{}," * 5_000 + "{}]") == [{}] * 5_001
+
+
+@pytest.mark.parametrize("key", ["0." * 2_000 + "content", "1" * 5_000 + ".message.content"])
+def test_keys_of_any_length_are_read(key):
+    told = {"openinference.span.kind": "LLM", f"llm.input_messages.{key}": "x", "output.value": "done"}
+    (run,) = runs(agent(1, "a", took=9), span(2, 1, "m", at=1, attributes=told))
+    assert run["output"] == "done"

@@ -7,13 +7,15 @@ from otelcov.runs.content.jsontext import Value, parse_json
 from otelcov.runs.content.messages import message_of, messages_of
 from otelcov.runs.content.parts import result_in
 
+_DEEPEST = 24  # dots of a key; of messages they are 10
+
 
 def unflatten(pairs: list[tuple[str, Value]]) -> Value:
     """`0.message.role = x` pairs (OpenInference, OpenLLMetry 0.40) as nested lists and objects; gaps stay out."""
     root: dict[str, Value] = {}
     for path, value in pairs:
         node = root
-        keys = path.split(".")
+        keys = path.split(".", _DEEPEST)
         for key in keys[:-1]:
             following = node.get(key)
             if not isinstance(following, dict):
@@ -27,8 +29,14 @@ def _lists(value: Value) -> Value:
     if not isinstance(value, dict):
         return value
     if value and all(k.isdecimal() for k in value):
-        return [_lists(v) for _, v in sorted(value.items(), key=lambda kv: int(kv[0]))]
+        return [_lists(v) for _, v in sorted(value.items(), key=lambda kv: _place(kv[0]))]
     return {k: _lists(v) for k, v in value.items()}
+
+
+def _place(digits: str) -> tuple[int, str]:
+    """To sort by: Python reads no number of thousands of digits."""
+    number = digits.lstrip("0")
+    return len(number), number
 
 
 def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> list[Message]:
@@ -101,4 +109,7 @@ def _is_part(part: dict[str, Value]) -> bool:
 
 def first_index(pairs: list[tuple[str, Value]]) -> set[int]:
     """The message numbers that a flattened family still has (the SDK's attribute limit evicts the oldest)."""
-    return {int(p.split(".", 1)[0]) for p, _ in pairs if p.split(".", 1)[0].isdecimal()}
+    return {int(number) for p, _ in pairs if (number := p.split(".", 1)[0]).isdecimal() and len(number) < _DIGITS}
+
+
+_DIGITS = 10  # of a message's number, at the most
