@@ -191,10 +191,14 @@ def test_a_server_that_the_provider_asks_for_pydantic_ai_has_tools_with_names_of
         "The tool call with name `look` is not part of the provided tools, please try again.",
         "Tool look not found. Please select a tool that is available.",
         "Error: The requested tool does not exist or is not available. Please check the name.",
+        "Error:\nUnknown tool look, should be one of: see, final_answer.\nNow let's retry: take care.",
+        "Error: tool 'look' not found in any workbench",
+        "Tool 'look' has reached its usage limit of 1 times and cannot be used anymore.",
     ],
 )
 def test_a_tool_that_nobody_has_did_not_run(words):
-    """So Pydantic AI, LangGraph, the AI SDK, Microsoft's two, CrewAI, LlamaIndex and Agno answer the model."""
+    """So Pydantic AI, LangGraph, the AI SDK, Microsoft's three, CrewAI (of a tool that was used up, too), LlamaIndex,
+    smolagents and Agno answer the model."""
     history = [
         {"role": "user", "parts": [{"type": "text", "content": "go"}]},
         {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]},
@@ -247,6 +251,15 @@ def test_a_tool_that_nobody_has_did_not_run_though_strands_opens_a_span():
         tool(3, 1, "look", "c1", at=1, error="Unknown tool: look", events=[thrown]),
         chat(4, 1, "Sorry.", _back("Unknown tool: look"), at=2),
     )
+    assert [c["status"] for c in run["tool_calls"]] == ["requested"]
+
+
+def test_a_tool_that_nobody_has_did_not_run_though_a_span_of_it_ended_well():
+    """AutoGen 0.7 under OpenInference."""
+    words = "Error: tool 'look' not found in any workbench"
+    told = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": words}
+    ran = span(3, 1, "a.look", at=1, status=1, attributes=told)
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c1", "look", {})], "go"), ran, chat(4, 1, "Sorry.", at=2))
     assert [c["status"] for c in run["tool_calls"]] == ["requested"]
 
 

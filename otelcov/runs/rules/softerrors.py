@@ -58,6 +58,7 @@ _REFUSED = re.compile(
     r"|(?:Output )?Tool not (?:executed|used) - "
     r"|User (?:rejected|declined|denied) (?:the )?tool"
     r"|Error: The requested tool does not exist or is not available\.|Tool not found$"  # Agno, CrewAI
+    r"|Tool '[^'\n]{1,200}' has reached its (?:maximum )?usage limit\b"  # CrewAI
     r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",
     re.I,
 )
@@ -86,6 +87,8 @@ def nobodys(value: Any, name: str | None) -> bool:
 
 _NONE_SUCH = (
     r"Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP
+    r"|(?:Error:\s*)?Unknown tool {0}, should be one of: "  # smolagents
+    r"|Error: tool '{0}' not found in any workbench$"  # AutoGen
     r"|Error: {0} is not a valid tool, try one of \["  # LangGraph
     r"|Model tried to call unavailable tool '{0}'"  # the AI SDK
     r"|(?:Error: )?Tool (?:with name )?'?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI

@@ -155,7 +155,8 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         waits
         or denied(call)
         or (value is None and any(waiting(n) for n in call.nodes))
-        or (out.error_kind == "hard" and (_given_no_leave(out) or nobodys(out.message, call.name)))
+        or (out.error_kind == "hard" and _given_no_leave(out))
+        or (out.error_kind is not None and nobodys(out.message, call.name))
     ):
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     if not call.nodes:
