@@ -329,6 +329,25 @@ def test_what_stands_for_a_tool_that_nobody_has_in_googles_kit_did_not_run():
     assert [c["status"] for c in run["tool_calls"]] == ["requested"]
 
 
+def test_nobody_is_called_by_what_stands_for_a_tool_that_nobody_has():
+    """An agent of a sequence that asks to hand over: the next one is called by the sequence, without content, too."""
+    told = {"gen_ai.tool.description": "Tool not found", "gen_ai.tool.type": "BaseTool", "error.type": "ValueError"}
+    (run,) = _of_adk(
+        agent(1, "pipe", took=20),
+        agent(2, "a", 1, took=8),
+        chat(3, 2, took=0.5),
+        tool(4, 2, "transfer_to_agent", "c1", at=1, took=0.5, error="ValueError", attributes=told),
+        chat(5, 2, at=2),
+        agent(6, "b", 1, at=9, took=8),
+        chat(7, 6, at=10),
+    )
+    assert [(d["from"], d["to"], d["form"], d["status"]) for d in run["delegations"]] == [
+        ("pipe", "a", "nested", "ok"),
+        ("a", None, "handoff", "requested"),
+        ("pipe", "b", "nested", "ok"),
+    ]
+
+
 def _of_claude(*blocks, flat=()):
     """An answer of Anthropic's as OpenInference 3.1 tells it: its blocks, and flat the calls alone."""
     told = {f"llm.output_messages.0.message.{key}": value for call in flat for key, value in call.items()}

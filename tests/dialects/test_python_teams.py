@@ -114,7 +114,7 @@ def test_an_agent_in_a_function_of_early_semantic_kernel_was_delegated_to():
         ("Missing required argument(s): ['city'].", False, ("error", "soft")),
         ("There are `2` tool call arguments required and only `1` received.", False, ("error", "soft")),
         ("The tool call with name `look` is not part of the provided tools, please try", False, ("requested", None)),
-        ("Error: tool 'look' not found in any workbench", True, ("error", "soft")),
+        ("Error: tool 'look' not found in any workbench", True, ("requested", None)),
         ("Error: tool box not found", True, ("error", "soft")),
         ("Error: no box found", True, ("ok", "soft")),
     ],

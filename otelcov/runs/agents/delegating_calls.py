@@ -101,6 +101,10 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
             continue
         if found.target == call.agent and found.node is None and found.target is not None:
             return None
+        if denied(call):  # whoever works next was not called by it
+            target = found.target if found.node is None else None
+            call.delegates_to = target or ""
+            return Delegation(call.agent, target, found.form, call.name, "requested", call.start, call)
         if found.node is not None:
             scene.used.add(id(found.node))
         call.delegates_to = found.target or ""
@@ -393,8 +397,6 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     visible."""
     if failed(call) or agent_failed(found.node) or _brought_an_error(call):
         return "error"
-    if denied(call):
-        return "requested"
     if not call.nodes and call.answer is None:
         return "unknown" if call.arguments is None or _cut_thread(call, scene) else "requested"
     if broken_off(call) and found.node is None:
