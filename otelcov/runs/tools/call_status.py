@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
-from otelcov.dialects.base import AGENT, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, TOOL
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import arguments_of, result_of
@@ -44,6 +45,7 @@ class Later:
         self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
         self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
         self._newest: dict[str | None, int] = {}  # when a model was asked last, by agent
+        self._hollow: dict[int, list[int]] = {}  # when steps began that run tools and ran none, by what they are in
         self._read = False
 
     def goes_on(self, call: ToolCall) -> bool:
@@ -69,6 +71,21 @@ class Later:
                 self._newest[mc.agent] = max(mc.start, self._newest.get(mc.agent, mc.start))
         return self._newest.get(call.agent, call.end - 1) >= call.end
 
+    def stepped_over(self, call: ToolCall) -> bool:
+        """Did a step of LangChain's agents (`create_agent`) that runs tools run none, though something came of it? A
+        middleware put it in its place."""
+        asker = call.asked_by
+        step = next((a for a in islice(asker.node.ancestors(), 3) if _step_of(a, "model")), None) if asker else None
+        if asker is None or step is None or step.parent is None:
+            return False
+        began = self._hollow.get(id(step.parent))
+        if began is None:
+            beside = (n for n in step.parent.children if _step_of(n, "tools"))
+            began = sorted(n.start for n in beside if all(x.kind != TOOL for x in n.below()))
+            self._hollow[id(step.parent)] = began
+        place = bisect_left(began, asker.node.end)
+        return place < len(began) and (call.result_of is None or began[place] <= call.result_of.start)
+
     def _read_all(self) -> None:
         self._read = True
         for mc in self._calls:  # by turn
@@ -85,6 +102,13 @@ class Later:
                     self._shown[mc.agent, request.id, ""] = mc.turn
             for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
                 self._begun[(mc.agent, *begun)] = mc.turn
+
+
+def _step_of(node: Node, name: str) -> bool:
+    """Is this a step by that name, of a graph whose agent is known, or as OpenLLMetry tells it?"""
+    if node.kind != CHAIN or not node.span.name.endswith(name):
+        return False
+    return (node.span.name == name and node.span.agent is not None) or node.span.name == f"execute_task {name}"
 
 
 def _known_by(id: str | None, name: str | None) -> tuple[str | None, str]:
@@ -164,7 +188,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
         elif call.from_memory or refused(value) or nobodys(value, call.name):
             out.status, out.error_kind, out.error_type = "requested", None, None
-        elif called_off(call):
+        elif called_off(call) or later.stepped_over(call):
             out.status, out.error_kind, out.error_type = "unknown", None, None
         elif flagged is None and (
             (value is None and call.answer.error is None)

@@ -1,0 +1,39 @@
+"""What single features of Python's kits put on the wire: middleware, callbacks, and agents that a provider runs."""
+
+import pytest
+
+from tests.runs.requests import chat, runs, span, tool
+
+_HISTORY = [
+    {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+    {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"x": 1}}]},
+    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "seen"}]},
+]
+
+
+def _step(id, name, at, took=1.0, agent="a"):
+    told = {"openinference.span.kind": "CHAIN"} | ({"metadata": {"lc_agent_name": agent}} if agent else {})
+    return span(id, 1, name, at=at, took=took, attributes=told)
+
+
+@pytest.mark.parametrize(
+    ("named", "agent", "ran", "status"),
+    [
+        ("{}", "a", False, "unknown"),
+        ("execute_task {}", None, False, "unknown"),  # as OpenLLMetry tells it
+        ("{}", "a", True, "ok"),
+        ("{}", None, False, "ok"),  # a graph of one's own, whose tools are any functions
+    ],
+)
+def test_what_a_middleware_of_langchains_put_in_place_of_a_tool_is_no_run_of_it(named, agent, ran, status):
+    """LangChain 1.5, `wrap_tool_call` and the like: the step that runs tools holds none."""
+    (run,) = runs(
+        span(1, name="a", took=20, attributes={"openinference.span.kind": "AGENT", "agent.name": "a"}),
+        _step(2, named.format("model"), 1, agent=agent),
+        chat(3, 2, [("c1", "look", {"x": 1})], "go", at=1, took=0.5),
+        _step(4, named.format("tools"), 3, agent=agent),
+        *([tool(5, 4, "look", "c1", "seen", at=3, took=0.5)] if ran else []),
+        _step(6, named.format("model"), 5, agent=agent),
+        chat(7, 6, "Done.", _HISTORY, at=5, took=0.5),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, "seen")]
