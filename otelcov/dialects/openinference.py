@@ -61,6 +61,10 @@ _DECLARED = (
     & ~pl.col("span.name").str.to_lowercase().str.contains(_DOES)
 )
 
+# A function that one of Bedrock's agents gives back to the program that asked runs there, if at all.
+_OF_BEDROCK = pl.when(scope("bedrock$").fill_null(value=False)).then(pl.col("metadata"))
+_GIVEN_BACK = _OF_BEDROCK.str.contains(r'"execution_type":\s*"RETURN_CONTROL"')
+
 # Of Traceloop's spans that tell no reason, of OpenAI's Responses and of what failed, the processor says that they
 # stopped.
 _TOLD_WHY = first("gen_ai.response.finish_reasons", "gen_ai.output.messages")
@@ -129,6 +133,7 @@ OPENINFERENCE = Dialect(
     definitions=first(
         "llm.tools", "agent.tools", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.invocation_parameters"
     ),
+    tool_error=_TOOL_INPUT.then(pl.when(_GIVEN_BACK).then(pl.lit("denied"))),
     conversation=pl.coalesce(
         [pl.col("session.id"), THREAD, json_text("metadata", "thread_id", "session_id", "conversation_id")]
     ),

@@ -259,6 +259,19 @@ def test_bedrocks_agents_ask_for_a_function_by_the_name_of_its_group():
     ]
 
 
+def test_a_function_that_a_bedrock_agent_gives_back_did_not_run():
+    back = {"metadata": jsons({"action_group_name": "Weather", "execution_type": "RETURN_CONTROL"})}
+    (run,) = runs(
+        _bedrock(1, None, "bedrock_agent.invoke_agent", "AGENT", took=9, **{"input.value": "Weather?"}),
+        _bedrock_asks(2, 1, 1, "Weather__get_weather", {"city": "Oslo"}),
+        {
+            **_bedrock(3, 1, "action_group", "TOOL", 3, **{"tool.name": "get_weather"} | back),
+            "scope": "openinference.instrumentation.bedrock",
+        },
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("get_weather", "requested")]
+
+
 def test_a_bedrock_agent_sends_a_message_to_its_collaborator():
     named = {"metadata": jsons({"agent_collaborator_name": "worker", "output_type": "TEXT"})}
     (run,) = runs(
