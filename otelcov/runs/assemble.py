@@ -65,7 +65,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     later = Later(calls)
     outcomes = [outcome(t, shown, later, config.runs.soft_errors) for t in tools]
     incomplete: set[str] = set()
-    whole = [ModelCall(root, [root])] if root.kind == OVERWRITTEN and not calls else calls
+    overwritten = [ModelCall(n, [n]) for n in nodes if n.kind == OVERWRITTEN]
+    whole = in_order([*calls, *overwritten]) if overwritten else calls
     _reasons(nodes, limit, incomplete)
     for found in _answered_for_nobody(tools, outcomes, names):
         found.status = "unknown"

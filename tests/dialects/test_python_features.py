@@ -37,3 +37,22 @@ def test_what_a_middleware_of_langchains_put_in_place_of_a_tool_is_no_run_of_it(
         chat(7, 6, "Done.", _HISTORY, at=5, took=0.5),
     )
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, "seen")]
+
+
+def _user(text):
+    return {"role": "user", "parts": [{"type": "text", "content": text}]}
+
+
+def test_what_a_client_asked_that_calls_functions_itself_was_asked_and_answered_in_a_program_too():
+    """Google's client 2.34 under OpenTelemetry's instrumentation 1.3: one span holds the calls and their functions."""
+
+    def asks(id, at, answer, *messages):
+        return chat(id, 1, answer, list(messages), at=at, scope="opentelemetry.instrumentation.google_genai")
+
+    looked = tool(3, 2, "look", result="seen", at=1.4, took=0.1, scope="opentelemetry.instrumentation.google_genai")
+    (run,) = runs(span(1, name="handle", took=9), asks(2, 1, "Seen.", _user("go")), looked)
+    assert (run["input"], run["output"], run["llm_calls"]) == ("go", "Seen.", None)
+    said = {"role": "assistant", "parts": [{"type": "text", "content": "Seen."}]}
+    again = asks(4, 3, "Bye.", _user("go"), said, _user("bye"))
+    (run,) = runs(span(1, name="handle", took=9), asks(2, 1, "Seen.", _user("go")), looked, again)
+    assert (run["input"], run["output"]) == ("go", "Bye.")

@@ -90,7 +90,7 @@ def test_a_tool_that_was_tried_by_place_and_then_by_name_was_asked_for_once():
     [
         ("Sunny.", "Sunny.", "ok", None),
         ("Error: closed", "Error: closed", "ok", "soft"),
-        ("Tool with name look not found, please double check.",) * 2 + ("error", "soft"),
+        ("Tool with name look not found, please double check.",) * 2 + ("requested", None),
     ],
 )
 def test_what_a_tool_of_llama_indexs_gave_stands_in_the_content_of_its_output(came, result, status, kind):
