@@ -1,7 +1,7 @@
 """LiteLLM's `otel` callback: one `raw_gen_ai_request` per call, its facts as Python literals under the provider's name.
 
-The callback also writes GenAI attributes onto whatever span is current, the last call over the ones before; the raw
-span is the one that can be believed.
+The callback also writes GenAI attributes onto whatever span is current, the last call over the ones before, or the
+first alone (1.110, as `arize` and `langfuse_otel` do); the raw span is the one that can be believed.
 """
 
 import polars as pl
@@ -41,6 +41,11 @@ _ECHO = pl.when(
     | (_RAW & (_keys("stream").str.to_lowercase() == "true") & ~_keys("model").str.contains(DATED))
 ).then(pl.lit(NOTHING))
 
+# A span of the program's own: what was called first, or last, of all within it.
+_BORROWED = first("litellm.call_id", "litellm.trace_id", "litellm.cache_hit").is_not_null() & ~(
+    pl.col("scope.name") == "litellm"
+)
+
 _ASIDE = _keys("data", "embeddings", "embedding", "results").is_not_null() & _keys("choices", "content").is_null()
 _TYPE = pl.when(pl.col("span.name") == "litellm_request").then(pl.col("llm.request.type"))
 
@@ -59,4 +64,5 @@ LITELLM = Dialect(
     input_messages=pl.when(_RAW).then(_keys("messages", "contents")),
     output_messages=pl.when(_RAW).then(_keys("choices", "content", "candidates")),
     definitions=pl.when(_RAW).then(_keys("tools")),
+    tool_error=pl.when(_BORROWED).then(pl.lit("borrowed")),
 )

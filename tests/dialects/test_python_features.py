@@ -56,3 +56,15 @@ def test_what_a_client_asked_that_calls_functions_itself_was_asked_and_answered_
     again = asks(4, 3, "Bye.", _user("go"), said, _user("bye"))
     (run,) = runs(span(1, name="handle", took=9), asks(2, 1, "Seen.", _user("go")), looked, again)
     assert (run["input"], run["output"]) == ("go", "Bye.")
+
+
+def test_one_call_of_litellms_stands_in_a_span_of_the_programs_for_all_within():
+    """LiteLLM 1.110 under `otel`, `arize` or `langfuse_otel`: it writes the first on whatever span is current."""
+    told = {"gen_ai.request.model": "m", "gen_ai.response.id": "r1", "llm.request.type": "completion"}
+    told |= {"litellm.call_id": "x", "gen_ai.usage.input_tokens": 11, "gen_ai.usage.output_tokens": 5}
+    told |= {"gen_ai.system": "openai", "gen_ai.output.messages": [{"role": "assistant", "parts": []}]}
+    (run,) = runs(span(1, name="handle", took=9, status=1, attributes=told))
+    assert (run["llm_calls"], run["tool_calls"], run["status"]) == (None, None, "unknown")
+    assert "model calls share a span" in run["incomplete"]
+    whole = {**span(1, name="litellm_request", took=9, status=1, attributes=told), "scope": "litellm"}
+    assert [c["input_tokens"] for c in runs(whole)[0]["llm_calls"]] == [11]
