@@ -68,3 +68,23 @@ def test_one_call_of_litellms_stands_in_a_span_of_the_programs_for_all_within():
     assert "model calls share a span" in run["incomplete"]
     whole = {**span(1, name="litellm_request", took=9, status=1, attributes=told), "scope": "litellm"}
     assert [c["input_tokens"] for c in runs(whole)[0]["llm_calls"]] == [11]
+
+
+def test_what_a_model_asks_for_in_words_is_a_request_where_its_parameters_alone_are_told():
+    """LlamaIndex 0.14, ReActAgent under OpenInference: the tool that it asks for nobody has."""
+
+    def asks(id, at, asked, answer):
+        told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.finish_reason": "stop"}
+        told["llm.invocation_parameters"] = {"num_output": -1, "is_function_calling_model": True, "model_name": "m"}
+        for side, texts in (("input", asked), ("output", [answer])):
+            for at_, text in enumerate(texts):
+                told[f"llm.{side}_messages.{at_}.message.role"] = "user" if side == "input" else "assistant"
+                told[f"llm.{side}_messages.{at_}.message.content"] = text
+        return span(id, 1, "OpenAILike.astream_chat", at=at, attributes=told)
+
+    (run,) = runs(
+        span(1, name="a", took=9, attributes={"openinference.span.kind": "AGENT", "agent.name": "a"}),
+        asks(2, 1, ["go"], 'Thought: I look.\nAction: look\nAction Input: {"x": 1}'),
+        asks(3, 3, ["go", "Observation: Error: Tool look not found."], "Thought: Well.\nAnswer: No."),
+    )
+    assert [(c["name"], c["arguments"], c["turn"]) for c in run["tool_calls"]] == [("look", {"x": 1}, 0)]

@@ -153,15 +153,19 @@ class AnswerOf:
         )
 
 
+_BESIDE = ("messages", "num_output")
+
+
 def _offers_none(definitions: str | None) -> bool:
-    """Is there none, also where a model's parameters stand for them, which may leave tools out (LiteLLM)?"""
+    """Is there none, also where a model's parameters stand for them, which may leave tools out (LiteLLM), or those of
+    the model alone (LlamaIndex)?"""
     if definitions is None or definitions in NOTHING:
         return True
-    told = parse_json(definitions) if '"messages"' in definitions else None
-    return isinstance(told, dict) and "messages" in told and not any(_TOOLS.search(key) for key in told)
+    told = parse_json(definitions) if any(f'"{key}"' in definitions for key in _BESIDE) else None
+    return isinstance(told, dict) and not told.keys().isdisjoint(_BESIDE) and not any(_TOOLS.search(k) for k in told)
 
 
-_TOOLS = re.compile("tool|function", re.I)
+_TOOLS = re.compile("^(?!is_).*(?:tool|function)", re.I | re.S)
 
 
 def _tellings(node: Node) -> list[list[Message]]:
