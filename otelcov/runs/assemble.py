@@ -22,6 +22,7 @@ from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks, final, limits
+from otelcov.runs.rules.habits import stops_alike
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Later, Outcome, outcome
 from otelcov.runs.tools.calls import merge
@@ -104,6 +105,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add("model calls share a span")
         unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
     ended = status(run)
+    if ended == "ok" and _nobody_took_over(root, handed):
+        ended = "unknown"
+        unknown = sorted({*unknown, "max_steps", "timeout"} - set(seen), key=BOUNDARIES.index)
     pending = bool(calls) and any(r.name not in ways for r in calls[-1].requests)
     if (ended == "unknown" and (pending or ended_in_what_is_lost(run))) or (
         ended == "error" and _broke_unseen(run, seen)
@@ -224,6 +228,12 @@ def _ended_a_loop(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[
         if not any(c.node.parent is loop and c.start >= tool.nodes[0].end for c in calls):
             out.append(found)
     return out
+
+
+def _nobody_took_over(root: Node, handed: list[Delegation]) -> bool:
+    """Was the last that a swarm did to hand over, to somebody who has not come? A limit may have stopped it."""
+    last = handed[-1] if handed and stops_alike(root.span.scope, root.span.name) else None
+    return last is not None and last.form == "handoff" and last.status == "unknown"
 
 
 def _broke_unseen(run: Evidence, seen: Collection[str]) -> bool:

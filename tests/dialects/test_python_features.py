@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runs.requests import chat, runs, span, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _HISTORY = [
     {"role": "user", "parts": [{"type": "text", "content": "go"}]},
@@ -88,3 +88,22 @@ def test_what_a_model_asks_for_in_words_is_a_request_where_its_parameters_alone_
         asks(3, 3, ["go", "Observation: Error: Tool look not found."], "Thought: Well.\nAnswer: No."),
     )
     assert [(c["name"], c["arguments"], c["turn"]) for c in run["tool_calls"]] == [("look", {"x": 1}, 0)]
+
+
+@pytest.mark.parametrize(("taken", "status"), [(False, "unknown"), (True, "ok")])
+def test_a_swarm_in_which_nobody_took_over_may_have_been_stopped(taken, status):
+    """strands-agents 1.62, `max_handoffs` and the like: the swarm's span ends like any other."""
+    scope = {"scope": "strands.telemetry.tracer"}
+    swarm = {"gen_ai.operation.name": "invoke_swarm", "gen_ai.system": "strands-agents"}
+    given = {"gen_ai.tool.call.arguments": {"agent_name": "b", "message": "go on"}}
+    spans = [
+        span(1, name="invoke_swarm", took=20, attributes=swarm),
+        agent(2, "a", 1, took=8),
+        chat(3, 2, [("c1", "handoff_to_agent", {"agent_name": "b", "message": "go on"})], "go", took=0.5),
+        tool(4, 2, "handoff_to_agent", "c1", "Handing off to b: go on", at=1, took=0.5, attributes=given),
+        chat(5, 2, "handed over", at=3, took=0.5),
+        *([agent(6, "b", 1, at=9, took=5), chat(7, 6, "Done.", at=10, took=0.5)] if taken else []),
+    ]
+    (run,) = runs(*({**one, **scope} for one in spans))
+    assert (run["status"], run["boundaries"]) == (status, [])
+    assert taken or {"max_steps", "timeout"} <= set(run["boundaries_unknown"])

@@ -164,3 +164,8 @@ def runs_by_spans(scope: str) -> bool:
 def drops_tools(scope: str) -> bool:
     """Does this tell of a tool that threw, or waits, no more than the step around it (Traceloop's of LlamaIndex)?"""
     return scope == "opentelemetry.instrumentation.llamaindex"
+
+
+def stops_alike(scope: str, name: str) -> bool:
+    """Is this the span of a swarm that ends well when a limit stops it, too (Strands)?"""
+    return scope.startswith("strands") and name == "invoke_swarm"
