@@ -33,11 +33,26 @@ _LAST = pl.col("mlflow.chat.messages").str.json_path_match("$[-1:]")
 _SAID = _LAST.str.json_path_match("$.role") == "assistant"
 _OUTPUTS = pl.when(_TYPE.is_in(["llm", "chat_model"]) & pl.col("mlflow.chat.tokenUsage").is_null())
 
+# A team of Strands is told as an agent; a tool of smolagents or of LlamaIndex by its class, and at most a field names
+# it.
+_TEAM = pl.col("gen_ai.operation.name").is_in(["invoke_graph", "invoke_swarm"]).fill_null(value=False)
+_CLASS = _NAME.str.contains(r"\.__call__$|^\w*FunctionTool\.a?call$")
+
+# Of a stream that was not read as one, its class stands for what came (Bedrock's, LlamaIndex's).
+_PUT_OUT = pl.when(
+    ~pl.col("mlflow.spanOutputs").str.ends_with('"body": "EventStream"}')
+    & ~pl.col("mlflow.spanOutputs").str.contains(r'^"<(?:async_)?generator object ')
+).then(pl.col("mlflow.spanOutputs"))
+
 MLFLOW = Dialect(
     name="mlflow",
-    # DSPy's ReAct calls a tool of its own to say that it is done.
-    kind=pl.when((_TYPE == "tool") & (_NAME == "Tool.finish"))
+    # DSPy's ReAct calls a tool of its own to say that it is done, and smolagents one to hand in its answer.
+    kind=pl.when((_TYPE == "tool") & _NAME.is_in(["Tool.finish", "FinalAnswerTool.__call__"]))
     .then(pl.lit(OTHER))
+    .when(_NAME.str.ends_with("._prepare_chat_with_tools"))  # LlamaIndex makes a request ready
+    .then(pl.lit(OTHER))
+    .when((_TYPE == "agent") & _TEAM)
+    .then(pl.lit(CHAIN))
     .otherwise(
         _TYPE.replace_strict(
             {
@@ -60,12 +75,19 @@ MLFLOW = Dialect(
             return_dtype=pl.String,
         )
     ),
-    agent=pl.when(_TYPE == "agent").then(
+    agent=pl.when((_TYPE == "agent") & ~_TEAM).then(
         pl.coalesce(
-            [pl.col("mlflow.agent.name"), pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME), _told("name")]
+            [
+                pl.col("mlflow.agent.name"),
+                pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME),
+                pl.when(_told("name") != "None").then(_told("name")),
+            ]
         )
     ),
-    tool=pl.when(_TYPE == "tool").then(_NAME.str.replace(r"^Tool\.", "")),  # DSPy's class and the tool's name
+    tool=pl.when((_TYPE == "tool") & _CLASS)
+    .then(_told("name"))
+    .when(_TYPE == "tool")
+    .then(_NAME.str.replace(r"^Tool\.", "")),  # DSPy's class and the tool's name
     arguments=pl.when(_TYPE == "tool").then(first("mlflow.spanInputs")),
     result=pl.when((_TYPE == "tool") & (pl.col("mlflow.spanOutputs") != "null")).then(first("mlflow.spanOutputs")),
     request_model=pl.coalesce(
@@ -101,9 +123,9 @@ MLFLOW = Dialect(
     input_messages=pl.coalesce(
         [pl.when(_SAID).then(pl.col("mlflow.spanInputs")), first("mlflow.chat.messages", "mlflow.spanInputs")]
     ),
-    output_messages=pl.coalesce([pl.when(_SAID).then(_LAST), pl.col("mlflow.spanOutputs")]),
+    output_messages=pl.coalesce([pl.when(_SAID).then(_LAST), _PUT_OUT]),
     input=first("mlflow.spanInputs"),
-    output=first("mlflow.spanOutputs"),
+    output=_PUT_OUT,
     definitions=pl.coalesce(
         [
             pl.col("mlflow.chat.tools"),

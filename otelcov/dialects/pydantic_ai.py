@@ -14,7 +14,7 @@ PYDANTIC_AI = Dialect(
     .then(pl.lit(TOOL))
     .when(scope("^pydantic-ai") & pl.col("model_request_parameters").is_not_null())
     .then(pl.lit(LLM)),
-    agent=first("agent_name"),
+    agent=pl.when(~pl.col("agent_name").str.starts_with('"')).then(pl.col("agent_name")),  # MLflow's, of a class
     arguments=first("tool_arguments"),
     result=first("tool_response"),
     input_messages=first("events"),

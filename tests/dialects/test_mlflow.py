@@ -167,3 +167,60 @@ def test_a_tool_of_openais_kit_that_gave_nothing_may_wait_for_leave(top, status)
         )
     )
     assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("pay", status, None)]
+
+
+def test_a_tool_of_smolagents_is_told_by_its_class_and_its_agent_by_an_attribute():
+    """mlflow 3.17 and smolagents 1.26: `SimpleTool` is every function's class."""
+    given = {"sanitize_inputs_outputs": True, "kwargs": {"x": 1}}
+    done = {"sanitize_inputs_outputs": True, "kwargs": {"answer": "Done."}}
+    named = {"agent_name": "ToolCallingAgent", "name": "planner"}
+    (run,) = runs(
+        *(
+            {**one, "scope": "mlflow.tracing.provider"}
+            for one in (
+                _mlflow(
+                    1, None, "ToolCallingAgent.run", "AGENT", {"task": "go"}, {"_value": "Done."}, 0, 9, told=named
+                ),
+                _mlflow(2, 1, "SimpleTool.__call__", "TOOL", given, {"_value": "seen"}, 1),
+                _mlflow(3, 1, "FinalAnswerTool.__call__", "TOOL", done, {"_value": "Done."}, 3),
+            )
+        )
+    )
+    assert (_called(run), run["agents"]) == ([(None, {"x": 1}, "ok", "seen")], ["planner"])
+
+
+@pytest.mark.parametrize("team", ["invoke_graph", "invoke_swarm"])
+def test_a_team_of_strands_is_no_agent(team):
+    told = {"mlflow.spanType": '"AGENT"', "gen_ai.operation.name": team, "gen_ai.system": "strands-agents"}
+    (run,) = runs(
+        span(1, name=team, took=20, attributes=told),
+        agent(2, "a", 1, took=8),
+        chat(3, 2, "Well.", "go", at=1),
+        agent(4, "b", 1, at=9, took=8),
+        chat(5, 4, "Done.", "go", at=10),
+    )
+    assert (run["agents"], run["delegations"]) == (["a", "b"], [])
+
+
+def test_the_class_of_a_stream_of_bedrocks_is_no_answer():
+    asks = {"modelId": "m", "body": json.dumps({"messages": [{"role": "user", "content": "go"}]})}
+    came = {"ResponseMetadata": {"HTTPStatusCode": 200}, "body": "EventStream"}
+    (run,) = runs(_mlflow(1, None, "BedrockRuntime.invoke_model_with_response_stream", "LLM", asks, came))
+    assert (run["input"], run["output"], run["tool_calls"]) == ("go", None, None)
+
+
+def test_a_tool_of_llamaindex_bears_a_field_for_a_name_and_the_class_of_a_stream_is_no_answer():
+    """mlflow 3.17 and llama-index-core 0.14: what makes a request ready is told as a model's call, too."""
+    stream = "<async_generator object llm_chat_callback.<locals>.wrap at 0x7f>"
+    said = {"role": "user", "blocks": [{"block_type": "text", "text": "go"}]}
+    call = {"role": "assistant", "additional_kwargs": {"tool_calls": [{"id": "c1", "function": {"name": "look"}}]}}
+    ready = {"messages": [said, call], "tools": []}
+    (run,) = runs(
+        _mlflow(1, None, "FunctionAgent.run", "AGENT", {"user_msg": "go"}, None, 0, 9),
+        _mlflow(2, 1, "OpenAILike._prepare_chat_with_tools", "LLM", {"chat_history": [said]}, ready, 1, 0.1),
+        _mlflow(3, 1, "OpenAILike.astream_chat", "LLM", {"messages": [said]}, stream, 1.2),
+        _mlflow(4, 1, "FunctionTool.acall", "TOOL", {"kwargs": {"x": 1}}, "seen", 3, told={"name": "look"}),
+        _mlflow(5, 1, "OpenAILike.astream_chat", "LLM", {"messages": [said]}, stream, 5),
+    )
+    assert _called(run) == [("look", {"x": 1}, "ok", "seen")]
+    assert (run["output"], len(run["llm_calls"])) == (None, 2)

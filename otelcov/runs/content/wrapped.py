@@ -90,7 +90,7 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
     keys = set(value)
     if keys > _SWITCHES and "args" in keys and "kwargs" not in keys and not value["args"]:  # Future AGI's
         return {k: v for k, v in value.items() if k != "args" and k not in _SWITCHES}
-    if keys > _SWITCHES and keys - _SWITCHES == {"args", "kwargs"}:
+    if keys > _SWITCHES and keys - _SWITCHES in ({"args", "kwargs"}, {"kwargs"}):
         keys -= _SWITCHES
     if "input_str" in keys and isinstance(value.get("inputs"), dict):
         return _unwrap(value["inputs"])
@@ -163,6 +163,8 @@ def _recorded(value: dict[str, Value]) -> dict[str, Value] | None:
 
 def _inside(value: Value) -> Value:
     """What the outermost wrapper holds; the value itself where there is none."""
+    if isinstance(value, dict) and value.keys() == {"_value"}:
+        return value["_value"]  # MLflow's, of what smolagents gives its model
     if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
         if value[0].get("role") == "tool" and (part := _answered(value)) is not None:
             return part["response"]

@@ -258,6 +258,8 @@ def span_name(nodes: list[Node]) -> str | None:
     name = span_fact(nodes, "tool")
     if not isinstance(name, str):
         name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
+        if nodes[0].span.name.endswith(".__call__") and nodes[0].span.scope.startswith("mlflow."):
+            return None  # its class (smolagents)
         if _ANY_TOOL.match(name) or re.match(NAMED_BY_CLASS, nodes[0].span.scope):
             return None
     return bare_name(name)
