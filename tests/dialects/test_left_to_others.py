@@ -348,6 +348,16 @@ def test_nobody_is_called_by_what_stands_for_a_tool_that_nobody_has():
     ]
 
 
+def test_whether_a_hand_over_reached_somebody_who_is_not_told_and_has_not_come_is_unknown():
+    """Google's ADK 2.13 without content: the run ends since nobody has that name."""
+    (run,) = _of_adk(
+        agent(1, "a", took=9, error="Transfer target agent 'b' not found."),
+        chat(2, 1),
+        tool(3, 1, "transfer_to_agent", "c1", at=2),
+    )
+    assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("a", None, "unknown")]
+
+
 def _of_claude(*blocks, flat=()):
     """An answer of Anthropic's as OpenInference 3.1 tells it: its blocks, and flat the calls alone."""
     told = {f"llm.output_messages.0.message.{key}": value for call in flat for key, value in call.items()}

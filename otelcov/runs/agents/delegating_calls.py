@@ -404,6 +404,7 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
     if (strange or (found.node is not None and _died(found.node))) and says_error(call):
         return "error"
+    strange = strange or (found.form == "handoff" and found.target is None and found.node is None)
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, TOOL
@@ -75,13 +75,17 @@ class Later:
         """Did a step of LangChain's agents (`create_agent`) that runs tools run none, though something came of it? A
         middleware put it in its place."""
         asker = call.asked_by
-        step = next((a for a in islice(asker.node.ancestors(), 3) if _step_of(a, "model")), None) if asker else None
-        if asker is None or step is None or step.parent is None:
+        step = asker.node if asker is not None else None
+        for _ in range(3):
+            step = step.parent if step is not None else None
+            if step is not None and _step_of(step, "model"):
+                break
+        if asker is None or step is None or step.parent is None or not _step_of(step, "model"):
             return False
         began = self._hollow.get(id(step.parent))
         if began is None:
             beside = (n for n in step.parent.children if _step_of(n, "tools"))
-            began = sorted(n.start for n in beside if all(x.kind != TOOL for x in n.below()))
+            began = sorted(n.start for n in beside if not _runs_tools(n))
             self._hollow[id(step.parent)] = began
         place = bisect_left(began, asker.node.end)
         return place < len(began) and (call.result_of is None or began[place] <= call.result_of.start)
@@ -109,6 +113,19 @@ def _step_of(node: Node, name: str) -> bool:
     if node.kind != CHAIN or not node.span.name.endswith(name):
         return False
     return (node.span.name == name and node.span.agent is not None) or node.span.name == f"execute_task {name}"
+
+
+def _runs_tools(step: Node) -> bool:
+    """Is a tool among the first of what a step holds?"""
+    unread = list(step.children)
+    for at, n in enumerate(unread):
+        if n.kind == TOOL or at == _FIRST:
+            return True
+        unread.extend(n.children)
+    return False
+
+
+_FIRST = 64
 
 
 def _known_by(id: str | None, name: str | None) -> tuple[str | None, str]:
