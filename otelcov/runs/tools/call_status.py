@@ -75,12 +75,8 @@ class Later:
         """Did a step of LangChain's agents (`create_agent`) that runs tools run none, though something came of it? A
         middleware put it in its place."""
         asker = call.asked_by
-        step = asker.node if asker is not None else None
-        for _ in range(3):
-            step = step.parent if step is not None else None
-            if step is not None and _step_of(step, "model"):
-                break
-        if asker is None or step is None or step.parent is None or not _step_of(step, "model"):
+        step = next((n for n in _near_above(asker.node) if _step_of(n, "model")), None) if asker is not None else None
+        if asker is None or step is None or step.parent is None:
             return False
         began = self._hollow.get(id(step.parent))
         if began is None:
@@ -106,6 +102,15 @@ class Later:
                     self._shown[mc.agent, request.id, ""] = mc.turn
             for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
                 self._begun[(mc.agent, *begun)] = mc.turn
+
+
+def _near_above(node: Node) -> Iterator[Node]:
+    """The next few spans that this one is in."""
+    above: Node | None = node
+    for _ in range(3):
+        above = above.parent if above is not None else None
+        if above is not None:
+            yield above
 
 
 def _step_of(node: Node, name: str) -> bool:
