@@ -30,7 +30,7 @@ def status(run: Evidence) -> str:
         return "error"
     if run.output is None and died_in_a_later_trace(root, run.nodes, run.calls):
         return "error"
-    if unwatched(run) or root.span.tool_error == "borrowed":  # who wrote on it tells of one call
+    if unwatched(run) or (root.span.tool_error == "borrowed" and not run.calls):  # who wrote on it tells of one call
         return "unknown"
     if _swallowed(root) or _broke_unread(run) or (last in run.unheard and run.output is None) or asked_for_nobodys(run):
         return "unknown"
