@@ -43,14 +43,9 @@ _OBJECT = re.compile(r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$")
 
 
 def parse_json(text: str | None) -> Value:
-    """The JSON value of `text`, or None: cut short, not JSON, nested beyond what programs read, or nothing at all."""
+    """The JSON value of `text`, or None: cut short, not JSON, or nothing at all."""
     if not text:
         return None
-    value = _parsed(text)
-    return None if nests(text) and too_deep(value) else value
-
-
-def _parsed(text: str) -> Value:
     try:
         return _decode(text)
     except UNREADABLE:
@@ -65,12 +60,10 @@ def _parsed(text: str) -> Value:
 _DEEPEST = 400  # levels; json.loads and json.dumps do no more than a thousand, less what is called around them
 
 
-def nests(text: str) -> bool:
-    """May this be nested too deep?"""
-    return len(text) > 2 * _DEEPEST and text.count("[") + text.count("{") > _DEEPEST
-
-
-def too_deep(value: Value) -> bool:
+def too_deep(value: Value, text: Value = None) -> bool:
+    """Is this nested beyond what programs read? `text`: what it was read from, if that was one."""
+    if isinstance(text, str) and (len(text) < 2 * _DEEPEST or text.count("[") + text.count("{") < _DEEPEST):
+        return False
     level = [value]
     for _ in range(_DEEPEST):
         held = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, (dict, list)))

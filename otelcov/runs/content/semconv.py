@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from otelcov.runs.content.chat import Message, Request, Result, role_of
-from otelcov.runs.content.jsontext import UNREADABLE, Value, hidden, nests, too_deep
+from otelcov.runs.content.jsontext import UNREADABLE, Value, hidden
 from otelcov.runs.content.messages import pair, parts_as_text
 from otelcov.runs.content.reprs import with_reprs
 
@@ -29,15 +29,7 @@ class _Semconv(msgspec.Struct, forbid_unknown_fields=True):
     name: str | None = None
 
 
-_decode = msgspec.json.Decoder(list[_Semconv]).decode
-
-
-def semconv(text: str) -> list[_Semconv]:
-    """The messages in `text`. Raises what is in UNREADABLE where it is not exactly of that form."""
-    found = _decode(text)
-    if nests(text) and any(too_deep([p.arguments, p.response, p.result]) for m in found for p in m.parts):
-        raise RecursionError(text[:80])
-    return found
+semconv = msgspec.json.Decoder(list[_Semconv]).decode
 
 
 def semconv_messages(text: str) -> list[Message] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-from otelcov.runs.content.jsontext import Value, hidden, literal, parse_json, to_json
+from otelcov.runs.content.jsontext import Value, hidden, literal, parse_json, to_json, too_deep
 from otelcov.runs.content.parts import AI_SDK, joined
 
 _DEEPEST = 8  # wrappers in each other
@@ -13,6 +13,13 @@ _DEEPEST = 8  # wrappers in each other
 
 def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     """(the argument object, the raw text where it is none). Unwraps what frameworks put around the arguments."""
+    given, text = _given(raw)
+    if given and too_deep(given, raw):
+        return None, raw if isinstance(raw, str) else to_json(raw)
+    return given, text
+
+
+def _given(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     if raw is None or (isinstance(raw, str) and (hidden(raw) or _OMITTED.search(raw))):
         return None, None
     if isinstance(raw, dict):
@@ -120,6 +127,13 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
 
 def result_of(raw: Value) -> tuple[Value, bool | None]:
     """(what the model saw, was it flagged an error) from a tool span's output: ToolMessage, MCP, plain."""
+    value, flagged = _seen(raw)
+    if isinstance(value, (dict, list)) and too_deep(value, raw):
+        return (raw if isinstance(raw, str) else to_json(value)), flagged
+    return value, flagged
+
+
+def _seen(raw: Value) -> tuple[Value, bool | None]:
     value = raw
     if isinstance(raw, str):
         if hidden(raw) or _OMITTED.search(raw):

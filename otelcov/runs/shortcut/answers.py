@@ -11,7 +11,7 @@ from itertools import repeat
 
 import msgspec
 
-from otelcov.runs.content.jsontext import UNREADABLE, Value
+from otelcov.runs.content.jsontext import UNREADABLE, Value, too_deep
 from otelcov.runs.content.semconv import semconv
 from otelcov.runs.content.wrapped import NO_JSON, arguments_of
 from otelcov.runs.llm.model_call import finish_reason
@@ -70,7 +70,7 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
             kind = part.type
             if kind == "tool_call" and part.name:
                 told = part.arguments
-                if type(told) is not dict or not _WRAPPING.isdisjoint(told):
+                if type(told) is not dict or not _WRAPPING.isdisjoint(told) or too_deep(told, raw):
                     told, rest = arguments_of(told)
                     regular = regular and rest is None
                 objects.append(told)
