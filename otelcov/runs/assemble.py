@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Collection
 from itertools import pairwise
-from math import inf
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
@@ -36,6 +33,7 @@ from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
 from otelcov.runs.whole.paths import path
+from otelcov.runs.whole.quality import quality
 from otelcov.runs.whole.speakers import of_a_delegate
 from otelcov.runs.whole.states import states
 from otelcov.runs.whole.unknowns import NO_ROOT
@@ -145,7 +143,6 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add(NO_ROOT)
     if any(f.astray for f in group) or asked_unseen(run):
         incomplete.add("whose work this was is not visible")
-    sampled, weight = _sampling(nodes)
     visible = run.visible or bool(tools)
     start = min((n.start for n in nodes if n.start), default=0)
     end = max((n.end for n in nodes), default=0)
@@ -180,13 +177,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "path": path(tools, outcomes, handed) if visible else None,
         "states": states(tools, outcomes, config.coverage.state_attributes) if visible else None,
         "incomplete": sorted(incomplete),
-        "spans": len(nodes),
-        "orphans": orphans,
-        "unexplained": _unexplained(nodes),
-        "dropped_attributes": sum(n.span.dropped for n in nodes),
-        "masked": sum(n.span.masked for n in nodes),
-        "sampled": sampled,
-        "weight": weight,
+        **quality([n.span for n in nodes], orphans),
     }
 
 
@@ -438,29 +429,3 @@ def _llm_row(c: ModelCall, unheard: bool) -> Row:
 
 def _delegation_row(d: Delegation) -> Row:
     return {"from": d.source, "to": d.target, "form": d.form, "tool": d.tool, "status": d.status}
-
-
-def _unexplained(nodes: list[Node]) -> list[Row]:
-    strange = [n.span.scope for n in nodes if n.span.kind is None]
-    return [{"scope": s, "spans": n} for s, n in sorted(Counter(strange).items())] if strange else []
-
-
-def _sampling(nodes: list[Node]) -> tuple[str | None, float]:
-    """(sign of sampling, adjusted count). Threshold by OpenTelemetry's consistent probability sampling (`ot=th:`)."""
-    for n in nodes:
-        state = n.span.trace_state
-        hit = re.search(r"(?:^|,)\s*ot=(?:[^,]*;)?th:([0-9a-f]{1,14})", state) if state else None
-        if hit is not None:
-            threshold = int(hit.group(1).ljust(14, "0"), 16)
-            return ("known", 2**56 / (2**56 - threshold)) if threshold else (None, 1.0)
-    unknown = False
-    for n in nodes:
-        if n.span.sampling is not None:
-            try:
-                rate = float(n.span.sampling)
-            except ValueError:
-                rate = 0.0  # a priority, or no number
-            if 1 < rate < inf:
-                return "known", rate
-            unknown |= rate != 1
-    return ("unknown" if unknown else None), 1.0

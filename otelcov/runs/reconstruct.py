@@ -169,7 +169,7 @@ def _shortcut(
     try:
         return regular(frame, side, config, now_ns, where)
     except Exception as fault:
-        forgive(fault)
+        forgive(fault, "The shortcut failed; these spans are read the long way, which takes longer.")
         return RUNS.to_frame(), np.ones(frame.height, dtype=bool)
 
 
@@ -207,7 +207,7 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterat
     where, waiting = replace(where, awaited=set(told.str.decode("hex"))), []
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
-        for _, parts in _trees(*table(part, mine), lambda *lost: None):
+        for _, parts in _trees(*table(part, mine), lambda *lost: None):  # stage one has told of it
             for fragment in parts:
                 if waits(fragment, where):
                     waiting.append(fragment)

@@ -16,28 +16,27 @@ from pathlib import Path
 from otelcov.ground.config import BOUNDARIES
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.trace.spans import Span
+from otelcov.runs.whole.quality import quality
 
 REASON = "could not be read"
-_KEPT = ("run_id", "trace_ids", "service", "environment", "release", "start_unix_nano", "end_unix_nano", "spans")
 _NOTHING: Row = {
-    **dict.fromkeys(("conversation_id", "case", "input", "output", "known_tools", "known_tools_source", "sampled")),
+    **dict.fromkeys(("conversation_id", "case", "input", "output", "known_tools", "known_tools_source")),
     **dict.fromkeys(("tool_calls", "llm_calls", "delegations", "path", "states")),
-    **dict.fromkeys(("orphans", "dropped_attributes", "masked"), 0),
     "settled": True,
     "status": "unknown",
     "agents": [],
     "boundaries": [],
     "boundaries_unknown": list(BOUNDARIES),
     "incomplete": [REASON],
-    "unexplained": [],
-    "weight": 1.0,
 }
-_told = set[str]()
+_said = set[str]()
 
 
 def unreadable(spans: Sequence[Span], root: Span, fault: Exception) -> Row:
     """The RUNS row of a run of which these are the spans, and `root` the first, where `fault` was raised over them."""
     traces = sorted({span.trace_id.hex() for span in spans})
+    there = {span.span_id for span in spans}
+    orphans = sum(s is not root and s.parent_span_id is not None and s.parent_span_id not in there for s in spans)
     known: Row = {
         "run_id": run_id(traces, root.span_id),
         "trace_ids": traces,
@@ -46,27 +45,24 @@ def unreadable(spans: Sequence[Span], root: Span, fault: Exception) -> Row:
         "release": root.release,
         "start_unix_nano": min((s.start for s in spans if s.start), default=None),
         "end_unix_nano": max(max(s.start, s.end) for s in spans) or None,
-        "spans": len(spans),
+        **quality(spans, orphans),
     }
     return without_facts(known, fault)
 
 
-def forgive(fault: Exception) -> None:
-    """Raises `fault` where it is no trace's, and where OTELCOV_STRICT is set."""
-    if isinstance(fault, MemoryError) or os.environ.get("OTELCOV_STRICT"):
-        raise fault
-
-
 def without_facts(row: Row, fault: Exception) -> Row:
     """A RUNS row of which no more is left than what run it is of, where `fault` was raised over it."""
-    forgive(fault)
+    forgive(fault, f"Trace {row['trace_ids'][0]} could not be read; its run is told, with nothing known of it.")
+    return row | _NOTHING
+
+
+def forgive(fault: Exception, said: str) -> None:
+    """Say what a fault costs, once for each place; or raise it, where it is no trace's, or OTELCOV_STRICT is set."""
+    if isinstance(fault, MemoryError) or os.environ.get("OTELCOV_STRICT"):
+        raise fault
     (last,) = traceback.extract_tb(fault.__traceback__)[-1:]
     where = f"{Path(last.filename).name}:{last.lineno}"
-    if where not in _told:
-        _told.add(where)
-        print(
-            f"Trace {row['trace_ids'][0]} could not be read; its run is told, with nothing known of it. "
-            f"This is a fault of otelcov's, please report it: {type(fault).__name__}: {str(fault)[:200]!a} ({where})",
-            file=sys.stderr,
-        )
-    return _NOTHING | {name: row[name] for name in _KEPT}
+    if where not in _said:
+        _said.add(where)
+        told = f"{type(fault).__name__}: {str(fault)[:200]!a} ({where})"
+        print(f"{said} This is a fault of otelcov's, please report it: {told}", file=sys.stderr)

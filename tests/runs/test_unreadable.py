@@ -19,7 +19,7 @@ reconstruct = import_module("otelcov.runs.reconstruct")
 @pytest.fixture(autouse=True)
 def forgiving(monkeypatch):
     monkeypatch.delenv("OTELCOV_STRICT")
-    monkeypatch.setattr(unreadable, "_told", set())
+    monkeypatch.setattr(unreadable, "_said", set())
 
 
 def _spans():
@@ -92,11 +92,31 @@ def test_a_value_of_a_type_that_its_column_has_not_costs_its_run_alone(monkeypat
     assert (lost["run_id"], lost["output"], lost["status"]) == (usual[1]["run_id"], None, "unknown")
 
 
-def test_where_the_shortcut_fails_every_trace_goes_the_long_way(monkeypatch):
+def test_where_the_shortcut_fails_every_trace_goes_the_long_way_and_it_says_so(monkeypatch, capsys):
     regular = [span for span in _spans() if span["id"] != 5]
     usual = runs(*regular)
     _break(monkeypatch, "regular", lambda frame: True)
     assert runs(*regular) == usual
+    assert "The shortcut failed" in capsys.readouterr().err
+
+
+def test_what_is_known_of_the_spans_themselves_is_told_of_such_a_run_too(monkeypatch):
+    """What a run weighs is of its spans, and none of what could not be read."""
+    sampled = [{**span, "attributes": span["attributes"] | {"SampleRate": 4}} for span in _spans()]
+    away = {**tool(6, 99, "look", "c2", "sun", trace=2, at=4), "scope": "strange"}
+    told = frames([("traces", request([*sampled, away]))])
+    usual = reconstruct.reconstruct(*told, Config(), LATER)
+    _break(monkeypatch, "Trace", lambda spans: _second(spans[0]))
+    found = reconstruct.reconstruct(*told, Config(), LATER)
+    columns = ["trace_ids", "sampled", "weight", "dropped_attributes", "masked"]
+    assert (
+        found.unique("trace_ids")
+        .sort("trace_ids")
+        .select(columns)
+        .equals(usual.unique("trace_ids").sort("trace_ids").select(columns))
+    )
+    assert found["weight"].to_list() == [4.0] * found.height
+    assert found["orphans"].sum() == 1
 
 
 def test_such_runs_are_counted_and_shown(monkeypatch):

@@ -57,6 +57,10 @@ def parse_json(text: str | None) -> Value:
         return None
 
 
+# What Python and JavaScript write and JSON has not: numbers that are none, which JSON calls null, and half a pair of
+# surrogates, of a text that was cut within it.
+_LOOSE = ("NaN", "Infinity", "\\ud", "\\uD")
+
 _DEEPEST = 400  # levels; json.loads and json.dumps do no more than a thousand, less what is called around them
 
 
@@ -71,11 +75,6 @@ def too_deep(value: Value, text: Value = None) -> bool:
         if not level:
             return False
     return True
-
-
-# What Python and JavaScript write and JSON has not: numbers that are none, which JSON calls null, and half a pair of
-# surrogates, of a text that was cut within it.
-_LOOSE = ("NaN", "Infinity", "\\ud", "\\uD")
 
 
 def cut_short(raw: str | None) -> bool:
@@ -121,12 +120,10 @@ _ESCAPES = re.compile(r"""\\([\\'"abfnrtvxNuU0-7\n])|\\""")
 
 
 def _plain(value: Value) -> Value:
+    """As JSON can say it. Raises ValueError where it cannot."""
     if isinstance(value, str):
-        return (
-            value
-            if _HALVES.search(value) is None
-            else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        )
+        halved = _HALVES.search(value) is not None
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if halved else value
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):

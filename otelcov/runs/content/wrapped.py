@@ -36,7 +36,7 @@ def _given(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     if value is None and _BYTES.match(text):
         value = _of_bytes(text)
     if value is None and text[:1] == "{":
-        value = _mapping(text)
+        value = _literal(text)
     if isinstance(value, list):
         value = _of_pairs(value)
     if isinstance(value, dict) and not _by_place(value):
@@ -279,13 +279,6 @@ def _outcome_repr(text: str) -> tuple[Value, bool | None]:
     failed = hit.group(1) != "success"
     told = hit.group(3 if failed else 2)
     return _literal(told), failed
-
-
-def _mapping(text: str) -> Value:
-    try:
-        return value if isinstance(value := literal(text), dict) else None
-    except ValueError:
-        return None
 
 
 def _literal(text: str) -> Value:
