@@ -107,6 +107,7 @@ def run(
     def ready(said: Ready) -> None:
         gc.collect()
         gc.freeze()  # what is loaded by now stays: no collection of garbage looks at it again
+        gc.set_threshold(100_000, 50, 100)  # so a pass costs little; a command that ends soon makes fewer
         on_ready(said)
 
     uvloop.run(serve(config, ready, store))

@@ -17,8 +17,9 @@ ONE_THREAD = {
     **MEMORY,
 }
 
-FEW_PASSES = (100_000, 50, 100)
-"""For the collector of garbage in a short life: what modules make stays, and each pass over it costs some 30 ms."""
+FEW_PASSES = (500_000, 50, 100)
+"""For the collector of garbage in a short life: what modules make stays, some 100,000 objects, and each pass over it
+costs some 30 ms. So the first one comes after the modules, and after what most commands make beside them."""
 
 
 def cores() -> int:
