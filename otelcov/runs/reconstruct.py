@@ -17,7 +17,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS
 from otelcov.runs.agents.naming import name_agents
 from otelcov.runs.assemble import assemble
-from otelcov.runs.joining.fragments import Fragment, fragments
+from otelcov.runs.joining.fragments import STEPS, Fragment, fragments
 from otelcov.runs.joining.join import Guest, Joints, guests, hosts, join, joints, waits
 from otelcov.runs.joining.retold import lay_together
 from otelcov.runs.rows import Columns, Row
@@ -106,7 +106,7 @@ def _runs(
         frames = [alone.filter(~pl.col("trace_ids").list.first().is_in(again.implode())), *more]
         waiting = [*(part for part in waiting if part.trace_id not in known), *some]
     rows = Columns()
-    for group in join(waiting, where, config.runs.max_run_ns):
+    for group in _joined(waiting, where, config, lambda *lost: _lose(rows, *lost)):
         rows.add(_row(group, config, now_ns))
     return [*frames, *([told(_framed(rows))] if rows.height else [])], found
 
@@ -150,8 +150,8 @@ def _stage_one(
         done, rest = _shortcut(frame_, side, config, now_ns, where)
         frames.append(done)
         for some in _pieces(frame_.filter(pl.Series(rest))):
-            for trace, parts in _trees(some, side, lambda *lost: rows.add(unreadable(*lost))):
-                if any(waits(fragment, where) for fragment in parts):
+            for trace, parts, wait in _trees(some, side, where, lambda *lost: _lose(rows, *lost)):
+                if wait:
                     waiting.extend(parts)
                 else:
                     for fragment in parts:
@@ -207,19 +207,45 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterat
     where, waiting = replace(where, awaited=set(told.str.decode("hex"))), []
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
-        for _, parts in _trees(*table(part, mine), lambda *lost: None):  # stage one has told of it
+        for _, parts, wait in _trees(*table(part, mine), where, _no_more):
             for fragment in parts:
-                if waits(fragment, where):
+                if wait and waits(fragment, where):
                     waiting.append(fragment)
                 else:
                     yield [fragment]
-    yield from join(waiting, where, config.runs.max_run_ns)
+    yield from _joined(waiting, where, config, _no_more)
+
+
+def _no_more(spans: list[Span], root: Span, fault: Exception) -> None:
+    """Of what could not be read, the run's row has told."""
+
+
+def _lose(rows: Columns, spans: list[Span], root: Span, fault: Exception) -> None:
+    """Tell what is known of a run that could not be read; a trace without a step of an agent's is none."""
+    if any(span.kind in STEPS or span.agent is not None for span in spans):
+        rows.add(unreadable(spans, root, fault))
+    else:
+        forgive(fault, f"Trace {root.trace_id.hex()} could not be read; it shows no step of an agent.")
+
+
+def _joined(
+    waiting: list[Fragment], where: Joints, config: Config, lose: Callable[[list[Span], Span, Exception], None]
+) -> list[list[Fragment]]:
+    """The runs that these parts are of. Where that cannot be found out, no part is a run of which anything is known:
+    each might be any other's."""
+    try:
+        return join(waiting, where, config.runs.max_run_ns)
+    except Exception as fault:
+        for part in waiting:
+            lose([n.span for n in part.nodes], part.root.span, fault)
+        return []
 
 
 def _trees(
-    columns: pl.DataFrame, side: Side, lose: Callable[[list[Span], Span, Exception], None]
-) -> Iterator[tuple[Trace, list[Fragment]]]:
-    """Each trace of a span table with what it holds of runs; `lose` is told of those that could not be read."""
+    columns: pl.DataFrame, side: Side, where: Joints, lose: Callable[[list[Span], Span, Exception], None]
+) -> Iterator[tuple[Trace, list[Fragment], bool]]:
+    """Each trace of a span table with what it holds of runs, and whether that may be part of larger ones; `lose` is
+    told of those that could not be read."""
     for spans in traces(spans_of(columns)):
         try:
             trace = Trace(spans, side)
@@ -227,10 +253,11 @@ def _trees(
             lay_together(trace)
             inherit_errors(trace)
             parts = fragments(trace)
+            wait = any(waits(fragment, where) for fragment in parts)
         except Exception as fault:  # ours: over one trace, and over no other
             lose(spans, next((s for s in spans if s.parent_span_id is None), spans[0]), fault)
             continue
-        yield trace, parts
+        yield trace, parts, wait
 
 
 def _pieces(columns: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -11,7 +11,7 @@ from otelcov.coverage.observations import partial
 from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs import unreadable
 from tests.captures import LATER
-from tests.runs.requests import agent, chat, frames, request, runs, tool
+from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
 reconstruct = import_module("otelcov.runs.reconstruct")
 
@@ -54,6 +54,7 @@ def _second(span):
         ("assemble", lambda group: _second(group[0].root.span)),
         ("fragments", lambda trace: _second(trace.nodes[0].span)),
         ("Trace", lambda spans: _second(spans[0])),
+        ("waits", lambda fragment: _second(fragment.root.span)),
     ],
 )
 def test_a_trace_that_cannot_be_read_is_told_with_nothing_known_and_the_others_as_they_are(
@@ -72,6 +73,25 @@ def test_a_trace_that_cannot_be_read_is_told_with_nothing_known_and_the_others_a
     said = capsys.readouterr().err
     assert usual[1]["trace_ids"][0] in said
     assert "TypeError: 'expected text, got list'" in said
+
+
+def test_where_parts_cannot_be_put_together_nothing_is_known_of_any_and_other_runs_are_as_they_are(monkeypatch, capsys):
+    loose = [chat(n, None, [("c", "look", {})] if n == 1 else "done", "go", trace=7 + n, at=100 + n) for n in (1, 2)]
+    usual = runs(*_spans())
+    _break(monkeypatch, "join", bool)
+    found = runs(*_spans(), *loose)
+    assert found[:3] == usual
+    assert [(r["status"], r["tool_calls"], unreadable.REASON in r["incomplete"]) for r in found[3:]] == [
+        ("unknown", None, True)
+    ] * 2
+    assert "could not be read" in capsys.readouterr().err
+
+
+def test_a_trace_without_a_step_of_an_agent_is_no_run_though_it_cannot_be_read(monkeypatch, capsys):
+    usual = runs(*_spans())
+    _break(monkeypatch, "Trace", lambda spans: spans[0].trace_id[-1] == 9)
+    assert runs(*_spans(), span(1, name="GET /", trace=9)) == usual
+    assert "it shows no step of an agent" in capsys.readouterr().err
 
 
 def test_a_fault_is_said_once_however_many_traces_it_is_over(monkeypatch, capsys):

@@ -17,7 +17,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
 
-_STEPS = (AGENT, LLM, TOOL, HANDOFF)
+STEPS = (AGENT, LLM, TOOL, HANDOFF)
 
 
 class Fragment:
@@ -52,7 +52,7 @@ def fragments(trace: Trace) -> list[Fragment]:
             _replays(siblings)
     _after_streams(trace)
     every = [(root, [root, *root.below()]) for root in trace.roots]
-    tops = [(root, nodes) for root, nodes in every if any(n.kind in _STEPS for n in nodes)]
+    tops = [(root, nodes) for root, nodes in every if any(n.kind in STEPS for n in nodes)]
     if not tops:  # of an agent's step nothing else may have come, or it was answered before a model was asked
         tops = [(root, nodes) for root, nodes in every if root.orphan and root.own_agent is not None]
         tops = tops or [(root, nodes) for root, nodes in every if _answered_at_once(root)]
@@ -119,7 +119,7 @@ _REQUESTS = (2, 5)  # OTLP's kinds of spans: a server's, a consumer's
 
 def _preparing(nodes: list[Node], roots: list[Node]) -> list[Node]:
     """What prepares a step of this run that has not come: a step that failed never does, with some instrumentations."""
-    there, scopes = {id(n) for n in nodes}, {n.span.scope for n in nodes if n.kind in _STEPS}
+    there, scopes = {id(n) for n in nodes}, {n.span.scope for n in nodes if n.kind in STEPS}
     found = [root for root in roots if root.orphan and id(root) not in there and root.span.scope in scopes]
     return [n for root in found for n in (root, *root.below())]
 
@@ -297,7 +297,7 @@ def _steps_of(node: Node) -> list[Node]:
     out, stack = [], [node]
     while stack:
         n = stack.pop()
-        if n.kind in _STEPS:
+        if n.kind in STEPS:
             out.append(n)
         else:
             stack.extend(n.children)
@@ -317,7 +317,7 @@ def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
     and each beginning with words of the user."""
     if root.span.name != "mcp.client.session":
         return []
-    held = [n for n in root.children if any(x.kind in _STEPS for x in (n, *n.below()))]
+    held = [n for n in root.children if any(x.kind in STEPS for x in (n, *n.below()))]
     if len(held) < 2 or any(n.kind is not None for n in held) or not all(first_said(n) for n in held):
         return []
     return _apart(nodes, held)
@@ -326,7 +326,7 @@ def _requests(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
 def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[Node]]]:
     """The turns of a conversation below a span that was neither asked nor answered anything: alike, one after another,
     and each begins with new words of the user, after those that the turn before it began with and their answer."""
-    turns = [n for n in root.children if any(x.kind in _STEPS for x in (n, *n.below()))]
+    turns = [n for n in root.children if any(x.kind in STEPS for x in (n, *n.below()))]
     if len(turns) < 2 or root.kind not in (None, AGENT, CHAIN) or any(n.kind not in (AGENT, CHAIN) for n in turns):
         return []
     if any(told is not None for told in (root.span.input, root.span.output, root.input_messages)):
@@ -377,7 +377,7 @@ def _begins_request(turn: Node, kit: str) -> bool:
     each of Pipecat's turns is one, if anything came of it."""
     if kit == "livekit":
         return turn.kind in (AGENT, CHAIN) and turn.span.input is not None
-    return turn.span.name == "turn" and any(n.kind in _STEPS for n in turn.below())
+    return turn.span.name == "turn" and any(n.kind in STEPS for n in turn.below())
 
 
 def _after_raising(tops: list[tuple[Node, list[Node]]], raised: set[bytes | None]) -> list[tuple[Node, list[Node]]]:
