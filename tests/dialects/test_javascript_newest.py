@@ -126,6 +126,8 @@ def test_a_graph_that_langfuse_calls_an_error_failed_though_its_span_has_no_stat
     ("error", "type", "status"),
     [
         ("Tool execution was not approved.: {}", None, "requested"),  # OpenAI's Agents SDK for JavaScript
+        ('Not now: {"error":"Tool execution for c1 was manually rejected by user."}', None, "requested"),
+        ('Error: {"error":"ToolInputGuardrailTripwireTriggered: Tool input guardrail"}', None, "requested"),
         ("", "ToolInterruptError", "requested"),  # Genkit: a tool that waits for an answer
         ("Tool execution was cancelled", None, "error"),  # perhaps while it ran
         ("no rooms", "Error", "error"),

@@ -252,13 +252,17 @@ def _cut(result: Any) -> bool:
 
 def _given_no_leave(out: Outcome) -> bool:
     """Does what it failed with say that it did not run at all?"""
-    return (out.error_type or out.message) in _NO_LEAVE or (refused(out.message) and not _STOPPED.match(out.message))
+    if (out.error_type or out.message) in _NO_LEAVE or _KEPT_FROM.search(out.message):
+        return True
+    return refused(out.message) and not _STOPPED.match(out.message)
 
 
 _STOPPED = re.compile(r"[\w ]*cancelled", re.I)
 """What a tool says that was stopped, perhaps while it ran."""
 _NO_LEAVE = ("denied", "rejected", "declined")
 """Types of the error of a tool that was given no leave (GitHub's Copilot), or all that is said of it."""
+_KEPT_FROM = re.compile(r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: ")
+"""What OpenAI's kit for JavaScript adds to the words in which somebody refused a tool, and what its guards throw."""
 _BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$")
 """Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other, or
 of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
