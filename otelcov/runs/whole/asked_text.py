@@ -74,7 +74,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             text = last_user(event_inputs([(name, attributes)])) if name == DETAILS else None
             if text is not None:
                 return text
-    if own := spoken:
+    if own := _asked_by_the_user(spoken):
         asked = (c for c in own if c.agent is not None and c.agent == root.own_agent)
         first = own[0] if called else next(asked, own[0])  # an agent that it calls first was not asked by the user
         inputs = first.inputs
@@ -97,7 +97,21 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             if (prompt := _prompt_recorded(root)) is not None:
                 return prompt
             incomplete.add("input not reported")
+    elif spoken and not empty:
+        incomplete.add("input not reported")
     return "" if empty else None
+
+
+def _asked_by_the_user(calls: list[ModelCall]) -> list[ModelCall]:
+    """Without what an agent's tool asked before the agent did: a run that goes on where that one had waited."""
+    return [c for c in calls if not _for_a_tool(c)] if calls and _for_a_tool(calls[0]) else calls
+
+
+def _for_a_tool(call: ModelCall) -> bool:
+    """Is another agent at work here, called by a tool of one?"""
+    above = call.node.ancestors()
+    at = next((i for i, n in enumerate(above) if n.kind == TOOL), None)
+    return at is not None and any(n.kind == AGENT for n in above[:at]) and any(n.kind == AGENT for n in above[at:])
 
 
 def _asked_at_first(text: str | None, told: list[Message], first: ModelCall | None) -> str | None:

@@ -1,0 +1,54 @@
+"""What single features of JavaScript's kits put on the wire: leave to run a tool, guardrails, and streams given up."""
+
+from tests.runs.requests import runs, span
+
+_OI = "@arizeai/openinference-instrumentation-openai-agents"
+
+
+def _oi(id, parent, kind, name, at, took=1.0, **told):
+    """A span of OpenInference 0.2 for OpenAI's Agents SDK for JavaScript 0.20, which ends well."""
+    told = {"openinference.span.kind": kind, "llm.system": "openai"} | told
+    return span(id, parent, name, at=at, took=took, status=1, scope=_OI, attributes=told)
+
+
+def _agent(id, parent, name, at=0.0, took=9.0):
+    return _oi(id, parent, "AGENT", name, at, took, **{"graph.node.id": name})
+
+
+def _response(id, parent, at, asked, *items):
+    """One of OpenAI's Responses; `asked` as (role, text), where `call` and `tool` tell a call's id."""
+    told = {"llm.model_name": "m", "llm.finish_reason": "stop", "llm.token_count.prompt": 10}
+    told["output.value"] = {"id": f"resp_{id}", "object": "response", "output": list(items)}
+    for n, (role, text) in enumerate(asked):
+        message = f"llm.input_messages.{n}.message"
+        told[f"{message}.role"] = {"call": "assistant"}.get(role, role)
+        if role == "call":
+            told |= {f"{message}.tool_calls.0.tool_call.{k}": v for k, v in {"id": text, "function.name": "f"}.items()}
+        else:
+            told[f"{message}.content"] = text
+    flat = "llm.output_messages.0.message"
+    for item in items:
+        told[f"{flat}.role"] = "assistant"
+        if item["type"] == "message":
+            told[f"{flat}.contents.0.message_content.text"] = item["content"][0]["text"]
+        elif item["type"] == "function_call":
+            call = {"id": item["call_id"], "function.name": item["name"], "function.arguments": item["arguments"]}
+            told |= {f"{flat}.tool_calls.0.tool_call.{k}": v for k, v in call.items()}
+    return _oi(id, parent, "LLM", "response", at, 0.5, **told)
+
+
+def _says(text):
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+
+
+def test_a_run_that_goes_on_in_an_agent_which_a_tool_called_was_asked_what_its_own_model_is_told():
+    """The inner one waited for leave, and is asked first when all is run again."""
+    (run,) = runs(
+        _oi(1, None, "CHAIN", "Agent workflow", 0, 9),
+        _agent(2, 1, "boss"),
+        _oi(3, 2, "TOOL", "ask_worker", 1, 3, **{"tool.name": "ask_worker", "input.value": '{"input": "work"}'}),
+        _agent(4, 3, "worker", 1, 3),
+        _response(5, 4, 2, [("user", "work"), ("call", "c1"), ("tool", "done")], _says("worked")),
+        _response(6, 2, 5, [("user", "go"), ("call", "c0"), ("tool", "worked")], _says("led")),
+    )
+    assert (run["input"], run["output"], run["agents"]) == ("go", "led", ["boss", "worker"])
