@@ -1,5 +1,7 @@
 """What single features of JavaScript's kits put on the wire: leave to run a tool, guardrails, and streams given up."""
 
+import pytest
+
 from tests.runs.requests import runs, span
 
 _OI = "@arizeai/openinference-instrumentation-openai-agents"
@@ -52,3 +54,18 @@ def test_a_run_that_goes_on_in_an_agent_which_a_tool_called_was_asked_what_its_o
         _response(6, 2, 5, [("user", "go"), ("call", "c0"), ("tool", "worked")], _says("led")),
     )
     assert (run["input"], run["output"], run["agents"]) == ("go", "led", ["boss", "worker"])
+
+
+@pytest.mark.parametrize(("given", "status"), [(None, "requested"), ("completed", "ok"), ("failed", "error")])
+def test_what_one_of_openais_responses_asks_leave_for_is_one_call_with_what_came_of_it(given, status):
+    """A server's tool under `require_approval`, with leave given in the same trace, or not."""
+    call = {"server_label": "docs", "name": "look", "arguments": '{"x": 1}'}
+    asks = {"id": "mcpr_1", "type": "mcp_approval_request"} | call
+    ran = {"id": "mcp_2", "type": "mcp_call", "approval_request_id": "mcpr_1", "status": given, "output": "seen"} | call
+    spans = [_agent(1, None, "a"), _response(2, 1, 1, [("user", "go")], asks)]
+    if given:
+        spans.append(_response(3, 1, 3, [("user", "go")], ran, _says("Done.")))
+    (run,) = runs(*spans)
+    assert [(c["name"], c["arguments"], c["status"], c["turn"]) for c in run["tool_calls"]] == [
+        ("look", {"x": 1}, status, 0)
+    ]

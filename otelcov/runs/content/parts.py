@@ -24,6 +24,7 @@ CALLS = {
     "toolUse",
     "custom_tool_call",
     "computer_call",
+    "mcp_approval_request",
     *_SERVED,
 }
 RESULTS = {
@@ -50,7 +51,7 @@ RESULTS = {
 CALL_KEYS = ("toolUse", "function_call", "functionCall", "tool_call", "toolRequest")
 RESULT_KEYS = ("toolResult", "function_response", "functionResponse", "toolResponse", "tool_call_result")
 # An item of OpenAI's Responses has an id of its own beside the call's.
-_IDS = ("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id", "ref")
+_IDS = ("approval_request_id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id", "ref")
 _NAMES = ("name", "toolName", "tool_name", "function_name", "tool.name")
 _ARGUMENTS = (
     "arguments",

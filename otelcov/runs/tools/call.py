@@ -83,3 +83,8 @@ def short_id(id: str, tool: str | None) -> str:
     """The id by which a model knows a call: without the tool's name, where Gemini CLI puts that before one that begins
     with it already."""
     return id[len(tool) + 2 :] if tool and id.startswith(f"{tool}__{tool}") else id
+
+
+def asks_leave(call_id: str | None) -> bool:
+    """Is this what one of OpenAI's Responses asks leave for, to run it on a server once somebody gave that?"""
+    return call_id is not None and call_id.startswith("mcpr_")

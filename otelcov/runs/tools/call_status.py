@@ -15,7 +15,7 @@ from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import flags_at_the_end, runs_by_spans
 from otelcov.runs.rules.softerrors import awaits_leave, nobodys, plain, refused, soft_error
-from otelcov.runs.tools.call import ToolCall, awaits_flag, framed
+from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
 from otelcov.runs.trace.tree import Node, failure, spelling, waiting
 
@@ -366,7 +366,7 @@ def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
-    return "requested" if spans_shown or later.goes_on(call) else "unknown"
+    return "requested" if spans_shown or asks_leave(call.call_id) or later.goes_on(call) else "unknown"
 
 
 _WRAPPING = re.compile(r"^langsmith$|\.beeai$")

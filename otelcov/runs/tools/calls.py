@@ -19,7 +19,7 @@ from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.askers import Askers, infer_turn
 from otelcov.runs.tools.attempts import differ, gone_on, in_vain, without_vain
-from otelcov.runs.tools.call import ToolCall, awaits_flag, awaits_result, short_id
+from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, awaits_result, short_id
 from otelcov.runs.tools.executions import served_as, span_call_id, span_fact, span_name
 from otelcov.runs.tools.inputs import read_inputs, unseen_siblings
 from otelcov.runs.tools.reused import execution
@@ -192,6 +192,11 @@ def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
         for position, request in enumerate(mc.asked):
             if request.id and _told_before(request, seen):
                 continue
+            if request.served is not None and asks_leave(request.id):
+                waited = next((c for c in out if c.call_id == request.id and c.answer is None), None)
+                if waited is not None:
+                    waited.answer, waited.result_of = request.served, waited.asked_by
+                    continue
             call = ToolCall(request.name)
             call.call_id = request.id
             call.arguments = request.arguments
