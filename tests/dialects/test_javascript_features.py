@@ -69,3 +69,14 @@ def test_what_one_of_openais_responses_asks_leave_for_is_one_call_with_what_came
     assert [(c["name"], c["arguments"], c["status"], c["turn"]) for c in run["tool_calls"]] == [
         ("look", {"x": 1}, status, 0)
     ]
+
+
+def test_how_a_stream_went_that_was_given_up_is_unknown():
+    """No answer is told of it, and all ends well."""
+    asked = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    (run,) = runs(
+        _oi(1, None, "AGENT", "Agent workflow", 0, 9, **{"input.value": '[{"role": "user", "content": "go"}]'}),
+        _agent(2, 1, "a"),
+        _oi(3, 2, "LLM", "response", 1, 1, **asked),
+    )
+    assert (run["status"], run["output"], [c["status"] for c in run["llm_calls"]]) == ("unknown", None, ["unknown"])

@@ -127,11 +127,13 @@ def noted_late(scope: str) -> bool:
 
 
 def ends_well_unanswered(scope: str) -> bool:
-    """Does this, as long as it writes flat messages, tell no answer of chat completions that failed and that all of
-    them went well, whatever OpenAI's kit knew (Traceloop's, 0.47, and OpenInference's)?"""
+    """Does this, as long as it writes flat messages, tell no answer of chat completions that failed, or of a stream
+    that was given up, and that all of them went well, whatever OpenAI's kit knew (Traceloop's, 0.47, and
+    OpenInference's)?"""
     return scope in (
         "opentelemetry.instrumentation.openai_agents",
         "openinference.instrumentation.openai_agents",
+        "@arizeai/openinference-instrumentation-openai-agents",
     )
 
 
