@@ -1,8 +1,9 @@
 """What single features of JavaScript's kits put on the wire: leave to run a tool, guardrails, and streams given up."""
 
+
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import chat, runs, span
 
 _OI = "@arizeai/openinference-instrumentation-openai-agents"
 
@@ -80,3 +81,28 @@ def test_how_a_stream_went_that_was_given_up_is_unknown():
         _oi(3, 2, "LLM", "response", 1, 1, **asked),
     )
     assert (run["status"], run["output"], [c["status"] for c in run["llm_calls"]]) == ("unknown", None, ["unknown"])
+
+
+_STEP = {"openinference.span.kind": "CHAIN", "metadata": {"lc_agent_name": "a"}}
+_HISTORY = [
+    {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+    {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"x": 1}}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("brought", "status"),
+    [("seen", "unknown"), ("Error invoking tool 'look' with kwargs {\"x\":1} with error: Error: no", "error")],
+)
+def test_what_a_middleware_of_langchain_js_put_in_place_of_a_tool_is_no_run_of_it(brought, status):
+    """LangChain.js 1.5, `wrapToolCall`: the step that asks is called otherwise than Python's."""
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": brought}]}
+    (run,) = runs(
+        span(1, name="a", took=20, attributes={"openinference.span.kind": "AGENT", "agent.name": "a"}),
+        span(2, 1, "model_request", at=1, attributes=_STEP),
+        chat(3, 2, [("c1", "look", {"x": 1})], "go", at=1, took=0.5),
+        span(4, 1, "tools", at=3, attributes=_STEP),
+        span(6, 1, "model_request", at=5, attributes=_STEP),
+        chat(7, 6, "Done.", [*_HISTORY, back], at=5, took=0.5),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, brought)]

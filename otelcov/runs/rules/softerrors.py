@@ -74,6 +74,11 @@ def refused(value: Any) -> bool:
 _DENIAL = {"denied", "reason"}
 
 
+def not_taken(value: Any) -> bool:
+    """Does LangGraph say that a tool could not take what it was given?"""
+    return isinstance(value, str) and value.startswith("Error invoking tool '")
+
+
 def nobodys(value: Any, name: str | None) -> bool:
     """Does a framework say in place of a result that there is no tool of this name, or in an error's place for the
     provider (Pydantic AI)?"""

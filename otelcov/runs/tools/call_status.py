@@ -14,7 +14,7 @@ from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import flags_at_the_end, runs_by_spans
-from otelcov.runs.rules.softerrors import awaits_leave, nobodys, plain, refused, soft_error
+from otelcov.runs.rules.softerrors import awaits_leave, nobodys, not_taken, plain, refused, soft_error
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
 from otelcov.runs.trace.tree import Node, failure, spelling, waiting
@@ -75,7 +75,8 @@ class Later:
         """Did a step of LangChain's agents (`create_agent`) that runs tools run none, though something came of it? A
         middleware put it in its place."""
         asker = call.asked_by
-        step = next((n for n in _near_above(asker.node) if _step_of(n, "model")), None) if asker is not None else None
+        near = _near_above(asker.node) if asker is not None else ()
+        step = next((n for n in near if _step_of(n, "model") or _step_of(n, "model_request")), None)
         if asker is None or step is None or step.parent is None:
             return False
         began = self._hollow.get(id(step.parent))
@@ -210,7 +211,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
         elif call.from_memory or refused(value) or nobodys(value, call.name):
             out.status, out.error_kind, out.error_type = "requested", None, None
-        elif called_off(call) or later.stepped_over(call):
+        elif called_off(call) or (later.stepped_over(call) and not not_taken(value)):
             out.status, out.error_kind, out.error_type = "unknown", None, None
         elif flagged is None and (
             (value is None and call.answer.error is None)
