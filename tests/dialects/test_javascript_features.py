@@ -1,9 +1,10 @@
 """What single features of JavaScript's kits put on the wire: leave to run a tool, guardrails, and streams given up."""
 
+import json
 
 import pytest
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 _OI = "@arizeai/openinference-instrumentation-openai-agents"
 
@@ -106,3 +107,21 @@ def test_what_a_middleware_of_langchain_js_put_in_place_of_a_tool_is_no_run_of_i
         chat(7, 6, "Done.", [*_HISTORY, back], at=5, took=0.5),
     )
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, brought)]
+
+
+def _lc(kind, **kwargs):
+    return {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", kind], "kwargs": kwargs}
+
+
+def test_what_a_tool_of_langgraphs_changed_beside_its_message_is_not_what_the_model_saw():
+    """deepagents 1.14 for JavaScript, `write_file`."""
+    update = {"files": {"/a": {"content": "hi"}}, "messages": [_lc("ToolMessage", content="wrote", tool_call_id="c1")]}
+    told = {"openinference.span.kind": "TOOL", "tool.name": "write_file", "input.value": "{}"}
+    told["output.value"] = json.dumps({"output": {"lg_name": "Command", "update": update, "goto": []}})
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "write_file", {})], "go", at=1),
+        span(3, 1, "write_file", at=3, attributes=told),
+        chat(4, 1, "Done.", "go", at=5),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("write_file", "ok", "wrote")]

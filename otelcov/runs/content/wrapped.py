@@ -200,6 +200,8 @@ def _inside(value: Value) -> Value:
         return value["tool_output"]
     if keys >= _LLAMAS:
         return content
+    if "update" in keys and len(keys) > 1 and keys <= _COMMAND:
+        return _message_of(value["update"], value)
     if keys == {"id", "name", "response"}:
         return value["response"]
     if (record := _recorded(value)) is not None:
@@ -222,7 +224,16 @@ def _inside(value: Value) -> Value:
 
 
 _LLAMAS = {"content", "tool_name", "raw_input", "raw_output"}  # what LlamaIndex's tools gave before they gave blocks
+_COMMAND = {"lg_name", "graph", "update", "resume", "goto"}  # LangGraph: how a graph's state changes, and who is next
 _RESPONSE = {"content", "state", "metadata", "id"}  # AgentScope 2: what a tool gave, and how it went
+
+
+def _message_of(update: Value, command: Value) -> Value:
+    """The tool's message in what LangGraph's `Command` does to the state: the last, after all that was said before."""
+    messages = update.get("messages") if isinstance(update, dict) else None
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    held = last.get("kwargs", last.get("data", last)) if isinstance(last, dict) else None
+    return last if isinstance(held, dict) and "tool_call_id" in held else command
 
 
 def _answered(messages: list[Value]) -> dict[str, Value] | None:
