@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _OI = "@arizeai/openinference-instrumentation-openai-agents"
 
@@ -125,3 +125,21 @@ def test_what_a_tool_of_langgraphs_changed_beside_its_message_is_not_what_the_mo
         chat(4, 1, "Done.", "go", at=5),
     )
     assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("write_file", "ok", "wrote")]
+
+
+@pytest.mark.parametrize(("to", "called"), [("b", False), ("c", True)])
+def test_a_tool_that_sends_a_graph_on_to_an_agent_hands_over_to_it(to, called):
+    """A `Command` of LangGraph's for JavaScript, in a tool that any name may be given to."""
+    message = _lc("ToolMessage", content="gone", tool_call_id="c1")
+    command = {"lg_name": "Command", "update": {"messages": [message]}, "goto": [to]}
+    (run,) = runs(
+        span(1, name="graph", took=20),
+        agent(2, "a", 1, at=1, took=4),
+        chat(3, 2, [("c1", "hand", {})], "go", at=1),
+        tool(4, 2, "hand", "c1", json.dumps({"output": command}), at=3),
+        agent(5, "b", 1, at=6, took=4),
+        chat(6, 5, "Done.", "go", at=7),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == (["hand"] if called else [])
+    handed = [(d["from"], d["to"], d["form"], d["tool"], d["status"]) for d in run["delegations"]]
+    assert handed == ([] if called else [("a", "b", "handoff", "hand", "ok")])

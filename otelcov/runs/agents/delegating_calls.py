@@ -216,6 +216,19 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
     return None if node is None else _Found(node, "handoff" if call.nodes else "tool")
 
 
+def _sent_on(call: ToolCall, scene: Scene) -> _Found | None:
+    """A tool of LangGraph's that gave a `Command` to go on with another agent of the run."""
+    raw = span_fact(call.nodes, "result") if call.nodes else None
+    if not isinstance(raw, str) or '"goto"' not in raw:
+        return None
+    told = parse_json(raw)
+    told = told.get("output", told) if isinstance(told, dict) else None
+    to = told.get("goto") if isinstance(told, dict) else None
+    to = to[0] if isinstance(to, list) and len(to) == 1 else to
+    target = scene.known.get(bare(to)) if isinstance(to, str) else None
+    return _Found(target, "handoff") if target is not None and _works_after(target, call, scene) else None
+
+
 def _node_named(name: str, call: ToolCall, scene: Scene) -> str | None:
     """A transfer's target as a node of a graph that works after it: the agent that works first in it, if one has a
     name."""
@@ -444,4 +457,7 @@ def failed(call: ToolCall) -> bool:
     return bool(flagged) or any(failure(n) is not None or n.span.tool_error == "true" for n in call.nodes)
 
 
-_RULES = (_work_seen, _named_in_arguments, _named_by_tool, _managed, _anonymous, _nameless, _left_open, _named_alone)
+_RULES = (
+    *(_work_seen, _named_in_arguments, _named_by_tool, _managed, _sent_on),
+    *(_anonymous, _nameless, _left_open, _named_alone),
+)
