@@ -143,3 +143,16 @@ def test_a_tool_that_sends_a_graph_on_to_an_agent_hands_over_to_it(to, called):
     assert [c["name"] for c in run["tool_calls"]] == (["hand"] if called else [])
     handed = [(d["from"], d["to"], d["form"], d["tool"], d["status"]) for d in run["delegations"]]
     assert handed == ([] if called else [("a", "b", "handoff", "hand", "ok")])
+
+
+def test_a_run_whose_steps_were_stopped_in_time_may_have_met_its_time_limit():
+    """LangGraph for JavaScript, `timeout`, while a tool ran: its agent says no more than `Abort`."""
+    late = {"exception.type": "TimeoutError", "exception.message": "The operation was aborted due to timeout"}
+    (run,) = runs(
+        agent(1, "a", took=9, error="Abort"),
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        span(3, 1, "tools", at=3, error="", attributes=_STEP, events=[("exception", late)]),
+        tool(4, 3, "look", "c1", at=3, error="", events=[("exception", late)]),
+    )
+    assert "error" in run["boundaries"]
+    assert "timeout" in run["boundaries_unknown"]

@@ -81,8 +81,9 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         reached_the_top = n.parent is None or n.kind == AGENT or id(n) in framing or (exceptions(n) and _escapes(n))
         if reached_the_top:
             seen.add("error")
-            if b.TIMEOUT.search(text) and run.last is not None and run.last.error is not None:
-                seen.add("timeout")
+            if b.TIMEOUT.search(text):
+                late = run.last is not None and run.last.error is not None
+                (seen if late else unknown).add("timeout")
     broken = broken_step(run.root) and not went_on(run.root, run.last)
     if died_in_a_tool(run) or died_in_a_step(run) or broken:
         seen.add("error")
