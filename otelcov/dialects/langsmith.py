@@ -80,6 +80,11 @@ _AGENT = (
     & pl.col("gen_ai.tool.definitions").is_not_null()
 )
 
+# For JavaScript it writes guardrails as tools.
+_GUARDRAIL = _AGENTS_SDK & pl.col("langsmith.metadata.triggered").is_not_null()
+
 LANGSMITH_AGENTS = Dialect(
-    name="langsmith-openai-agents", kind=pl.when(_AGENT).then(pl.lit(AGENT)), agent=pl.when(_AGENT).then("span.name")
+    name="langsmith-openai-agents",
+    kind=pl.when(_AGENT).then(pl.lit(AGENT)).when(_GUARDRAIL).then(pl.lit(CHAIN)),
+    agent=pl.when(_AGENT).then("span.name"),
 )

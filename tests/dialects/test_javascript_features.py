@@ -156,3 +156,16 @@ def test_a_run_whose_steps_were_stopped_in_time_may_have_met_its_time_limit():
     )
     assert "error" in run["boundaries"]
     assert "timeout" in run["boundaries_unknown"]
+
+
+def _langsmith(**told):
+    told = {"langsmith.metadata.ls_integration": "openai-agents-sdk", "gen_ai.system": "langchain"} | told
+    return span(1, name="handle", took=9, status=1, scope="langsmith", attributes=told)
+
+
+def test_a_guardrail_of_openais_kit_under_langsmith_for_javascript_is_no_tool():
+    """langsmith 0.12, whose processor writes all over the program's own span."""
+    told = {"langsmith.span.kind": "tool", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "guard"}
+    guard = {"langsmith.metadata.triggered": "true", "gen_ai.prompt": "{}", "gen_ai.completion": "{}"}
+    assert [c["name"] for c in runs(_langsmith(**told))[0]["tool_calls"]] == ["guard"]
+    assert runs(_langsmith(**told, **guard)) == []
