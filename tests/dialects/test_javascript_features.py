@@ -169,3 +169,8 @@ def test_a_guardrail_of_openais_kit_under_langsmith_for_javascript_is_no_tool():
     guard = {"langsmith.metadata.triggered": "true", "gen_ai.prompt": "{}", "gen_ai.completion": "{}"}
     assert [c["name"] for c in runs(_langsmith(**told))[0]["tool_calls"]] == ["guard"]
     assert runs(_langsmith(**told, **guard)) == []
+
+
+def test_what_came_of_a_hand_over_that_one_model_call_alone_tells_is_unknown():
+    (run,) = runs(chat(1, None, [("c1", "transfer_to_worker", {})], "go"))
+    assert [d["status"] for d in run["delegations"]] == ["unknown"]

@@ -411,7 +411,8 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     if failed(call) or agent_failed(found.node) or _brought_an_error(call):
         return "error"
     if not call.nodes and call.answer is None:
-        return "unknown" if call.arguments is None or _cut_thread(call, scene) else "requested"
+        untold = call.arguments is None or _unfollowed(call, scene) or _cut_thread(call, scene)
+        return "unknown" if untold else "requested"
     if broken_off(call) and found.node is None:
         return "unknown"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
@@ -420,6 +421,13 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     strange = strange or (found.form == "handoff" and found.target is None and found.node is None)
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"
+
+
+def _unfollowed(call: ToolCall, scene: Scene) -> bool:
+    """Was this asked for last, in a run that nothing frames? What came of it would not be seen."""
+    if scene.agents or call.asked_by is not scene.model_calls[-1]:
+        return False
+    return call.asked_by.node.parent is None and not call.asked_by.node.orphan
 
 
 def _brought_an_error(call: ToolCall) -> bool:
