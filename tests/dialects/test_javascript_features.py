@@ -174,3 +174,20 @@ def test_a_guardrail_of_openais_kit_under_langsmith_for_javascript_is_no_tool():
 def test_what_came_of_a_hand_over_that_one_model_call_alone_tells_is_unknown():
     (run,) = runs(chat(1, None, [("c1", "transfer_to_worker", {})], "go"))
     assert [d["status"] for d in run["delegations"]] == ["unknown"]
+
+
+def test_a_call_whose_name_a_stream_lost_is_none_that_nobody_made():
+    """OpenInference 0.2 of Anthropic's client for JavaScript, of what the provider ran; the client's own calls stay."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.finish_reason": "end_turn"}
+    message = "llm.output_messages.0.message"
+    told |= {f"{message}.role": "assistant", f"{message}.contents.0.message_content.type": "text"}
+    told |= {f"{message}.contents.0.message_content.text": "I search."}
+    lost = {f"{message}.tool_calls.-1.tool_call.function.arguments": '{"query": "x"}'}
+    call = {"function.arguments": "{}", "function.name": "look", "id": "c1"}
+    own = {f"{message}.tool_calls.0.tool_call.{key}": value for key, value in call.items()}
+    assert runs(span(1, None, attributes=told))[0]["tool_calls"] == []
+    (run,) = runs(span(1, None, attributes=told | lost))
+    assert (run["tool_calls"], "tool calls not visible" in run["incomplete"]) == (None, True)
+    (run,) = runs(span(1, None, attributes=told | lost | own))
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+    assert "tool calls not visible" in run["incomplete"]

@@ -75,6 +75,7 @@ class Message:
     name: str | None = None
     unreadable: bool = False
     partial: bool = False  # it may have brought more results than the one that is told
+    nameless: bool = False  # it asks for tools of which no name is told
 
 
 def as_text(value: Value) -> str | None:

@@ -72,10 +72,21 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
         calls = body.get("tool_calls")
+        nameless = isinstance(calls, dict) and _NOWHERE in calls
+        if isinstance(calls, dict) and nameless:
+            calls = _lists({key: call for key, call in calls.items() if key != _NOWHERE})
+            body["tool_calls"] = calls or None
         if isinstance(calls, list):
             body["tool_calls"] = [c.get("tool_call", c) for c in calls if isinstance(c, dict)]
-        out.append(message_of(body, default_role))
+        message = message_of(body, default_role)
+        message.nameless = nameless
+        out.append(message)
     return out
+
+
+_NOWHERE = "-1"
+"""The place of a call that OpenInference of Anthropic's client for JavaScript lost as it streamed, but for what it was
+given: the provider ran it."""
 
 
 def _call(body: dict[str, Value], content: str, default_role: str) -> Value:
