@@ -191,3 +191,15 @@ def test_a_call_whose_name_a_stream_lost_is_none_that_nobody_made():
     (run,) = runs(span(1, None, attributes=told | lost | own))
     assert [c["name"] for c in run["tool_calls"]] == ["look"]
     assert "tool calls not visible" in run["incomplete"]
+
+
+def test_a_tool_that_openais_client_had_no_function_for_did_not_run():
+    """Version 7 for JavaScript, `runTools`."""
+    said = 'Invalid tool_call: "look". Available options are: "find". Please try again'
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": said}]}
+    (run,) = runs(
+        span(1, name="handle", took=9),
+        chat(2, 1, [("c1", "look", {"x": 1})], "go", at=1),
+        chat(3, 1, "Done.", [*_HISTORY, back], at=3),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("requested", said)]

@@ -100,6 +100,7 @@ _NONE_SUCH = (
     r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
     r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
+    r"|Invalid tool_call: \"{0}\"\. Available options are: "  # OpenAI's client, which runs functions
 )
 _NOBODYS = 50  # letters before the name, at the most
 
