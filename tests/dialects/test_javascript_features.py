@@ -203,3 +203,30 @@ def test_a_tool_that_openais_client_had_no_function_for_did_not_run():
         chat(3, 1, "Done.", [*_HISTORY, back], at=3),
     )
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("requested", said)]
+
+
+def _client(id, at, answer, *asked):
+    """A span of Anthropic's own client for JavaScript 1.14."""
+    told = {"gen_ai.output.messages": [{"role": "assistant", "parts": answer}]} if answer else {}
+    return chat(id, 1, None, list(asked), at=at, scope="com.anthropic.sdk.typescript", attributes=told)
+
+
+@pytest.mark.parametrize(
+    ("id", "brought", "status"),
+    [
+        ("toolu_1", [{"type": "text", "text": "seen"}], "unknown"),  # it leaves out whether it was flagged an error
+        ("mcptoolu_1", [{"type": "text", "text": "seen"}], "unknown"),
+        ("srvtoolu_1", [{"type": "web_search_result", "url": "x"}], "ok"),
+        ("srvtoolu_1", [{"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}], "error"),
+    ],
+)
+def test_how_a_tool_went_whose_flag_anthropics_client_leaves_out_is_unknown(id, brought, status):
+    call = {"type": "tool_call", "id": id, "name": "look", "arguments": {}}
+    back = {"type": "tool_call_response", "id": id, "response": brought}
+    text, user = {"type": "text", "content": "Done."}, {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    spans = [_client(2, 1, [call, back, text], user)]
+    if id == "toolu_1":
+        history = [user, {"role": "assistant", "parts": [call]}, {"role": "user", "parts": [back]}]
+        spans = [_client(2, 1, [call], user), _client(3, 3, [text], *history)]
+    (run,) = runs(span(1, name="handle", took=9), *spans)
+    assert [c["status"] for c in run["tool_calls"]] == [status]

@@ -199,12 +199,16 @@ def result_in(part: dict[str, Value], where: Sequence[str] = _RESULTS) -> Result
     if isinstance(content, dict) and "output" in content and set(content) <= {"type", "output"}:
         content = content["output"]  # of a tool that the provider ran
     if isinstance(content, list):
-        content = joined(content)
+        content = content[0] if len(content) == 1 and _went_wrong(content[0]) else joined(content)
     elif isinstance(content, dict) and content.get("type") in AI_SDK:
         content = content.get("value", content.get("text"))
     call_id, name = _first(part, _IDS) or origin.get("id"), _first(part, _NAMES) or origin.get("tool_name")
-    broken = isinstance(content, dict) and str(content.get("type")).endswith("_tool_result_error")  # Anthropic's own
-    return Result(as_text(call_id), as_text(name), content, True if broken else _error(part))
+    return Result(as_text(call_id), as_text(name), content, True if _went_wrong(content) else _error(part))
+
+
+def _went_wrong(content: Value) -> bool:
+    """Is this what one of Anthropic's own tools brings that failed?"""
+    return isinstance(content, dict) and str(content.get("type")).endswith("_tool_result_error")
 
 
 def _error(part: dict[str, Value]) -> bool | None:

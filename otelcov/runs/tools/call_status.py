@@ -343,7 +343,7 @@ def _again(failed: Node, nodes: list[Node]) -> bool:
 
 _WITHOUT_FLAGS = re.compile(
     r"^(?:opentelemetry|openlit)\.instrumentation\.(?:genai\.)?(?:bedrock|anthropic)$"
-    r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$"
+    r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$|^com\.anthropic\.sdk\."
 )
 """Instrumentations that leave out the flag by which a provider's own protocol or the kit (Mirascope's `error`) tells a
 failed tool (toolResult.status, is_error): there a text that reads like any other says nothing."""
@@ -351,14 +351,18 @@ failed tool (toolResult.status, is_error): there a text that reads like any othe
 
 def _flag_lost(call: ToolCall) -> bool:
     told = call.result_of
-    if told is None:
-        return False
+    if told is None or (told is call.asked_by and not (call.call_id or "").startswith(_ON_A_SERVER)):
+        return False  # what Anthropic's own tools bring tells of errors by itself
     flat = [n for n in told.layers if n.span.row in n.side.families["flat_input"]]
     if any(cut_short(n.input_messages) for n in flat):
         return True
     # Flat messages of Anthropic's (Traceloop 0.44 and before) hold the parts as they were sent, flags and all.
     whole = [n for n in flat if n.span.scope.endswith("anthropic")]
     return any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers if n not in whole)
+
+
+_ON_A_SERVER = "mcptoolu_"
+"""How Anthropic's ids of calls begin that it made to somebody's server."""
 
 
 def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
