@@ -230,3 +230,30 @@ def test_how_a_tool_went_whose_flag_anthropics_client_leaves_out_is_unknown(id, 
         spans = [_client(2, 1, [call], user), _client(3, 3, [text], *history)]
     (run,) = runs(span(1, name="handle", took=9), *spans)
     assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+def _traceloop(id, at, asked, answer, response="resp_1"):
+    """One of OpenAI's Responses by Traceloop's 0.27 of the client for JavaScript, which tells its text alone."""
+    told = {"gen_ai.response.id": response, "gen_ai.response.finish_reasons": ["stop"]}
+    told["gen_ai.input.messages"] = [{"role": "user", "parts": [{"type": "text", "content": asked}]}]
+    said = [{"type": "text", "content": answer}]
+    told["gen_ai.output.messages"] = [{"role": "assistant", "finish_reason": "stop", "parts": said}]
+    return chat(id, 1, at=at, scope="@traceloop/instrumentation-openai", attributes=told)
+
+
+def test_what_the_provider_ran_that_a_later_input_tells_of_is_no_request():
+    items = [
+        {"role": "user", "content": "go"},
+        {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"query": "x"}},
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "seen"},
+    ]
+    (run,) = runs(
+        span(1, name="handle", took=9),
+        _traceloop(2, 1, json.dumps(items[:1]), ""),
+        _traceloop(3, 3, json.dumps(items), "Done.", "resp_2"),
+    )
+    assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [
+        ("web_search", "ok", 0),
+        ("look", "ok", 0),
+    ]

@@ -288,6 +288,8 @@ def _add_request(
     call.asked_by, call.turn, call.position = asker, asker.turn, position
     call.start = call.end = asker.end
     call.evidence.add("message")
+    if request.served is not None:
+        call.answer, call.result_of = request.served, asker
     calls.append(call)
     if request.id:
         by_id.setdefault(request.id, []).append(call)
