@@ -241,6 +241,13 @@ def _traceloop(id, at, asked, answer, response="resp_1"):
     return chat(id, 1, at=at, scope="@traceloop/instrumentation-openai", attributes=told)
 
 
+def test_a_text_alone_does_not_say_that_the_provider_ran_no_tool():
+    (run,) = runs(span(1, name="handle", took=9), _traceloop(2, 1, "go", "Seen."))
+    assert (run["tool_calls"], run["output"]) == (None, "Seen.")
+    (run,) = runs(span(1, name="handle", took=9), _traceloop(2, 1, "go", "Seen.", "chatcmpl-1"))
+    assert run["tool_calls"] == []
+
+
 def test_what_the_provider_ran_that_a_later_input_tells_of_is_no_request():
     items = [
         {"role": "user", "content": "go"},
@@ -257,3 +264,14 @@ def test_what_the_provider_ran_that_a_later_input_tells_of_is_no_request():
         ("web_search", "ok", 0),
         ("look", "ok", 0),
     ]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"type": "object"}])
+def test_what_anthropic_ran_may_be_left_out_by_openlit_for_javascript(parameters):
+    offered = [{"type": "function", "name": "look", "description": "", "parameters": parameters}]
+    told = {"gen_ai.tool.definitions": offered, "gen_ai.response.finish_reasons": ["stop"]}
+    (run,) = runs(
+        span(1, name="handle", took=9),
+        chat(2, 1, "Seen.", "go", at=1, scope="@openlit/instrumentation-anthropic", attributes=told),
+    )
+    assert run["tool_calls"] == ([] if parameters else None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import input_as_text, tells_last_call, tells_last_piece
@@ -13,7 +15,21 @@ def last_only(call: ModelCall) -> bool:
     return any(tells_last_call(n.span.scope, n.span.response_id) or _text_only(n.span) for n in call.layers)
 
 
+def served_left_out(call: ModelCall) -> bool:
+    """Did the provider run a tool whose name was lost, or may it have run one of those that it was offered without
+    parameters, as its own are, and OpenLIT for JavaScript leaves out of what Anthropic's client answers?"""
+    if any(x.nameless for x in call.outputs or ()):
+        return True
+    openlit = (n.definitions or "" for n in call.layers if n.span.scope == "@openlit/instrumentation-anthropic")
+    return any(_WITHOUT_PARAMETERS.search(told) for told in openlit)
+
+
+_WITHOUT_PARAMETERS = re.compile(r'"parameters": ?\{\}')
+
+
 def _text_only(span: Span) -> bool:
+    if input_as_text(span.scope) and (span.response_id or "").startswith("resp_"):
+        return True
     return (span.scope, span.name) == ("langfuse-sdk", "OpenAI.responses")
 
 
@@ -25,10 +41,7 @@ def hides_requests(call: ModelCall) -> bool:
         return call.error is None
     if call.asked:
         return False
-    return (asks(call.finish) and not call.text) or any(
-        (input_as_text(n.span.scope) and (n.span.response_id or "").startswith("resp_")) or _text_only(n.span)
-        for n in call.layers
-    )
+    return (asks(call.finish) and not call.text) or any(_text_only(n.span) for n in call.layers)
 
 
 def pieces(call: ModelCall) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT
-from otelcov.runs.llm.left_out import last_only
+from otelcov.runs.llm.left_out import last_only, served_left_out
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
@@ -27,8 +27,8 @@ def tools_visible(
             incomplete.add("truncated values")
         elif c.cut:
             incomplete.add("attributes dropped")
-    nameless = [c for c in calls if any(x.nameless for x in c.outputs or ())]
-    if nameless:
+    lossy = [c for c in calls if served_left_out(c)]
+    if lossy:
         incomplete.add("tool calls not visible")
     if executions:
         if any(c.outputs is None and asks(c.finish) and c.turn not in asking for c in blind):
@@ -40,7 +40,7 @@ def tools_visible(
     doubtful = [c for c in blind if not b.final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
     mute = [c for c in calls if c.outputs is None and c.error is None and c.inputs is None]
     doubtful += [c for c in blind if c.outputs is None and any(stops_to_ask(n.span.scope) for n in c.layers)]
-    doubtful += nameless + [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
+    doubtful += lossy + [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
     doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
     doubtful += [c for c in calls if c.loops or (last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors()))]
     if not doubtful:
