@@ -266,6 +266,24 @@ def test_what_the_provider_ran_that_a_later_input_tells_of_is_no_request():
     ]
 
 
+def _gemini(definitions, *parts):
+    """Google's client for JavaScript under Traceloop's 0.27."""
+    told = {"gen_ai.tool.definitions": definitions, "gen_ai.response.finish_reasons": ["stop"]}
+    told["gen_ai.output.messages"] = [{"role": "assistant", "finish_reason": "stop", "parts": list(parts)}]
+    scope = "@traceloop/instrumentation-google-generativeai"
+    return chat(2, 1, asked="go", at=1, scope=scope, attributes=told)
+
+
+def test_googles_client_for_javascript_calls_functions_itself():
+    """`CallableTool`, of which JSON shows nothing: the span is the last of several calls."""
+    text = {"type": "text", "content": "Seen."}
+    (run,) = runs(span(1, name="handle", took=9), _gemini([{}], text))
+    assert (run["llm_calls"], run["tool_calls"], run["input"], run["output"]) == (None, None, "go", "Seen.")
+    declared = [{"functionDeclarations": [{"name": "look"}]}]
+    (run,) = runs(span(1, name="handle", took=9), _gemini(declared, text))
+    assert (len(run["llm_calls"]), run["tool_calls"]) == (1, [])
+
+
 @pytest.mark.parametrize("parameters", [{}, {"type": "object"}])
 def test_what_anthropic_ran_may_be_left_out_by_openlit_for_javascript(parameters):
     offered = [{"type": "function", "name": "look", "description": "", "parameters": parameters}]

@@ -146,14 +146,15 @@ class ModelCall:
     @property
     def loops(self) -> bool:
         """May it stand for several calls and the tools between them, and show none? Google's client calls functions
-        of Python itself: they are offered by name alone, or with a schema of what they return."""
+        itself: those of Python are offered by name alone, or with a schema of what they return, those of JavaScript as
+        an object with no field that JSON shows."""
         for n in self.layers:
             if not calls_functions(n.span.scope):
                 continue
             if self.error is not None and '"response_json_schema"' in (n.input_messages or ""):
                 return True
             offered = parse_json(n.definitions)
-            if isinstance(offered, list) and offered and all(_name_alone(tool) for tool in offered):
+            if isinstance(offered, list) and offered and (all(_name_alone(x) for x in offered) or {} in offered):
                 return True
         return False
 

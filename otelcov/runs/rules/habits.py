@@ -7,7 +7,7 @@ import re
 _RAISES = re.compile(
     r"openai_agents|^pydantic-ai$|^gcp\.vertex\.agent$|(?:instrumentation|genai)\.langchain$|handler langchain$"
 )
-_GOOGLES = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$")
+_GOOGLES = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$|instrumentation-google-generativeai$")
 _STEP = re.compile(r"\w*(?:Agent|Workflow)\w*\.task")
 _OF_CHATS = re.compile(r"microsoft\.opentelemetry\..*openai_agents")
 
