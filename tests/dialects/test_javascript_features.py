@@ -284,6 +284,16 @@ def test_googles_client_for_javascript_calls_functions_itself():
     assert (len(run["llm_calls"]), run["tool_calls"]) == (1, [])
 
 
+@pytest.mark.parametrize(("outcome", "status"), [("OUTCOME_OK", "ok"), ("OUTCOME_FAILED", "error")])
+def test_code_that_gemini_ran_is_a_call_as_traceloop_for_javascript_writes_it(outcome, status):
+    code = {"type": "executable_code", "language": "PYTHON", "content": "print(2)"}
+    result = {"type": "code_execution_result", "outcome": outcome, "content": "2"}
+    (run,) = runs(span(1, name="handle", took=9), _gemini([{"codeExecution": {}}], code, result))
+    assert [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("code_execution", {"code": "print(2)"}, status, "2")
+    ]
+
+
 @pytest.mark.parametrize("parameters", [{}, {"type": "object"}])
 def test_what_anthropic_ran_may_be_left_out_by_openlit_for_javascript(parameters):
     offered = [{"type": "function", "name": "look", "description": "", "parameters": parameters}]

@@ -144,6 +144,8 @@ def _request(call: Value) -> Request | None:
 def ran_code(part: dict[str, Value]) -> Request | None:
     """Code that Gemini wrote and its provider ran, in its own spelling or its client's."""
     told = part.get("executableCode") or part.get("executable_code")
+    if part.get("type") == "executable_code" and isinstance(part.get("content"), str):
+        told = {"code": part["content"]}  # Traceloop's for JavaScript
     if not isinstance(told, dict):
         return None
     return Request(None, "code_execution", {"code": told.get("code")}, Result(None, "code_execution"))
@@ -152,6 +154,8 @@ def ran_code(part: dict[str, Value]) -> Request | None:
 def outcome_of_code(part: dict[str, Value]) -> Result | None:
     """What came of that, in the part that follows."""
     told = part.get("codeExecutionResult") or part.get("code_execution_result")
+    if part.get("type") == "code_execution_result" and "outcome" in part:
+        told = {"output": part.get("content"), "outcome": part["outcome"]}
     if not isinstance(told, dict):
         return None
     return Result(None, "code_execution", told.get("output"), told.get("outcome") != "OUTCOME_OK")
