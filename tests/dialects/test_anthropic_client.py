@@ -67,9 +67,9 @@ def test_a_tool_runner_is_a_run_and_what_its_last_tool_brought_is_read_of_its_sp
     assert [call["finish_reason"] for call in run["llm_calls"]] == ["tool_use", "tool_use"]
 
 
-def test_without_content_the_reason_to_finish_says_that_no_tool_was_asked_for():
+def test_without_content_the_reason_to_finish_says_no_more_than_that_no_tool_of_the_agents_was_asked_for():
     (run,) = runs(_runner(), _create(2, 1, stop="end_turn"))
-    assert run["tool_calls"] == []
+    assert run["tool_calls"] is None  # the provider may have run its own
     (run,) = runs(_runner(), _create(2, 1))
     assert run["tool_calls"] is None
     (run,) = runs(

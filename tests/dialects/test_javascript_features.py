@@ -303,3 +303,10 @@ def test_what_anthropic_ran_may_be_left_out_by_openlit_for_javascript(parameters
         chat(2, 1, "Seen.", "go", at=1, scope="@openlit/instrumentation-anthropic", attributes=told),
     )
     assert run["tool_calls"] == ([] if parameters else None)
+
+
+@pytest.mark.parametrize(("id", "called"), [("resp_1", None), ("msg_1", None), ("chatcmpl-1", [])])
+def test_without_content_the_provider_may_have_run_its_own_tools(id, called):
+    told = {"gen_ai.response.id": id, "gen_ai.response.finish_reasons": ["stop"]}
+    (run,) = runs(span(1, name="handle", took=9), chat(2, 1, at=1, attributes=told))
+    assert run["tool_calls"] == called

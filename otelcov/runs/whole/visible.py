@@ -40,6 +40,7 @@ def tools_visible(
     doubtful = [c for c in blind if not b.final(c.finish) or (c.google and b.letters(c.finish) == "stop")]
     mute = [c for c in calls if c.outputs is None and c.error is None and c.inputs is None]
     doubtful += [c for c in blind if c.outputs is None and any(stops_to_ask(n.span.scope) for n in c.layers)]
+    doubtful += [c for c in blind if c.outputs is None and _may_have_served(c)]
     doubtful += lossy + [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
     doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
     doubtful += [c for c in calls if c.loops or (last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors()))]
@@ -47,6 +48,11 @@ def tools_visible(
         return True
     incomplete.add("tool calls not visible")
     return any(c.asked for c in calls)
+
+
+def _may_have_served(call: ModelCall) -> bool:
+    """Is this an answer, one of OpenAI's Responses or of Anthropic's, that may hold calls which the provider ran?"""
+    return any((n.span.response_id or "").startswith(("resp_", "msg_")) for n in call.layers)
 
 
 _NEXT_TOOL = re.compile(r"\[\[ ## next_tool_name ## \]\]\s*(?!finish\b)\w")
