@@ -310,3 +310,26 @@ def test_without_content_the_provider_may_have_run_its_own_tools(id, called):
     told = {"gen_ai.response.id": id, "gen_ai.response.finish_reasons": ["stop"]}
     (run,) = runs(span(1, name="handle", took=9), chat(2, 1, at=1, attributes=told))
     assert run["tool_calls"] == called
+
+
+def _strands(*spans):
+    return runs(*({**one, "scope": "strands-agents", "status": one.get("status", 1)} for one in spans))
+
+
+def _choice(message, finish):
+    return [("gen_ai.choice", {"message": message, "finish_reason": finish})]
+
+
+@pytest.mark.parametrize(("brought", "status"), [([], "requested"), (_choice('[{"text":"seen"}]', ""), "ok")])
+def test_a_tool_of_strands_for_javascript_that_waits_for_somebody_ended_well_and_brought_nothing(brought, status):
+    """Version 1.19: the step around it alone tells of the interrupt, for all tools that it ran."""
+    thrown = {"exception.type": "InterruptError", "exception.message": "Interrupt raised: ask"}
+    call = [{"type": "toolUse", "name": "look", "toolUseId": "c1", "input": {}}]
+    (run,) = _strands(
+        agent(1, "a", took=9, events=_choice("go", "interrupt")),
+        span(2, 1, "execute_agent_loop_cycle", took=8, error=thrown["exception.message"], status=2)
+        | {"events": [("exception", thrown)]},
+        chat(3, 2, at=1, events=_choice(json.dumps(call), "toolUse")),
+        tool(4, 2, "look", "c1", at=3, events=brought),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]

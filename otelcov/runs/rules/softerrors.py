@@ -53,6 +53,7 @@ SIGNS = [
 # Results by which a framework says that it did not run the tool at all.
 _REFUSED = re.compile(
     r"\s*(?:I tried reusing the same input, I must stop using this action input"
+    r"|Tool cancelled by hook$"  # Strands for JavaScript
     r"|The tool call was denied|Tool (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
     r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
     r"|(?:Output )?Tool not (?:executed|used) - "

@@ -201,7 +201,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     if (
         waits
         or denied(call)
-        or (value is None and any(waiting(n) for n in call.nodes))
+        or (value is None and any(waiting(n) or _waits_unsaid(n) for n in call.nodes))
         or (out.error_kind == "hard" and _given_no_leave(out))
         or (out.error_kind is not None and nobodys(out.message, call.name))
     ):
@@ -235,6 +235,13 @@ def called_off(call: ToolCall) -> bool:
     if asker is None or call.result_of is asker:  # the provider ran it
         return False
     return any(runs_by_spans(n.span.scope) for n in asker.layers)
+
+
+def _waits_unsaid(node: Node) -> bool:
+    """Did a step end to wait for somebody, whose tool's span ends well with nothing that came of it (Strands for
+    JavaScript, a tool that interrupts)?"""
+    step = node.parent
+    return node.span.scope == "strands-agents" and step is not None and waiting(step)
 
 
 def denied(call: ToolCall) -> bool:
