@@ -333,3 +333,13 @@ def test_a_tool_of_strands_for_javascript_that_waits_for_somebody_ended_well_and
         tool(4, 2, "look", "c1", at=3, events=brought),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
+
+
+@pytest.mark.parametrize(("told", "status"), [([], "unknown"), (_choice("", "interrupt"), "ok")])
+def test_how_a_stream_of_strands_for_javascript_went_that_was_given_up_is_unknown(told, status):
+    call = [{"type": "toolUse", "name": "look", "toolUseId": "c1", "input": {}}]
+    (run,) = _strands(
+        agent(1, "a", took=9, events=told),
+        chat(3, 1, asked="go", at=1, events=_choice(json.dumps(call), "toolUse")),
+    )
+    assert run["status"] == status

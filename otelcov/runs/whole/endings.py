@@ -36,7 +36,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):
         return "unknown"
-    if stopped_at_a_tool(run):
+    if stopped_at_a_tool(run) or _given_up(root):
         return "unknown"
     if root.kind == LLM and awaits_another(run.calls):
         return "unknown"
@@ -120,6 +120,14 @@ def stopped_at_a_tool(run: Evidence) -> bool:
         return False
     bad = ("unknown",) if last.outputs is not None else ("unknown", "error")
     return any(o.status in bad and t.nodes and t.turn == last.turn for t, o in run.done)
+
+
+def _given_up(root: Node) -> bool:
+    """Is this an agent of Strands' for JavaScript that tells of no answer, nor why there is none? Its stream was given
+    up."""
+    if root.kind != AGENT or root.span.scope != "strands-agents" or not root.span.end:
+        return False
+    return all(name != "gen_ai.choice" for name, _ in root.side.events.get(root.span.row, ()))
 
 
 def _ends_no_failure(call: ModelCall) -> bool:
