@@ -343,3 +343,17 @@ def test_how_a_stream_of_strands_for_javascript_went_that_was_given_up_is_unknow
         chat(3, 1, asked="go", at=1, events=_choice(json.dumps(call), "toolUse")),
     )
     assert run["status"] == status
+
+
+@pytest.mark.parametrize(("error", "status"), [("Abandoned", "unknown"), ("no rooms", "error")])
+def test_a_tool_of_claudes_kit_for_javascript_that_was_heard_no_more_of_may_not_have_run(error, status):
+    """OpenInference 0.3: so it ends the span of a tool that somebody, or a hook, gave no leave."""
+    scope = "@arizeai/openinference-instrumentation-claude-agent-sdk"
+    asked = {"openinference.span.kind": "AGENT", "input.value": "go", "output.value": "Done."}
+    ran = {"openinference.span.kind": "TOOL", "tool.name": "look", "input.value": '{"x": 1}'}
+    (run,) = runs(
+        span(1, name="ClaudeAgent.query", took=9, status=1, scope=scope, attributes=asked),
+        span(2, 1, "look", at=1, took=8, scope=scope, attributes=ran, error=error),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
+    assert ("tool_failure" in run["boundaries"]) == (status == "error")

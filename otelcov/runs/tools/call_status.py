@@ -206,6 +206,8 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         or (out.error_kind is not None and nobodys(out.message, call.name))
     ):
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
+    elif out.error_kind == "hard" and _abandoned(call, out):
+        out.status, out.error_kind, out.error_type = "unknown", None, None
     if not call.nodes:
         if call.answer is None:
             out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
@@ -242,6 +244,13 @@ def _waits_unsaid(node: Node) -> bool:
     JavaScript, a tool that interrupts)?"""
     step = node.parent
     return node.span.scope == "strands-agents" and step is not None and waiting(step)
+
+
+def _abandoned(call: ToolCall, out: Outcome) -> bool:
+    """Did OpenInference of Claude's Agent SDK for JavaScript hear no more of a tool that it had seen asked for? It was
+    given no leave, or the run ended first."""
+    said = any(n.span.scope.endswith("instrumentation-claude-agent-sdk") for n in call.nodes)
+    return said and out.message.strip() == "Abandoned"
 
 
 def denied(call: ToolCall) -> bool:
