@@ -357,3 +357,16 @@ def test_a_tool_of_claudes_kit_for_javascript_that_was_heard_no_more_of_may_not_
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
     assert ("tool_failure" in run["boundaries"]) == (status == "error")
+
+
+def test_who_works_on_in_the_background_does_not_answer_for_the_run():
+    """Claude Code's agents, newest: the tool that calls one ends once it was launched."""
+    (run,) = runs(
+        agent(1, "boss", took=20),
+        chat(2, 1, [("c1", "Agent", {"subagent_type": "worker", "prompt": "work"})], "go", at=1),
+        tool(3, 1, "Agent", "c1", "launched", at=2, took=0.5),
+        chat(4, 1, "Led.", "go", at=3),
+        agent(5, "worker", 3, at=4, took=8),
+        chat(6, 5, "Worked.", "work", at=6),
+    )
+    assert (run["input"], run["output"]) == ("go", "Led.")

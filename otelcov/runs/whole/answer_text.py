@@ -22,6 +22,7 @@ from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, 
 def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
     """What the run answered. Some models hand it in by tools that are none (`ways`)."""
     own = own_calls(root, calls)
+    own = [c for c in own if not _in_the_background(c)] or own
     last = own[-1] if own else None
     if last is not None and (last.error is not None or _not_waited_for(last)):
         return None
@@ -65,6 +66,11 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _in_the_background(call: ModelCall) -> bool:
+    """Did the tool end before this, for which it was asked? Who works on so (Claude Code's agents) answers nobody."""
+    return any(n.kind == TOOL and 0 < n.end < call.start for n in call.node.ancestors())
 
 
 def _not_waited_for(last: ModelCall) -> bool:
