@@ -370,3 +370,12 @@ def test_who_works_on_in_the_background_does_not_answer_for_the_run():
         chat(6, 5, "Worked.", "work", at=6),
     )
     assert (run["input"], run["output"]) == ("go", "Led.")
+
+
+@pytest.mark.parametrize(
+    ("name", "output"), [("final_answer", "cold"), ("strands_structured_output", '{"answer":"cold"}')]
+)
+def test_what_is_handed_in_after_a_schema_is_an_object_whatever_its_fields_are_called(name, output):
+    """Strands for JavaScript 1.19; smolagents and BeeAI put a text into a field of that name."""
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c1", name, {"answer": "cold"})], "go", at=1))
+    assert (run["output"], run["tool_calls"]) == (output, [])

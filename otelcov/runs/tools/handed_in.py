@@ -190,7 +190,8 @@ def answer_put_in(root: Node, last: ModelCall, ways: Collection[str]) -> str | N
     put_in = arguments_of(handed[-1].arguments)[0]
     if not put_in:
         return None
-    alone = next((put_in[key] for key in _FRAMES if put_in.keys() == {key}), None)
+    framed = (handed[-1].name or "").startswith("final_")  # others have what a schema says
+    alone = next((put_in[key] for key in _FRAMES if framed and put_in.keys() == {key}), None)
     return alone if isinstance(alone, str) else to_json(put_in)
 
 
