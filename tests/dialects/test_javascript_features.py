@@ -379,3 +379,23 @@ def test_what_is_handed_in_after_a_schema_is_an_object_whatever_its_fields_are_c
     """Strands for JavaScript 1.19; smolagents and BeeAI put a text into a field of that name."""
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c1", name, {"answer": "cold"})], "go", at=1))
     assert (run["output"], run["tool_calls"]) == (output, [])
+
+
+def _langchain(id, parent, at, message):
+    """One of OpenAI's Responses by LangChain.js 1.5 under OpenInference 4.1, whose flat message has no parts."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.output_messages.0.message.role": "assistant"}
+    told["output.value"] = json.dumps({"generations": [[{"text": "", "message": message}]]})
+    return span(id, parent, "ChatOpenAI", at=at, attributes=told)
+
+
+def test_what_the_provider_ran_stands_beside_a_message_of_langchains():
+    search = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"query": "x"}}
+    asks = {"id": "mcpr_1", "type": "mcp_approval_request", "name": "find", "arguments": "{}"}
+    look = {"name": "look", "args": {}, "id": "c1", "type": "tool_call"}
+    beside = {"additional_kwargs": {"tool_outputs": [search, asks]}}
+    (run,) = runs(agent(1, "a", took=9), _langchain(2, 1, 1, _lc("AIMessage", content=[], tool_calls=[look], **beside)))
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [
+        ("web_search", "ok"),
+        ("look", "unknown"),
+        ("find", "requested"),
+    ]

@@ -277,6 +277,10 @@ def _add_calls(value: dict[str, Value], m: Message) -> None:
         elif request.id not in known:
             m.requests.append(request)
     m.requests += requests_in(value.get("invalid_tool_calls"))
+    if isinstance(extra, dict) and "tool_outputs" in extra:  # LangChain keeps there what a provider ran
+        beside = [r for r in requests_in(extra["tool_outputs"]) if not r.id or r.id not in known]
+        m.requests[:0] = [r for r in beside if r.served is not None]  # before it went on
+        m.requests += [r for r in beside if r.served is None]
     legacy = value.get("function_call")
     if isinstance(legacy, dict) and not m.requests:
         m.requests += requests_in({"name": legacy.get("name"), "arguments": legacy.get("arguments")})
