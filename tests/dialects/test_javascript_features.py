@@ -399,3 +399,19 @@ def test_what_the_provider_ran_stands_beside_a_message_of_langchains():
         ("look", "unknown"),
         ("find", "requested"),
     ]
+
+
+@pytest.mark.parametrize("tool", [{"type": "web_search"}, {"type": "function", "name": "look"}])
+def test_langfuse_leaves_out_what_the_provider_ran_for_langchain(tool):
+    asked = {"messages": [{"role": "user", "content": "go"}], "tools": [tool]}
+    told = {"langfuse.observation.type": "generation", "langfuse.observation.input": asked}
+    told["langfuse.observation.output"] = {"role": "assistant", "content": [{"type": "text", "text": "Seen."}]}
+    told["langfuse.observation.model.name"] = "m"
+    frame = {"langfuse.observation.type": "agent"}
+    (run,) = runs(
+        span(1, None, "a", took=9, scope="langfuse-sdk", attributes=frame),
+        span(2, 1, "ChatOpenAI", at=1, scope="langfuse-sdk", attributes=told),
+    )
+    assert run["output"] == "Seen."
+    assert "tool calls not visible" in run["incomplete"] or "name" in tool
+    assert run["tool_calls"] == ([] if "name" in tool else None)

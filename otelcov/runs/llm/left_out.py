@@ -17,14 +17,23 @@ def last_only(call: ModelCall) -> bool:
 
 def served_left_out(call: ModelCall) -> bool:
     """Did the provider run a tool whose name was lost, or may it have run one of those that it was offered without
-    parameters, as its own are, and OpenLIT for JavaScript leaves out of what Anthropic's client answers?"""
+    parameters, as its own are, and OpenLIT for JavaScript leaves out of what Anthropic's client answers, Langfuse out
+    of what LangChain's does?"""
     if any(x.nameless for x in call.outputs or ()):
         return True
     openlit = (n.definitions or "" for n in call.layers if n.span.scope == "@openlit/instrumentation-anthropic")
-    return any(_WITHOUT_PARAMETERS.search(told) for told in openlit)
+    if any(_WITHOUT_PARAMETERS.search(told) for told in openlit):
+        return True
+    alone = len(call.layers) == 1 and call.node.span.scope == "langfuse-sdk"
+    return alone and _OPENAIS.search(call.node.input_messages or "") is not None
 
 
 _WITHOUT_PARAMETERS = re.compile(r'"parameters": ?\{\}')
+_OPENAIS = re.compile(
+    r'\{"type": ?"(?:web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?|file_search|code_interpreter|image_generation|mcp)"'
+    r'(?:\}|, ?"(?!id|call_id|text|name))'
+)
+"""A tool of OpenAI's own as it is offered, in an input whole."""
 
 
 def _text_only(span: Span) -> bool:
