@@ -415,3 +415,11 @@ def test_langfuse_leaves_out_what_the_provider_ran_for_langchain(tool):
     assert run["output"] == "Seen."
     assert "tool calls not visible" in run["incomplete"] or "name" in tool
     assert run["tool_calls"] == ([] if "name" in tool else None)
+
+
+def test_an_answer_without_words_is_not_what_was_said_before_it():
+    """A graph of LangChain's whose model refused, or asks for leave: its state ends on an empty message."""
+    state = {"messages": [_lc("HumanMessage", content="go"), _lc("AIMessage", content=[])]}
+    told = {"openinference.span.kind": "AGENT", "agent.name": "a", "output.value": state}
+    (run,) = runs(span(1, None, "a", took=9, attributes=told), _langchain(2, 1, 1, _lc("AIMessage", content=[])))
+    assert run["output"] is None

@@ -136,11 +136,16 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         return None
     found = messages_of(value, "assistant")
     for x in reversed(found):
-        if any(not is_answer(r.name) for r in x.requests):
+        if any(not is_answer(r.name) for r in x.requests) or (x.role == "user" and x is not found[-1] and _mute(found)):
             return None
         if x.text is not None and x.role in ("assistant", "user") and not x.results:
             return final_answer(x.text)
     return None
+
+
+def _mute(found: list[Message]) -> bool:
+    """Is the last of these an answer without words, so that what was said before it is no answer?"""
+    return found[-1].role == "assistant" and found[-1].text is None
 
 
 def same_object(raw: str | None, said: str) -> bool:
