@@ -423,3 +423,19 @@ def test_an_answer_without_words_is_not_what_was_said_before_it():
     told = {"openinference.span.kind": "AGENT", "agent.name": "a", "output.value": state}
     (run,) = runs(span(1, None, "a", took=9, attributes=told), _langchain(2, 1, 1, _lc("AIMessage", content=[])))
     assert run["output"] is None
+
+
+def test_a_call_that_stands_in_the_content_without_the_id_that_langchain_gave_it_is_one():
+    """Gemini's by LangChain for JavaScript; two alike are two."""
+    part = {"type": "functionCall", "functionCall": {"name": "look", "args": {"x": 1}}}
+    calls = [{"type": "tool_call", "id": id, "name": "look", "args": {"x": 1}} for id in ("u-1", "u-2")]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        _langchain(2, 1, 1, _lc("AIMessage", content=[part, part], tool_calls=calls)),
+        tool(3, 1, "look", "u-1", "seen", at=3),
+        tool(4, 1, "look", "u-2", "seen", at=3),
+    )
+    assert [(c["name"], c["status"], c["call_id"]) for c in run["tool_calls"]] == [
+        ("look", "ok", "u-1"),
+        ("look", "ok", "u-2"),
+    ]

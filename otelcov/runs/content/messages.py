@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from otelcov.runs.content.chat import ROLES, Message, Result, role_of
+from otelcov.runs.content.chat import ROLES, Message, Request, Result, role_of
 from otelcov.runs.content.jsontext import Value, hidden, parse_json, to_json
 from otelcov.runs.content.parts import (
     CALL_KEYS,
@@ -270,12 +270,17 @@ def _add_calls(value: dict[str, Value], m: Message) -> None:
     if not calls and isinstance(extra, dict):
         calls = extra.get("tool_calls")
     known = {request.id for request in m.requests if request.id}
-    told = [(request.name, request.arguments) for request in m.requests if not request.id]
+    before = list(m.requests)
+    told = [(request.name, request.arguments) for request in before if not request.id]
     for request in requests_in(calls):
         if not request.id and (request.name, request.arguments) in told:
             told.remove((request.name, request.arguments))  # it stands in the content, too
         elif request.id not in known:
-            m.requests.append(request)
+            twin = next((r for r in before if request.id and not r.id and _alike(r, request)), None)
+            if twin is None:
+                m.requests.append(request)
+            else:
+                twin.id = request.id  # LangChain's, where the content has none (Gemini)
     m.requests += requests_in(value.get("invalid_tool_calls"))
     if isinstance(extra, dict) and "tool_outputs" in extra:  # LangChain keeps there what a provider ran
         beside = [r for r in requests_in(extra["tool_outputs"]) if not r.id or r.id not in known]
@@ -284,6 +289,10 @@ def _add_calls(value: dict[str, Value], m: Message) -> None:
     legacy = value.get("function_call")
     if isinstance(legacy, dict) and not m.requests:
         m.requests += requests_in({"name": legacy.get("name"), "arguments": legacy.get("arguments")})
+
+
+def _alike(one: Request, other: Request) -> bool:
+    return (one.name, one.arguments) == (other.name, other.arguments)
 
 
 def pair(answer: Message) -> None:
