@@ -439,3 +439,24 @@ def test_a_call_that_stands_in_the_content_without_the_id_that_langchain_gave_it
         ("look", "ok", "u-1"),
         ("look", "ok", "u-2"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "of_all", "status"),
+    [
+        ('Max turns exceeded: {"max_turns":4}', False, "unknown"),
+        ('Max turns exceeded: {"max_turns":4}', True, "error"),
+        ('Error in agent run: {"error":"ModelBehaviorError: no"}', False, "error"),
+    ],
+)
+def test_somebody_may_answer_in_place_of_an_agent_of_openais_that_met_its_limit(said, of_all, status):
+    """`errorHandlers` of the kit for JavaScript 0.20: nothing around the agent failed."""
+    call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+    failed = {"status": 2, "error": said}
+    (run,) = runs(
+        _oi(1, None, "CHAIN", "Agent workflow", 0, 9) | (failed if of_all else {}),
+        _agent(2, 1, "a") | failed,
+        _response(3, 2, 1, [("user", "go")], call),
+        _oi(4, 2, "TOOL", "look", 2, **{"tool.name": "look", "input.value": "{}", "output.value": "seen"}),
+    )
+    assert (run["status"], "max_steps" in run["boundaries"]) == (status, said.startswith("Max"))

@@ -25,7 +25,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     failed = (failure(root) is not None and root.kind != TOOL) or broke_off(root)
     if failed and not _tried_again(run) and not went_on(root, last):
-        return "error"
+        return "unknown" if _may_be_caught(root) else "error"
     if (last is not None and last.error is not None) or died_in_a_tool(run) or died_in_a_step(run):
         return "error"
     if run.output is None and died_in_a_later_trace(root, run.nodes, run.calls):
@@ -60,6 +60,18 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) else "ok"
+
+
+def _may_be_caught(root: Node) -> bool:
+    """Did agents of OpenAI's kit for JavaScript fail at their limit of turns alone, and nothing around them? Somebody
+    may have answered in their place (`errorHandlers`), or read them as a stream."""
+    if failure(root) is not None or any(failure(n) is not None for n in root.below() if n.kind == CHAIN):
+        return False
+    wrong = [n.span.status_message or "" for n in top_agents(root) if failure(n) is not None]
+    return bool(wrong) and all(text.startswith(_AT_ITS_LIMIT) for text in wrong)
+
+
+_AT_ITS_LIMIT = 'Max turns exceeded: {"max_turns":'
 
 
 def asked_unseen(run: Evidence) -> bool:
