@@ -460,3 +460,13 @@ def test_somebody_may_answer_in_place_of_an_agent_of_openais_that_met_its_limit(
         _oi(4, 2, "TOOL", "look", 2, **{"tool.name": "look", "input.value": "{}", "output.value": "seen"}),
     )
     assert (run["status"], "max_steps" in run["boundaries"]) == (status, said.startswith("Max"))
+
+
+def test_what_a_guardrail_stopped_is_no_answer_though_it_was_streamed():
+    said = 'Error in agent run: {"error":"OutputGuardrailTripwireTriggered: Output guardrail triggered: {}"}'
+    (run,) = runs(
+        _oi(1, None, "AGENT", "Agent workflow", 0, 9, **{"input.value": "go", "output.value": "A secret."}),
+        _agent(2, 1, "a") | {"status": 2, "error": said},
+        _response(3, 2, 1, [("user", "go")], _says("A secret.")),
+    )
+    assert (run["status"], run["output"]) == ("error", None)

@@ -84,7 +84,14 @@ def _tripped(agent: Node) -> bool:
 
 def _stopped(node: Node) -> bool:
     message = node.span.status_message
-    return message is not None and message.startswith("Guardrail tripwire triggered")
+    return message is not None and message.startswith(_TRIPPED)
+
+
+_TRIPPED = (
+    "Guardrail tripwire triggered",
+    *(f'Error in agent run: {{"error":"{side}GuardrailTripwireTriggered: ' for side in ("Input", "Output")),
+)
+"""What the kit says for Python, and for JavaScript."""
 
 
 def put_out_an_error(agent: Node) -> bool:
