@@ -470,3 +470,20 @@ def test_what_a_guardrail_stopped_is_no_answer_though_it_was_streamed():
         _response(3, 2, 1, [("user", "go")], _says("A secret.")),
     )
     assert (run["status"], run["output"]) == ("error", None)
+
+
+_INTERRUPT = "[\n  {\n" + " " * 300 + '"value": {}\n  }\n]\n\nGraphInterrupt: [\n  {}\n]\n    at interrupt (a.mjs:1:2)'
+
+
+def test_an_agent_that_waits_in_a_tool_did_not_fail_whatever_it_asks():
+    """LangGraph for JavaScript under OpenInference: the graph of the agent in the tool ends with the interrupt."""
+    given = {"gen_ai.tool.call.arguments": {"prompt": "work"}}
+    (run,) = runs(
+        agent(1, "boss", took=20),
+        chat(2, 1, [("c1", "ask_worker", {"prompt": "work"})], "go", at=1),
+        tool(3, 1, "ask_worker", "c1", at=3, took=9, error=_INTERRUPT, attributes=given),
+        agent(4, "worker", 3, at=4, took=7, error=_INTERRUPT),
+        chat(5, 4, [("c2", "look", {})], "work", at=5),
+    )
+    assert (run["status"], run["boundaries"]) == ("ok", [])
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("worker", "ok")]

@@ -431,7 +431,19 @@ def _thrown(node: Node, sign: re.Pattern[str]) -> bool:
         return True
     if any(sign.search(t) or sign.match(m) for t, m in node.side.exceptions.get(span.row, ())):
         return True
-    return any(text and sign.search(text[:200]) for text in (span.status_message, span.error_text))
+    return any(text and _says(text, sign) for text in (span.status_message, span.error_text))
+
+
+def _says(text: str, sign: re.Pattern[str]) -> bool:
+    """Is this sign where an error's text begins, or where its stack does, which OpenInference for JavaScript writes
+    after a blank line?"""
+    if sign.search(text[:_BEGINNING]):
+        return True
+    at = text.find("\n\n", 0, _BEFORE_STACK)
+    return at >= 0 and sign.search(text[at : at + _BEGINNING]) is not None
+
+
+_BEGINNING, _BEFORE_STACK = 200, 65_536  # characters
 
 
 def failure(node: Node) -> tuple[str, str] | None:
