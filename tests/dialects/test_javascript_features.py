@@ -475,6 +475,20 @@ def test_what_a_guardrail_stopped_is_no_answer_though_it_was_streamed():
 _INTERRUPT = "[\n  {\n" + " " * 300 + '"value": {}\n  }\n]\n\nGraphInterrupt: [\n  {}\n]\n    at interrupt (a.mjs:1:2)'
 
 
+@pytest.mark.parametrize(
+    ("error", "status"), [(_INTERRUPT, "requested"), ("no\n\nError: no\n    at b (a.mjs:1:2)", "unknown")]
+)
+def test_what_a_middleware_of_langchain_holds_up_to_ask_for_leave_is_requested(error, status):
+    """`humanInTheLoopMiddleware` under OpenInference, which writes the interrupt's value before its name."""
+    (run,) = runs(
+        span(1, name="a", took=20, attributes={"openinference.span.kind": "AGENT", "agent.name": "a"}),
+        span(2, 1, "model_request", at=1, attributes=_STEP),
+        chat(3, 2, [("c1", "look", {"x": 1})], "go", at=1, took=0.5),
+        span(4, 1, "HumanInTheLoopMiddleware.after_model", at=3, attributes=_STEP, error=error),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
 def test_an_agent_that_waits_in_a_tool_did_not_fail_whatever_it_asks():
     """LangGraph for JavaScript under OpenInference: the graph of the agent in the tool ends with the interrupt."""
     given = {"gen_ai.tool.call.arguments": {"prompt": "work"}}

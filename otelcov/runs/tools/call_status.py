@@ -87,6 +87,16 @@ class Later:
         place = bisect_left(began, asker.node.end)
         return place < len(began) and (call.result_of is None or began[place] <= call.result_of.start)
 
+    def held_up(self, call: ToolCall) -> bool:
+        """Did LangChain's middleware stop all that this answer asks for, to wait for leave?"""
+        asker = call.asked_by
+        step = next((n for n in _near_above(asker.node) if n.kind == CHAIN), None) if asker is not None else None
+        if asker is None or step is None or step.parent is None or step.span.agent is None:
+            return False
+        after = (n for n in step.parent.children if n.start >= asker.node.end and n.span.name.endswith(".after_model"))
+        found = next(after, None)
+        return found is not None and waiting(found)
+
     def _read_all(self) -> None:
         self._read = True
         for mc in self._calls:  # by turn
@@ -387,7 +397,8 @@ def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
-    return "requested" if spans_shown or asks_leave(call.call_id) or later.goes_on(call) else "unknown"
+    seen = spans_shown or asks_leave(call.call_id) or later.goes_on(call) or later.held_up(call)
+    return "requested" if seen else "unknown"
 
 
 _WRAPPING = re.compile(r"^langsmith$|\.beeai$")
