@@ -501,3 +501,17 @@ def test_an_agent_that_waits_in_a_tool_did_not_fail_whatever_it_asks():
     )
     assert (run["status"], run["boundaries"]) == ("ok", [])
     assert [(d["to"], d["status"]) for d in run["delegations"]] == [("worker", "ok")]
+
+
+def test_which_step_comes_next_is_no_answer():
+    """`createReactAgent` of LangGraph for JavaScript, stopped in its tools: an edge of the graph put out their name."""
+    step = {"openinference.span.kind": "CHAIN"}
+    (run,) = runs(
+        span(1, None, "a", took=9, attributes=step),
+        span(2, 1, "agent", at=1, attributes=step),
+        chat(3, 2, [("c1", "look", {})], "go", at=1, took=0.5),
+        span(4, 1, "Branch", at=2, attributes=step | {"output.value": "tools", "output.mime_type": "text/plain"}),
+        span(5, 1, "tools", at=3, error="GraphInterrupt: [{}]", attributes=step),
+        tool(6, 5, "look", "c1", at=3, error="GraphInterrupt: [{}]"),
+    )
+    assert (run["output"], [c["status"] for c in run["tool_calls"]]) == (None, ["requested"])

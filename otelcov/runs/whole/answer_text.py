@@ -63,9 +63,19 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         text = assistant_text(node.span.output, limit)
         if text in asked and last is not None and node.start <= last.start:
             continue  # the same, in the millisecond in which the model was asked
-        if answers(text) and (text or last is None or last.outputs is not None):
+        if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _leads_on(root: Node, text: str | None) -> bool:
+    """Is this the name of a step of the run, by which a graph's edge says which comes next (LangGraph)?"""
+    if not text or len(text) > _NAME or any(c.isspace() for c in text):
+        return False
+    return any(n.kind == CHAIN and n.span.name == text for n in root.below())
+
+
+_NAME = 64  # letters of a step's, at the most
 
 
 def _in_the_background(call: ModelCall) -> bool:
