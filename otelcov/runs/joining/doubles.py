@@ -44,6 +44,7 @@ class Loner(NamedTuple):
     ids: tuple[str, ...]
     failed: bool = False
     serves: str | None = None  # the name of the tool, of a server's span or a thread's
+    gateway: bool = False  # who asked may be of another service, and know neither ids nor tokens
 
 
 def random(id: str | None) -> bool:
@@ -56,7 +57,7 @@ def loner(part: Fragment) -> Loner | None:
     if not _alone(part):
         return None
     span = part.root.span
-    ids = tuple(sorted({id for call in part.calls for id in _asked(call)} | _of_tool(part.root)))
+    ids = tuple(sorted({id for call in part.calls for id in asked_ids(call)} | _of_tool(part.root)))
     known = None not in (span.input_tokens, span.output_tokens)
     tokens = (span.input_tokens or 0, span.output_tokens or 0) if known and part.calls else None
     failed = any(call.error is not None for call in part.calls)
@@ -65,7 +66,9 @@ def loner(part: Fragment) -> Loner | None:
     serves = span_name(part.tools) if part.tools == [part.root] and (threads or server_alone(part.root)) else None
     if threads:
         times = max(times[0] - _ASKED_NS, 0), times[1]
-    return Loner(*times, span.service, tokens, ids, failed, serves)
+    if part.gateway:
+        ids = tuple(sorted({*ids, *(id for call in part.calls for id in brought(call))}))
+    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway)
 
 
 def _alone(part: Fragment) -> bool:
@@ -108,11 +111,26 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
         same = models.join(counted, on=["service", *tokens])
         hits.append(same.filter(_inside())["run"])
         hits.append(_beside(models.filter(pl.col("status") == "error"), failed))
+        if gateways := [x for x in rows if x.gateway]:
+            hits += _through(models, gateways)
         idle = numbered.filter(pl.col("tool_calls").is_null() & pl.col("llm_calls").is_null())
         hits.append(_beside(idle, [(x.service, x.start, x.end) for x in rows]))
         hits.append(_served(numbered, [x for x in rows if x.serves]))
     which = pl.concat(hits).unique()
     return numbered["run"].is_in(which.implode())
+
+
+def _through(models: pl.DataFrame, gateways: list[Loner]) -> list[pl.Series]:
+    """The runs with a model call, of any service, that may have come through one of these: at its time, with its tokens
+    or with none told; at the time of one that failed, however that ended."""
+    any_ = models.with_columns(service=pl.lit(None, pl.String))
+    schema = {**dict.fromkeys(("input_tokens", "output_tokens", "low", "high"), pl.Int64)}
+    told = pl.DataFrame([(*x.tokens, x.start, x.end) for x in gateways if x.tokens], schema=schema, orient="row")
+    return [
+        any_.join(told, on=["input_tokens", "output_tokens"]).filter(_inside())["run"],
+        _beside(any_.filter(pl.col("input_tokens").is_null()), [(None, x.start, x.end) for x in gateways]),
+        _beside(any_, [(None, x.start, x.end) for x in gateways if x.failed]),
+    ]
 
 
 def _served(runs: pl.DataFrame, found: list[Loner]) -> pl.Series:
@@ -187,7 +205,7 @@ class _Told:
         tokens: dict[tuple[str | None, int | None, int | None], list[tuple[Fragment, ModelCall]]] = {}
         for p in whole:
             for call in p.calls:
-                for i in _answers(call) | set(_asked(call)):
+                for i in answer_ids(call) | set(asked_ids(call)):
                     self._by_id.setdefault(i, []).append((p, call, call.node.parent))
                 tokens.setdefault((p.root.span.service, call.input_tokens, call.output_tokens), []).append((p, call))
             for n in p.nodes:
@@ -197,37 +215,37 @@ class _Told:
                     self._by_id.setdefault(i, []).append((p, None, n))
                 if span_call_id([n]) is None:
                     self._tools.setdefault((id(p), spelling(span_name([n]) or "")), []).append(n)
-        self._by_tokens = {key: _Times(some) for key, some in tokens.items() if None not in key[1:]}
-        self._of_host = {id(p): _Times([(p, call) for call in p.calls]) for p in whole}
+        self._by_tokens = {key: Times(some) for key, some in tokens.items() if None not in key[1:]}
+        self._of_host = {id(p): Times([(p, call) for call in p.calls]) for p in whole}
         failed = [(p, call) for p in whole for call in p.calls if call.error is not None]
         self._failed = {
-            service: _Times(list(some)) for service, some in groupby(sorted(failed, key=_service), key=_service)
+            service: Times(list(some)) for service, some in groupby(sorted(failed, key=_service), key=_service)
         }
 
     def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         """The fragment in which this call was made, and that one's telling of it."""
-        own = _answers(call) | set(_asked(call))
-        host = self._only(p, [*own, *_brought(call)])
+        own = answer_ids(call) | set(asked_ids(call))
+        host = self._only(p, [*own, *brought(call)])
         if host is not None:
             sure = [c for i in own for h, c, _ in self._by_id.get(i, ()) if h is host and c is not None]
-            twins = [c for c in sure if _may_be_one(self.now(c), call)]
-            twins = twins or [c for _, c in self._of_host[id(host)].at(call) if _may_be_one(self.now(c), call)]
+            twins = [c for c in sure if may_be_one(self.now(c), call)]
+            twins = twins or [c for _, c in self._of_host[id(host)].at(call) if may_be_one(self.now(c), call)]
             return host, min(twins, key=lambda c: (abs(c.start - call.start), c.node.span.span_id), default=None)
         if call.error is not None:
             return self._of_failure(p, call)
         counted = self._by_tokens.get((p.root.span.service, call.input_tokens, call.output_tokens))
         beside = [(h, c) for h, c in counted.at(call) if id(c) not in self._both] if counted is not None else []
-        nested = [(h, c) for h, c in beside if _nested(c, call) and _may_be_one(c, call)]
+        nested = [(h, c) for h, c in beside if enclosed(c, call) and may_be_one(c, call)]
         return nested[0] if len(nested) == 1 else (None, None)
 
     def _of_failure(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         some = self._failed.get(p.root.span.service or "")
         beside = [(h, c) for h, c in some.at(call) if id(c) not in self._both] if some is not None else []
-        words = _words(call)
+        words = words_of(call)
         nested = [
             (h, c)
             for h, c in beside
-            if _nested(c, call) and _may_be_one(c, call) and (None in (words, _words(c)) or words == _words(c))
+            if enclosed(c, call) and may_be_one(c, call) and (None in (words, words_of(c)) or words == words_of(c))
         ]
         return nested[0] if len(nested) == 1 else (None, None)
 
@@ -252,11 +270,11 @@ class _Told:
 
     def _only(self, p: Fragment, ids: Iterable[str]) -> Fragment | None:
         """The one fragment that tells of these ids at the same time."""
-        met = {id(h): h for i in ids for h, _, _ in self._by_id.get(i, ()) if _overlap(h, p)}
+        met = {id(h): h for i in ids for h, _, _ in self._by_id.get(i, ()) if overlap(h, p)}
         return next(iter(met.values())) if len(met) == 1 else None
 
 
-class _Times:
+class Times:
     """Calls by when they were."""
 
     def __init__(self, calls: list[tuple[Fragment, ModelCall]]) -> None:
@@ -274,14 +292,14 @@ def _service(found: tuple[Fragment, ModelCall]) -> str:
     return found[0].root.span.service or ""
 
 
-def _words(call: ModelCall) -> str | None:
+def words_of(call: ModelCall) -> str | None:
     """What a model was told last that was no result."""
     return next((x.text for x in reversed(call.inputs or ()) if x.role == "user" and x.text), None)
 
 
-def _may_be_one(one: ModelCall, two: ModelCall) -> bool:
+def may_be_one(one: ModelCall, two: ModelCall) -> bool:
     """May these be one call, by two instrumentations?"""
-    if {n.span.scope for n in one.layers} & {n.span.scope for n in two.layers} or not _overlap(one, two):
+    if {n.span.scope for n in one.layers} & {n.span.scope for n in two.layers} or not overlap(one, two):
         return False
     answers = [{n.span.response_id for n in c.layers if n.span.response_id} for c in (one, two)]
     if all(answers) and answers[0].isdisjoint(answers[1]):
@@ -289,32 +307,36 @@ def _may_be_one(one: ModelCall, two: ModelCall) -> bool:
     tokens = [(c.input_tokens, c.output_tokens) for c in (one, two)]
     if all(None not in t for t in tokens) and tokens[0] != tokens[1]:
         return False
-    asked = [sorted((r.name or "", r.id or "") for r in c.asked) for c in (one, two) if c.outputs is not None]
-    return len(asked) < 2 or asked[0] == asked[1]
+    asked = [c.asked for c in (one, two) if c.outputs is not None]
+    if len(asked) < 2:
+        return True
+    known = all(r.id for some in asked for r in some)  # LiteLLM tells none of a stream
+    told = [sorted((r.name or "", r.id or "" if known else "") for r in some) for some in asked]
+    return told[0] == told[1]
 
 
 def _around(node: Node, tool: Fragment) -> bool:
     return node.start <= tool.start + JITTER_NS and tool.end <= node.end + JITTER_NS
 
 
-def _overlap(one: Fragment | ModelCall, two: Fragment | ModelCall) -> bool:
+def overlap(one: Fragment | ModelCall, two: Fragment | ModelCall) -> bool:
     return one.start <= two.end + JITTER_NS and two.start <= one.end + JITTER_NS
 
 
-def _nested(one: ModelCall, two: ModelCall) -> bool:
+def enclosed(one: ModelCall, two: ModelCall) -> bool:
     outer, inner = sorted((one, two), key=lambda c: c.start - c.end)
     return outer.start <= inner.start + JITTER_NS and inner.end <= outer.end + JITTER_NS
 
 
-def _answers(call: ModelCall) -> set[str]:
+def answer_ids(call: ModelCall) -> set[str]:
     return {i for n in call.layers if (i := n.span.response_id) is not None and random(i)}
 
 
-def _asked(call: ModelCall) -> list[str]:
+def asked_ids(call: ModelCall) -> list[str]:
     return [r.id for r in call.asked if r.id is not None and random(r.id)]
 
 
-def _brought(call: ModelCall) -> list[str]:
+def brought(call: ModelCall) -> list[str]:
     """The ids of the results that are new in this call's input."""
     out: list[str] = []
     for message in reversed(call.inputs or ()):

@@ -23,7 +23,10 @@ STEPS = (AGENT, LLM, TOOL, HANDOFF)
 class Fragment:
     """What one trace holds of one run. `loose` fragments are model calls, or tools, without anything above them."""
 
-    __slots__ = ("astray", "calls", "end", "frame", "hidden", "loose", "nodes", "root", "start", "tools", "trace_id")
+    __slots__ = (
+        *("astray", "calls", "end", "frame", "gateway", "hidden", "loose", "nodes", "root", "start", "tools"),
+        "trace_id",
+    )
 
     def __init__(self, trace: Trace, root: Node, nodes: list[Node]) -> None:
         self.trace_id, self.root, self.nodes = trace.trace_id, root, nodes
@@ -35,6 +38,7 @@ class Fragment:
         self.astray = False  # several runs may have done this
         self.tools: list[Node] = []  # of a loose one that is no model call: what it ran
         self.frame: Node | None = None  # what is around a model call that counts as if it stood alone
+        self.gateway = False  # is it a call that a gateway was asked for, of which who asked it may tell, too?
 
     def alone(self) -> None:
         """Nothing goes on with it, nor did it go on with anything: then it is a run in its frame."""
@@ -65,9 +69,11 @@ def fragments(trace: Trace) -> list[Fragment]:
     out = []
     for root, nodes in parts:
         nodes.sort(key=by_time)
+        _attempts(nodes)
         fragment = Fragment(trace, root, nodes)
         if (model := _wrapped(root, nodes)) is not None:
             fragment.frame, fragment.root = root, model
+            fragment.gateway = any(_gateway(n) for n in model.ancestors())
             root = model
         fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
         if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
@@ -89,24 +95,47 @@ def _answered_at_once(root: Node) -> bool:
 def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
     """The one model call in a trace, below nothing but spans that nobody explains and of which none failed (functions
     of the application, coroutines), where it asks for tools or goes on after them: part of a run, as if it stood alone.
-    A server's request, or a message that is consumed, is a request by itself, unless it is one to a gateway: one for
-    each call of a model."""
+    A server's request, or a message that is consumed, is a request by itself, unless it is one to a gateway: then it is
+    one call of a model, however it went."""
     model = next((n for n in nodes if n.kind == LLM), None)
     if model is None or root.kind is not None or root.orphan or any(n.kind not in (None, LLM, OTHER) for n in nodes):
         return None
     above = model.ancestors()
-    if any(
-        (n.span.span_kind in _REQUESTS and not _GATEWAY.search(n.span.name)) or failure(n) is not None for n in above
-    ):
+    gateway = any(_gateway(n) for n in above)
+    if any(n.span.span_kind in _REQUESTS and not _gateway(n) for n in above):
+        return None
+    if not gateway and any(failure(n) is not None for n in above):
         return None
     layers = [n for n in nodes if n.kind == LLM and n is not model]
     if len(layers) > _LAYERS or any(model not in n.ancestors() for n in layers):
         return None
     call = ModelCall(model, [model])
     framed = all(n.span.scope == model.span.scope for n in above)  # by its own instrumentation (Langtrace's)
-    return model if framed or call.requests or any(x.results for x in (call.inputs or ())[-1:]) else None
+    return model if framed or gateway or call.requests or any(x.results for x in (call.inputs or ())[-1:]) else None
 
 
+def _gateway(node: Node) -> bool:
+    return _GATEWAY.search(node.span.name) is not None
+
+
+def _attempts(nodes: list[Node]) -> None:
+    """What a gateway tried in vain before it asked the model that answered, or failed last, is no call of its own."""
+    models = [n for n in nodes if n.kind == LLM]
+    if len(models) < 2:
+        return
+    asked: dict[int, list[Node]] = {}
+    for n in models:
+        door = next((a for a in n.ancestors() if a.kind == LLM or (a.kind is None and _gateway(a))), None)
+        if door is not None and door.kind is None:
+            asked.setdefault(id(door), []).append(n)
+    for tried in asked.values():
+        *before, last = tried
+        if all(failure(n) is not None and n.end <= last.start + _TRIED_NS for n in before):
+            for n in (x for first in before for x in (first, *first.below())):
+                n.kind = OTHER if n.kind == LLM else n.kind
+
+
+_TRIED_NS = 1_000_000
 _LAYERS = 4  # of instrumentation, below the first
 _GATEWAY = re.compile(
     r"/chat/completions$|/v\d\w*/(?:completions|responses|messages)$|:(?:stream)?generatecontent$|/converse(?:-stream)?$"

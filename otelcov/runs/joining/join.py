@@ -23,6 +23,7 @@ from otelcov.runs.joining.children import unite_children
 from otelcov.runs.joining.doubles import Loner, loner, told_elsewhere, unite_doubles
 from otelcov.runs.joining.followers import Unite, unite_echoes, unite_followers, unite_twins
 from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.joining.gateways import unite_gateways
 from otelcov.runs.joining.hollow import unite_hollow
 from otelcov.runs.joining.leaves import unite_leaves
 from otelcov.runs.joining.served import unite_served, unite_threads
@@ -223,6 +224,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     _links(parts, where, unite)
     _agents_as_tools(parts, where, unite)
     _agents_apart([p for p in parts if _apart(p)], unite)
+    unite_gateways(parts, unite)
     every = [p for p in parts if p.loose]
     loose = [p for p in every if p.root.kind == LLM or (p.tools == [p.root] and not p.calls)]
     unite_twins(loose, unite)

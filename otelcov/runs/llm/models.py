@@ -37,8 +37,9 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
     if again:
         outer = {id(n): above for n in spans if (above := outer.get(id(n))) is not None and id(above) not in again}
         inner = {key: within for key, within in inner.items() if key not in again}
-    for within in inner.values():
-        _retries(within)
+    for n in spans:
+        if len(within := inner.get(id(n), [])) > 1:
+            _retries(n, within)
     spans = [n for n in spans if n.kind == LLM]
     calls = []
     twin_of = beside([n for n in spans if id(n) not in inner]) | echoes(spans)
@@ -94,10 +95,13 @@ def _only_asked(call: ModelCall, within: list[Node]) -> None:
         call.input_tokens = call.output_tokens = call.finish = call.error = call._outputs = None
 
 
-def _retries(within: list[Node]) -> None:
-    """Attempts that failed inside one call, before the one that went well, are no calls of their own (a gateway's)."""
+def _retries(node: Node, within: list[Node]) -> None:
+    """Attempts that failed inside one call, before the one that went well, are no calls of their own (a gateway's, or a
+    client's of it); where all failed, and so did the call, the last of them is it."""
     well = [n for n in within if failure(n) is None]
-    if len(well) != 1 or len(within) == 1 or any(n.start > well[0].start for n in within):
+    if not well and failure(node) is not None:
+        well = [max(within, key=lambda n: n.start)]
+    if len(well) != 1 or any(n.start > well[0].start for n in within):
         return
     for n in within:
         if n is not well[0]:

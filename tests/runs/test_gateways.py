@@ -1,0 +1,118 @@
+"""What a gateway of models tells in traces of its own (LiteLLM's proxy): who asked it tells of the same calls."""
+
+import pytest
+
+from otelcov.ground.config import Config
+from otelcov.runs import reconstruct, run_json
+from otelcov.store.layout import from_requests
+from tests.captures import LATER
+from tests.runs.requests import agent, chat, request, span, tool
+
+CALL = "call_Ab3dE5fG7hI9jK1lM"
+UNCOUNTED = {"gen_ai.usage.input_tokens": "", "gen_ai.usage.output_tokens": ""}
+DOWN = "Error code: 500"
+
+
+def _runs(app, gateway):
+    """The runs of what the application and the gateway, each a service, have sent."""
+    bodies = [request(app), request(gateway, service="gateway", scope="litellm")]
+    frame = reconstruct(*from_requests(bodies, [], 1), Config(), LATER)
+    return [run_json(row, {}) for row in frame.iter_rows(named=True)]
+
+
+def _door(trace, at, error=None, took=0.9):
+    return span(1, None, "Received Proxy Server Request", trace=trace, at=at, took=took, error=error, kind=2)
+
+
+def _through(trace, at, answer=None, asked="go", error=None, took=0.7, **told):
+    """A call as the gateway tells it."""
+    more = {"attributes": UNCOUNTED | told if error else told}
+    model = chat(2, 1, answer, asked=asked, trace=trace, at=at + 0.1, took=took, error=error, **more)
+    return [_door(trace, at, error, took + 0.2), model]
+
+
+def _host(answer="done", at=1, took=1.0, **more):
+    """An agent that asks a model once, as its own instrumentation tells it."""
+    return [
+        agent(1, "helper", at=0, took=9),
+        chat(2, 1, answer, asked=more.pop("asked", "go"), at=at, took=took, **more),
+    ]
+
+
+def _one(app, gateway):
+    (run,) = _runs(app, gateway)
+    return run
+
+
+def test_what_was_asked_through_a_gateway_is_one_run_by_words_and_tokens():
+    run = _one(_host(), _through(9, 1.02, "done"))
+    assert (run["service"], run["status"], run["output"], len(run["trace_ids"])) == ("app", "ok", "done", 2)
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "ok")]
+
+
+def test_a_stream_of_which_one_side_tells_neither_tokens_nor_ids_is_one_call():
+    asked = [(CALL, "look", {})]
+    app = [*_host(asked, attributes=UNCOUNTED), tool(3, 1, "look", CALL, "3", at=3), chat(4, 1, "done", "go", at=5)]
+    run = _one(app, _through(9, 1.02, [("", "look", {})]))
+    assert [(c["agent"], c["input_tokens"]) for c in run["llm_calls"]] == [("helper", 10)] * 2
+    assert [(c["name"], c["call_id"]) for c in run["tool_calls"]] == [("look", CALL)]
+
+
+def test_the_attempts_of_a_client_that_fail_inside_a_call_are_no_runs_and_no_failure_of_it():
+    tried = [*_through(8, 1.02, error=DOWN, took=0.1), *_through(9, 1.5, "done", took=0.2)]
+    run = _one(_host(), tried)
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "ok")]
+    assert (run["status"], run["boundaries"]) == ("ok", [])
+
+
+@pytest.mark.parametrize("asked", ["go", None])
+def test_a_call_of_which_every_attempt_failed_is_one_call_that_failed(asked):
+    app = _host(None, error=DOWN, attributes=UNCOUNTED, asked=asked)
+    run = _one(app, [s for trace in (7, 8, 9) for s in _through(trace, 1.02 + (trace - 7) * 0.3, error=DOWN, took=0.1)])
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "error")]
+
+
+def test_the_calls_of_a_client_without_an_agent_above_are_one_run_with_what_the_gateway_tells():
+    asked = [(CALL, "look", {"a": 1})]
+    told = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": CALL, "name": "look", "arguments": {"a": 1}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": CALL, "response": 3}]},
+    ]
+    app = [chat(1, None, asked, "go", trace=1, at=1), chat(1, None, "done", told, trace=2, at=3)]
+    run = _one(app, [*_through(8, 1.02, asked), *_through(9, 3.02, "done", told)])
+    assert (run["status"], len(run["llm_calls"]), len(run["trace_ids"])) == ("ok", 2, 4)
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "ok", 3)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "at"),
+    [
+        ("stay", 1.02),  # other words
+        ("go", 4.0),  # another time
+    ],
+)
+def test_what_somebody_else_asked_the_gateway_is_another_run(asked, at):
+    assert len(_runs(_host(), _through(9, at, "done", asked))) == 2
+
+
+def test_what_a_gateway_tried_before_it_asked_another_model_is_one_call():
+    first = chat(2, 1, asked="go", trace=9, at=1.1, took=0.2, error=DOWN, attributes=UNCOUNTED)
+    (run,) = _runs([], [_door(9, 1), first, chat(3, 1, "done", "go", trace=9, at=1.4, took=0.3)])
+    assert [c["status"] for c in run["llm_calls"]] == ["ok"]
+    assert (run["status"], run["output"]) == ("ok", "done")
+
+
+def test_an_answer_that_came_after_its_client_had_given_up_is_no_run():
+    app = _host(None, took=0.3, error="Request timed out.", attributes=UNCOUNTED)
+    run = _one(app, _through(9, 1.02, "done"))
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "error")]
+    assert run["output"] is None
+
+
+def test_attempts_in_the_trace_of_a_call_that_failed_are_one_call():
+    call = chat(2, 1, asked="go", at=1, took=3, error=DOWN, attributes=UNCOUNTED)
+    more = {"asked": "go", "took": 0.5, "error": DOWN, "attributes": UNCOUNTED}
+    tried = [chat(id, 2, at=1 + id * 0.6 - 1.8, scope="litellm", **more) for id in (3, 4, 5)]
+    (run,) = _runs([agent(1, "helper", took=9), call, *tried], [])
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "error")]
