@@ -96,14 +96,14 @@ _NONE_SUCH = (
     r"|(?:Error:\s*)?Unknown tool {0}, should be one of: "  # smolagents
     r"|Error: tool '{0}' not found in any workbench$"  # AutoGen
     r"|Error: {0} is not a valid tool, try one of \["  # LangGraph
-    r"|Model tried to call unavailable tool '{0}'"  # the AI SDK
+    r"|(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '{0}'"  # the AI SDK
     r"|(?:Error: )?Tool (?:with name )?'?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
     r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
     r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
     r"|Invalid tool_call: \"{0}\"\. Available options are: "  # OpenAI's client, which runs functions
 )
-_NOBODYS = 50  # letters before the name, at the most
+_NOBODYS = 64  # letters before the name, at the most
 
 
 def awaits_leave(value: Any) -> bool:
