@@ -25,8 +25,24 @@ _MADE_UP = first("ai.response.id", "gen_ai.response.id").str.starts_with("aitxt-
     first("ai.response.model", "gen_ai.response.model") == first("ai.model.id", "gen_ai.request.model")
 )
 
+# How long a tool took is told once it is done; of one that the provider ran, what came back, if anything did.
+_NOT_DONE = (
+    scope("^gen_ai$")
+    & (pl.col("gen_ai.operation.name") == "execute_tool")
+    & pl.col("gen_ai.tool.type").is_not_null()
+    & pl.col("gen_ai.execute_tool.duration").is_null()
+    & pl.col("gen_ai.tool.call.result").is_null()
+)
+
+_ANSWERED_OBJECT = pl.when(
+    _OPERATION.is_not_null()
+    & pl.col("openinference.span.kind").is_not_null()
+    & pl.col("ai.response.toolCalls").is_null()
+).then(pl.coalesce([_OBJECT_TEXT, _OBJECT]))
+
 VERCEL_LOOPS = Dialect(
     name="vercel-ai-loops",
+    tool_error=pl.when(_NOT_DONE).then(pl.lit("unknown")),
     response_model=pl.when(_MADE_UP).then(pl.lit(NOTHING)),
     kind=pl.when(_AGAIN)
     .then(pl.lit(OTHER))

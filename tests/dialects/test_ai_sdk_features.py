@@ -4,9 +4,11 @@ called off, and of attempts made again."""
 import json
 from functools import partial
 
+import pytest
+
 from tests.dialects.test_javascript_newest import agreed
 from tests.dialects.test_unrecorded_kits import called_with
-from tests.runs.requests import agent, chat
+from tests.runs.requests import agent, chat, tool
 
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 _SEVEN = {"scope": "gen_ai"}
@@ -25,6 +27,12 @@ def _asked(id, parent, at, answer, asked="go", finish=None, **more):
     return chat(id, parent, answer, asked, at=at, attributes=told, **more, **_SEVEN)
 
 
+def _ran(id, parent, at, name, call, result=None, kind="function", done=True, **more):
+    told = {"gen_ai.tool.type": kind, "gen_ai.tool.call.arguments": "{}"}
+    told |= {"gen_ai.execute_tool.duration": "0.5"} if done and kind == "function" else {}
+    return tool(id, parent, name, call, result, at=at, attributes=told, **more, **_SEVEN)
+
+
 def test_the_ai_sdk_7_puts_the_type_of_the_error_before_what_it_says_of_a_tool_that_nobody_has():
     said = "AI_NoSuchToolError: Model tried to call unavailable tool 'ghost'. Available tools: look."
     parts = [{"type": "tool_call", "id": "c1", "name": "ghost", "arguments": {}}]
@@ -35,3 +43,17 @@ def test_the_ai_sdk_7_puts_the_type_of_the_error_before_what_it_says_of_a_tool_t
     )
     assert called_with(run) == [("ghost", "planner", "requested", "c1")]
     assert "tool_failure" not in run["boundaries"]
+
+
+@pytest.mark.parametrize("content", [True, False])
+def test_a_tool_of_which_the_ai_sdk_7_does_not_say_how_long_it_took_may_have_been_stopped(content):
+    asks = [("c1", "slow", {}), ("c2", "look", {})] if content else None
+    (run,) = agreed(
+        _loop(),
+        _asked(2, 1, 1, asks, finish="tool-calls"),
+        _ran(3, 1, 3, "slow", "c1", done=False, took=5),
+        _ran(4, 1, 3, "look", "c2", "cold" if content else None),
+    )
+    assert {c["name"]: c["status"] for c in run["tool_calls"]} == {"look": "ok", "slow": "unknown"}
+    assert run["status"] == "unknown"
+    assert {"error", "max_steps"} <= set(run["boundaries_unknown"])
