@@ -57,3 +57,23 @@ def test_a_tool_of_which_the_ai_sdk_7_does_not_say_how_long_it_took_may_have_bee
     assert {c["name"]: c["status"] for c in run["tool_calls"]} == {"look": "ok", "slow": "unknown"}
     assert run["status"] == "unknown"
     assert {"error", "max_steps"} <= set(run["boundaries_unknown"])
+
+
+@pytest.mark.parametrize(
+    ("told", "status"), [({"error": ""}, "error"), ({}, "unknown"), ({"result": '{"found":1}'}, "ok")]
+)
+def test_a_tool_within_a_models_span_was_run_by_the_provider_and_left_nothing_to_do(told, status):
+    """One of which nothing comes back waits for leave, perhaps (MCP servers that OpenAI calls)."""
+    out = _asked(2, 1, 1, "no luck", took=2)["attributes"]["gen_ai.output.messages"]
+    out[0]["parts"].append({"type": "tool_call", "id": "c1", "name": "search", "arguments": {}})
+    frame = {"gen_ai.output.messages": out}
+    asker = _asked(2, 1, 1, "no luck", took=2)
+    asker["attributes"]["gen_ai.output.messages"] = out
+    (run,) = agreed(
+        _loop(finish="stop", attributes=frame),
+        asker,
+        _ran(3, 2, 2, "search", "c1", told.pop("result", None), "extension", **told),
+    )
+    assert called_with(run) == [("search", "planner", status, "c1")]
+    assert (run["status"], run["output"]) == ("ok", "no luck")
+    assert not {"error", "max_steps"} & {*run["boundaries"], *run["boundaries_unknown"]}

@@ -163,6 +163,35 @@ def runs_by_spans(scope: str) -> bool:
     return scope.startswith(("strands", "semantic_kernel.")) or scope == "agent_framework"
 
 
+def sets_no_status(scope: str) -> bool:
+    """Is OK no word of this kit's own, but of a processor that says it of all that is no error (the AI SDK 7 under
+    OpenInference)?"""
+    return scope == "gen_ai"
+
+
+def stops_at_tools(scope: str) -> bool:
+    """Is this of a kit in which a program may name a tool that ends the loop (the AI SDK)?"""
+    return scope in ("ai", "gen_ai")
+
+
+def says_why(scope: str, name: str) -> bool:
+    """Is this a loop that says why it ended, unless it was called off (the AI SDK)?"""
+    return (scope == "gen_ai" and name.startswith("invoke_agent")) or (
+        scope == "ai" and name.split(" ")[0] in ("ai.generateText", "ai.streamText")
+    )
+
+
+def holds_providers(scope: str) -> bool:
+    """Do the spans of models hold those of tools that the provider ran, and of no others (the AI SDK 7)?"""
+    return scope == "gen_ai"
+
+
+def tells_repaired(scope: str) -> bool:
+    """Does a program repair what its model asked for here, before it runs, and does the tool's span alone tell what ran
+    (the AI SDK)?"""
+    return scope == "ai"
+
+
 def drops_tools(scope: str) -> bool:
     """Does this tell of a tool that threw, or waits, no more than the step around it (Traceloop's of LlamaIndex)?"""
     return scope == "opentelemetry.instrumentation.llamaindex"

@@ -12,11 +12,12 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection
 
-from otelcov.runs.content.chat import Request
+from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import holds_providers, tells_repaired
 from otelcov.runs.tools.askers import Askers, infer_turn
 from otelcov.runs.tools.attempts import differ, gone_on, in_vain, without_vain
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, awaits_result, short_id
@@ -225,12 +226,36 @@ def _told_before(request: Request, seen: dict[str, list[Request]]) -> bool:
 
 def _attach(call: ToolCall, nodes: list[Node]) -> None:
     call.nodes = nodes
+    _by_provider(call)
+    _repaired(call)
     call.start, call.end = nodes[0].start, max(n.end for n in nodes)
     call.evidence.add("span")
     if call.agent is None or (nodes[0].agent is not None and nodes[0].agent != call.agent and call.asked_by is None):
         call.agent = nodes[0].agent
     if call.name is None:
         call.name = span_name(nodes)
+
+
+def _by_provider(call: ToolCall) -> None:
+    """Was this run by the provider, in the course of the answer that asked for it?"""
+    asker = call.asked_by
+    if asker is None or call.nodes[0].parent is not asker.node or not holds_providers(call.nodes[0].span.scope):
+        return
+    for request in asker.asked:
+        if request.id == call.call_id and request.served is None:
+            call.answer = request.served = Result(call.call_id, call.name)
+            call.result_of = asker
+
+
+def _repaired(call: ToolCall) -> None:
+    """What ran, and with what, where a program put that in the place of what its model had asked for."""
+    span = call.nodes[0].span
+    if not tells_repaired(span.scope) or span.tool is None:
+        return
+    call.name = span_name(call.nodes)
+    given = arguments_of(span.arguments)[0]
+    if given is not None:
+        call.arguments = given
 
 
 def _order(calls: list[ToolCall]) -> None:
