@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.dialects.test_unrecorded_kits import called_with
-from tests.runs.requests import agent, chat, tool
+from tests.dialects.test_unrecorded_kits import called_with, of_kind
+from tests.runs.requests import agent, chat, span, tool
 
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 _SEVEN = {"scope": "gen_ai"}
@@ -77,3 +77,29 @@ def test_a_tool_within_a_models_span_was_run_by_the_provider_and_left_nothing_to
     assert called_with(run) == [("search", "planner", status, "c1")]
     assert (run["status"], run["output"]) == ("ok", "no luck")
     assert not {"error", "max_steps"} & {*run["boundaries"], *run["boundaries_unknown"]}
+
+
+def _old(id, parent, name, at=0, took=1, kind=None, **told):
+    """The AI SDK by `experimental_telemetry`, under OpenInference's processor where it has a kind."""
+    renamed = f"{name} planner" if kind else name
+    told = {f"ai.{key}".replace("__", "."): value for key, value in told.items()}
+    told |= {"ai.operationId": name, "ai.telemetry.functionId": "planner"} | (of_kind(kind) if kind else {})
+    more = {key.removeprefix("ai."): told.pop(key) for key in ("ai.error", "ai.events", "ai.status") if key in told}
+    return span(id, parent, renamed, at=at, took=took, scope="ai", attributes=told, **more)
+
+
+def test_what_ran_after_a_program_repaired_a_call_is_what_the_tools_span_tells():
+    wrong = _jsons([{"toolCallId": "c1", "toolName": "ghost", "input": '{"a":1}'}])
+    told = {
+        "toolCall__id": "c1",
+        "toolCall__name": "look",
+        "toolCall__args": '{"at":"x"}',
+        "toolCall__result": '"cold"',
+    }
+    (run,) = agreed(
+        _old(1, None, "ai.generateText", took=9, response__text="cold", response__finishReason="stop"),
+        _old(2, 1, "ai.generateText.doGenerate", at=1, response__toolCalls=wrong, response__finishReason="tool-calls"),
+        _old(3, 1, "ai.toolCall", at=3, **told),
+        _old(4, 1, "ai.generateText.doGenerate", at=5, response__text="cold", response__finishReason="stop"),
+    )
+    assert [(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [("look", {"at": "x"}, "ok")]
