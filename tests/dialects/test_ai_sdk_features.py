@@ -88,6 +88,19 @@ def _old(id, parent, name, at=0, took=1, kind=None, **told):
     return span(id, parent, renamed, at=at, took=took, scope="ai", attributes=told, **more)
 
 
+@pytest.mark.parametrize(("last", "limit"), [("look", True), ("book", False)])
+def test_a_loop_that_ended_after_a_tool_that_was_not_asked_for_before_may_have_ended_by_it(last, limit):
+    """`stopWhen: hasToolCall("book")`, or a limit of steps."""
+    (run,) = agreed(
+        _loop(finish="tool-calls"),
+        _asked(2, 1, 1, [("c1", "look", {"at": 1})]),
+        _ran(3, 1, 2, "look", "c1", "cold"),
+        _asked(4, 1, 3, [("c2", last, {"at": 2})]),
+        _ran(5, 1, 4, last, "c2", "done"),
+    )
+    assert ("max_steps" in run["boundaries"], "max_steps" in run["boundaries_unknown"]) == (limit, not limit)
+
+
 def test_what_ran_after_a_program_repaired_a_call_is_what_the_tools_span_tells():
     wrong = _jsons([{"toolCallId": "c1", "toolName": "ghost", "input": '{"a":1}'}])
     told = {

@@ -14,10 +14,10 @@ from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import asks_once_more, raises_at_limits
+from otelcov.runs.rules.habits import asks_once_more, raises_at_limits, stops_at_tools
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
-from otelcov.runs.trace.tree import Node, control_flow, exceptions, failure
+from otelcov.runs.trace.tree import Node, control_flow, exceptions, failure, spelling
 from otelcov.runs.whole.answer_text import agent_said, told_as_object
 from otelcov.runs.whole.endings import (
     answer_lost,
@@ -221,7 +221,8 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
         return False
     if any(r.name in run.ways or _ENDS.match(r.name or "") or transfers(r.name) for r in last.requests):
         return False
-    if sum(worker(c) is worker(last) for c in run.calls) == 1:
+    before = [c for c in run.calls if worker(c) is worker(last) and c is not last]
+    if not before or (_stops_at_tools(last) and not _asked_before(last, before)):
         return False
     if run.output is None:
         return not told_as_object(run.root)
@@ -229,6 +230,16 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
 
 
 _ENDS = re.compile(
+def _stops_at_tools(last: ModelCall) -> bool:
+    return any(stops_at_tools(n.span.scope) for n in last.layers)
+
+
+def _asked_before(last: ModelCall, before: list[ModelCall]) -> bool:
+    """Was every tool that was asked for at last asked for before, and the loop went on? Then none of them ends it."""
+    known = {spelling(r.name or "") for c in before for r in c.asked}
+    return all(spelling(r.name or "") in known for r in last.requests)
+
+
     r"(?:\w+[-.])?(?:exit|end|leave|stop|finish|terminate|complete)(?:_(?:loop|run|task|chat|conversation|session))?$",
     re.I,
 )
