@@ -88,6 +88,10 @@ def _old(id, parent, name, at=0, took=1, kind=None, **told):
     return span(id, parent, renamed, at=at, took=took, scope="ai", attributes=told, **more)
 
 
+_ASKS = {"response__toolCalls": _jsons([{"toolCallId": "c1", "toolName": "look", "input": "{}"}])}
+_USED = {"usage__inputTokens": 5, "usage__outputTokens": 2}
+
+
 @pytest.mark.parametrize(("last", "limit"), [("look", True), ("book", False)])
 def test_a_loop_that_ended_after_a_tool_that_was_not_asked_for_before_may_have_ended_by_it(last, limit):
     """`stopWhen: hasToolCall("book")`, or a limit of steps."""
@@ -116,3 +120,15 @@ def test_what_ran_after_a_program_repaired_a_call_is_what_the_tools_span_tells()
         _old(4, 1, "ai.generateText.doGenerate", at=5, response__text="cold", response__finishReason="stop"),
     )
     assert [(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [("look", {"at": "x"}, "ok")]
+
+
+def test_the_error_of_an_attempt_that_was_made_again_is_not_the_runs():
+    thrown = {"exception.type": "AI_APICallError", "exception.message": "boom"}
+    answer = {"response__text": "hello", "response__finishReason": "stop", "error": "boom"} | _USED
+    (run,) = agreed(
+        _old(1, None, "ai.generateText", 0, 9, "AGENT", **answer),
+        _old(2, 1, "ai.generateText.doGenerate", 1, 1, "LLM", error="boom", events=[("exception", thrown)]),
+        _old(3, 1, "ai.generateText.doGenerate", 3, 1, "LLM", **answer),
+    )
+    assert (run["status"], run["output"]) == ("ok", "hello")
+    assert [c["status"] for c in run["llm_calls"]] == ["error", "ok"]

@@ -312,7 +312,17 @@ def _inherited_errors(trace: Trace) -> None:
             continue
         around = {id(n) for n in node.ancestors()}  # these raised after it
         first = next((n for n in told if id(n) not in around), None)
-        node.inherited = first is not None and (node.start >= first.start or first.kind == TOOL)
+        node.inherited = first is not None and (
+            node.start >= first.start or first.kind == TOOL or _asked_again(first, trace)
+        )
+
+
+def _asked_again(failed: Node, trace: Trace) -> bool:
+    """Was a model asked once more, beside the call that failed, and did it answer?"""
+    if failed.kind != LLM:
+        return False
+    beside = failed.parent.children if failed.parent is not None else trace.nodes
+    return any(n.kind == LLM and n.start >= failed.end and _told_its_end(n) for n in beside)
 
 
 def _spread_without_words(trace: Trace) -> None:
