@@ -44,6 +44,9 @@ VERCEL_LOOPS = Dialect(
     name="vercel-ai-loops",
     tool_error=pl.when(_NOT_DONE).then(pl.lit("unknown")),
     response_model=pl.when(_MADE_UP).then(pl.lit(NOTHING)),
+    # To OpenInference the object is all that is put out, and not known from a state that has an answer in it.
+    output_messages=_ANSWERED_OBJECT,
+    output=_ANSWERED_OBJECT,
     kind=pl.when(_AGAIN)
     .then(pl.lit(OTHER))
     .when(

@@ -132,3 +132,15 @@ def test_the_error_of_an_attempt_that_was_made_again_is_not_the_runs():
     )
     assert (run["status"], run["output"]) == ("ok", "hello")
     assert [c["status"] for c in run["llm_calls"]] == ["error", "ok"]
+
+
+@pytest.mark.parametrize("key", ["response__object", "response__text"])
+def test_the_object_that_the_ai_sdk_was_answered_is_the_answer_under_openinference_too(key):
+    told = {key: '{"answer":"cold"}', "response__finishReason": "stop"}
+    put_out = {"output.value": '{"answer":"cold"}', "output.mime_type": "application/json"}
+    loop = _old(1, None, "ai.generateObject", took=9, kind="AGENT", **told)
+    call = _old(2, 1, "ai.generateObject.doGenerate", at=1, kind="LLM", prompt__messages=_jsons([]), **told)
+    loop["attributes"] |= put_out
+    call["attributes"] |= put_out
+    (run,) = agreed(loop, call)
+    assert run["output"] == '{"answer":"cold"}'
