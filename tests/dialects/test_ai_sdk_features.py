@@ -92,6 +92,30 @@ _ASKS = {"response__toolCalls": _jsons([{"toolCallId": "c1", "toolName": "look",
 _USED = {"usage__inputTokens": 5, "usage__outputTokens": 2}
 
 
+@pytest.mark.parametrize("kind", [None, "AGENT"])
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"response__finishReason": "tool-calls"} | _USED, "ok"),
+        ({"response__finishReason": "other"} | _USED, "unknown"),  # read on where the call that was cut is not told
+        ({"response__finishReason": "tool-calls"}, "unknown"),  # a call after that failed, of which nothing comes
+        ({}, "unknown"),
+    ],
+)
+def test_a_loop_of_the_ai_sdk_that_does_not_say_how_it_ended_was_called_off(kind, told, status):
+    step = _ASKS | _USED | {"response__finishReason": "tool-calls", "prompt__messages": _jsons([])}
+    model, tools = ("LLM", "TOOL") if kind else (None, None)
+    done = {"status": 1} if kind else {}
+    (run,) = agreed(
+        _old(1, None, "ai.streamText", took=9, kind=kind, prompt=_jsons({"prompt": "go"}), **told, **done),
+        _old(2, 1, "ai.streamText.doStream", at=1, kind=model, **step, **done),
+        _old(3, 1, "ai.toolCall", 3, 1, tools, toolCall__id="c1", toolCall__name="look", toolCall__result="1", **done),
+    )
+    assert run["status"] == status
+    assert ("error" in run["boundaries_unknown"]) == (status == "unknown")
+    assert [c["status"] for c in run["tool_calls"]] == ["ok"]
+
+
 @pytest.mark.parametrize(("last", "limit"), [("look", True), ("book", False)])
 def test_a_loop_that_ended_after_a_tool_that_was_not_asked_for_before_may_have_ended_by_it(last, limit):
     """`stopWhen: hasToolCall("book")`, or a limit of steps."""

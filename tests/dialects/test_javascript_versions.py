@@ -34,6 +34,7 @@ _OLD, _NEW = {"ai.usage.promptTokens": 5}, {"ai.usage.inputTokens": 5}
 @pytest.mark.parametrize("usage, status", [(_OLD, "unknown"), (_NEW, "ok")])
 def test_what_a_tool_threw_into_a_stream_of_the_ai_sdk_is_not_told(content, usage, status):
     given = {"args": "{}"} if content else {}
+    usage = usage | {"ai.response.finishReason": "tool-calls"}
     (run,) = runs(
         _loop(1, took=9, attributes=usage | ({"ai.response.text": ""} if content else {})),
         _step(2, 1, 1, calls=[("c1", "look")], content=content),

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import ends_well_unanswered, noted_late, untold
+from otelcov.runs.rules.habits import ends_well_unanswered, noted_late, sets_no_status, untold
 from otelcov.runs.trace.tree import Node, failure
 
 
@@ -40,7 +40,9 @@ def _only_asked(call: ModelCall) -> bool:
     """Are the words it was asked told, and neither here nor above that it went well, or what came of it? It may have
     been broken off as it streamed (the AI SDK 7)."""
     spans = [n.span for n in (*call.layers, *call.node.ancestors())]
-    return call.inputs is not None and all(s.status_code != 1 and s.output is None for s in spans)
+    return call.inputs is not None and all(
+        s.output is None and (s.status_code != 1 or sets_no_status(s.scope)) for s in spans
+    )
 
 
 def _in_a_broken_step(call: ModelCall) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import broke_off, top_agents, went_on
-from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import ends_alike, loses_steps, runs_in_threads, says_well
+from otelcov.runs.rules.habits import ends_alike, loses_steps, runs_in_threads, says_well, says_why
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, exceptions, failure, spelling
 from otelcov.runs.whole.answer_text import awaits_another
@@ -36,7 +36,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):
         return "unknown"
-    if stopped_at_a_tool(run) or _given_up(root):
+    if stopped_at_a_tool(run) or _given_up(root) or called_off(run):
         return "unknown"
     if root.kind == LLM and awaits_another(run.calls):
         return "unknown"
@@ -140,6 +140,24 @@ def _given_up(root: Node) -> bool:
     if root.kind != AGENT or root.span.scope != "strands-agents" or not root.span.end:
         return False
     return all(name != "gen_ai.choice" for name, _ in root.side.events.get(root.span.row, ()))
+
+
+def called_off(run: Evidence) -> bool:
+    """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
+    nothing came? Who called it off is not told, nor what was under way."""
+    last = run.last
+    if run.output is not None or (last is not None and (last.error is not None or not asks(last.finish))):
+        return False
+    newest = last.node if last is not None else next((t.nodes[0] for t in run.tools if t.nodes), None)
+    loops = [n for n in newest.ancestors() if says_why(n.span.scope, n.span.name)] if newest is not None else []
+    if not loops or loops[-1].orphan or failure(loops[-1]) is not None:
+        return False
+    loop = loops[-1].span
+    why = finish_reason(loop.finish)
+    if why is None or last is None:
+        return why is None
+    uncounted = loop.input_tokens is None and loop.output_tokens is None and last.input_tokens is not None
+    return uncounted or b.letters(why) != b.letters(last.finish)
 
 
 def _ends_no_failure(call: ModelCall) -> bool:

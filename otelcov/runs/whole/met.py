@@ -22,6 +22,7 @@ from otelcov.runs.whole.answer_text import agent_said, told_as_object
 from otelcov.runs.whole.endings import (
     answer_lost,
     asked_for_nobodys,
+    called_off,
     died_in_a_step,
     died_in_a_tool,
     ended_in_what_is_lost,
@@ -204,7 +205,7 @@ def _pending(run: Evidence, seen: set[str]) -> bool:
     last, root = run.last, run.root
     if last is None or last.error is not None or seen & {"error", "cost_limit"} or root.orphan or root.kind == LLM:
         return False
-    if run.handed_in(last):
+    if run.handed_in(last) or called_off(run):
         return False
     asked = run.left(last)
     return bool(asked) and all(o.status != "error" for o in asked)
@@ -229,7 +230,6 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
     return run.output.strip() in ("", (last.text or "").strip())
 
 
-_ENDS = re.compile(
 def _stops_at_tools(last: ModelCall) -> bool:
     return any(stops_at_tools(n.span.scope) for n in last.layers)
 
@@ -240,6 +240,7 @@ def _asked_before(last: ModelCall, before: list[ModelCall]) -> bool:
     return all(spelling(r.name or "") in known for r in last.requests)
 
 
+_ENDS = re.compile(
     r"(?:\w+[-.])?(?:exit|end|leave|stop|finish|terminate|complete)(?:_(?:loop|run|task|chat|conversation|session))?$",
     re.I,
 )
@@ -298,7 +299,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit", "timeout"}
     if step_lost(run):
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}
-    if run.muted or ended_in_what_is_lost(run) or answer_lost(run) or stopped_at_a_tool(run):
+    if run.muted or ended_in_what_is_lost(run) or answer_lost(run) or stopped_at_a_tool(run) or called_off(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if ended_in_what_is_lost(run):
         unknown |= {"max_steps", "cost_limit"}
