@@ -29,6 +29,14 @@ _NOTHING = (pl.col("gen_ai.completion") == "{}") | (_RAISED & (pl.col("gen_ai.co
 # What a function in JavaScript gave that is no object stands in a frame.
 _FRAMED = r'^\{"outputs":("(?:[^"\\]|\\.)*"|\[.*\]|[^\[{",]+)\}$'
 
+# What its wrapper of the AI SDK gives a tool: the arguments, and beside them whose call this is and all that was said.
+_CALLED = pl.when(_IS_TOOL & pl.col("gen_ai.prompt").str.starts_with('{"args":[')).then(pl.col("gen_ai.prompt"))
+_GIVEN = r'^\{"args":\[(\{.*?\}),\{"toolCallId":"[^"]+"'
+_VERCEL = (pl.col("langsmith.metadata.ls_integration") == "vercel-ai-sdk").fill_null(False)
+_WRAPPED = pl.when(_VERCEL)
+# A list is what a tool gave, or all that it gave bit by bit, of which its model saw the last.
+_BIT_BY_BIT = _VERCEL & _IS_TOOL & pl.col("gen_ai.completion").str.starts_with('{"outputs":[')
+
 LANGSMITH = Dialect(
     name="langsmith",
     kind=value(
@@ -42,10 +50,21 @@ LANGSMITH = Dialect(
         parser=OTHER,
     ),
     agent=first("langsmith.metadata.lc_agent_name", "langsmith.metadata.agent_name", "langsmith.metadata.agentName"),
-    arguments=pl.when(_IS_TOOL & (pl.col("gen_ai.prompt") != "{}")).then(first("gen_ai.prompt")),  # hidden or none
-    result=pl.when(_IS_TOOL & _WHOLE & ~_NOTHING).then(
-        pl.coalesce([pl.col("gen_ai.completion").str.extract(_FRAMED), pl.col("gen_ai.completion")])
+    tool=_WRAPPED.then(pl.when(_IS_TOOL).then("langsmith.trace.name")),  # a generator's span has another's name
+    call_id=_WRAPPED.then(_CALLED.str.extract(r',\{"toolCallId":"([^"]+)"')),
+    arguments=pl.coalesce(
+        [
+            _WRAPPED.then(_CALLED.str.extract(_GIVEN)),
+            pl.when(_IS_TOOL & (pl.col("gen_ai.prompt") != "{}")).then(first("gen_ai.prompt")),  # hidden or none
+        ]
     ),
+    finish=_WRAPPED.then(
+        pl.when(_IS_LLM).then(pl.col("gen_ai.completion").str.extract(r'"finishReason":(?:\{"unified":)?"([^"]+)"'))
+    ),
+    result=pl.when(_BIT_BY_BIT)
+    .then(pl.lit(NOTHING))
+    .when(_IS_TOOL & _WHOLE & ~_NOTHING)
+    .then(pl.coalesce([pl.col("gen_ai.completion").str.extract(_FRAMED), pl.col("gen_ai.completion")])),
     # A response tells of no model but the one that answered.
     request_model=pl.when(_RESPONSE).then(pl.lit(NOTHING)),
     response_model=pl.when(_RESPONSE)

@@ -19,7 +19,7 @@ from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks, final, limits
-from otelcov.runs.rules.habits import stops_alike
+from otelcov.runs.rules.habits import stops_alike, tells_time
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Later, Outcome, outcome
 from otelcov.runs.tools.calls import merge
@@ -28,7 +28,13 @@ from otelcov.runs.tools.handed_in import ways_to_answer
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node, failure, spelling
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text
-from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, ended_in_what_is_lost, status
+from otelcov.runs.whole.endings import (
+    asked_unseen,
+    died_in_a_later_trace,
+    ended_in_what_is_lost,
+    ended_unsaid,
+    status,
+)
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
@@ -210,10 +216,14 @@ def _may_have_ended(
 
 def _ended_a_loop(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> list[Outcome]:
     """What came of the tools after which a loop asked no model, where they tell no result and the loop's span does not
-    say what they threw."""
+    say what they threw, or was called off."""
     out = list[Outcome]()
     for tool, found in zip(tools, outcomes, strict=True):
         loop = tool.nodes[0].parent if tool.nodes and found.status == "ok" and found.result is None else None
+        timed = any(tells_time(n.span.scope) for n in tool.nodes)
+        if loop is not None and not timed and any(ended_unsaid(n) for n in tool.nodes[0].ancestors()):
+            out.append(found)
+            continue
         if loop is None or loop.kind == TOOL or loop.span.tool_error != "unknown":
             continue
         if not any(c.node.parent is loop and c.start >= tool.nodes[0].end for c in calls):

@@ -168,3 +168,105 @@ def test_the_object_that_the_ai_sdk_was_answered_is_the_answer_under_openinferen
     call["attributes"] |= put_out
     (run,) = agreed(loop, call)
     assert run["output"] == '{"answer":"cold"}'
+
+
+def _wrapped(id, parent, kind, at, took, name, **told):
+    """LangSmith's wrapper of the AI SDK by OpenTelemetry; what calls within a stream tell stands on the span around."""
+    keys = {"asked": "gen_ai.prompt", "came": "gen_ai.completion"}
+    told = {keys.get(key, key): value if isinstance(value, str) else _jsons(value) for key, value in told.items()}
+    told |= {"langsmith.span.kind": kind, "langsmith.metadata.ls_integration": "vercel-ai-sdk"}
+    told |= {"langsmith.trace.name": name, "gen_ai.operation.name": "execute_tool" if kind == "tool" else kind}
+    events = told.pop("events", "[]")
+    return span(
+        id, parent, name, at=at, took=took, scope="langsmith", status=1, attributes=told, events=json.loads(events)
+    )
+
+
+def _generated(*calls, text="", finish="tool-calls"):
+    content = [{"type": "tool-call", "toolCallId": i, "toolName": n, "input": _jsons(a)} for i, n, a in calls]
+    content += [{"type": "text", "text": text}] if text else []
+    return {"content": content, "finishReason": {"unified": finish, "raw": finish}}
+
+
+def _given(call, arguments):
+    return {"args": [arguments, {"toolCallId": call, "messages": [{"role": "user", "content": "go"}]}]}
+
+
+_GO = {"messages": [{"role": "user", "content": [{"type": "text", "text": "go"}]}]}
+
+
+def test_langsmiths_wrapper_of_the_ai_sdk_tells_whose_call_a_tool_ran_and_why_answers_ended():
+    """The model's call was repaired before it ran; another was asked for in an earlier run, and ran when it may."""
+    (run,) = agreed(
+        _wrapped(1, None, "chain", 0, 12, "ai.generateText"),
+        _wrapped(2, 1, "tool", 0.5, 0.2, "nod", asked=_given("c0", {"at": "y"}), came={"outputs": "nodded"}),
+        _wrapped(3, 1, "llm", 1, 1, "openai.chat", asked=_GO, came=_generated(("c1", "ghost", {"a": 1}))),
+        _wrapped(4, 1, "tool", 3, 1, "look", asked=_given("c1", {"at": "x"}), came={"outputs": "cold"}),
+        _wrapped(5, 1, "llm", 5, 1, "openai.chat", asked=_GO, came=_generated(text="cold", finish="length")),
+    )
+    assert [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("nod", {"at": "y"}, "ok", "nodded"),
+        ("look", {"at": "x"}, "ok", "cold"),
+    ]
+    assert [c["finish_reason"] for c in run["llm_calls"]] == ["tool-calls", "length"]
+    assert run["boundaries"] == ["length"]
+
+
+def test_what_came_bit_by_bit_is_told_by_the_model_that_saw_the_last_of_it():
+    """A tool that yields writes itself over the run's span, too, under LangSmith's wrapper."""
+    asked = _given("c1", {"at": "x"})
+    back = {"type": "tool-result", "toolCallId": "c1", "toolName": "drip", "output": {"type": "text", "value": "two"}}
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "drip", "input": {"at": "x"}}
+    shown = {
+        "messages": [
+            *_GO["messages"],
+            {"role": "assistant", "content": [call]},
+            {"role": "tool", "content": [back]},
+        ]
+    }
+    frame = _wrapped(1, None, "tool", 0, 9, "drip", asked=asked, came={"outputs": ["one", "two"]})
+    (run,) = agreed(
+        frame | {"name": "openai.chat"},
+        _wrapped(2, 1, "llm", 1, 1, "openai.chat", asked=_GO, came=_generated(("c1", "drip", {"at": "x"}))),
+        _wrapped(3, 1, "llm", 5, 1, "openai.chat", asked=shown, came=_generated(text="done", finish="stop")),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("drip", "ok", "two")]
+
+
+def test_a_tool_that_failed_in_a_stream_of_which_the_first_answer_alone_is_told_did_not_end_it():
+    asked = {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "boom", "arguments": "{}"}}]}
+    answer = {"role": "assistant", "content": "", **asked, "finishReason": {"unified": "tool-calls"}}
+    thrown = [["exception", {"exception.type": "Error", "exception.message": "no rooms"}]]
+    (run,) = agreed(
+        _wrapped(1, None, "llm", 0, 9, "openai.chat", asked=_GO, came=answer),
+        _wrapped(2, 1, "tool", 3, 1, "boom", asked=_given("c1", {}), events=thrown),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("boom", "error")]
+    assert (run["status"], "error" in run["boundaries"]) == ("unknown", False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [("provider", "unknown"), ("provider-defined", "unknown"), (None, "requested")]
+)
+def test_a_tool_that_was_offered_as_the_providers_may_have_run_without_a_span(kind, status):
+    tools = [_jsons({"type": kind or "function", "name": "search", "id": "openai.search"})]
+    calls = [{"toolCallId": i, "toolName": n, "input": "{}"} for i, n in (("c1", "search"), ("c2", "look"))]
+    told = {"response__toolCalls": _jsons(calls), "prompt__tools": tools, "response__finishReason": "tool-calls"}
+    (run,) = agreed(
+        _old(1, None, "ai.generateText", took=9, response__finishReason="tool-calls", **_USED),
+        _old(2, 1, "ai.generateText.doGenerate", at=1, **told),
+        _old(3, 1, "ai.toolCall", at=3, toolCall__id="c2", toolCall__name="look", toolCall__result='"cold"'),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("search", status), ("look", "ok")]
+
+
+def test_a_tool_in_a_loop_that_was_called_off_may_have_been_stopped():
+    """The AI SDK 7 by its old exporter: nothing is said of what was under way."""
+    asked = _jsons([{"role": "user", "content": "go"}])
+    (run,) = agreed(
+        _old(1, None, "ai.streamText", took=9, prompt=_jsons({"prompt": "go"})),
+        _old(2, 1, "ai.streamText.doStream", at=1, took=7, prompt__messages=asked),
+        _old(3, 2, "ai.toolCall", at=3, took=6, toolCall__id="c1", toolCall__name="slow", toolCall__args="{}"),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("slow", "unknown")]
+    assert run["status"] == "unknown"

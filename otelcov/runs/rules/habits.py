@@ -171,7 +171,7 @@ def sets_no_status(scope: str) -> bool:
 
 def stops_at_tools(scope: str) -> bool:
     """Is this of a kit in which a program may name a tool that ends the loop (the AI SDK)?"""
-    return scope in ("ai", "gen_ai")
+    return scope in ("ai", "gen_ai", "langsmith")
 
 
 def says_why(scope: str, name: str) -> bool:
@@ -179,6 +179,11 @@ def says_why(scope: str, name: str) -> bool:
     return (scope == "gen_ai" and name.startswith("invoke_agent")) or (
         scope == "ai" and name.split(" ")[0] in ("ai.generateText", "ai.streamText")
     )
+
+
+def tells_time(scope: str) -> bool:
+    """Is it told here how long a tool took, once it is done (the AI SDK 7)?"""
+    return scope == "gen_ai"
 
 
 def holds_providers(scope: str) -> bool:
@@ -189,7 +194,7 @@ def holds_providers(scope: str) -> bool:
 def tells_repaired(scope: str) -> bool:
     """Does a program repair what its model asked for here, before it runs, and does the tool's span alone tell what ran
     (the AI SDK)?"""
-    return scope == "ai"
+    return scope in ("ai", "langsmith")
 
 
 def drops_tools(scope: str) -> bool:

@@ -397,8 +397,21 @@ def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
-    seen = spans_shown or asks_leave(call.call_id) or later.goes_on(call) or later.held_up(call)
-    return "requested" if seen else "unknown"
+    if asks_leave(call.call_id) or later.goes_on(call) or later.held_up(call):
+        return "requested"
+    return "requested" if spans_shown and not _providers_own(call) else "unknown"
+
+
+def _providers_own(call: ToolCall) -> bool:
+    """Was this offered as a tool that the provider runs (by the AI SDK)? No span of the program's would tell of it."""
+    asker, name = call.asked_by, call.name
+    if asker is None or not name:
+        return False
+    offered = (n.definitions or "" for n in asker.layers if n.definitions and '"provider' in n.definitions)
+    return any(re.search(_PROVIDERS.format(re.escape(name)), told) for told in offered)
+
+
+_PROVIDERS = r'\{{\\*"type\\*": ?\\*"provider(?:-defined)?\\*"[^{{}}]*\\*"name\\*": ?\\*"{0}\\*"'
 
 
 _WRAPPING = re.compile(r"^langsmith$|\.beeai$")

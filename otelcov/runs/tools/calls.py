@@ -250,7 +250,7 @@ def _by_provider(call: ToolCall) -> None:
 def _repaired(call: ToolCall) -> None:
     """What ran, and with what, where a program put that in the place of what its model had asked for."""
     span = call.nodes[0].span
-    if not tells_repaired(span.scope) or span.tool is None:
+    if not tells_repaired(span.scope) or span.tool is None or span.call_id is None:
         return
     call.name = span_name(call.nodes)
     given = arguments_of(span.arguments)[0]

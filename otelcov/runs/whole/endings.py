@@ -160,6 +160,13 @@ def called_off(run: Evidence) -> bool:
     return uncounted or b.letters(why) != b.letters(last.finish)
 
 
+def ended_unsaid(node: Node) -> bool:
+    """Is this a loop that was called off, as it does not say why it ended?"""
+    if not says_why(node.span.scope, node.span.name) or node.orphan:
+        return False
+    return finish_reason(node.span.finish) is None and failure(node) is None
+
+
 def _ends_no_failure(call: ModelCall) -> bool:
     """Is this of Google's ADK for JavaScript, which never ends the span of a model's call that failed, so that it does
     not come? Its spans begin at whole milliseconds."""
@@ -226,7 +233,7 @@ def _threw(run: Evidence) -> list[ToolCall]:
     """The tools of the newest answer that failed with an exception, where no model was asked after them."""
     if run.last is None or not run.last.requests or at_work(run.root, run.last):
         return []
-    if any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
+    if run.last.overwrites or any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return []
     threw = [t for t, o in run.done if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
     agent = worker(run.last)  # of a graph whose root is lost, perhaps a node beside that of its tools
