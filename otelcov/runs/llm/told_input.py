@@ -11,7 +11,14 @@ from otelcov.runs.content.jsontext import NOTHING, parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.observed import with_observations
 from otelcov.runs.content.reprs import mapping
-from otelcov.runs.rules.habits import input_as_text, may_be_response, prints_results, results_by_user
+from otelcov.runs.rules.habits import (
+    drops_flags,
+    input_as_text,
+    keeps_flags,
+    may_be_response,
+    prints_results,
+    results_by_user,
+)
 from otelcov.runs.trace.tree import Node
 
 
@@ -37,6 +44,8 @@ def read_input(layers: list[Node]) -> Input:
             joined = any(x.requests for x in told or ()) or not came
             if joined and brought and (any(brought) or not any(came)):
                 found, gappy, endless = told, cut, short
+    if found and drops_flags(layers[0].span.scope):
+        _flag(found, [n for n in layers if keeps_flags(n.span.scope)])
     if any(prints_results(n.span.scope) for n in layers):
         for result in (r for x in found or () for r in x.results if isinstance(r.content, str)):
             result.content = mapping(str(result.content)) or result.content
@@ -44,6 +53,14 @@ def read_input(layers: list[Node]) -> Input:
         _bring(found or [])
     with_observations(found or [])
     return Input(found, gappy, endless)
+
+
+def _flag(messages: list[Message], layers: list[Node]) -> None:
+    """Mark the results that were flagged as errors by what another layer tells of them."""
+    told = [x for n in layers for x in messages_of(n.input_messages) or ()]
+    failed = {r.id for x in told for r in x.results if r.error and r.id}
+    for result in (r for x in messages for r in x.results if r.error is None and r.id in failed):
+        result.error = True
 
 
 def _first_told(layers: list[Node]) -> Input:

@@ -116,6 +116,23 @@ def tells_last_call(scope: str, response_id: str | None) -> bool:
     return openlit and (response_id or "").startswith("resp_")
 
 
+_WITHOUT_FLAGS = re.compile(
+    r"^(?:opentelemetry|openlit)\.instrumentation\.(?:genai\.)?(?:bedrock|anthropic)$"
+    r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$|^com\.anthropic\.sdk\."
+)
+
+
+def drops_flags(scope: str) -> bool:
+    """Does this leave out the flag by which a provider's own protocol or the kit (Mirascope's `error`) tells a failed
+    tool (toolResult.status, is_error)? There a text that reads like any other says nothing."""
+    return _WITHOUT_FLAGS.match(scope) is not None
+
+
+def keeps_flags(scope: str) -> bool:
+    """Does this tell what Anthropic's client was given as it was given, flags and all?"""
+    return scope.startswith("openinference.") and scope.endswith("anthropic")
+
+
 def noted_late(scope: str) -> bool:
     """Does this tell what a call was once it was answered, and no error (Google's ADK for JavaScript, Splunk's of
     OpenAI's agents)?"""

@@ -13,7 +13,7 @@ from otelcov.runs.content.chat import Message
 from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import flags_at_the_end, runs_by_spans
+from otelcov.runs.rules.habits import drops_flags, flags_at_the_end, keeps_flags, runs_by_spans
 from otelcov.runs.rules.softerrors import awaits_leave, nobodys, not_taken, plain, refused, soft_error
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
@@ -367,14 +367,6 @@ def _again(failed: Node, nodes: list[Node]) -> bool:
     return any(n.parent is failed.parent and n.start >= failed.end and failure(n) is None for n in nodes)
 
 
-_WITHOUT_FLAGS = re.compile(
-    r"^(?:opentelemetry|openlit)\.instrumentation\.(?:genai\.)?(?:bedrock|anthropic)$"
-    r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$|^com\.anthropic\.sdk\."
-)
-"""Instrumentations that leave out the flag by which a provider's own protocol or the kit (Mirascope's `error`) tells a
-failed tool (toolResult.status, is_error): there a text that reads like any other says nothing."""
-
-
 def _flag_lost(call: ToolCall) -> bool:
     told = call.result_of
     if told is None or (told is call.asked_by and not (call.call_id or "").startswith(_ON_A_SERVER)):
@@ -384,7 +376,8 @@ def _flag_lost(call: ToolCall) -> bool:
         return True
     # Flat messages of Anthropic's (Traceloop 0.44 and before) hold the parts as they were sent, flags and all.
     whole = [n for n in flat if n.span.scope.endswith("anthropic")]
-    return any(_WITHOUT_FLAGS.match(n.span.scope) for n in told.layers if n not in whole)
+    lossy = any(drops_flags(n.span.scope) for n in told.layers if n not in whole)
+    return lossy and not any(keeps_flags(n.span.scope) and n.input_messages for n in told.layers)
 
 
 _ON_A_SERVER = "mcptoolu_"
