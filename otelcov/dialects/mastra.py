@@ -52,6 +52,29 @@ _ASIDE = (
     *("rag_action", "rag_embedding", "rag_ingestion", "rag_vector_operation", "graph_action"),
 )
 
+# An agent that waits for somebody, or was called off, puts out that; a workflow has a status.
+_ENDED = pl.coalesce(
+    [
+        pl.when(_TYPE == "agent_run").then(
+            first("mastra.agent_run.output", "langfuse.observation.output", "output.value", "output").str.extract(
+                r'^\{"status": ?"(suspended|aborted)"'
+            )
+        ),
+        pl.when((_TYPE == "workflow_run") & (pl.col("mastra.workflow_run.status") != "success")).then(
+            pl.col("mastra.workflow_run.status")
+        ),
+    ]
+)
+# What goes on after that tells the answer once more at which it stopped: without what was asked, or when it began.
+_RETOLD = (pl.col("mastra.metadata.resumed").str.to_lowercase() == "true") & (
+    (_STEP & pl.col("mastra.model_step.output").is_not_null() & pl.col("mastra.model_step.input").is_null())
+    | (
+        (_TYPE == "model_inference")
+        & pl.col("gen_ai.usage.output_tokens").is_not_null()
+        & pl.col("mastra.completion_start_time").is_null()
+    )
+)
+
 # An agent that another has is a tool of it, by the name under which it was given.
 _TO_AGENT = pl.when(_TOOL).then(pl.col("gen_ai.tool.name").str.extract(r"^agent-(.+)$"))
 
@@ -62,7 +85,7 @@ _WRAPPED = pl.col("componentName").is_not_null() & pl.col("span.name").str.conta
 
 MASTRA = Dialect(
     name="mastra",
-    kind=pl.when(_EXPORTED & pl.col("span.name").str.starts_with("chunk: "))
+    kind=pl.when(_RETOLD | (_EXPORTED & pl.col("span.name").str.starts_with("chunk: ")))
     .then(pl.lit(OTHER))
     .when(_WRAPPED)
     .then(pl.lit(AGENT))
@@ -112,12 +135,14 @@ MASTRA = Dialect(
             _in_metadata("(?:completion|output)_tokens" + _COUNT),
         ]
     ),
-    finish=pl.when(_STEP).then(first("finishReason")),
+    finish=pl.coalesce([pl.when(_STEP).then(first("finishReason")), _ENDED]),
     input_messages=pl.when(_STEP).then(first("input", "mastra.model_step.input")),
     output_messages=pl.when(_STEP).then(first("output", "mastra.model_step.output")),
     input=pl.when(_RUN).then(first("input", "mastra.agent_run.input", "mastra.workflow_run.input")),
     output=pl.when(_RUN)
     .then(first("output", "mastra.agent_run.output", "mastra.workflow_run.output"))
+    .when(_TYPE == "model_chunk")
+    .then(first("mastra.model_chunk.output"))
     .when(_TYPE.is_in(_WAYS))
     .then(pl.lit(NOTHING)),
     conversation=pl.when(_TYPE.is_not_null()).then(first("threadId", "sessionId")),

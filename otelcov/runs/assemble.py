@@ -8,7 +8,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.agents.abreast import own_abreast
-from otelcov.runs.agents.charge import top_agents, tripped
+from otelcov.runs.agents.charge import ended, top_agents, tripped
 from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents, transfers
 from otelcov.runs.agents.delegation import ways as ways_over
@@ -69,6 +69,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     tools = [t for t in tools if t.name not in ways and not _passed_over(t, handed, names)]
     later = Later(calls)
     outcomes = [outcome(t, shown, later, config.runs.soft_errors) for t in tools]
+    _left_open(tools, outcomes)
     incomplete: set[str] = set()
     overwritten = [ModelCall(n, [n]) for n in nodes if n.kind == OVERWRITTEN]
     whole = in_order([*calls, *overwritten]) if overwritten else calls
@@ -212,6 +213,31 @@ def _may_have_ended(
     if any(o.status == "error" for _, o in last):
         return []
     return [o for t, o in last if o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)]
+
+
+def _left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
+    """What an agent waits for did not run, or not to its end; what gave nothing in one that was called off, or waits,
+    may not have, either (Mastra: spans of tools end well then). Where it is kept out, a model's call without an end
+    tells that."""
+    for tool, found in zip(tools, outcomes, strict=True):
+        if found.status not in ("ok", "unknown") or found.result is not None or tool.answer is not None:
+            continue
+        node = tool.nodes[0] if tool.nodes else tool.asked_by.node if tool.asked_by is not None else None
+        agent = next((n for n in node.ancestors() if n.kind == AGENT), None) if node is not None else None
+        how = ended(agent) if agent is not None else ""
+        told = agent.span.output or "" if agent is not None else ""
+        if how == "suspended" and tool.call_id and f'"{tool.call_id}"' in told:
+            found.status, found.error_kind = "requested", None
+        elif tool.nodes and (how in ("suspended", "aborted") or _of_an_open_step(tool.nodes[0])):
+            found.status, found.error_kind = "unknown", None
+
+
+def _of_an_open_step(node: Node) -> bool:
+    """Did the model whose step this is in never come to an end, as far as is told (Mastra)?"""
+    if not node.span.scope.startswith("@mastra/") or node.parent is None:
+        return False
+    asked = [n for n in node.parent.children if n.kind == LLM and n.span.scope == node.span.scope]
+    return bool(asked) and all(n.span.finish is None and n.span.output_tokens is None for n in asked)
 
 
 def _ended_a_loop(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> list[Outcome]:

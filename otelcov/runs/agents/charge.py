@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.content.semconv import semconv_messages
-from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.rules.boundaries import letters
 from otelcov.runs.trace.tree import Node, failure
 
 
@@ -43,6 +44,11 @@ def frames(root: Node) -> list[Node]:
 
 _FRAMES = 8  # in each other, at the most
 _STEPS = (AGENT, CHAIN, LLM, TOOL)
+
+
+def ended(node: Node) -> str:
+    """How an agent or a workflow says that it ended, where it is not done (Mastra): suspended, aborted, failed."""
+    return letters(finish_reason(node.span.finish)) if node.kind in (AGENT, CHAIN) and node.span.finish else ""
 
 
 def went_on(step: Node, last: ModelCall | None) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.agents.charge import ended
 from otelcov.runs.agents.delegation import (
     BY_ARGUMENT,
     COWORKER,
@@ -414,6 +415,8 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
         untold = call.arguments is None or _unfollowed(call, scene) or _cut_thread(call, scene)
         return "unknown" if untold else "requested"
     if broken_off(call) and found.node is None:
+        return "unknown"
+    if found.node is not None and ended(found.node) in ("suspended", "aborted"):
         return "unknown"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
     if (strange or (found.node is not None and _died(found.node))) and says_error(call):

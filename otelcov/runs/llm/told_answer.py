@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from otelcov.dialects.base import OTHER
 from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.content.exchanges import answers, choices, event_outputs
 from otelcov.runs.content.flattened import flattened_messages
@@ -45,7 +46,7 @@ class AnswerOf:
     def read(self) -> Answer:
         best, ran = self._fullest()
         if best is None or not any(o.requests for o in best):
-            told = _requests_on_span(self.layers)
+            told = _requests_on_span(self.layers) or _requests_in_pieces(self.layers)
             if told:
                 best = [Message("assistant", best[0].text if best else None, requests=told)]
         if not best:
@@ -211,6 +212,19 @@ def _requests_on_span(layers: list[Node]) -> list[Request]:
             arguments = [raw if len(names) == 1 else None for _ in names]
         return [Request(i, n, a) for n, i, a in zip(names, ids, arguments, strict=True)]
     return []
+
+
+def _requests_in_pieces(layers: list[Node]) -> list[Request]:
+    """Calls that pieces of a stream ask for, each by a span of its own, where the whole answer is not told (Mastra, of
+    an agent that waits for leave)."""
+    found = []
+    for node in layers:
+        for piece in node.children:
+            told = piece.span.output if piece.span.scope == node.span.scope and piece.kind == OTHER else None
+            value = parse_json(told) if told is not None and told.startswith('{"toolName":') else None
+            if isinstance(value, dict) and isinstance(value.get("toolCallId"), str) and "toolInput" in value:
+                found.append(Request(value["toolCallId"], value["toolName"], value["toolInput"]))
+    return found
 
 
 def _run_together(arguments: Any) -> bool:

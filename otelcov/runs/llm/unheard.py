@@ -24,6 +24,7 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         or c.blank
         or (c.unanswered and (all(_heard(n, heard) for n in c.layers) or _in_a_broken_step(c)))
         or (len(calls) == 1 and c.unanswered and _only_asked(c))
+        or (c.unanswered and _left_open(c))
         or (c is calls[-1] and c.unanswered and _broke_its_agent(c))
     ]
 
@@ -34,6 +35,15 @@ def _broke_its_agent(call: ModelCall) -> bool:
     if agent is None or failure(agent) is None:
         return False
     return all(n.start < call.end for n in agent.below() if n.kind in (LLM, TOOL))
+
+
+def _left_open(call: ModelCall) -> bool:
+    """Is this of a kit that tells why each answer ended, in an agent that does not say that it waits (Mastra)? It was
+    stopped, or what it waits for is kept out."""
+    if not any(n.span.scope.startswith("@mastra/") for n in call.layers):
+        return False
+    agent = next((n for n in call.node.ancestors() if n.kind == AGENT), None)
+    return agent is not None and agent.span.finish != "suspended"
 
 
 def _only_asked(call: ModelCall) -> bool:

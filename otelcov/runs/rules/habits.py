@@ -188,7 +188,7 @@ def sets_no_status(scope: str) -> bool:
 
 def stops_at_tools(scope: str) -> bool:
     """Is this of a kit in which a program may name a tool that ends the loop (the AI SDK)?"""
-    return scope in ("ai", "gen_ai", "langsmith")
+    return scope in ("ai", "gen_ai", "langsmith") or scope.startswith("@mastra/")
 
 
 def says_why(scope: str, name: str) -> bool:

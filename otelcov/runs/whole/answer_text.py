@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
-from otelcov.runs.agents.charge import broke_off, put_out_an_error, went_on
+from otelcov.runs.agents.charge import broke_off, ended, put_out_an_error, went_on
 from otelcov.runs.agents.delegation import asks, delegates
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
@@ -24,6 +24,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     own = own_calls(root, calls)
     own = [c for c in own if not _in_the_background(c)] or own
     last = own[-1] if own else None
+    if root.kind == CHAIN and ended(root) in _UNDONE:
+        return None  # what was said last is one of its steps'
     if last is not None and (last.error is not None or _not_waited_for(last)):
         return None
     handed = last is not None and any(r.name in ways for r in last.requests)
@@ -81,6 +83,9 @@ _NAME = 64  # letters of a step's, at the most
 def _in_the_background(call: ModelCall) -> bool:
     """Did the tool end before this, for which it was asked? Who works on so (Claude Code's agents) answers nobody."""
     return any(n.kind == TOOL and 0 < n.end < call.start for n in call.node.ancestors())
+
+
+_UNDONE = ("suspended", "failed", "canceled", "tripwire")
 
 
 def _not_waited_for(last: ModelCall) -> bool:

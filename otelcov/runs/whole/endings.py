@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
-from otelcov.runs.agents.charge import broke_off, top_agents, went_on
+from otelcov.runs.agents.charge import broke_off, ended, top_agents, went_on
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rules import boundaries as b
@@ -146,6 +146,8 @@ def called_off(run: Evidence) -> bool:
     """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
     nothing came? Who called it off is not told, nor what was under way."""
     last = run.last
+    if run.output is None and any(ended(n) == "aborted" for n in (run.root, *top_agents(run.root))):
+        return True
     if run.output is not None or (last is not None and (last.error is not None or not asks(last.finish))):
         return False
     newest = last.node if last is not None else next((t.nodes[0] for t in run.tools if t.nodes), None)

@@ -1,0 +1,111 @@
+"""What Mastra's agents (1.71, its exporter 1.4) leave to others, stop at, or are stopped at."""
+
+import json
+
+import pytest
+
+from tests.dialects.test_javascript_newest import agreed
+from tests.runs.requests import span
+
+_MODEL = {"gen_ai.request.model": "m"}
+_USED = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 2, "mastra.completion_start_time": 1}
+_ASKED = json.dumps([{"role": "user", "content": "go"}])
+_RESUMED = {"mastra.metadata.resumed": True}
+
+
+def _mastra(id, parent, kind, at, took, operation=None, **told):
+    told = {"mastra.span.type": kind, "gen_ai.operation.name": operation or kind} | told
+    told = {key: value if isinstance(value, str | bool | int) else json.dumps(value) for key, value in told.items()}
+    return span(id, parent, kind, at=at, took=took, status=1, scope="@mastra/otel-exporter", attributes=told)
+
+
+def _agent(id, parent, at, took, came=None, name="planner", **told):
+    told |= {"gen_ai.agent.name": name, "mastra.agent_run.input": "go"}
+    told |= {} if came is None else {"mastra.agent_run.output": came}
+    return _mastra(id, parent, "agent_run", at, took, "invoke_agent", **told)
+
+
+def _step(id, parent, at, took=1, calls=(), text=None, **told):
+    """A model's step with its request, as far as they came to an end."""
+    out = {"toolCalls": [{"toolCallId": i, "toolName": n, "args": {}} for i, n in calls], "text": text or ""}
+    out["finishReason"] = "tool-calls" if calls else "stop"
+    ended = {"mastra.model_step.output": out, "finishReason": out["finishReason"]} if calls or text else {}
+    told = {"mastra.model_step.input": _ASKED} | told
+    return [
+        _mastra(id, parent, "model_step", at, took, "agent_step", **ended, **told),
+        _mastra(id + 1, id, "model_inference", at, took, "chat", **_MODEL, **(_USED if ended else {})),
+    ]
+
+
+def _tool(id, parent, at, name, call, result=None, **told):
+    told |= {"gen_ai.tool.name": name, "gen_ai.tool.call.id": call, "gen_ai.tool.call.arguments": "{}"}
+    told |= {} if result is None else {"gen_ai.tool.call.result": result}
+    return _mastra(id, parent, "tool_call", at, 1, "execute_tool", **told)
+
+
+def _suspended(name, call):
+    return {"status": "suspended", "reason": "tool-call-suspended", "toolName": name, "toolCallId": call}
+
+
+@pytest.mark.parametrize("ran", [True, False])
+def test_what_an_agent_waits_for_was_requested(ran):
+    """A tool that suspends has a span that ends well; one that waits for leave has none, and a piece of the stream."""
+    piece = {"toolName": "hold", "toolCallId": "c1", "toolInput": {}}
+    (run,) = agreed(
+        _agent(1, None, 0, 9, _suspended("hold", "c1")),
+        *_step(2, 1, 1, 7),
+        _mastra(4, 3, "model_chunk", 2, 0.1, **{"mastra.model_chunk.output": piece}),
+        *([_tool(5, 2, 4, "hold", "c1")] if ran else []),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("hold", "requested")]
+
+
+def test_a_run_that_goes_on_counts_no_answer_again_at_which_it_had_stopped():
+    again = {"mastra.model_step.output": {"toolCalls": [{"toolCallId": "c1", "toolName": "hold", "args": {}}]}}
+    (run,) = agreed(
+        _agent(1, None, 0, 9, {"text": "done", "files": []}, **_RESUMED),
+        _mastra(2, 1, "model_step", 1, 1, "agent_step", **again, **_RESUMED),
+        _tool(4, 1, 3, "hold", "c1", "held", **_RESUMED),
+        *_step(5, 1, 5, text="done", **_RESUMED),
+    )
+    assert [c["finish_reason"] for c in run["llm_calls"]] == ["stop"]
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("hold", "ok", "held")]
+
+
+def test_a_run_that_was_called_off_is_unknown():
+    (run,) = agreed(_agent(1, None, 0, 9, {"status": "aborted"}), *_step(2, 1, 1, 7))
+    assert run["status"] == "unknown"
+    assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+
+
+@pytest.mark.parametrize(("status", "output"), [("suspended", None), ("success", "cold")])
+def test_what_a_step_said_is_no_answer_of_a_workflow_that_did_not_end(status, output):
+    (run,) = agreed(
+        _mastra(1, None, "workflow_run", 0, 9, **{"mastra.workflow_run.status": status}),
+        _agent(2, 1, 1, 5, {"text": "cold", "files": []}),
+        *_step(3, 2, 2, text="cold"),
+    )
+    assert run["output"] == output
+
+
+def test_a_delegation_to_an_agent_that_waits_is_unknown():
+    (run,) = agreed(
+        _agent(1, None, 0, 20, {"status": "suspended"}, name="boss"),
+        *_step(2, 1, 1, 1, [("c0", "agent-asker")]),
+        _tool(4, 1, 3, "agent-asker", "c0") | {"took": 9},
+        _agent(5, 4, 4, 7, _suspended("nod", "c1"), name="asker"),
+        *_step(6, 5, 5, 5),
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("asker", "unknown")]
+
+
+def test_a_program_may_have_stopped_a_loop_at_a_tool():
+    (run,) = agreed(
+        _agent(1, None, 0, 9, {"text": "", "files": []}),
+        *_step(2, 1, 1, 1, [("c1", "look")]),
+        _tool(4, 1, 3, "look", "c1", "cold"),
+        *_step(5, 1, 5, 1, [("c2", "book")]),
+        _tool(7, 1, 7, "book", "c2", "booked"),
+    )
+    assert "max_steps" not in run["boundaries"]
+    assert "max_steps" in run["boundaries_unknown"]
