@@ -96,6 +96,11 @@ def test_what_somebody_else_asked_the_gateway_is_another_run(asked, at):
     assert len(_runs(_host(), _through(9, at, "done", asked))) == 2
 
 
+def test_of_an_attempt_of_which_no_words_are_told_nobody_says_whose_it_was():
+    found = _runs(_host(), _through(9, 1.02, asked=None, error=DOWN, took=0.1))
+    assert [r["status"] for r in found] == ["ok", "error"]
+
+
 def test_what_a_gateway_tried_before_it_asked_another_model_is_one_call():
     first = chat(2, 1, asked="go", trace=9, at=1.1, took=0.2, error=DOWN, attributes=UNCOUNTED)
     (run,) = _runs([], [_door(9, 1), first, chat(3, 1, "done", "go", trace=9, at=1.4, took=0.3)])

@@ -34,7 +34,7 @@ def unite_gateways(parts: list[Fragment], unite: Unite) -> None:
     made = _Made([p for p in parts if not p.gateway])
     for p in gateways:
         (call,) = p.calls
-        found = made.through(p, call)
+        found = made.through(call)
         if found is None:
             continue
         host, at = found
@@ -59,7 +59,7 @@ class _Made:
             for i in answer_ids(call) | set(asked_ids(call)):
                 self._by_id.setdefault(i, []).append((p, call))
 
-    def through(self, p: Fragment, call: ModelCall) -> tuple[Fragment, ModelCall | None] | None:
+    def through(self, call: ModelCall) -> tuple[Fragment, ModelCall | None] | None:
         """The fragment with the call that was made through this one, and that call; without it where the gateway tried
         in vain. None where nobody tells of it."""
         own = answer_ids(call) | set(asked_ids(call))
@@ -72,7 +72,8 @@ class _Made:
         failed = [f for f in around if f[1].error is not None and self._fits(f[1], call)]
         if failed:
             return _nearest(_sure(failed, call), call)
-        tried = _nearest(_sure(around, call), call)
+        known = [f for f in around if f[1].error is not None or None not in (words_of(f[1]), words_of(call))]
+        tried = _nearest(_sure(known, call), call)
         return None if tried is None else (tried[0], None)
 
     def _fits(self, made: ModelCall, call: ModelCall) -> bool:
