@@ -121,6 +121,7 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
     in a trace of its own, within the time of the call."""
     from otelcov.runs.agents.delegation import bare
     from otelcov.runs.joining.join import called_agents
+    from otelcov.runs.joining.overlaps import overlapping
 
     # What was left has been held against all that was counted; only what came since has not.
     fresh = spans.select(_CALLED).join(open_.fresh.select("trace_id"), on="trace_id", how="semi")
@@ -131,17 +132,14 @@ def guests(open_: Open, spans: pl.DataFrame) -> pl.DataFrame:
         if not within:
             continue
         low, high = max(0, min(low for _, low, _ in within)), max(high for _, _, high in within)
-        runs = open_.kept.runs(batch, ["trace_ids", "agents", "start_unix_nano"]).rename({"start_unix_nano": "at"})
-        runs = runs.filter(pl.col("at").is_between(low, high)).with_row_index("run").explode("agents")
+        runs = open_.kept.runs(batch, ["trace_ids", "agents", "start_unix_nano"])
+        runs = runs.filter(pl.col("start_unix_nano").is_between(low, high)).explode("agents")
         named = {agent: bare(agent) for agent in runs["agents"].drop_nulls().unique()}
         told = pl.DataFrame(within, schema={"name": pl.String, "low": pl.Int64, "high": pl.Int64}, orient="row")
         name = pl.col("agents").replace_strict(named, default=None, return_dtype=pl.String).alias("name")
-        hits = (
-            runs.with_columns(name)
-            .join(told.unique(), on="name")
-            .filter(signed("at").is_between("low", "high"))
-            .unique("run")
-        )
+        at = signed("start_unix_nano")
+        runs = runs.with_columns(name, at, end_unix_nano=at).drop_nulls("name")
+        hits = runs.filter(overlapping(runs, told, ["name"]))
         if hits.height:
             ids = hits["trace_ids"].explode().str.decode("hex").unique()
             found.append(open_.kept.traces([batch]).filter(pl.col("trace_id").is_in(ids.implode())))

@@ -10,23 +10,20 @@ that failed has neither ids nor tokens: it is told elsewhere if one call failed 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from otelcov.dialects.base import TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.joining.overlaps import JITTER_NS, Times, enclosed, overlap, overlapping
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import runs_in_threads
 from otelcov.runs.tools.executions import server_alone, span_call_id, span_name
 from otelcov.runs.trace.tree import Node, spelling
-
-JITTER_NS = 20_000_000  # by which one wrapper around a call may begin or end before another that is inside it
 
 _ASKED_NS = 5_000_000_000  # how long a thread's tool may have waited since it was asked for
 
@@ -45,6 +42,7 @@ class Loner(NamedTuple):
     failed: bool = False
     serves: str | None = None  # the name of the tool, of a server's span or a thread's
     gateway: bool = False  # who asked may be of another service, and know neither ids nor tokens
+    answered: bool = False  # its provider gave an id, which who asked it from another service may tell, too
 
 
 def random(id: str | None) -> bool:
@@ -68,7 +66,8 @@ def loner(part: Fragment) -> Loner | None:
         times = max(times[0] - _ASKED_NS, 0), times[1]
     if part.gateway:
         ids = tuple(sorted({*ids, *(id for call in part.calls for id in brought(call))}))
-    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway)
+    answered = any(answer_ids(call) for call in part.calls)
+    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway, answered)
 
 
 def _alone(part: Fragment) -> bool:
@@ -79,94 +78,74 @@ def _alone(part: Fragment) -> bool:
 def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
     """Whether a run (some columns of RUNS) may tell of one of these: a tool call has its id, or a model call at its
     time counts its tokens or failed, too. One that shows no work at that time may have done it."""
-    rows = list(found)
-    by_id = [(id, x.start, x.end) for x in rows for id in x.ids]
-    by_tokens = [(x.service, *x.tokens, x.start, x.end) for x in rows if x.tokens is not None]
-    failed = [(x.service, x.start, x.end) for x in rows if x.failed]
-    hits = [pl.Series("run", [], pl.UInt32)]
-    numbered = runs.with_row_index("run")
-    times, tokens = dict.fromkeys(("low", "high"), pl.Int64), dict.fromkeys(("input_tokens", "output_tokens"), pl.Int64)
-    if by_id:
-        ids = pl.DataFrame(by_id, schema={"call_id": pl.String, **times}, orient="row")
-        calls = numbered.select(
-            "run",
-            signed("start_unix_nano"),
-            signed("end_unix_nano"),
-            call_id=pl.col("tool_calls").list.eval(pl.element().struct.field("call_id")),
-        )
-        same = calls.explode("call_id").join(ids, on="call_id")
-        meet = (pl.col("low") <= pl.col("end_unix_nano") + JITTER_NS) & (pl.col("high") >= pl.col("start_unix_nano"))
-        hits.append(same.filter(meet)["run"])
-    if rows and "llm_calls" in runs.columns and "service" in runs.columns:
-        counted = pl.DataFrame(by_tokens, schema={"service": pl.String, **tokens, **times}, orient="row")
-        models = numbered.select("run", "service", "llm_calls").explode("llm_calls").drop_nulls("llm_calls")
-        models = models.unnest("llm_calls").select(
-            "run",
-            "service",
-            "status",
-            pl.col(*tokens).cast(pl.Int64),
-            signed("start_unix_nano"),
-            signed("end_unix_nano"),
-        )
-        same = models.join(counted, on=["service", *tokens])
-        hits.append(same.filter(_inside())["run"])
-        hits.append(_beside(models.filter(pl.col("status") == "error"), failed))
-        if gateways := [x for x in rows if x.gateway]:
-            hits += _through(models, gateways)
-        idle = numbered.filter(pl.col("tool_calls").is_null() & pl.col("llm_calls").is_null())
-        hits.append(_beside(idle, [(x.service, x.start, x.end) for x in rows]))
-        hits.append(_served(numbered, [x for x in rows if x.serves]))
-    which = pl.concat(hits).unique()
-    return numbered["run"].is_in(which.implode())
-
-
-def _through(models: pl.DataFrame, gateways: list[Loner]) -> list[pl.Series]:
-    """The runs with a model call, of any service, that may have come through one of these: at its time, with its tokens
-    or with none told; at the time of one that failed, however that ended."""
-    any_ = models.with_columns(service=pl.lit(None, pl.String))
-    schema = {**dict.fromkeys(("input_tokens", "output_tokens", "low", "high"), pl.Int64)}
-    told = pl.DataFrame([(*x.tokens, x.start, x.end) for x in gateways if x.tokens], schema=schema, orient="row")
-    return [
-        any_.join(told, on=["input_tokens", "output_tokens"]).filter(_inside())["run"],
-        _beside(any_.filter(pl.col("input_tokens").is_null()), [(None, x.start, x.end) for x in gateways]),
-        _beside(any_, [(None, x.start, x.end) for x in gateways if x.failed]),
-    ]
-
-
-def _served(runs: pl.DataFrame, found: list[Loner]) -> pl.Series:
-    """The runs that called a tool by such a name while one of these servers ran it."""
-    if not found:
-        return runs["run"].clear()
-    ends = {spelling(x.serves or "") for x in found}
-    calls = runs.select("run", "service", "tool_calls").explode("tool_calls").drop_nulls("tool_calls")
-    calls = calls.unnest("tool_calls").select(
-        "run", "service", "name", signed("start_unix_nano"), signed("end_unix_nano")
+    told = pl.DataFrame([_row(x) for x in found], schema=_LONERS, orient="row")
+    numbered = runs.with_row_index("run").with_columns(signed("start_unix_nano"), signed("end_unix_nano"))
+    if not told.height:
+        return numbered["run"].is_in([])
+    calls = numbered.select("run", "service", "tool_calls").explode("tool_calls").drop_nulls("tool_calls")
+    calls = calls.unnest("tool_calls").with_columns(signed("start_unix_nano"), signed("end_unix_nano"))
+    models = numbered.select("run", "service", "llm_calls").explode("llm_calls").drop_nulls("llm_calls")
+    models = models.unnest("llm_calls").with_columns(
+        signed("start_unix_nano"), signed("end_unix_nano"), pl.col(*_TOKENS).cast(pl.Int64)
     )
-    names = [n for n in calls["name"].drop_nulls().unique() if any(spelling(n).endswith(end) for end in ends)]
-    some = calls.filter(pl.col("name").is_in(names))
-    return _beside(some, [(x.service, x.start, x.end) for x in found])
+    counted, gateways = told.drop_nulls(_TOKENS), told.filter("gateway")
+    idle = pl.col("tool_calls").is_null() & pl.col("llm_calls").is_null()
+    of_runs = numbered.select(
+        "run",
+        "start_unix_nano",
+        "end_unix_nano",
+        ids=pl.col("tool_calls").list.eval(pl.element().struct.field("call_id")),
+    )
+    which = pl.concat(
+        [
+            _beside(of_runs.explode("ids"), told.explode("ids"), "ids"),
+            _beside(models, counted, "service", *_TOKENS),
+            _beside(models, counted.filter("anywhere"), *_TOKENS),
+            _beside(models.filter(pl.col("status") == "error"), told.filter("failed"), "service"),
+            _beside(models.filter(pl.col("input_tokens").is_null()), gateways),
+            _beside(models, gateways.filter("failed")),
+            _beside(numbered.filter(idle), told, "service"),
+            _beside(_called(calls, told), told.drop_nulls("serves"), "service"),
+        ]
+    )
+    return numbered["run"].is_in(which.unique().implode())
 
 
-def _beside(rows: pl.DataFrame, found: list[tuple[str | None, int, int]]) -> pl.Series:
-    """The runs of those of these rows that overlap with one of these, by service, start and end."""
-    hits = [rows["run"].clear()]
-    times: dict[str | None, list[tuple[int, int]]] = {}
-    for service, low, high in found:
-        times.setdefault(service, []).append((low, high))
-    for service, spent in times.items():
-        some = rows.filter(pl.col("service").eq_missing(pl.lit(service, pl.String)))
-        begun, ended = (np.sort(np.array(side, dtype=np.int64)) for side in zip(*spent, strict=True))
-        before = np.searchsorted(begun, some["end_unix_nano"].fill_null(0).to_numpy() + JITTER_NS, "right")
-        over = np.searchsorted(ended, some["start_unix_nano"].fill_null(0).to_numpy() - JITTER_NS, "left")
-        hits.append(some["run"].filter(pl.Series(before > over, dtype=pl.Boolean)))
-    return pl.concat(hits)
+_TOKENS = ("input_tokens", "output_tokens")
+_LONERS = pl.Schema(
+    {
+        "low": pl.Int64(),
+        "high": pl.Int64(),
+        "service": pl.String(),
+        "input_tokens": pl.Int64(),
+        "output_tokens": pl.Int64(),
+        "ids": pl.List(pl.String()),
+        "failed": pl.Boolean(),
+        "serves": pl.String(),
+        "gateway": pl.Boolean(),
+        "anywhere": pl.Boolean(),
+    }
+)
 
 
-def _inside() -> pl.Expr:
-    start, end = pl.col("start_unix_nano"), pl.col("end_unix_nano")
-    outside = (start <= pl.col("low") + JITTER_NS) & (pl.col("high") <= end + JITTER_NS)
-    inside = (pl.col("low") <= start + JITTER_NS) & (end <= pl.col("high") + JITTER_NS)
-    return outside | inside
+def _row(x: Loner) -> tuple[object, ...]:
+    tokens = x.tokens or (None, None)
+    return x.start, x.end, x.service, *tokens, x.ids, x.failed, x.serves, x.gateway, x.gateway or x.answered
+
+
+def _called(calls: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+    """The calls of tools that one of these may have run, by their names."""
+    ends = {spelling(name) for name in told["serves"].drop_nulls().unique()}
+    names = calls["name"].drop_nulls().unique() if ends else ()
+    return calls.filter(pl.col("name").is_in([n for n in names if any(spelling(n).endswith(end) for end in ends)]))
+
+
+def _beside(rows: pl.DataFrame, found: pl.DataFrame, *keys: str) -> pl.Series:
+    """The runs of those of these rows that overlap with one of these times that has the same keys, of which each is
+    known but for the service."""
+    known = [key for key in keys if key != "service"]
+    rows = rows.drop_nulls(known)
+    return rows["run"].filter(overlapping(rows, found.drop_nulls(known), keys, JITTER_NS))
 
 
 def unite_doubles(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
@@ -195,31 +174,35 @@ def unite_doubles(parts: list[Fragment], unite: Callable[[Fragment, Fragment], N
         p.calls = [told.now(c) for c in p.calls]
 
 
+Found = tuple[Fragment, ModelCall]
+
+
 class _Told:
     """What traces with more in them tell of calls that stand alone elsewhere."""
 
     def __init__(self, whole: list[Fragment]) -> None:
-        self._by_id: dict[str, list[tuple[Fragment, ModelCall | None, Node | None]]] = {}
+        by_id: dict[str, list[tuple[Fragment, ModelCall | None, Node | None]]] = {}
         self._tools: dict[tuple[int, str], list[Node]] = {}  # that tell no id, of a fragment, by name
         self._both: dict[int, ModelCall] = {}  # what stands for a call that was told twice
-        tokens: dict[tuple[str | None, int | None, int | None], list[tuple[Fragment, ModelCall]]] = {}
+        tokens: dict[tuple[str | None, int | None, int | None], list[Found]] = {}
         for p in whole:
             for call in p.calls:
                 for i in answer_ids(call) | set(asked_ids(call)):
-                    self._by_id.setdefault(i, []).append((p, call, call.node.parent))
+                    by_id.setdefault(i, []).append((p, call, call.node.parent))
                 tokens.setdefault((p.root.span.service, call.input_tokens, call.output_tokens), []).append((p, call))
             for n in p.nodes:
                 if n.kind != TOOL:
                     continue
                 for i in _of_tool(n):
-                    self._by_id.setdefault(i, []).append((p, None, n))
+                    by_id.setdefault(i, []).append((p, None, n))
                 if span_call_id([n]) is None:
                     self._tools.setdefault((id(p), spelling(span_name([n]) or "")), []).append(n)
-        self._by_tokens = {key: Times(some) for key, some in tokens.items() if None not in key[1:]}
-        self._of_host = {id(p): Times([(p, call) for call in p.calls]) for p in whole}
+        self._by_id = {i: Times(some, _host) for i, some in by_id.items()}
+        self._by_tokens = {key: Times(some, _call) for key, some in tokens.items() if None not in key[1:]}
+        self._of_host = {id(p): Times([(p, call) for call in p.calls], _call) for p in whole}
         failed = [(p, call) for p in whole for call in p.calls if call.error is not None]
         self._failed = {
-            service: Times(list(some)) for service, some in groupby(sorted(failed, key=_service), key=_service)
+            service: Times(list(some), _call) for service, some in groupby(sorted(failed, key=_service), key=_service)
         }
 
     def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
@@ -227,27 +210,28 @@ class _Told:
         own = answer_ids(call) | set(asked_ids(call))
         host = self._only(p, [*own, *brought(call)])
         if host is not None:
-            sure = [c for i in own for h, c, _ in self._by_id.get(i, ()) if h is host and c is not None]
+            sure = [c for h, c, _ in self._having(own, p) if h is host and c is not None]
             twins = [c for c in sure if may_be_one(self.now(c), call)]
             twins = twins or [c for _, c in self._of_host[id(host)].at(call) if may_be_one(self.now(c), call)]
             return host, min(twins, key=lambda c: (abs(c.start - call.start), c.node.span.span_id), default=None)
         if call.error is not None:
             return self._of_failure(p, call)
         counted = self._by_tokens.get((p.root.span.service, call.input_tokens, call.output_tokens))
-        beside = [(h, c) for h, c in counted.at(call) if id(c) not in self._both] if counted is not None else []
-        nested = [(h, c) for h, c in beside if enclosed(c, call) and may_be_one(c, call)]
-        return nested[0] if len(nested) == 1 else (None, None)
+        return self._nested(counted, call, lambda c: True)
 
     def _of_failure(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
-        some = self._failed.get(p.root.span.service or "")
-        beside = [(h, c) for h, c in some.at(call) if id(c) not in self._both] if some is not None else []
         words = words_of(call)
-        nested = [
-            (h, c)
-            for h, c in beside
-            if enclosed(c, call) and may_be_one(c, call) and (None in (words, words_of(c)) or words == words_of(c))
-        ]
-        return nested[0] if len(nested) == 1 else (None, None)
+        some = self._failed.get(p.root.span.service or "")
+        return self._nested(some, call, lambda c: None in (words, words_of(c)) or words == words_of(c))
+
+    def _nested(
+        self, some: Times[Found] | None, call: ModelCall, like: Callable[[ModelCall], bool]
+    ) -> Found | tuple[None, None]:
+        """The one of these, which nobody else tells of, that this call lies in, or that lies in it."""
+        beside = ((h, c) for h, c in (some.at(call) if some is not None else ()) if id(c) not in self._both)
+        nested = ((h, c) for h, c in beside if enclosed(c, call) and may_be_one(c, call) and like(c))
+        first = next(nested, None)
+        return (None, None) if first is None or next(nested, None) is not None else first
 
     def of_tool(self, p: Fragment) -> tuple[Fragment | None, Node | None]:
         """The fragment in which this tool was called, and under which of its nodes."""
@@ -255,7 +239,7 @@ class _Told:
         host = self._only(p, ids)
         if host is None:
             return None, None
-        told = [(c, n) for i in ids for h, c, n in self._by_id.get(i, ()) if h is host]
+        told = [(c, n) for h, c, n in self._having(ids, p) if h is host]
         named = self._tools.get((id(host), spelling(span_name([p.root]) or "")), ())
         ran = [n for c, n in told if c is None] or [n for n in named if _around(n, p)]
         return host, ran[0] if ran else told[0][1]
@@ -270,25 +254,28 @@ class _Told:
 
     def _only(self, p: Fragment, ids: Iterable[str]) -> Fragment | None:
         """The one fragment that tells of these ids at the same time."""
-        met = {id(h): h for i in ids for h, _, _ in self._by_id.get(i, ()) if overlap(h, p)}
-        return next(iter(met.values())) if len(met) == 1 else None
+        met = None
+        for host, _, _ in self._having(ids, p):
+            if met is not None and host is not met:
+                return None
+            met = host
+        return met
+
+    def _having(self, ids: Iterable[str], p: Fragment) -> Iterator[tuple[Fragment, ModelCall | None, Node | None]]:
+        """Who tells of one of these ids at the time of this fragment."""
+        some = (self._by_id[i] for i in ids if i in self._by_id)
+        return (found for times in some for found in times.at(p) if overlap(found[0], p))
 
 
-class Times:
-    """Calls by when they were."""
-
-    def __init__(self, calls: list[tuple[Fragment, ModelCall]]) -> None:
-        self._calls = sorted(calls, key=lambda found: found[1].start)
-        self._starts = [call.start for _, call in self._calls]
-        self._longest = max((call.end - call.start for _, call in calls), default=0)
-
-    def at(self, call: ModelCall) -> list[tuple[Fragment, ModelCall]]:
-        """Those that may be at the time of this one."""
-        low = bisect_left(self._starts, call.start - JITTER_NS - self._longest)
-        return self._calls[low : bisect_right(self._starts, call.end + JITTER_NS)]
+def _host(found: tuple[Fragment, ModelCall | None, Node | None]) -> Fragment:
+    return found[0]
 
 
-def _service(found: tuple[Fragment, ModelCall]) -> str:
+def _call(found: Found) -> ModelCall:
+    return found[1]
+
+
+def _service(found: Found) -> str:
     return found[0].root.span.service or ""
 
 
@@ -317,15 +304,6 @@ def may_be_one(one: ModelCall, two: ModelCall) -> bool:
 
 def _around(node: Node, tool: Fragment) -> bool:
     return node.start <= tool.start + JITTER_NS and tool.end <= node.end + JITTER_NS
-
-
-def overlap(one: Fragment | ModelCall, two: Fragment | ModelCall) -> bool:
-    return one.start <= two.end + JITTER_NS and two.start <= one.end + JITTER_NS
-
-
-def enclosed(one: ModelCall, two: ModelCall) -> bool:
-    outer, inner = sorted((one, two), key=lambda c: c.start - c.end)
-    return outer.start <= inner.start + JITTER_NS and inner.end <= outer.end + JITTER_NS
 
 
 def answer_ids(call: ModelCall) -> set[str]:

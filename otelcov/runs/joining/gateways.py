@@ -8,19 +8,13 @@ answer for which nobody waited any more - is no call of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from otelcov.dialects.base import LLM, OTHER
-from otelcov.runs.joining.doubles import (
-    JITTER_NS,
-    Times,
-    answer_ids,
-    asked_ids,
-    enclosed,
-    may_be_one,
-    overlap,
-    words_of,
-)
+from otelcov.runs.joining.doubles import answer_ids, asked_ids, may_be_one, words_of
 from otelcov.runs.joining.followers import Unite
 from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.joining.overlaps import JITTER_NS, Times, enclosed, overlap
 from otelcov.runs.llm.model_call import ModelCall
 
 Found = tuple[Fragment, ModelCall]
@@ -52,28 +46,30 @@ class _Made:
 
     def __init__(self, parts: list[Fragment]) -> None:
         every = [(p, call) for p in parts for call in p.calls]
-        self._at = Times(every)
-        self._by_id: dict[str, list[Found]] = {}
-        self._taken = set[int]()
+        by_id: dict[str, list[Found]] = {}
         for p, call in every:
             for i in answer_ids(call) | set(asked_ids(call)):
-                self._by_id.setdefault(i, []).append((p, call))
+                by_id.setdefault(i, []).append((p, call))
+        self._at = Times(every, _call)
+        self._by_id = {i: Times(some, _call) for i, some in by_id.items()}
+        self._taken = set[int]()
 
     def through(self, call: ModelCall) -> tuple[Fragment, ModelCall | None] | None:
         """The fragment with the call that was made through this one, and that call; without it where the gateway tried
         in vain. None where nobody tells of it."""
         own = answer_ids(call) | set(asked_ids(call))
-        near = [f for i in own for f in self._by_id.get(i, ()) if overlap(f[1], call) and self._fits(f[1], call)]
-        around = [] if near else [f for f in self._at.at(call) if _around(f[1], call) and _may_be_asked(f[1], call)]
+        alike = _nearest_first([f for i in own if i in self._by_id for f in self._by_id[i].at(call)], call)
+        near = next((f for f in alike if overlap(f[1], call) and self._fits(f[1], call)), None)
+        beside = _nearest_first(self._at.at(call), call) if near is None else []
         if call.error is None:
-            near = near or _sure([f for f in around if self._fits(f[1], call) and _counted_or_asked(f[1], call)], call)
-            found = _nearest(near, call)
+            around = (f for f in beside if self._fits(f[1], call) and _counted_or_asked(f[1], call))
+            found = near or _sure((f for f in around if _around(f[1], call)), call)
             return found if found is None or found[1].error is None else (found[0], None)
-        failed = [f for f in around if f[1].error is not None and self._fits(f[1], call)]
+        failed = [f for f in beside if f[1].error is not None and _around(f[1], call) and self._fits(f[1], call)]
         if failed:
-            return _nearest(_sure(failed, call), call)
-        known = [f for f in around if f[1].error is not None or None not in (words_of(f[1]), words_of(call))]
-        tried = _nearest(_sure(known, call), call)
+            return _sure(iter(failed), call)
+        known = (f for f in beside if f[1].error is not None or None not in (words_of(f[1]), words_of(call)))
+        tried = _sure((f for f in known if _around(f[1], call)), call)
         return None if tried is None else (tried[0], None)
 
     def _fits(self, made: ModelCall, call: ModelCall) -> bool:
@@ -86,14 +82,19 @@ class _Made:
         self._taken.add(id(made))
 
 
-def _nearest(found: list[Found], call: ModelCall) -> Found | None:
-    return min(found, key=lambda f: (abs(call.start - f[1].start), f[1].node.span.span_id), default=None)
+def _call(found: Found) -> ModelCall:
+    return found[1]
+
+
+def _nearest_first(found: list[Found], call: ModelCall) -> list[Found]:
+    return sorted(found, key=lambda f: (abs(call.start - f[1].start), f[1].node.span.span_id))
 
 
 def _around(made: ModelCall, call: ModelCall) -> bool:
+    """May this call have been made at the time of that one, and been asked the same?"""
     if made.error is not None and made.start <= call.start + JITTER_NS and call.start <= made.end:
-        return True  # who asked may have given it up
-    return made.end - made.start >= call.end - call.start and enclosed(made, call)
+        return _may_be_asked(made, call)  # who asked may have given it up
+    return made.end - made.start >= call.end - call.start and enclosed(made, call) and _may_be_asked(made, call)
 
 
 def _may_be_asked(made: ModelCall, call: ModelCall) -> bool:
@@ -112,7 +113,14 @@ def _counted_or_asked(made: ModelCall, call: ModelCall) -> bool:
     return None not in (made.input_tokens, call.input_tokens) or None not in (words_of(made), words_of(call))
 
 
-def _sure(found: list[Found], call: ModelCall) -> list[Found]:
-    """Those of whose words it is known that they are the same; else the only one there is."""
-    same = [f for f in found if None not in (words_of(f[1]), words_of(call))]
-    return same or (found if len(found) == 1 else [])
+def _sure(found: Iterator[Found], call: ModelCall) -> Found | None:
+    """The first of whose words it is known that they are the same; else the only one there is."""
+    told = words_of(call) is not None
+    others: list[Found] = []
+    for f in found:
+        if told and words_of(f[1]) is not None:
+            return f
+        others.append(f)
+        if not told and len(others) > 1:
+            break
+    return others[0] if len(others) == 1 else None
