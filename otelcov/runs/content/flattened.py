@@ -13,24 +13,33 @@ _DEEPEST = 24  # dots of a key; of messages they are 10
 def unflatten(pairs: list[tuple[str, Value]]) -> Value:
     """`0.message.role = x` pairs (OpenInference, OpenLLMetry 0.40) as nested lists and objects; gaps stay out."""
     root: dict[str, Value] = {}
+    nodes: dict[str, dict[str, Value]] = {}  # what keys of one beginning say stands together
     for path, value in pairs:
-        node = root
-        keys = path.split(".", _DEEPEST)
-        for key in keys[:-1]:
-            following = node.get(key)
-            if not isinstance(following, dict):
-                following = node[key] = {}
-            node = following
-        node[keys[-1]] = value
+        before, dot, key = path.rpartition(".")
+        node = nodes.get(before) if dot else root
+        if node is None:
+            *above, key = path.split(".", _DEEPEST)
+            node = root
+            for step in above:
+                following = node.get(step)
+                if not isinstance(following, dict):
+                    following = node[step] = {}
+                node = following
+            if len(above) < _DEEPEST:
+                nodes[before] = node
+        if key in node:  # what was told under it is no longer of the whole
+            nodes = {}
+        node[key] = value
     return _lists(root)
 
 
-def _lists(value: Value) -> Value:
-    if not isinstance(value, dict):
-        return value
-    if value and all(k.isdecimal() for k in value):
-        return [_lists(v) for _, v in sorted(value.items(), key=lambda kv: _place(kv[0]))]
-    return {k: _lists(v) for k, v in value.items()}
+def _lists(value: dict[str, Value]) -> Value:
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            value[key] = _lists(inner)
+    if value and next(iter(value)).isdecimal() and all(map(str.isdecimal, value)):
+        return [inner for _, inner in sorted(value.items(), key=lambda told: _place(told[0]))]
+    return value
 
 
 def _place(digits: str) -> tuple[int, str]:

@@ -215,10 +215,15 @@ def _text_message(text: str, role: str) -> Message:
 
 
 def _finish(value: dict[str, Value]) -> str | None:
+    if value.keys().isdisjoint(_REASONS):
+        return None
     reason = value.get("finish_reason", value.get("finishReason", value.get("stop_reason")))
     if reason is None and isinstance(value.get("response_meta"), dict):  # Eino
         reason = value["response_meta"].get("finish_reason")
     return reason if isinstance(reason, str) else None
+
+
+_REASONS = ("finish_reason", "finishReason", "stop_reason", "response_meta")
 
 
 def message_of(value: dict[str, Value], default_role: str) -> Message:
@@ -263,8 +268,13 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     return m
 
 
+_BESIDE = ("tool_calls", "toolCalls", "tool_call", "invalid_tool_calls", "function_call", "additional_kwargs")
+
+
 def _add_calls(value: dict[str, Value], m: Message) -> None:
     """The calls that stand beside a message's content."""
+    if value.keys().isdisjoint(_BESIDE):
+        return
     extra = value.get("additional_kwargs")
     calls = value.get("tool_calls") or value.get("toolCalls") or value.get("tool_call")
     if not calls and isinstance(extra, dict):
