@@ -253,6 +253,11 @@ OPENLIT_GUESSES = Dialect(name="openlit-guesses", input_tokens=_GUESSED, output_
 # Operations that use a model and are no call of an agent.
 _ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
 
+# What a provider was sent, where the provider is told.
+_SENT = pl.when(first("gen_ai.provider.name", "gen_ai.system").is_not_null()).then(
+    first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.prompt_json")
+)
+
 # What is done about a tool that is about to run, or has run.
 _BEFORE = r"(?i)permi|approv|guard|valid|check|policy|confirm|hook|schema|list|regist|select|rout"
 
@@ -300,8 +305,8 @@ GENAI_NAMES = Dialect(
         & ~pl.col("span.name").str.contains(_BEFORE)
     )
     .then(pl.lit(TOOL))
-    .when(
-        first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens").is_not_null()
+    .when(  # what failed has no usage
+        pl.coalesce([first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"), _SENT]).is_not_null()
         & first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
         & first("gen_ai.agent.name", "agent_name", "gen_ai.operation.name").is_null()
         & ~pl.col("span.name").str.contains(_ASIDE)

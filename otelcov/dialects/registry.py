@@ -35,6 +35,7 @@ from otelcov.dialects.eve import EVE
 from otelcov.dialects.fiddler import FIDDLER
 from otelcov.dialects.flue import FLUE
 from otelcov.dialects.future_agi import FUTURE_AGI, FUTURE_AGI_PYDANTIC
+from otelcov.dialects.gateways import BIFROST, VLLM
 from otelcov.dialects.genai import (
     EINO_NODES,
     GENAI,
@@ -123,6 +124,8 @@ DIALECTS: tuple[Dialect, ...] = (
     LLAMA_INDEX_OTEL,
     HAYSTACK_PROMPTS,
     LITELLM,
+    BIFROST,
+    VLLM,
     OPENCLAW,
     AX,
     EFFECT,

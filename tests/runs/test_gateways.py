@@ -121,3 +121,47 @@ def test_attempts_in_the_trace_of_a_call_that_failed_are_one_call():
     tried = [chat(id, 2, at=1 + id * 0.6 - 1.8, scope="litellm", **more) for id in (3, 4, 5)]
     (run,) = _runs([agent(1, "helper", took=9), call, *tried], [])
     assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "error")]
+
+
+ANSWER = "chatcmpl-4f1e9ac02b7d4c10"
+
+
+@pytest.mark.parametrize("kind, answer", [(2, {}), (3, {"gen_ai.response.id": ANSWER})])
+def test_a_gateway_may_tell_nothing_but_the_call_itself(kind, answer):
+    told = chat(1, None, "done", "go", trace=9, at=1.02, took=0.9, attributes=answer) | {"kind": kind}
+    run = _one(_host(attributes=answer), [told])
+    assert (run["service"], len(run["trace_ids"])) == ("app", 2)
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "ok")]
+
+
+def test_calls_of_two_services_with_ids_of_their_own_are_two_runs():
+    told = chat(1, None, "done", "go", trace=9, at=1.02, took=0.9, attributes={"gen_ai.response.id": ANSWER[::-1]})
+    assert len(_runs(_host(attributes={"gen_ai.response.id": ANSWER}), [told])) == 2
+
+
+def test_what_a_gateway_tried_below_its_call_is_that_call():
+    tried = [chat(2, 1, None, trace=9, at=1.1, took=0.2, error=DOWN), chat(3, 1, None, trace=9, at=1.4, took=0.4)]
+    (run,) = _runs([], [chat(1, None, "done", "go", trace=9, at=1.02, took=0.9), *tried])
+    assert (run["status"], run["output"], len(run["llm_calls"])) == ("ok", "done", 1)
+
+
+def test_a_server_of_models_tells_the_id_that_it_answers_with_as_that_of_the_request():
+    told = {"gen_ai.request.id": ANSWER, "gen_ai.response.model": "llama", "gen_ai.latency.e2e": 1}
+    told |= {"gen_ai.usage.prompt_tokens": 10, "gen_ai.usage.completion_tokens": 2}
+    served = span(1, None, "llm_request", trace=9, at=1.02, took=0.9, kind=2, scope="vllm.llm_engine", attributes=told)
+    run = _one(_host(attributes={"gen_ai.response.id": ANSWER}), [served])
+    assert [(c["agent"], c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [
+        ("helper", "model-a", "llama")
+    ]
+
+
+def test_a_request_that_a_gateway_names_by_itself_and_that_failed_is_a_call():
+    told = {"gen_ai.provider.name": "openai", "gen_ai.request.model": "model-a", "gen_ai.error": DOWN}
+    asked = {"gen_ai.input.messages": [{"role": "user", "content": "go"}]}
+    (run,) = _runs([], [span(1, None, "gen_ai.chat", kind=2, error="", scope="bifrost", attributes=told | asked)])
+    assert (run["status"], run["input"], [c["status"] for c in run["llm_calls"]]) == ("error", "go", ["error"])
+    answer = {"gen_ai.chat.id": ANSWER, "gen_ai.chat.model": "model-a-1", "gen_ai.usage.prompt_tokens": 3}
+    answer["gen_ai.chat.output_messages"] = [{"role": "assistant"}]  # which leaves out what it asked for
+    told = asked | answer | {"gen_ai.request.model": "model-a"}
+    (run,) = _runs([], [span(1, None, "gen_ai.chat", kind=2, scope="bifrost", attributes=told)])
+    assert (run["status"], run["tool_calls"], run["llm_calls"][0]["response_model"]) == ("unknown", None, "model-a-1")

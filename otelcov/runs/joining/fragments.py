@@ -76,6 +76,7 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.gateway = any(_gateway(n) for n in model.ancestors())
             root = model
         fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
+        fragment.gateway |= fragment.loose and root.span.span_kind == _SERVER and root.parent is None
         if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
             fragment.loose, fragment.tools = True, [root]
         elif not fragment.loose and (held := _held(root)):
@@ -143,7 +144,8 @@ _GATEWAY = re.compile(
     re.I,
 )
 """Names of requests to the interface of a model."""
-_REQUESTS = (2, 5)  # OTLP's kinds of spans: a server's, a consumer's
+_SERVER, _CONSUMER = 2, 5  # OTLP's kinds of spans
+_REQUESTS = (_SERVER, _CONSUMER)
 
 
 def _preparing(nodes: list[Node], roots: list[Node]) -> list[Node]:

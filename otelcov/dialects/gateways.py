@@ -1,0 +1,17 @@
+"""Gateways and servers of models that tell of each request by a span of their own; litellm.py has LiteLLM's."""
+
+import polars as pl
+
+from otelcov.dialects.base import Dialect, first, scope
+
+# Its answers leave out what was asked for, so they are not read (1.3).
+BIFROST = Dialect(
+    name="bifrost",
+    response_model=first("gen_ai.chat.model", "gen_ai.text.model"),
+    response_id=first("gen_ai.chat.id", "gen_ai.text.id"),
+)
+
+VLLM = Dialect(
+    name="vllm",
+    response_id=pl.when(scope(r"^vllm\b")).then(pl.col("gen_ai.request.id")),  # that it answers with
+)
