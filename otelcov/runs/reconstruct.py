@@ -254,6 +254,8 @@ def _trees(
             inherit_errors(trace)
             parts = fragments(trace)
             wait = any(waits(fragment, where) for fragment in parts)
+            for fragment in parts if wait else ():
+                fragment.read()
         except Exception as fault:  # ours: over one trace, and over no other
             lose(spans, next((s for s in spans if s.parent_span_id is None), spans[0]), fault)
             continue

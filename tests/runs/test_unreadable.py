@@ -87,6 +87,23 @@ def test_where_parts_cannot_be_put_together_nothing_is_known_of_any_and_other_ru
     assert "could not be read" in capsys.readouterr().err
 
 
+def test_a_call_that_cannot_be_read_costs_nothing_of_those_that_stand_alone_as_it_does(monkeypatch):
+    loose = [chat(1, None, f"done {n}", "go", trace=n, at=100 * n) for n in (1, 2, 3)]
+    usual = runs(*loose)
+    reading = import_module("otelcov.runs.llm.model_call")
+    good = reading.read_input
+
+    def read_input(layers):
+        if _second(layers[0].span):
+            raise TypeError("expected text, got list")
+        return good(layers)
+
+    monkeypatch.setattr(reading, "read_input", read_input)
+    first, lost, last = runs(*loose)
+    assert [first, last] == [usual[0], usual[2]]
+    assert (lost["trace_ids"], lost["status"], lost["llm_calls"]) == (usual[1]["trace_ids"], "unknown", None)
+
+
 def test_a_trace_without_a_step_of_an_agent_is_no_run_though_it_cannot_be_read(monkeypatch, capsys):
     usual = runs(*_spans())
     _break(monkeypatch, "Trace", lambda spans: spans[0].trace_id[-1] == 9)

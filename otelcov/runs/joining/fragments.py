@@ -40,6 +40,11 @@ class Fragment:
         self.frame: Node | None = None  # what is around a model call that counts as if it stood alone
         self.gateway = False  # is it a call that a gateway was asked for, of which who asked it may tell, too?
 
+    def read(self) -> None:
+        """What joining asks of the calls: what cannot be read shows here, where it costs no other part."""
+        for call in self.calls:
+            _ = call.outputs, call.inputs
+
     def alone(self) -> None:
         """Nothing goes on with it, nor did it go on with anything: then it is a run in its frame."""
         if self.frame is not None:
