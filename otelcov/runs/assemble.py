@@ -289,10 +289,14 @@ def _says_well(node: Node) -> bool:
 
 
 def root_of(group: list[Fragment]) -> Node:
-    """The step the run begins with: the root of its earliest fragment, one with an agent before loose model calls, and
-    one that called before one that was called (whose root lies below a step of it)."""
-    first = min(group, key=lambda f: (f.loose, f.root.parent is not None, f.root.orphan, f.start, f.trace_id))
-    return first.root
+    """The step the run begins with: the root of its earliest fragment, one with an agent before loose model calls,
+    these before a gateway's telling of them, and one that called before one that was called (whose root lies below a
+    step of it)."""
+
+    def place(f: Fragment) -> tuple[object, ...]:
+        return f.loose, f.gateway and not f.calls, f.root.parent is not None, f.root.orphan, f.start, f.trace_id
+
+    return min(group, key=place).root
 
 
 def first_step(group: list[Fragment], handed: list[Delegation]) -> Node:

@@ -165,3 +165,26 @@ def test_a_request_that_a_gateway_names_by_itself_and_that_failed_is_a_call():
     told = asked | answer | {"gen_ai.request.model": "model-a"}
     (run,) = _runs([], [span(1, None, "gen_ai.chat", kind=2, scope="bifrost", attributes=told)])
     assert (run["status"], run["tool_calls"], run["llm_calls"][0]["response_model"]) == ("unknown", None, "model-a-1")
+
+
+def _behind(trace=11, at=1.2, took=0.5):
+    """The same call, as the server behind the gateway tells it."""
+    told = {"gen_ai.response.model": "llama", "gen_ai.usage.prompt_tokens": 10, "gen_ai.usage.completion_tokens": 2}
+    return span(1, None, "llm_request", trace=trace, at=at, took=took, kind=2, scope="vllm", attributes=told)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("app", [_host(), []])
+def test_one_gateway_may_stand_behind_another(app, turned):
+    bodies = [request(app), request(_through(9, 1.02, "done"), service="gateway", scope="litellm")]
+    bodies.append(request([_behind()], service="server"))
+    frame = reconstruct(*from_requests(bodies[::-1] if turned else bodies, [], 1), Config(), LATER)
+    (run,) = [run_json(row, {}) for row in frame.iter_rows(named=True)]
+    assert (run["service"], run["status"], run["output"]) == ("app" if app else "gateway", "ok", "done")
+    assert [(c["agent"], c["response_model"]) for c in run["llm_calls"]] == [("helper" if app else None, "llama")]
+
+
+def test_a_gateway_tells_each_call_once():
+    """Two answers at once, of which one agent knows: the other was somebody else's."""
+    told = [*_through(9, 1.02, "done"), *_through(10, 1.03, "done")]
+    assert [len(run["llm_calls"]) for run in _runs(_host(), told)] == [1, 1]

@@ -25,11 +25,19 @@ def unite_gateways(parts: list[Fragment], unite: Unite) -> None:
     gateways = [p for p in parts if p.gateway and len(p.calls) == 1]
     if not gateways:
         return
-    made = _Made([p for p in parts if not p.gateway])
+    rest = _unite(gateways, _Made([p for p in parts if not p.gateway]), unite)
+    if len({p.root.span.service for p in rest}) > 1:
+        _unite(rest, _Made(rest), unite)  # one behind the other
+
+
+def _unite(gateways: list[Fragment], made: _Made, unite: Unite) -> list[Fragment]:
+    """Those of these gateways' calls that nobody made."""
+    rest = []
     for p in gateways:
         (call,) = p.calls
         found = made.through(call)
         if found is None:
+            rest.append(p)
             continue
         host, at = found
         if at is not None:
@@ -39,6 +47,7 @@ def unite_gateways(parts: list[Fragment], unite: Unite) -> None:
                 n.kind = OTHER if n.kind in (None, LLM) else n.kind
         p.calls = []
         unite(host, p)
+    return rest
 
 
 class _Made:
@@ -52,34 +61,45 @@ class _Made:
                 by_id.setdefault(i, []).append((p, call))
         self._at = Times(every, _call)
         self._by_id = {i: Times(some, _call) for i, some in by_id.items()}
-        self._taken = set[int]()
+        self._both: dict[int, ModelCall] = {}  # what stands for a call that gateways tell, too
+        self._taken = set[tuple[int, str | None]]()  # which of a service's calls has been found
 
     def through(self, call: ModelCall) -> tuple[Fragment, ModelCall | None] | None:
         """The fragment with the call that was made through this one, and that call; without it where the gateway tried
         in vain. None where nobody tells of it."""
         own = answer_ids(call) | set(asked_ids(call))
         alike = _nearest_first([f for i in own if i in self._by_id for f in self._by_id[i].at(call)], call)
-        near = next((f for f in alike if overlap(f[1], call) and self._fits(f[1], call)), None)
+        near = next((f for f in alike if overlap(f[1], call) and self._fits(f, call)), None)
         beside = _nearest_first(self._at.at(call), call) if near is None else []
         if call.error is None:
-            around = (f for f in beside if self._fits(f[1], call) and _counted_or_asked(f[1], call))
+            around = (f for f in beside if self._fits(f, call) and _counted_or_asked(f[1], call))
             found = near or _sure((f for f in around if _around(f[1], call)), call)
             return found if found is None or found[1].error is None else (found[0], None)
-        failed = [f for f in beside if f[1].error is not None and _around(f[1], call) and self._fits(f[1], call)]
+        failed = [f for f in beside if f[1].error is not None and _around(f[1], call) and self._fits(f, call)]
         if failed:
             return _sure(iter(failed), call)
         known = (f for f in beside if f[1].error is not None or None not in (words_of(f[1]), words_of(call)))
         tried = _sure((f for f in known if _around(f[1], call)), call)
         return None if tried is None else (tried[0], None)
 
-    def _fits(self, made: ModelCall, call: ModelCall) -> bool:
-        return id(made) not in self._taken and may_be_one(made, call)
+    def _fits(self, found: Found, call: ModelCall) -> bool:
+        """May this call have been made through that gateway, of which no other call is known to be it?"""
+        host, made = found
+        service = call.node.span.service
+        if (id(made), service) in self._taken or not may_be_one(made, call):
+            return False
+        return not host.gateway or (host.root.span.service != service and _length(made) > _length(call))
 
     def by_both(self, host: Fragment, made: ModelCall, call: ModelCall) -> None:
         """The call with what the gateway tells of it, too."""
-        both = ModelCall(made.node, [*call.layers, *made.layers])
-        host.calls = [both if c is made else c for c in host.calls]
-        self._taken.add(id(made))
+        before = self._both.get(id(made), made)
+        both = self._both[id(made)] = ModelCall(made.node, [*call.layers, *before.layers])
+        host.calls = [both if c is before else c for c in host.calls]
+        self._taken.add((id(made), call.node.span.service))
+
+
+def _length(call: ModelCall) -> tuple[int, bytes]:
+    return call.end - call.start, call.node.span.span_id
 
 
 def _call(found: Found) -> ModelCall:
