@@ -4,9 +4,11 @@ import polars as pl
 import pytest
 
 from otelcov.ground.config import Config
+from otelcov.runs import reconstruct, run_json
 from otelcov.runs.joining.join import joints
 from otelcov.runs.reconstruct import hosts, stage_one
 from otelcov.store.layout import from_requests
+from tests.captures import LATER
 from tests.runs.requests import agent, request, runs, span, tool
 
 
@@ -32,6 +34,31 @@ def _told(found):
 def test_what_a_server_in_the_callers_process_ran_is_told_once():
     found = runs(*_agent(1, (2, 1), (3, 5)), _server(2, 2), _server(3, 6))
     assert _told(found) == [([("mcp__shop__lookup", "toolu_12"), ("mcp__shop__lookup", "toolu_13")], 3)]
+
+
+def _of_services(*spans):
+    bodies = [request(some, service=service) for service, some in spans]
+    frame = reconstruct(*from_requests(bodies, [], 1), Config(), LATER)
+    return [run_json(row, {}) for row in frame.iter_rows(named=True)]
+
+
+@pytest.mark.parametrize("error", [None, "no"])
+def test_a_server_of_another_service_may_know_nothing_of_who_calls_it(error):
+    server = [_server(2, 2, error=error), tool(2, 1, "lookup", trace=2, at=2.1, took=0.3, scope="mcp")]
+    (run,) = _of_services(("app", _agent(1, (2, 1))), ("tools", server))
+    assert (run["service"], len(run["trace_ids"])) == ("app", 2)
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("mcp__shop__lookup", "error" if error else "ok")]
+
+
+def test_a_server_in_the_callers_process_is_the_nearer_one():
+    found = _of_services(("app", [*_agent(1, (2, 1)), _server(2, 2)]), ("other", _agent(3, (2, 1))))
+    assert sorted((r["service"], len(r["trace_ids"])) for r in found) == [("app", 2), ("other", 1)]
+
+
+def test_a_call_that_its_server_tells_of_in_the_same_trace_has_no_other():
+    within = _server(1, 2) | {"id": 9, "parent": 2}
+    found = _of_services(("app", _agent(1, (2, 1))), ("tools", [within, _server(2, 2)]))
+    assert [len(r["trace_ids"]) for r in found] == [1, 1]
 
 
 def test_calls_at_one_time_have_one_server_each():

@@ -105,7 +105,7 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
             _beside(models.filter(pl.col("input_tokens").is_null()), gateways),
             _beside(models, gateways.filter("failed")),
             _beside(numbered.filter(idle), told, "service"),
-            _beside(_called(calls, told), told.drop_nulls("serves"), "service"),
+            _beside(_called(calls, told), told.drop_nulls("serves")),
         ]
     )
     return numbered["run"].is_in(which.unique().implode())

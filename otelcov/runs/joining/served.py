@@ -1,8 +1,9 @@
 """Spans of tools that begin a trace of their own, and were called by an agent of whom another trace tells.
 
 A server of tools in the caller's own process works in a task that was made before any request (claude-agent-sdk's
-client), so its spans know nothing of the call. It tells of a call again that an agent's trace tells already: of the one
-tool whose name ends with the server's, of the same service, within whose time it lies.
+client), so its spans know nothing of the call; nor do those of a server elsewhere, where the context of the trace is
+not handed on. It tells of a call again that an agent's trace tells already: of the one tool whose name ends with the
+server's, within whose time it lies, of the same service or, where none of that fits, of another.
 
 Nor does a thread know who began it (smolagents 1.20, of several tools at once). What it ran is what an answer of that
 service had asked for just before, by name and arguments.
@@ -25,7 +26,7 @@ from otelcov.runs.tools.executions import served_as, server_alone, span_name
 from otelcov.runs.trace.tree import Node, failure, spelling
 
 _JITTER_NS = 1_000_000
-_AT_ONCE = 64  # calls of a service that are under way at one time
+_AT_ONCE = 128  # calls that are under way at one time
 
 
 def unite_served(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
@@ -33,8 +34,7 @@ def unite_served(parts: list[Fragment], unite: Callable[[Fragment, Fragment], No
     served = [p for p in parts if p.tools == [p.root] and not p.root.orphan and server_alone(p.root)]
     if not served:
         return
-    names = {p.root.span.service for p in served}
-    callers = [(n, p) for p in parts if not p.loose and p.root.span.service in names for n in _callers(p)]
+    callers = [(n, p) for p in parts if not p.loose for n in _callers(p)]
     callers.sort(key=lambda found: found[0].start)
     open_: list[tuple[Node, Fragment]] = []
     begun, taken = 0, set[int]()
@@ -44,6 +44,7 @@ def unite_served(parts: list[Fragment], unite: Callable[[Fragment, Fragment], No
             begun += 1
         open_ = [(n, host) for n, host in open_ if n.end >= p.start and id(n) not in taken][-_AT_ONCE:]
         fitting = [(n, host) for n, host in open_ if _serves(p, n)]
+        fitting = [(n, host) for n, host in fitting if n.span.service == p.root.span.service] or fitting
         alike = [(n, host) for n, host in fitting if (failure(n) is None) == (failure(p.root) is None)]
         fitting = alike or fitting
         if len({id(host) for _, host in fitting}) == 1:
@@ -99,11 +100,13 @@ class _Wanted(NamedTuple):
 
 
 def _callers(part: Fragment) -> Iterable[Node]:
-    return (n for n in part.nodes if n.kind == TOOL and not server_alone(n))
+    """The calls of tools of which no server has told yet."""
+    tools = (n for n in part.nodes if n.kind == TOOL and not server_alone(n))
+    return (n for n in tools if not any(c.kind == TOOL and server_alone(c) for c in n.below()))
 
 
 def _serves(p: Fragment, caller: Node) -> bool:
     name, outer = span_name([p.root]), span_name([caller])
-    if not name or not outer or p.end > caller.end + _JITTER_NS or caller.span.service != p.root.span.service:
+    if not name or not outer or p.end > caller.end + _JITTER_NS:
         return False
     return served_as(name, outer, p.root)
