@@ -169,8 +169,8 @@ def handed_on(number: int, at: float) -> list[bytes]:
     ]
 
 
-def served(number: int, at: float) -> list[bytes]:
-    """A run that calls a tool of a server in its own process, which tells of it in a trace of its own."""
+def served(number: int, at: float, service: str = "app") -> list[bytes]:
+    """A run that calls a tool of a server, which tells of it in a trace of its own."""
     trace, at = 30_000 + 10 * number, AT + at
     served = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
     return [
@@ -182,7 +182,24 @@ def served(number: int, at: float) -> list[bytes]:
         ),
         request(
             [span(trace + 2, None, "tools/call look", trace=trace + 2, at=at + 2, kind=2, attributes=served)],
+            service=service,
         ),
+    ]
+
+
+def behind_gateways(number: int, at: float) -> list[bytes]:
+    """A run whose call a gateway tells, too, by the id of its answer, and the server behind that by its tokens."""
+    trace, at = 40_000 + 10 * number, AT + at
+    answer = {"gen_ai.response.id": f"gen-{number}Xy7Kq2Vb9"}
+    usage = {"gen_ai.usage.input_tokens": 1000 + number, "gen_ai.usage.output_tokens": 7}
+    host = chat(2, 1, "done", "go", trace=trace, at=at + 1, took=3, attributes=answer | usage)
+    through = chat(1, None, "done", "go", trace=trace + 1, at=at + 1.1, took=2.8, attributes=answer | usage)
+    behind = span(1, None, "llm_request", trace=trace + 2, at=at + 1.2, took=2.6, kind=2, attributes=usage)
+    behind["attributes"] = usage | {"gen_ai.response.model": "llama"}
+    return [
+        request([agent(1, "helper", trace=trace, at=at, took=9), host]),
+        request([through], service="gateway", scope="b"),
+        request([behind], service="server", scope="vllm"),
     ]
 
 
@@ -192,9 +209,11 @@ def test_what_stands_in_traces_of_its_own_is_told_the_same_whatever_comes_first(
     sent = bodies(100)
     for number in range(5):
         sent += handed_on(number, chance.uniform(0, 0.8 * DAY)) + served(number, chance.uniform(0, 0.8 * DAY))
+        sent += served(5 + number, chance.uniform(0, 0.8 * DAY), "tools")
+        sent += behind_gateways(number, chance.uniform(0, 0.8 * DAY))
     _anyhow(store, chance, sent, 12)
     for _ in range(2):
         equal(store, "2026-01-04T00:00:00Z")
         store.count("2026-01-04T00:00:00Z")
     runs = store.ask(now="2026-01-04T00:00:00Z", since="all").runs()[0]
-    assert sorted(runs["trace_ids"].list.len().to_list())[-10:] == [2] * 5 + [3] * 5
+    assert sorted(runs["trace_ids"].list.len().to_list())[-20:] == [2] * 10 + [3] * 10

@@ -57,7 +57,7 @@ class _Made:
         every = [(p, call) for p in parts for call in p.calls]
         by_id: dict[str, list[Found]] = {}
         for p, call in every:
-            for i in answer_ids(call) | set(asked_ids(call)):
+            for i in _ids(call):
                 by_id.setdefault(i, []).append((p, call))
         self._at = Times(every, _call)
         self._by_id = {i: Times(some, _call) for i, some in by_id.items()}
@@ -67,8 +67,7 @@ class _Made:
     def through(self, call: ModelCall) -> tuple[Fragment, ModelCall | None] | None:
         """The fragment with the call that was made through this one, and that call; without it where the gateway tried
         in vain. None where nobody tells of it."""
-        own = answer_ids(call) | set(asked_ids(call))
-        alike = _nearest_first([f for i in own if i in self._by_id for f in self._by_id[i].at(call)], call)
+        alike = _nearest_first([f for i in _ids(call) if i in self._by_id for f in self._by_id[i].at(call)], call)
         near = next((f for f in alike if overlap(f[1], call) and self._fits(f, call)), None)
         beside = _nearest_first(self._at.at(call), call) if near is None else []
         if call.error is None:
@@ -134,13 +133,20 @@ def _counted_or_asked(made: ModelCall, call: ModelCall) -> bool:
 
 
 def _sure(found: Iterator[Found], call: ModelCall) -> Found | None:
-    """The first of whose words it is known that they are the same; else the only one there is."""
+    """The first of whose words it is known that they are the same; else the only one, by whomever it is told."""
     told = words_of(call) is not None
-    others: list[Found] = []
+    only, several = None, False
     for f in found:
         if told and words_of(f[1]) is not None:
             return f
-        others.append(f)
-        if not told and len(others) > 1:
-            break
-    return others[0] if len(others) == 1 else None
+        if only is not None and _ids(only[1]).isdisjoint(_ids(f[1])):
+            several = True
+            if not told:
+                break
+        elif only is None or _length(f[1]) > _length(only[1]):
+            only = f
+    return None if several else only
+
+
+def _ids(call: ModelCall) -> set[str]:
+    return answer_ids(call) | set(asked_ids(call))
