@@ -10,6 +10,7 @@ from otelcov.dialects.base import (
     NOTHING,
     OTHER,
     TOOL,
+    UNTOLD,
     Dialect,
     first,
     json_number,
@@ -52,6 +53,18 @@ _ASIDE = (
     *("rag_action", "rag_embedding", "rag_ingestion", "rag_vector_operation", "graph_action"),
 )
 
+# What sums up the steps of a run that goes on counts that answer, too: nobody said anything in it.
+_GENERATION = _TYPE == "model_generation"
+_SUMS = _GENERATION & (
+    (pl.col("mastra.metadata.resumed").str.to_lowercase() == "true")
+    | ~pl.when(_GENERATION).then(first("gen_ai.input.messages", "input.value")).str.contains('"role": ?"user"')
+)
+# Nor is what it had said when it stopped, or was called off, the answer: where it came to an end the agent tells it.
+_REASON = pl.when(_GENERATION).then(pl.col("gen_ai.response.finish_reasons"))
+_UNANSWERED = _GENERATION & (_REASON.is_null() | _REASON.str.contains("suspended|aborted"))
+_CAME = ("mastra.workflow_run.output", "langfuse.observation.output", "output.value", "output")
+_WENT_IN = ("mastra.workflow_run.input", "langfuse.observation.input", "input.value", "input")
+
 # An agent that waits for somebody, or was called off, puts out that; a workflow has a status.
 _ENDED = pl.coalesce(
     [
@@ -63,15 +76,22 @@ _ENDED = pl.coalesce(
         pl.when((_TYPE == "workflow_run") & (pl.col("mastra.workflow_run.status") != "success")).then(
             pl.col("mastra.workflow_run.status")
         ),
+        pl.when((_TYPE == "workflow_run") & first(*_CAME).is_null() & first(*_WENT_IN).is_not_null()).then(
+            pl.lit("suspended")  # or failed
+        ),
     ]
 )
 # What goes on after that tells the answer once more at which it stopped: without what was asked, or when it began.
 _RETOLD = (pl.col("mastra.metadata.resumed").str.to_lowercase() == "true") & (
-    (_STEP & pl.col("mastra.model_step.output").is_not_null() & pl.col("mastra.model_step.input").is_null())
+    (
+        _STEP
+        & first("mastra.model_step.output", "langfuse.observation.output").is_not_null()
+        & first("mastra.model_step.input", "langfuse.observation.input").is_null()
+    )
     | (
         (_TYPE == "model_inference")
         & pl.col("gen_ai.usage.output_tokens").is_not_null()
-        & pl.col("mastra.completion_start_time").is_null()
+        & first("mastra.completion_start_time", "langfuse.observation.completion_start_time").is_null()
     )
 )
 
@@ -125,12 +145,14 @@ MASTRA = Dialect(
     ),
     input_tokens=pl.coalesce(
         [
+            pl.when(_SUMS).then(pl.lit(UNTOLD)),
             pl.when(_STEP).then(json_number("body", "prompt_tokens", "input_tokens")),
             _in_metadata("(?:prompt|input)_tokens" + _COUNT),
         ]
     ),
     output_tokens=pl.coalesce(
         [
+            pl.when(_SUMS).then(pl.lit(UNTOLD)),
             pl.when(_STEP).then(json_number("body", "completion_tokens", "output_tokens")),
             _in_metadata("(?:completion|output)_tokens" + _COUNT),
         ]
@@ -143,7 +165,7 @@ MASTRA = Dialect(
     .then(first("output", "mastra.agent_run.output", "mastra.workflow_run.output"))
     .when(_TYPE == "model_chunk")
     .then(first("mastra.model_chunk.output"))
-    .when(_TYPE.is_in(_WAYS))
+    .when(_TYPE.is_in(_WAYS) | _UNANSWERED)
     .then(pl.lit(NOTHING)),
     conversation=pl.when(_TYPE.is_not_null()).then(first("threadId", "sessionId")),
 )

@@ -95,7 +95,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         calls,
         tools,
         outcomes,
-        tools_visible(calls, executions, seen_to_ask, incomplete),
+        tools_visible(nodes, calls, executions, seen_to_ask, incomplete),
         asked,
         None if answered in said else answered,
         ways,

@@ -109,3 +109,153 @@ def test_a_program_may_have_stopped_a_loop_at_a_tool():
     )
     assert "max_steps" not in run["boundaries"]
     assert "max_steps" in run["boundaries_unknown"]
+
+
+def test_nobody_answered_what_langfuse_is_told_that_a_generation_put_out():
+    told = {"langfuse.observation.output": {"files": [], "text": "", "toolCalls": []}}
+    piece = {"toolName": "nod", "toolCallId": "c1", "toolInput": {}}
+    (run,) = agreed(
+        _agent(1, None, 0, 9, **{"langfuse.observation.output": _suspended("nod", "c1")}),
+        _mastra(2, 1, "model_generation", 1, 8, **told),
+        *_step(3, 2, 1, 7),
+        _mastra(5, 4, "model_chunk", 2, 0.1, **{"langfuse.observation.output": piece}),
+    )
+    assert run["output"] is None
+
+
+def test_langfuse_is_told_once_more_at_which_answer_a_run_had_stopped():
+    again = {"langfuse.observation.output": {"toolCalls": [{"toolCallId": "c1", "toolName": "hold", "args": {}}]}}
+    used = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 2}
+    (run,) = agreed(
+        _agent(1, None, 0, 9, {"text": "done", "files": []}, **_RESUMED),
+        _mastra(2, 1, "model_step", 1, 1, "agent_step", **again, **_RESUMED),
+        _mastra(3, 2, "model_inference", 1, 1, "chat", **_MODEL, **used, **_RESUMED),
+        _tool(4, 1, 3, "hold", "c1", "held", **_RESUMED),
+        *_step(5, 1, 5, text="done", **_RESUMED),
+    )
+    assert [c["finish_reason"] for c in run["llm_calls"]] == ["stop"]
+
+
+def _bridged(id, parent, at, took, text=None, why=None, used=None, **told):
+    """A model's step by the bridge: what was used, and why it ended, is told around it."""
+    ended = {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": text or ""}]}]}
+    ended |= {} if used is None else {"gen_ai.usage.input_tokens": used, "gen_ai.usage.output_tokens": used}
+    asked = {"mastra.model_step.input": _ASKED}
+    out = {} if text is None else {"mastra.model_step.output": {"text": text, "toolCalls": []}}
+    reason = {} if why is None else {"gen_ai.response.finish_reasons": [why]}
+    said = {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]}
+    told = {"gen_ai.input.messages": told.pop("given")} | told if "given" in told else said | told
+    return [
+        _mastra(id, parent, "model_generation", at, took, "chat", **ended, **reason, **_MODEL, **told),
+        _mastra(id + 1, id, "model_step", at, took, **asked, **out),
+        _mastra(id + 2, id + 1, "model_inference", at, took),
+    ]
+
+
+@pytest.mark.parametrize("resumed", [_RESUMED, {"given": []}])
+def test_the_sum_of_a_run_that_goes_on_counts_what_was_used_before(resumed):
+    def used(**told):
+        (run,) = agreed(_agent(1, None, 0, 9, {"text": "done"}), *_bridged(2, 1, 1, 5, "done", "stop", 7, **told))
+        return [(c["input_tokens"], c["finish_reason"]) for c in run["llm_calls"]]
+
+    assert used() == [(7, "stop")]
+    assert used(**resumed) == [(None, "stop")]
+
+
+def test_the_bridge_tells_pieces_of_a_stream_within_a_span_of_its_own():
+    piece = {"toolName": "nod", "toolCallId": "c1", "toolInput": {}}
+    (run,) = agreed(
+        _agent(1, None, 0, 9, _suspended("nod", "c1")),
+        *_bridged(2, 1, 1, 7, why="suspended"),
+        _mastra(5, 4, "model_chunk", 2, 0.1, **{"mastra.model_chunk.output": piece}),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("nod", "requested")]
+    assert [c["finish_reason"] for c in run["llm_calls"]] == [None]
+
+
+@pytest.mark.parametrize("came", [None, {"t": "warm"}])
+def test_a_workflow_that_put_nothing_out_waits_or_failed(came):
+    told = {"mastra.workflow_run.input": {"q": "go"}} | ({"mastra.workflow_run.output": came} if came else {})
+    (run,) = agreed(
+        _mastra(1, None, "workflow_run", 0, 9, **told),
+        _agent(2, 1, 1, 5, {"text": "cold", "files": []}),
+        *_step(3, 2, 2, text="cold"),
+    )
+    assert run["output"] == (None if came is None else "cold")
+
+
+def test_arize_is_told_an_answer_once_more_without_what_was_asked():
+    def step(id, at, given, text, calls=()):
+        told = {"openinference.span.kind": "LLM", "output.value": json.dumps({"text": text, "toolCalls": list(calls)})}
+        return _mastra(id, 1, "model_step", at, 1, **told, **({"input.value": given} if given else {}))
+
+    call = {"toolCallId": "c1", "toolName": "look", "args": {}}
+    (run,) = agreed(
+        _agent(9, None, 0, 9, {"text": "done", "files": []}),
+        _mastra(1, 9, "model_generation", 0, 9, **{"openinference.span.kind": "LLM"}),
+        step(2, 1, None, "", [call]),
+        _tool(3, 1, 3, "look", "c1", "cold"),
+        step(4, 5, _ASKED, "done"),
+    )
+    assert len(run["llm_calls"]) == 1
+    (run,) = agreed(
+        _agent(9, None, 0, 9, {"text": "done", "files": []}),
+        _mastra(1, 9, "model_generation", 0, 9, **{"openinference.span.kind": "LLM"}),
+        step(2, 1, None, "", [call]),
+        _tool(3, 1, 3, "look", "c1", "cold"),
+        step(4, 5, None, "done"),
+    )
+    assert len(run["llm_calls"]) == 2
+
+
+def test_a_tool_that_threw_ends_no_run():
+    """The model is told; where none was asked after it, somebody called the run off, or a limit came."""
+    (run,) = agreed(
+        _agent(1, None, 0, 4.1),
+        *_step(2, 1, 1, 1, [("c1", "look")]),
+        _tool(4, 1, 3, "look", "c1") | {"error": "aborted", "status": 2},
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["error"]
+    assert run["status"] == "unknown"
+    assert "error" in run["boundaries_unknown"]
+
+
+def _kept_out(id, parent, at, took, name="planner", **told):
+    told |= {"gen_ai.agent.name": name, "mastra.span.type": "agent_run"}
+    return _mastra(id, parent, "agent_run", at, took, "invoke_agent", **told)
+
+
+def _step_kept_out(id, parent, at, took=1, ended=True, **told):
+    used = _USED | {"gen_ai.response.finish_reasons": ["stop"]} if ended else {}
+    return [
+        _mastra(id, parent, "model_step", at, took, "agent_step", **told),
+        _mastra(id + 1, id, "model_inference", at, took, "chat", **_MODEL, **used, **told),
+    ]
+
+
+def test_a_run_that_goes_on_is_one_of_its_own_where_content_is_kept_out():
+    again = _step_kept_out(14, 11, 13, **_RESUMED)
+    again[1]["attributes"].pop("mastra.completion_start_time")
+    found = agreed(
+        _kept_out(1, None, 0, 9),
+        _mastra(2, 1, "model_generation", 1, 8),
+        *_step_kept_out(3, 2, 1, 7, ended=False),
+        _kept_out(10, 2, 10, 9, **_RESUMED),
+        _mastra(11, 10, "model_generation", 10, 9, **_RESUMED),
+        _tool(12, 11, 11, "nod", "c1", **_RESUMED),
+        *again,
+        *_step_kept_out(17, 11, 15, **_RESUMED),
+    )
+    assert [len(r["llm_calls"]) for r in found] == [1, 1]
+
+
+def test_an_agent_below_another_whose_model_never_ended_waits():
+    (run,) = agreed(
+        _kept_out(1, None, 0, 20, "boss"),
+        *_step_kept_out(2, 1, 1),
+        _tool(4, 1, 3, "agent-asker", "c0") | {"took": 9},
+        _kept_out(5, 4, 4, 7, "asker"),
+        *_step_kept_out(6, 5, 5, 5, ended=False),
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("asker", "unknown")]
+    assert run["tool_calls"] is None

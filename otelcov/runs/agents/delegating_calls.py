@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import ended
 from otelcov.runs.agents.delegation import (
     BY_ARGUMENT,
@@ -416,7 +416,7 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
         return "unknown" if untold else "requested"
     if broken_off(call) and found.node is None:
         return "unknown"
-    if found.node is not None and ended(found.node) in ("suspended", "aborted"):
+    if found.node is not None and (ended(found.node) in ("suspended", "aborted") or _without_end(found.node)):
         return "unknown"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
     if (strange or (found.node is not None and _died(found.node))) and says_error(call):
@@ -424,6 +424,22 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     strange = strange or (found.form == "handoff" and found.target is None and found.node is None)
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"
+
+
+def _without_end(agent: Node) -> bool:
+    """Did the last model that an agent asked never come to an end, as far as is told (Mastra, where it waits)?"""
+    if not agent.span.scope.startswith("@mastra/"):
+        return False
+    last = max((n for n in agent.below() if n.kind == LLM), key=lambda n: n.start, default=None)
+    if last is None or any(failure(n) is not None for n in (last, *last.below())):
+        return False
+    around = (n for n in last.ancestors() if n.start >= agent.start)
+    told = [n for n in (last, *last.below(), *around) if n.kind in (LLM, CHAIN)]
+    return all(n.span.output_tokens is None and not n.span.output_messages and not _said_why(n) for n in told)
+
+
+def _said_why(node: Node) -> bool:
+    return node.span.finish is not None and ended(node) not in ("suspended", "aborted")
 
 
 def _unfollowed(call: ToolCall, scene: Scene) -> bool:

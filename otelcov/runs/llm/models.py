@@ -14,7 +14,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.twins import beside, echoes
-from otelcov.runs.rules.boundaries import broke, limits
+from otelcov.runs.rules.boundaries import broke, letters, limits
 from otelcov.runs.trace.tree import Node, failure, same_step, some_above
 
 OVERWRITTEN = "overwritten"
@@ -24,6 +24,10 @@ OVERWRITTEN = "overwritten"
 def model_calls(nodes: list[Node]) -> list[ModelCall]:
     """The model calls among the nodes of one trace, by start."""
     spans = [n for n in nodes if n.kind == LLM and not _never_sent(n) and not _made_ready(n)]
+    for n in spans:
+        if _told_again(n):
+            n.kind = OTHER
+    spans = [n for n in spans if n.kind == LLM]
     if not spans:
         return []
     outer: dict[int, Node] = {}
@@ -76,6 +80,21 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
     _without_totals([c for c in calls if tells_totals(c.node.span.scope)])
     _without_guesses([c for c in calls if guesses_tokens(c.node.span.scope)])
     return calls
+
+
+def _told_again(node: Node) -> bool:
+    """Is this the answer at which a run had stopped, told once more as it goes on, as what is within it says, or
+    without what was asked, which the steps after it tell (Mastra's exporter for Arize does not say which runs go on)?
+    """
+    step = node.span
+    if not step.scope.startswith("@mastra/"):
+        return False
+    if any(n.kind == OTHER and n.span.output_tokens is not None for n in node.children):
+        return True
+    if not step.scope.endswith("/otel-exporter") or node.input_messages or not step.output_messages:
+        return False
+    after = node.parent.children if node.parent is not None and node.parent.kind == CHAIN else ()
+    return any(n.kind == LLM and n.start >= node.end and n.input_messages for n in after)
 
 
 def _asks_again(node: Node, within: list[Node]) -> bool:
@@ -251,6 +270,10 @@ def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
                 call.request_model, call.response_model = told.request_model, told.response_model
 
 
+_NO_ANSWERS = ("suspended", "aborted")
+"""Reasons for which a chain ended that are no model's."""
+
+
 def _named_around(calls: list[ModelCall]) -> None:
     """The model of a call that names none is the one that what is around it names, up to the next step (Codex)."""
     for c in calls:
@@ -270,6 +293,7 @@ def _ends(calls: list[ModelCall]) -> None:
             last[id(step)] = max(known, c, key=lambda c: c.start)
     for c in last.values():
         if c.error is None and (c.outputs is None or c.finish is None) and c.node.parent is not None:
-            c.finish = c.finish or finish_reason(c.node.parent.span.finish)
+            why = finish_reason(c.node.parent.span.finish)
+            c.finish = c.finish or (None if letters(why) in _NO_ANSWERS else why)
             if broke(c.finish):
                 c.error = ("", "")

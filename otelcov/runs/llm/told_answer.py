@@ -219,7 +219,8 @@ def _requests_in_pieces(layers: list[Node]) -> list[Request]:
     an agent that waits for leave)."""
     found = []
     for node in layers:
-        for piece in node.children:
+        held = [x for n in node.children if n.span.name.startswith("model_inference") for x in n.children]
+        for piece in sorted((*node.children, *held), key=lambda n: n.start):
             told = piece.span.output if piece.span.scope == node.span.scope and piece.kind == OTHER else None
             value = parse_json(told) if told is not None and told.startswith('{"toolName":') else None
             if isinstance(value, dict) and isinstance(value.get("toolCallId"), str) and "toolInput" in value:

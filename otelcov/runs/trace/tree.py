@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.schemas import LATEST_NS
@@ -236,9 +237,18 @@ def _answered(agent: Node) -> bool:
 
 def _ended_well(agent: Node) -> bool:
     """Did an agent end well, with all that was begun by then, after a model that it asked?"""
-    if agent.span.status_code != _OK or not any(n.kind == LLM for n in agent.children):
+    if agent.span.status_code != _OK:
         return False
-    return all(n.end <= agent.end for n in agent.below() if n.start <= agent.end)
+    steps = [n for n in agent.below() if n.start <= agent.end and n.kind in _STEPS]
+    return any(n.kind == LLM and _right_below(agent, n) for n in steps) and all(n.end <= agent.end for n in steps)
+
+
+def _right_below(agent: Node, node: Node) -> bool:
+    """Is nothing between these but frames?"""
+    return all(n.kind == CHAIN for n in takewhile(lambda n: n is not agent, node.ancestors()))
+
+
+_STEPS = (AGENT, CHAIN, LLM, TOOL)
 
 
 def _mend_clocks(root: Node) -> None:

@@ -12,6 +12,7 @@ from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import ends_alike, loses_steps, runs_in_threads, says_well, says_why
 from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, exceptions, failure, spelling
 from otelcov.runs.whole.answer_text import awaits_another
 from otelcov.runs.whole.evidence import Evidence, worker
@@ -146,9 +147,14 @@ def called_off(run: Evidence) -> bool:
     """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
     nothing came? Who called it off is not told, nor what was under way."""
     last = run.last
-    if run.output is None and any(ended(n) == "aborted" for n in (run.root, *top_agents(run.root))):
+    if run.output is None and any(ended(n) in ("aborted", "canceled") for n in (run.root, *top_agents(run.root))):
         return True
-    if run.output is not None or (last is not None and (last.error is not None or not asks(last.finish))):
+    if last is not None and last.error is not None:
+        return False
+    told = run.output or run.root.span.output is not None
+    if last is not None and not told and any(_threw_to_the_model(t, o, last) for t, o in run.done):
+        return True  # or a limit came
+    if run.output is not None or (last is not None and not asks(last.finish)):
         return False
     newest = last.node if last is not None else next((t.nodes[0] for t in run.tools if t.nodes), None)
     loops = [n for n in newest.ancestors() if says_why(n.span.scope, n.span.name)] if newest is not None else []
@@ -160,6 +166,15 @@ def called_off(run: Evidence) -> bool:
         return why is None
     uncounted = loop.input_tokens is None and loop.output_tokens is None and last.input_tokens is not None
     return uncounted or b.letters(why) != b.letters(last.finish)
+
+
+def _threw_to_the_model(tool: ToolCall, found: Outcome, last: ModelCall) -> bool:
+    return found.error_kind == "hard" and tool.turn == last.turn and _goes_to_the_model(tool)
+
+
+def _goes_to_the_model(tool: ToolCall) -> bool:
+    """Is whatever this throws told to the model (Mastra)?"""
+    return any(n.span.scope.startswith("@mastra/") for n in tool.nodes)
 
 
 def ended_unsaid(node: Node) -> bool:
@@ -238,6 +253,7 @@ def _threw(run: Evidence) -> list[ToolCall]:
     if run.last.overwrites or any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return []
     threw = [t for t, o in run.done if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
+    threw = [t for t in threw if not _goes_to_the_model(t)]
     agent = worker(run.last)  # of a graph whose root is lost, perhaps a node beside that of its tools
     return [t for t in threw if not (run.root.orphan and t.nodes) or agent in t.nodes[0].ancestors()]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT
 from otelcov.runs.llm.left_out import last_only, served_left_out
-from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import stops_to_ask
@@ -16,7 +16,11 @@ from otelcov.runs.whole.evidence import Evidence
 
 
 def tools_visible(
-    calls: list[ModelCall], executions: list[list[Node]], asking: Collection[int | None], incomplete: set[str]
+    nodes: list[Node],
+    calls: list[ModelCall],
+    executions: list[list[Node]],
+    asking: Collection[int | None],
+    incomplete: set[str],
 ) -> bool:
     """Would a tool call have shown itself in this run? `asking` are the turns that tool calls are of."""
     blind = [
@@ -31,9 +35,10 @@ def tools_visible(
     if lossy:
         incomplete.add("tool calls not visible")
     if executions:
-        if any(c.outputs is None and asks(c.finish) and c.turn not in asking for c in blind):
+        left = any(_without_end(c) for c in calls) or (not calls and any(_left_open(n) for n in nodes))
+        if left or any(c.outputs is None and asks(c.finish) and c.turn not in asking for c in blind):
             incomplete.add("tool calls not visible")  # what it asked for was not run, or somewhere else
-        return True
+        return not left
     if not calls:
         incomplete.add("no model call visible")
         return False
@@ -48,6 +53,18 @@ def tools_visible(
         return True
     incomplete.add("tool calls not visible")
     return any(c.asked for c in calls)
+
+
+def _left_open(agent: Node) -> bool:
+    """Did an agent end on a request for tools, which may wait for somebody?"""
+    return agent.kind == AGENT and asks(finish_reason(agent.span.finish))
+
+
+def _without_end(call: ModelCall) -> bool:
+    """Did a model's step never come to an end, as far as is told (Mastra, of an agent that waits)?"""
+    if call.error is not None or call.asked or not call.node.span.scope.startswith("@mastra/"):
+        return False
+    return call.outputs is None and call.finish is None and call.output_tokens is None
 
 
 def _may_have_served(call: ModelCall) -> bool:
