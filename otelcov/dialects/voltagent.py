@@ -5,13 +5,42 @@ https://voltagent.dev/observability-docs/
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, as_message, first, span_name, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    EVALUATION,
+    LLM,
+    OTHER,
+    TOOL,
+    Dialect,
+    as_message,
+    first,
+    span_name,
+    value,
+)
 
 _ENTITY, _TYPE = pl.col("entity.type"), pl.col("span.type")
 _AGENTS = _ENTITY == "agent"
 _TOOL = _AGENTS & (_TYPE == "tool")
 _ROOT = _AGENTS & _TYPE.is_null()
 _OFFERED = pl.col("llm.tools").str.replace(r"\bdelegate_task\b", "")  # its way to other agents
+
+_GUARD = _AGENTS & (_TYPE == "guardrail")
+_FLOW = (_ENTITY == "workflow") & _TYPE.is_null()
+
+# Why an agent ended is why its last model did, unless a limit, or who called it off, came first.
+_SAID = pl.col("ai.response.finish_reason")
+_LIMITED = (pl.col("voltagent.stopped_by_max_steps").str.to_lowercase() == "true") & (_SAID == "tool-calls")
+_WHY = (
+    pl.when(pl.col("agent.state") == "cancelled")
+    .then(pl.lit("aborted"))
+    .when(_LIMITED)
+    .then(pl.lit("max_steps"))
+    .otherwise(_SAID)
+)
+_STATE = pl.col("workflow.state").replace_strict(
+    {"suspended": "suspended", "cancelled": "canceled", "error": "failed"}, default=None, return_dtype=pl.String
+)
 
 _OBJECT = as_message(pl.when(pl.col("output").str.contains(r"^\s*\{")).then(pl.col("output")))
 
@@ -37,6 +66,7 @@ VOLTAGENT = Dialect(
                     guardrail=OTHER,
                     middleware=OTHER,
                     summary=OTHER,
+                    scorer=EVALUATION,
                 ),
                 pl.lit(CHAIN),
             ]
@@ -48,6 +78,7 @@ VOLTAGENT = Dialect(
     result=pl.when(_TOOL).then(first("output")),
     request_model=pl.when(_AGENTS).then(first("llm.model")),
     definitions=pl.when(_AGENTS & (_TYPE == "llm")).then('["' + _OFFERED.str.replace_all(",", '","') + '"]'),
-    input=pl.when(_ROOT).then(first("input")),
-    output=pl.when(_ROOT).then(pl.coalesce([_OBJECT, first("output")])),
+    finish=pl.when(_ROOT).then(_WHY).when(_FLOW).then(_STATE),
+    input=pl.when(_ROOT | _FLOW).then(first("input")).when(_GUARD).then(first("guardrail.input.original")),
+    output=pl.when(_ROOT | _FLOW).then(pl.coalesce([_OBJECT, first("output")])),
 )

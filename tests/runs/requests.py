@@ -119,8 +119,11 @@ def request(spans: Iterable[dict[str, Any]], service: str = "app", scope: str = 
             made.status.code, made.status.message = 2, one["error"]
         if one.get("status") is not None:
             made.status.code = one["status"]
-        for trace, target in one.get("links", ()):
-            made.links.add(trace_id=trace.to_bytes(16, "big"), span_id=target.to_bytes(8, "big"))
+        for trace, target, *told in one.get("links", ()):
+            link = made.links.add(trace_id=trace.to_bytes(16, "big"), span_id=target.to_bytes(8, "big"))
+            link.attributes.extend(
+                KeyValue(key=key, value=_value(value)) for some in told for key, value in some.items()
+            )
         for name, attributes in one.get("events", ()):
             event = made.events.add(name=name, time_unix_nano=made.start_time_unix_nano)
             event.attributes.extend(KeyValue(key=key, value=_value(value)) for key, value in attributes.items())

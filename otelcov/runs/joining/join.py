@@ -91,7 +91,7 @@ def continued(frame: pl.DataFrame) -> pl.DataFrame:
     own = [scope for scope in linking["scope"].unique() if scope and _TO_MAKERS.match(scope_of(scope)[0])]
     return (
         linking.lazy()
-        .filter(~pl.col("scope").is_in(pl.Series(own, dtype=pl.Binary).implode()).fill_null(False))
+        .filter(~pl.col("scope").is_in(pl.Series(own, dtype=pl.Binary).implode()).fill_null(False), ~_AGAIN)
         .select(
             "trace_id",
             "start_time_unix_nano",
@@ -110,6 +110,20 @@ def continued(frame: pl.DataFrame) -> pl.DataFrame:
 
 _TO_MAKERS = re.compile(r"openlit\b")
 """Scopes whose spans link to where an agent was made, which says nothing of who asked it."""
+
+
+_AGAIN = (
+    pl.col("links")
+    .list.eval(
+        pl.element()
+        .struct.field("attributes")
+        .list.eval(pl.element().struct.field("string_value").is_in(["resume", "replay"]))
+        .list.any()
+    )
+    .list.any()
+    .fill_null(False)
+)
+"""Is this a run that goes on where another waited, or runs it again, by what its link says (VoltAgent)?"""
 
 
 def waits(part: Fragment, where: Joints) -> bool:

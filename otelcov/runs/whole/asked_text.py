@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import takewhile
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.dialects.coding_agents import NOTICE
 from otelcov.runs.agents.delegation import asks, delegates, subagent
 from otelcov.runs.content.chat import Message
@@ -41,6 +41,8 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
     first = min(spoken, key=lambda c: c.start) if spoken else None
     called = root.orphan and first is not None and _later(root, first)
     parted = bool(shared_out(root, spoken))
+    if (before := _before_a_guard(root)) is not None:
+        return before
     for node in front_of(root):
         raw = node.span.input
         if raw and parted and node is not root:
@@ -100,6 +102,17 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
     elif spoken and not empty:
         incomplete.add("input not reported")
     return "" if empty else None
+
+
+def _before_a_guard(root: Node) -> str | None:
+    """What a user said before a guard of the agent's put other words in its place (VoltAgent)."""
+    if root.kind != AGENT or root.span.scope != _GUARDED:
+        return None
+    guards = (n for n in root.children if n.kind == OTHER and n.span.scope == _GUARDED)
+    return next((n.span.input for n in guards if n.span.input), None)
+
+
+_GUARDED = "@voltagent/core"
 
 
 def _asked_by_the_user(calls: list[ModelCall]) -> list[ModelCall]:

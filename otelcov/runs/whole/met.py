@@ -73,6 +73,9 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
             stopped |= b.limits(text) - {"cost_limit"}
         seen.add("error")
         seen |= b.of_error(text)
+    if not run.calls:  # why an agent ended is why its last model did
+        why = (b.finish(finish_reason(n.span.finish)) for n in run.nodes if n.kind == AGENT and n.span.finish)
+        seen |= {kind for kind in why if kind}
     seen |= stopped
     if stopped or any(limits):
         return
