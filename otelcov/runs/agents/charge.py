@@ -8,6 +8,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.content.semconv import semconv_messages
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules.boundaries import letters
+from otelcov.runs.rules.habits import returns
 from otelcov.runs.trace.tree import Node, failure
 
 
@@ -49,6 +50,12 @@ _STEPS = (AGENT, CHAIN, LLM, TOOL)
 def ended(node: Node) -> str:
     """How an agent or a workflow says that it ended, where it is not done (Mastra): suspended, aborted, failed."""
     return letters(finish_reason(node.span.finish)) if node.kind in (AGENT, CHAIN) and node.span.finish else ""
+
+
+def caught(root: Node) -> bool:
+    """Did a function that frames a run return, whatever it caught, as its kit says?"""
+    told = root.kind == CHAIN and returns(root.span.scope) and root.span.output is not None
+    return told and not ended(root) and failure(root) is None
 
 
 def went_on(step: Node, last: ModelCall | None) -> bool:

@@ -416,7 +416,7 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
         return "unknown" if untold else "requested"
     if broken_off(call) and found.node is None:
         return "unknown"
-    if found.node is not None and (ended(found.node) in ("suspended", "aborted") or _without_end(found.node)):
+    if found.node is not None and (ended(found.node) in _NOT_DONE or _without_end(found.node)):
         return "unknown"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
     if (strange or (found.node is not None and _died(found.node))) and says_error(call):
@@ -424,6 +424,9 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
     strange = strange or (found.form == "handoff" and found.target is None and found.node is None)
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"
+
+
+_NOT_DONE = ("suspended", "interrupted", "aborted")
 
 
 def _without_end(agent: Node) -> bool:

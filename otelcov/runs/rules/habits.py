@@ -35,6 +35,11 @@ def stops_to_ask(scope: str) -> bool:
 _STOPS_ALIKE = re.compile(r"^genkit-tracer$|^@arizeai/openinference-instrumentation-openai-agents$")
 
 
+def returns(scope: str) -> bool:
+    """Does a function that frames a run tell here what it returned, and how it ended, whatever it caught (Genkit)?"""
+    return scope == "genkit-tracer"
+
+
 def mute(scope: str) -> bool:
     """Does no span of this scope ever say that anything failed?"""
     return scope.startswith("codex")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
-from otelcov.runs.agents.charge import broke_off, ended, put_out_an_error, went_on
+from otelcov.runs.agents.charge import broke_off, caught, ended, put_out_an_error, went_on
 from otelcov.runs.agents.delegation import asks, delegates
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
@@ -26,7 +26,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     last = own[-1] if own else None
     if root.kind == CHAIN and ended(root) in _UNDONE:
         return None  # what was said last is one of its steps'
-    if last is not None and (last.error is not None or _not_waited_for(last)):
+    if last is not None and (last.error is not None or _not_waited_for(last)) and not caught(root):
         return None
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:

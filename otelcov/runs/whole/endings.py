@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
-from otelcov.runs.agents.charge import broke_off, ended, top_agents, went_on
+from otelcov.runs.agents.charge import broke_off, caught, ended, top_agents, went_on
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rules import boundaries as b
@@ -24,6 +24,8 @@ def status(run: Evidence) -> str:
     root, last = run.root, run.last
     if asked_unseen(run):
         return "unknown"
+    if caught(root):
+        return "ok"
     failed = (failure(root) is not None and root.kind != TOOL) or broke_off(root)
     if failed and not _tried_again(run) and not went_on(root, last):
         return "unknown" if _may_be_caught(root) else "error"

@@ -1,0 +1,91 @@
+"""What Genkit's agents and flows (JavaScript, 1.42) put out, catch, and wait for."""
+
+import json
+
+import pytest
+
+from tests.dialects.test_javascript_newest import agreed
+from tests.runs.requests import span
+
+
+def _genkit(id, parent, kind, name, at, took=1, error=None, **told):
+    told |= {"type": "action", "metadata:subtype": kind, "name": name, "state": "error" if error else "success"}
+    told = {f"genkit:{key}": value if isinstance(value, str) else json.dumps(value) for key, value in told.items()}
+    made = span(id, parent, name, at=at, took=took, scope="genkit-tracer", attributes=told)
+    return made | ({"error": error} if error else {})
+
+
+def _text(role, text):
+    return {"role": role, "content": [{"text": text}]}
+
+
+def _model(id, parent, at, text=None, calls=(), error=None):
+    asked = [{"toolRequest": {"name": name, "ref": ref, "input": {}}} for name, ref in calls]
+    said = {"role": "model", "content": [{"text": text}] if text else asked}
+    came = {"output": {"message": said, "finishReason": "stop", "usage": {"inputTokens": 1, "outputTokens": 1}}}
+    given = {"messages": [_text("user", "go")], "tools": [{"name": "look"}]}
+    return _genkit(id, parent, "model", "openai/m", at, error=error, input=given, **({} if error else came))
+
+
+def _agent(id, parent, name, at, took, came):
+    told = {"input": {"message": _text("user", "go")}, "metadata:agent:sessionId": f"s{id}"}
+    return _genkit(id, parent, "agent", name, at, took, output={"sessionId": f"s{id}"} | came, **told)
+
+
+_SAID = {"message": _text("model", "led"), "finishReason": "stop"}
+_FAILED = {"finishReason": "failed", "error": {"status": "INTERNAL", "message": "500 boom"}}
+
+
+def test_an_agent_that_failed_puts_out_that():
+    (run,) = agreed(
+        _agent(1, None, "helper", 0, 9, _FAILED),
+        _genkit(2, 1, "tool", "pay", 1, error="interrupted", input={}),
+    )
+    assert (run["status"], run["conversation_id"]) == ("error", "s1")
+    assert "error" in run["boundaries"]
+
+
+_WAITS = {"finishReason": "interrupted"}
+
+
+@pytest.mark.parametrize(("came", "status"), [(_SAID, "ok"), (_FAILED, "error"), (_WAITS, "unknown")])
+def test_a_delegation_went_as_who_was_called_says(came, status):
+    (run,) = agreed(
+        _agent(1, None, "boss", 0, 20, _SAID),
+        _model(2, 1, 1, calls=[("delegate_to_helper", "c1")]),
+        _genkit(3, 1, "tool", "delegate_to_helper", 3, 9, input={"task": "go"}, output={"response": "so so"}),
+        _agent(4, 3, "helper", 4, 7, came),
+        _model(5, 4, 5, "cold"),
+        _model(6, 1, 15, "led"),
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("helper", status)]
+    assert run["conversation_id"] == "s1"
+
+
+@pytest.mark.parametrize("thrown", [None, "flow broke"])
+def test_what_a_model_said_is_no_answer_of_a_flow_that_threw(thrown):
+    (run,) = agreed(
+        _genkit(1, None, "flow", "trip", 0, 9, error=thrown, input="go", **({} if thrown else {"output": "cold!"})),
+        _genkit(3, 1, "util", "generate", 1, 2, output=_SAID),
+        _model(2, 3, 1, "cold"),
+    )
+    assert (run["status"], run["output"]) == (("error", None) if thrown else ("ok", "cold!"))
+
+
+@pytest.mark.parametrize("agent", [True, False])
+def test_what_a_flow_caught_did_not_end_it(agent):
+    (run,) = agreed(
+        _genkit(1, None, "flow", "trip", 0, 9, input="go", output="caught it"),
+        *([_agent(2, 1, "helper", 1, 6, _FAILED)] if agent else []),
+        _model(3, 2 if agent else 1, 2, error="500 boom"),
+    )
+    assert (run["status"], run["output"], run["boundaries"]) == ("ok", "caught it", ["error"])
+
+
+def test_a_tool_that_gives_parts_is_a_tool():
+    (run,) = agreed(
+        _model(2, 1, 1, calls=[("look", "c1")]),
+        _genkit(3, 1, "tool.v2", "look", 3, input={"at": "x"}, output={"output": "cold", "content": []}),
+        _genkit(1, None, "flow", "trip", 0, 9, input="go", output="done"),
+    )
+    assert [(c["name"], c["status"], c["evidence"]) for c in run["tool_calls"]] == [("look", "ok", ["span", "message"])]
