@@ -1,4 +1,4 @@
-"""What Genkit's agents and flows (JavaScript, 1.42) put out, catch, and wait for."""
+"""What Genkit's agents and flows put out, catch, and wait for (JavaScript, 1.42; Python, 0.12)."""
 
 import json
 
@@ -9,7 +9,8 @@ from tests.runs.requests import span
 
 
 def _genkit(id, parent, kind, name, at, took=1, error=None, **told):
-    told |= {"type": "action", "metadata:subtype": kind, "name": name, "state": "error" if error else "success"}
+    told = {"type": "action", "metadata:subtype": kind, "name": name, "state": "error" if error else "success"} | told
+    told = {key: value for key, value in told.items() if value is not None}
     told = {f"genkit:{key}": value if isinstance(value, str) else json.dumps(value) for key, value in told.items()}
     made = span(id, parent, name, at=at, took=took, scope="genkit-tracer", attributes=told)
     return made | ({"error": error} if error else {})
@@ -89,3 +90,54 @@ def test_a_tool_that_gives_parts_is_a_tool():
         _genkit(1, None, "flow", "trip", 0, 9, input="go", output="done"),
     )
     assert [(c["name"], c["status"], c["evidence"]) for c in run["tool_calls"]] == [("look", "ok", ["span", "message"])]
+
+
+def _answer(at, took, **told):
+    """What frames an answer in Python, where nothing is raised."""
+    asked = {"messages": [_text("user", "go")], "tools": ["look"]}
+    told = {"type": "util", "metadata:subtype": None, "input": asked} | told
+    return _genkit(1, None, None, "generate", at, took, **told)
+
+
+def _did_not(status, text):
+    return {
+        "error": {"status": status, "message": text},
+        "finishReason": "failed",
+        "request": {"messages": [_text("user", "go")]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "met"),
+    [
+        ("INTERNAL", "internal error", ["error"]),
+        ("ABORTED", "Exceeded maximum tool call iterations (2)", ["max_steps"]),
+    ],
+)
+def test_an_answer_that_is_an_error_is_none(word, text, met):
+    (run,) = agreed(
+        _answer(0, 9, state="error", output=_did_not(word, text)),
+        _model(2, 1, 1, calls=[("look", "c1")]),
+        _genkit(3, 1, "tool.v2", "look", 3, input={}, output={"output": "cold"}),
+    )
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, met)
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("ok", "cold")]
+
+
+def test_a_tool_that_interrupts_waits_though_its_span_ends_well():
+    (run,) = agreed(
+        _answer(0, 9, output={"finishReason": "interrupted"}),
+        _model(2, 1, 1, calls=[("nod", "c1")]),
+        _genkit(3, 1, "tool.v2", "nod", 3, input={}, **{"metadata:interrupt": {"why": "ok?"}}),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("nod", "requested")]
+
+
+def test_what_does_not_say_how_it_ended_was_cancelled():
+    (run,) = agreed(
+        _answer(0, 9, state=None),
+        _model(2, 1, 1, calls=[("look", "c1")]),
+        _genkit(3, 1, "tool.v2", "look", 3, input={}, state=None),
+    )
+    assert run["status"] == "unknown"
+    assert [c["status"] for c in run["tool_calls"]] == ["unknown"]
