@@ -418,6 +418,8 @@ def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
         return "unknown"
     if found.node is not None and (ended(found.node) in _NOT_DONE or _without_end(found.node)):
         return "unknown"
+    if found.node is not None and _left_asking(call, found.node, scene):
+        return "unknown"
     strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
     if (strange or (found.node is not None and _died(found.node))) and says_error(call):
         return "error"
@@ -439,6 +441,18 @@ def _without_end(agent: Node) -> bool:
     around = (n for n in last.ancestors() if n.start >= agent.start)
     told = [n for n in (last, *last.below(), *around) if n.kind in (LLM, CHAIN)]
     return all(n.span.output_tokens is None and not n.span.output_messages and not _said_why(n) for n in told)
+
+
+def _left_asking(call: ToolCall, agent: Node, scene: Scene) -> bool:
+    """Did an agent bring nothing, and ask for tools at last that did not run? It may wait for somebody's leave."""
+    if call.answer is not None or any(n.span.result for n in call.nodes):
+        return False
+    below = agent.below()
+    there = {id(n) for n in below}
+    last = max((mc for mc in scene.model_calls if id(mc.node) in there), key=lambda mc: mc.start, default=None)
+    if last is None or not last.requests:
+        return False
+    return not any(n.kind in (TOOL, AGENT) and n.start >= last.start for n in below)
 
 
 def _said_why(node: Node) -> bool:

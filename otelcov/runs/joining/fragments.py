@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
+from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.joining.turns import first_said, goes_on, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
@@ -61,7 +62,7 @@ def fragments(trace: Trace) -> list[Fragment]:
             _replays(siblings)
     _after_streams(trace)
     every = [(root, [root, *root.below()]) for root in trace.roots]
-    tops = [(root, nodes) for root, nodes in every if any(n.kind in STEPS for n in nodes)]
+    tops = [(root, nodes) for root, nodes in every if any(n.kind in STEPS for n in nodes) and not _echo(root)]
     if not tops:  # of an agent's step nothing else may have come, or it was answered before a model was asked
         tops = [(root, nodes) for root, nodes in every if root.orphan and root.own_agent is not None]
         tops = tops or [(root, nodes) for root, nodes in every if _answered_at_once(root)]
@@ -88,6 +89,19 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.loose, fragment.tools = True, held
         out.append(fragment)
     return out
+
+
+def _echo(root: Node) -> bool:
+    """Is this a frame alone, of a run of OpenAI's kit that went on after it had waited in a tool of another's? What it
+    was given does not end with words of the user, and what it did stands where that one goes on."""
+    if root.kind != AGENT or root.children or root.orphan or root.span.scope != _FRAMES_TRACES:
+        return False
+    given = parse_json(root.span.input or "")
+    last = given[-1] if isinstance(given, list) and given else None
+    return isinstance(last, dict) and (last.get("role") == "tool" or str(last.get("type")).startswith("function_call"))
+
+
+_FRAMES_TRACES = "@arizeai/openinference-instrumentation-openai-agents"
 
 
 def _answered_at_once(root: Node) -> bool:
