@@ -16,6 +16,7 @@ from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.joining.turns import first_said, goes_on, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
+from otelcov.runs.rules.habits import lays_in_sessions
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
 
 STEPS = (AGENT, LLM, TOOL, HANDOFF)
@@ -61,15 +62,17 @@ def fragments(trace: Trace) -> list[Fragment]:
             _twins(siblings)
             _replays(siblings)
     _after_streams(trace)
+    called = _in_sessions(trace)
     every = [(root, [root, *root.below()]) for root in trace.roots]
     tops = [(root, nodes) for root, nodes in every if any(n.kind in STEPS for n in nodes) and not _echo(root)]
     if not tops:  # of an agent's step nothing else may have come, or it was answered before a model was asked
         tops = [(root, nodes) for root, nodes in every if root.orphan and root.own_agent is not None]
         tops = tops or [(root, nodes) for root, nodes in every if _answered_at_once(root)]
-    if not tops:
+    if not tops and not called:
         return []
     raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
-    parts = _after_raising(tops, raised) if any(_next_run(n, raised) for n, _ in tops) else _split(tops)
+    parts = _after_raising(tops, raised) if any(_next_run(n, raised) for n, _ in tops) else _split(tops) if tops else []
+    parts = [*parts, *((n, [n, *n.below()]) for n in called)]
     if len(parts) == 1 and len(every) > len(tops):
         parts[0][1].extend(_preparing(parts[0][1], [root for root, _ in every]))
     out = []
@@ -223,6 +226,24 @@ def _after_streams(trace: Trace) -> None:
             left.append(n)
     if left:
         trace.roots = sorted([*trace.roots, *left], key=by_time)
+
+
+def _in_sessions(trace: Trace) -> list[Node]:
+    """The tools that were laid under a session of which nothing tells who opened it, or whose frame was over: another
+    run called them, perhaps. Each stands by itself, then."""
+    found = list[Node]()
+    for session in [n for n in trace.nodes if lays_in_sessions(n.span.scope, n.span.name) and not n.orphan]:
+        above = session.ancestors()
+        if any(n.orphan for n in above):
+            continue
+        until = above[-1].end if above else 0
+        for n in [n for n in session.children if n.kind == TOOL and n.start > until]:
+            session.children.remove(n)
+            n.parent = None
+            for x in (n, *n.below()):
+                x.agent = x.own_agent
+            found.append(n)
+    return found
 
 
 _STREAMS = 64  # requests under one stream, at the most

@@ -61,6 +61,20 @@ def runs_in_threads(scope: str) -> bool:
     return scope in ("openinference.instrumentation.smolagents", "base_tool")
 
 
+def lays_in_sessions(scope: str, name: str) -> bool:
+    """Is this the session of a client of MCP, under which all that it calls is laid, whoever called it (Traceloop's
+    for JavaScript)?"""
+    return scope == _IN_SESSIONS and name == "mcp.client.session"
+
+
+def called_in_sessions(scope: str) -> bool:
+    """May this have been laid in a session, apart from who called it?"""
+    return scope == _IN_SESSIONS
+
+
+_IN_SESSIONS = "@traceloop/instrumentation-mcp"
+
+
 def asks_once_more(scope: str) -> bool:
     """Is this a kit that at a limit asks the model once more, without tools? That answer looks like any other."""
     return scope in ("agent_framework", "agentscope", "opentelemetry.instrumentation.genai.dspy")
