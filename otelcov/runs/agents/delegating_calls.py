@@ -444,8 +444,9 @@ def _without_end(agent: Node) -> bool:
 
 
 def _left_asking(call: ToolCall, agent: Node, scene: Scene) -> bool:
-    """Did an agent bring nothing, and ask for tools at last that did not run? It may wait for somebody's leave."""
-    if call.answer is not None or any(n.span.result for n in call.nodes):
+    """Did an agent bring nothing, as if all were well, and ask for tools at last that did not run? It may wait for
+    somebody's leave."""
+    if call.answer is not None or any(n.span.result or n.span.status_code == _ERROR for n in call.nodes):
         return False
     below = agent.below()
     there = {id(n) for n in below}
@@ -453,6 +454,9 @@ def _left_asking(call: ToolCall, agent: Node, scene: Scene) -> bool:
     if last is None or not last.requests:
         return False
     return not any(n.kind in (TOOL, AGENT) and n.start >= last.start for n in below)
+
+
+_ERROR = 2  # OTLP's status
 
 
 def _said_why(node: Node) -> bool:
