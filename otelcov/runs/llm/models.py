@@ -159,7 +159,11 @@ def _answered(call: ModelCall) -> bool:
 
 def _another(outer: Node, inner: Node) -> bool:
     """Does a span tell of another answer than the one inside it, by the provider's ids? An id of another make is what a
-    gateway called the same answer."""
+    gateway called the same answer. Or did tools run in it before that one was asked (LangSmith's for JavaScript)?"""
+    if outer.span.scope == inner.span.scope == "langsmith":
+        ran = [n for n in outer.children if n.kind == TOOL and n.end <= inner.start]
+        if ran and inner.span.response_id is None:
+            return True
     ids = {outer.span.response_id, inner.span.response_id}
     if outer.span.scope != inner.span.scope or None in ids or len(ids) != 2:
         return False

@@ -17,6 +17,7 @@ from otelcov.runs.rules.habits import (
     keeps_flags,
     may_be_response,
     prints_results,
+    reads_late,
     results_by_user,
 )
 from otelcov.runs.trace.tree import Node
@@ -51,8 +52,21 @@ def read_input(layers: list[Node]) -> Input:
             result.content = mapping(str(result.content)) or result.content
     if any(results_by_user(n.span.scope) for n in layers):
         _bring(found or [])
+    if found and found[-1].role == "assistant" and reads_late(layers[0].span.scope):
+        found = _without_answer(found, layers[0])
     with_observations(found or [])
     return Input(found, gappy, endless)
+
+
+def _without_answer(found: list[Message], node: Node) -> list[Message]:
+    """Without what the model answered, where it was put at the end of what it had been asked."""
+    said = [x for x in parsed(node.span.output_messages) or () if x.role == "assistant"]
+    told = found[-1]
+    same = said and (said[-1].text or None, [r.id for r in said[-1].requests]) == (
+        told.text or None,
+        [r.id for r in told.requests],
+    )
+    return found[:-1] if same else found
 
 
 def _flag(messages: list[Message], layers: list[Node]) -> None:

@@ -114,6 +114,12 @@ def prints_results(scope: str) -> bool:
     return scope in ("openlit.instrumentation.google_ai_studio", "openlit.instrumentation.vertexai")
 
 
+def reads_late(scope: str) -> bool:
+    """Does this read what a model was asked once it has answered, when the program may have put the answer beside it
+    (LangSmith's for JavaScript)?"""
+    return scope == "langsmith"
+
+
 def results_by_user(scope: str) -> bool:
     """Does its history leave out what was asked for, and tell what came back as the user's?"""
     return scope == "@traceloop/instrumentation-llamaindex"
