@@ -335,3 +335,27 @@ def test_what_an_agent_was_asked_inside_the_call_that_asked_for_it_is_no_part_of
         chat(6, 1, "done", [words("user", "go"), _asked(("c1", "leaf", {})), _brought("c1", "cold")], at=13),
     )
     assert (run["input"], run["output"]) == ("go", "done")
+
+
+_TAKES_OVER = "Agent worker is now handling the request due to the following reason: x."
+
+
+@pytest.mark.parametrize(("brought", "found"), [(_TAKES_OVER, 1), ("Go", 2)])
+def test_who_took_over_in_llamaindex_goes_on_with_the_run_under_orders_of_its_own(brought, found):
+    def asked(trace, at, given, text, reason):
+        said = [{"role": "assistant", "finish_reason": reason, "parts": [{"type": "text", "content": text}]}]
+        told = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": "m",
+            "gen_ai.output.messages": json.dumps(said),
+        }
+        told |= {"gen_ai.input.messages": json.dumps(given), "gen_ai.response.finish_reasons": json.dumps([reason])}
+        scope = "@traceloop/instrumentation-llamaindex"
+        return span(trace, None, "chat m", trace=trace, at=at, status=1, scope=scope, attributes=told)
+
+    user, mute = words("user", "go"), words("assistant", "")
+    runs_ = agreed(
+        asked(1, 0, [words("system", "you triage"), user], "", "tool_call"),
+        asked(2, 2, [words("system", "you work"), user, mute, words("user", brought)], "done", "stop"),
+    )
+    assert len(runs_) == found

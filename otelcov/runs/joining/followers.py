@@ -3,6 +3,7 @@ which, by the ids and the words that they share."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from otelcov.runs.content.chat import Message
@@ -111,6 +112,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     texts: dict[str | None, list[Fragment]] = {}
     # What asked for tools, by what came before, where that shows no requests.
     mute: dict[str, list[tuple[Fragment, ModelCall]]] = {}
+    others: dict[str, list[tuple[Fragment, ModelCall]]] = {}  # the same, by what any agent would be told of that
     said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
     failed: dict[tuple[str | None, str, str], Fragment] = {}
     for p in loose:
@@ -134,6 +136,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 if before is None and history:
                     before = openings.get(print_of(history)) or _begun(streams.get(print_of(history[:-1])), history[-1])
                     before = before or _asked_beside(said, history) or (None if ids else _left_out(mute, history))
+                    if before is None and _took_over(call):
+                        before = _left_out(others, _without_orders(history))
                     if before is None and history[-1].text:  # a stream's text may not be told beside its calls
                         alone = Message(history[-1].role, requests=history[-1].requests)
                         before = openings.get(print_of([*history[:-1], alone]))
@@ -150,6 +154,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             asks_untold = asks(call.finish) and not call.asked and not call.text
             if (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
                 mute.setdefault(print_of(call.inputs), []).append((p, call))
+                others.setdefault(print_of(_without_orders(call.inputs)), []).append((p, call))
             if call.text and call.inputs and not call.requests:
                 said[len(call.inputs), call.text] = p, call
             if call.requests and not any(r.id for r in call.requests):
@@ -210,6 +215,20 @@ def _left_out(mute: dict[str, list[tuple[Fragment, ModelCall]]], history: list[M
     if not asked or (answer.text or "None") not in ("None", asked[-1][1].text):
         return None
     return asked.pop()[0]
+
+
+def _took_over(call: ModelCall) -> bool:
+    """Was this asked of an agent that had been handed the work, as what came back says (LlamaIndex)?"""
+    last = (call.inputs or [Message("")])[-1]
+    return any(isinstance(r.content, str) and _HANDED.match(r.content) for r in last.results)
+
+
+_HANDED = re.compile(r"Agent .+ is now handling the request due to the following reason\b")
+
+
+def _without_orders(messages: list[Message]) -> list[Message]:
+    """Without what each agent has of its own."""
+    return [x for x in messages if x.role != "system"]
 
 
 def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
