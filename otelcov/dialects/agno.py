@@ -13,6 +13,12 @@ _MUTE = (
     & (_KIND == "TOOL")
     & (pl.col("output.value") == "None")
 )
+# What waits for somebody, or was called off, puts out words on that.
+_SAYS = pl.when(_OURS & _KIND.is_in(["AGENT", "CHAIN"]))
+_WAITS = pl.col("output.value").str.starts_with("I have tools to execute, but ") | pl.col(
+    "output.value"
+).str.starts_with("Team run paused. ")
+_CALLED_OFF = pl.col("output.value").str.contains(r"^(?:Team r|Workflow r|R)un [0-9a-f-]{36} was cancelled$")
 _ANSWER = pl.when(_OURS & (_KIND == "LLM") & pl.col("llm.token_count.prompt").is_null())
 
 AGNO = Dialect(
@@ -20,6 +26,7 @@ AGNO = Dialect(
     agent=pl.when(_OURS).then(first("agno.agent", "agno.team")),
     result=pl.when(_MUTE).then(pl.lit(NOTHING)),
     tool_error=pl.when(_MUTE).then(pl.lit("unknown")),
+    finish=_SAYS.then(pl.when(_WAITS).then(pl.lit("suspended")).when(_CALLED_OFF).then(pl.lit("aborted"))),
     input_tokens=_ANSWER.then(json_number("output.value", "prompt_tokens")),
     output_tokens=_ANSWER.then(json_number("output.value", "completion_tokens")),
     definitions=pl.when(_OURS).then(first("llm.tools", "agno{key_suffix}.tools")),

@@ -88,6 +88,10 @@ OPENLLMETRY_LANGCHAIN_MUTE = Dialect(
     tool_error=pl.when(_MUTE & _IS_TOOL & pl.col("traceloop.entity.output").is_null()).then(pl.lit("unknown")),
 )
 
+# What a tool of Agno's gives piece by piece is told before anybody reads it.
+_UNREAD = scope(r"^opentelemetry\.instrumentation\.agno$") & pl.col("traceloop.entity.output").str.contains(
+    r"^status='success' result=<(?:async_)?generator object "
+)
 # A team of Agno's is a workflow with a name of its own: it asks a model and hands work to its members, as agents do.
 _TEAM = (pl.col("traceloop.span.kind").str.to_lowercase() == "workflow") & pl.col("agno.team.name").is_not_null()
 
@@ -95,6 +99,7 @@ OPENLLMETRY_TEAMS = Dialect(
     name="openllmetry-agno-teams",
     kind=pl.when(_TEAM).then(pl.lit(AGENT)),
     agent=pl.when(_TEAM).then(pl.col("agno.team.name")),
+    result=pl.when(_UNREAD).then(pl.lit(NOTHING)),
 )
 
 # Current versions also stamp `invoke_agent` on the workflows and tasks that merely hold the agents.

@@ -226,10 +226,15 @@ def _left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
         agent = next((n for n in node.ancestors() if n.kind == AGENT), None) if node is not None else None
         how = ended(agent) if agent is not None else ""
         told = agent.span.output or "" if agent is not None else ""
-        if how == "suspended" and tool.call_id and f'"{tool.call_id}"' in told:
+        waits = bool(tool.call_id) and f'"{tool.call_id}"' in told
+        if how == "suspended" and (waits or (not tool.nodes and told.startswith(_TO_BE_RUN))):
             found.status, found.error_kind = "requested", None
         elif tool.nodes and (how in ("suspended", "aborted") or _of_an_open_step(tool.nodes[0])):
             found.status, found.error_kind = "unknown", None
+
+
+_TO_BE_RUN = "I have tools to execute, but "
+"""What Agno says of all that it has not run yet."""
 
 
 def _of_an_open_step(node: Node) -> bool:

@@ -22,11 +22,12 @@ ASK = re.compile(
     rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task|agent_)[_-]{_AGENT}",
     re.I,
 )
+TO_ALL = "delegatetasktomembers"
 COWORKER = (
     "delegateworktocoworker",
     "askquestiontocoworker",
     "delegatetasktomember",
-    "delegatetasktomembers",
+    TO_ALL,
     "transfertasktomember",
 )
 """CrewAI's and Agno's own tools of an agent that may delegate: ways to an agent, and no tools that a run could call."""
@@ -40,6 +41,7 @@ BY_ARGUMENT = frozenset(
         "handoff",
         "transferagent",
         "delegatetask",
+        "executetask",  # of Agno's teams that share out tasks
         "sendmessagetoagent",
         "sendtask",
         "callagent",

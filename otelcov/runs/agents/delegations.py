@@ -14,11 +14,11 @@ from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.agents.delegating_calls import Scene, by_call, failed, given, says_error
-from otelcov.runs.agents.delegation import Delegation, agent_failed, bare, bears_name_of, target_like, transfers
+from otelcov.runs.agents.delegation import TO_ALL, Delegation, agent_failed, bare, bears_name_of, target_like, transfers
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.tools.call import ToolCall
-from otelcov.runs.trace.tree import Node, placeholder
+from otelcov.runs.trace.tree import Node, placeholder, spelling
 
 
 def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[ModelCall]) -> list[Delegation]:
@@ -212,6 +212,12 @@ def _nested(
             if through_tool is not None and above is not None and any(a is above for a in through_tool.ancestors())
             else None
         )
+        if through is None and above is not None:
+            sent = _to_all(node, found)
+            if sent is not None and sent.target is None:
+                sent.target, sent.node = node.own_agent, node
+                continue
+            through = sent.call if sent is not None else _beside(node, found)
         if through is not None and through.delegates_to == node.own_agent:
             continue  # more of the same agent's work inside one call
         if above is not None and source not in steps:
@@ -225,6 +231,34 @@ def _nested(
         out.append(Delegation(source, node.own_agent, form, tool, well, node.start, None, node))
     broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
     return [d for d in out if id(d.node) not in broadcast]
+
+
+def _beside(agent: Node, found: list[Delegation]) -> ToolCall | None:
+    """The call in whose time an agent ran beside another that it called: one that calls several (Agno's teams)."""
+    for d in found:
+        ran = d.call.nodes[0] if d.call is not None and d.call.nodes else None
+        if (
+            ran is None
+            or d.form != "tool"
+            or d.node is None
+            or d.node.parent is not agent.parent
+            or agent.kind != AGENT
+        ):
+            continue
+        if ran not in d.node.ancestors() and ran.start <= agent.start < agent.end <= ran.end:
+            return d.call
+    return None
+
+
+def _to_all(agent: Node, found: list[Delegation]) -> Delegation | None:
+    """The call of a team's, whose span ended before what it gives was read, that every member beside it answers (Agno
+    under Traceloop)."""
+    for d in reversed(found):
+        if d.call is None or not d.call.nodes or spelling(d.tool or "") != TO_ALL or not d.start <= agent.start:
+            continue
+        read = d.call.result_of.start if d.call.result_of is not None else agent.start
+        return d if d.call.nodes[0].parent is agent.parent and agent.start <= read else None
+    return None
 
 
 def _came_back(d: Delegation, model_calls: list[ModelCall]) -> bool:

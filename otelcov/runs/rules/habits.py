@@ -24,7 +24,7 @@ def raises_at_limits(scope: str) -> bool:
 
 def ends_alike(scope: str) -> bool:
     """Does an agent's span of this scope end well, however its run went?"""
-    return scope.endswith("handler openai_agents")
+    return scope.endswith("handler openai_agents") or scope == "opentelemetry.instrumentation.agno"
 
 
 def stops_to_ask(scope: str) -> bool:
@@ -201,8 +201,10 @@ def tells_arguments(scope: str) -> bool:
 
 
 def runs_by_spans(scope: str) -> bool:
-    """Does this kit open a span for each tool that it runs (Strands, Microsoft's Agent Framework, Semantic Kernel)?"""
-    return scope.startswith(("strands", "semantic_kernel.")) or scope == "agent_framework"
+    """Is a span opened here for each tool that a kit runs (Strands, Microsoft's Agent Framework, Semantic Kernel; Agno
+    under OpenInference)?"""
+    own = scope.startswith(("strands", "semantic_kernel.")) or scope == "agent_framework"
+    return own or scope == "openinference.instrumentation.agno"
 
 
 def sets_no_status(scope: str) -> bool:

@@ -54,7 +54,9 @@ SIGNS = [
 _REFUSED = re.compile(
     r"\s*(?:I tried reusing the same input, I must stop using this action input"
     r"|Tool cancelled by hook$"  # Strands for JavaScript
-    r"|The tool call was denied|Tool (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
+    r"|The tool call was denied"
+    r"|(?:Tool|Function) (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
+    r"|Tool execution for '[^'\n]{1,200}' was rejected by the user\b"  # Haystack
     r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
     r"|(?:Output )?Tool not (?:executed|used) - "
     r"|User (?:rejected|declined|denied) (?:the )?tool"

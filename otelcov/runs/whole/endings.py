@@ -35,7 +35,13 @@ def status(run: Evidence) -> str:
         return "error"
     if unwatched(run) or (root.span.tool_error == "borrowed" and not run.calls):  # who wrote on it tells of one call
         return "unknown"
-    if _swallowed(root) or _broke_unread(run) or (last in run.unheard and run.output is None) or asked_for_nobodys(run):
+    if (
+        _says_nothing(run)
+        or _swallowed(root)
+        or _broke_unread(run)
+        or (last in run.unheard and run.output is None)
+        or asked_for_nobodys(run)
+    ):
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):
         return "unknown"
@@ -149,7 +155,7 @@ def called_off(run: Evidence) -> bool:
     """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
     nothing came? Who called it off is not told, nor what was under way."""
     last = run.last
-    if run.output is None and any(ended(n) in ("aborted", "canceled") for n in (run.root, *top_agents(run.root))):
+    if any(ended(n) in ("aborted", "canceled") for n in (run.root, *top_agents(run.root))):
         return True
     if last is not None and last.error is not None:
         return False
@@ -221,6 +227,16 @@ _STEPS = (AGENT, LLM, TOOL)
 def answer_lost(run: Evidence) -> bool:
     """Did a model answer after a tool that threw, and is nothing of that told?"""
     return run.output is None and bool(threw := _threw(run)) and _went_on(run, threw)
+
+
+def _says_nothing(run: Evidence) -> bool:
+    """Is this an agent that put nothing out, nor says how it went, where its instrumentation says it of all that is in
+    it? It was called off, or whoever read its answer left."""
+    root = run.root
+    if root.kind != AGENT or root.span.status_code or run.output is not None or not run.calls:
+        return False
+    within = [n for n in root.below() if n.span.scope == root.span.scope]
+    return bool(within) and all(n.span.status_code for n in within)
 
 
 def _swallowed(root: Node) -> bool:
