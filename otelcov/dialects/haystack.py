@@ -12,6 +12,9 @@ _STEP = pl.col("span.name") == "haystack.agent.step.llm"
 _MODEL = _TYPE.str.contains("Generator$") | _STEP
 _ANSWERS = ("haystack.component.output", "haystack.agent.step.llm.output")
 
+# Somebody was asked whether a tool may run.
+_REJECTED = pl.col("haystack.agent.hook.human_in_the_loop.strategy.decision") == "reject"
+
 
 def _told(read: Callable[..., pl.Expr], *names: str) -> pl.Expr:
     """What a model's answer tells of itself, whichever span holds it."""
@@ -24,7 +27,7 @@ HAYSTACK = Dialect(
     .then(pl.lit(AGENT))
     .when(_MODEL)
     .then(pl.lit(LLM))
-    .when(pl.col("span.name") == "haystack.agent.step.tool")
+    .when((pl.col("span.name") == "haystack.agent.step.tool") | _REJECTED)
     .then(pl.lit(TOOL))
     .when(_TYPE.str.contains("Retriever|Embedder|Ranker"))
     .then(pl.lit(OTHER))
@@ -33,6 +36,7 @@ HAYSTACK = Dialect(
     .when(pl.col("span.name") == "haystack.tracing.auto_enable")
     .then(pl.lit(OTHER)),
     tool=first("haystack.tool.name"),
+    call_id=first("haystack.tool.call.id"),
     arguments=first("haystack.agent.step.tool.input"),
     result=first("haystack.agent.step.tool.output"),
     response_model=_told(json_text, "model"),
@@ -44,7 +48,10 @@ HAYSTACK = Dialect(
     input=first("haystack.agent.input"),
     output=first("haystack.agent.output"),
     definitions=first("haystack.agent.tools"),
-    tool_error=pl.when(pl.col("haystack.tool.error").str.to_lowercase() == "true").then(pl.lit("true")),
+    tool_error=pl.when(_REJECTED)
+    .then(pl.lit("denied"))
+    .when(pl.col("haystack.tool.error").str.to_lowercase() == "true")
+    .then(pl.lit("true")),
 )
 
 # OpenInference writes what fills in a prompt like a model call, and an agent like any other component.

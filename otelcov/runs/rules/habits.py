@@ -235,10 +235,16 @@ def holds_providers(scope: str) -> bool:
     return scope == "gen_ai"
 
 
-def tells_repaired(scope: str) -> bool:
-    """Does a program repair what its model asked for here, before it runs, and does the tool's span alone tell what ran
-    (the AI SDK)?"""
-    return scope in ("ai", "langsmith")
+def tells_repaired(scope: str, name: str) -> bool:
+    """Does a program, or somebody who is asked, change what a model asked for here before it runs, and does the tool's
+    span alone tell what ran (the AI SDK, Haystack)?"""
+    return scope in ("ai", "langsmith") or tells_steps(name)
+
+
+def tells_steps(name: str) -> bool:
+    """Is this what Haystack calls the span of a tool of its agents', which bears no id, and without a result tells
+    nothing of how it went?"""
+    return name == "haystack.agent.step.tool"
 
 
 def drops_tools(scope: str) -> bool:

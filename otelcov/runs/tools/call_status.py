@@ -13,7 +13,14 @@ from otelcov.runs.content.chat import Message
 from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import drops_flags, flags_at_the_end, keeps_flags, runs_by_spans
+from otelcov.runs.rules.habits import (
+    drops_flags,
+    flags_at_the_end,
+    keeps_flags,
+    runs_by_spans,
+    says_why,
+    tells_steps,
+)
 from otelcov.runs.rules.softerrors import awaits_leave, nobodys, not_taken, plain, refused, soft_error
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
@@ -320,7 +327,7 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
 
 def _before_leave(node: Node) -> bool:
     """Is this such a span, or MLflow's of a tool in a run of OpenAI's kit?"""
-    if _BEFORE_LEAVE.search(node.span.scope) is not None:
+    if _BEFORE_LEAVE.search(node.span.scope) is not None or tells_steps(node.span.name):
         return True
     mlflow = node.span.scope.startswith("mlflow")
     return mlflow and any(n.span.name == "AgentRunner.run" for n in node.ancestors())

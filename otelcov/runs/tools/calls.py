@@ -17,7 +17,7 @@ from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import holds_providers, tells_repaired
+from otelcov.runs.rules.habits import holds_providers, tells_repaired, tells_steps
 from otelcov.runs.tools.askers import Askers, infer_turn
 from otelcov.runs.tools.attempts import differ, gone_on, in_vain, without_vain
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, awaits_result, short_id
@@ -250,7 +250,9 @@ def _by_provider(call: ToolCall) -> None:
 def _repaired(call: ToolCall) -> None:
     """What ran, and with what, where a program put that in the place of what its model had asked for."""
     span = call.nodes[0].span
-    if not tells_repaired(span.scope) or span.tool is None or span.call_id is None:
+    if not tells_repaired(span.scope, span.name) or span.tool is None:
+        return
+    if span.call_id is None and not tells_steps(span.name):
         return
     call.name = span_name(call.nodes)
     given = arguments_of(span.arguments)[0]
