@@ -29,8 +29,11 @@ COWORKER = (
     "delegatetasktomember",
     TO_ALL,
     "transfertasktomember",
+    "runsubtask",
+    "runsubtasks",
 )
-"""CrewAI's and Agno's own tools of an agent that may delegate: ways to an agent, and no tools that a run could call."""
+"""CrewAI's, Agno's and AG2's own tools of an agent that may delegate: ways to an agent, and no tools that a run could
+call."""
 HANDS_OVER = ("transfertoagent", "handofftoagent")
 """Those by which an agent of Google's ADK or of a swarm of Strands hands over."""
 BY_ARGUMENT = frozenset(

@@ -101,6 +101,7 @@ _NONE_SUCH = (
     r"|(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '{0}'"  # the AI SDK
     r"|(?:Error: )?Tool (?:with name )?'?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
     r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
+    r"|ag2\.exceptions\.ToolNotFoundError: Tool `{0}` not found\b"
     r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
     r"|Invalid tool_call: \"{0}\"\. Available options are: "  # OpenAI's client, which runs functions

@@ -218,6 +218,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     if (
         waits
         or denied(call)
+        or (refused(value) and any(n.span.scope == "opentelemetry.instrumentation.ag2" for n in call.nodes))
         or (value is None and any(waiting(n) or _waits_unsaid(n) for n in call.nodes))
         or (out.error_kind == "hard" and _given_no_leave(out))
         or (out.error_kind is not None and nobodys(out.message, call.name))
@@ -295,9 +296,13 @@ _STOPPED = re.compile(r"[\w ]*cancelled", re.I)
 """What a tool says that was stopped, perhaps while it ran."""
 _NO_LEAVE = ("denied", "rejected", "declined")
 """Types of the error of a tool that was given no leave (GitHub's Copilot), or all that is said of it."""
-_KEPT_FROM = re.compile(r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: ")
-"""What OpenAI's kit for JavaScript adds to the words in which somebody refused a tool, and what its guards throw."""
-_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$")
+_KEPT_FROM = re.compile(
+    r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: "
+    r"|\bFunction '[^'\n]{1,200}' has reached its maximum (?:invocation|exception) limit, "
+)
+"""What OpenAI's kit for JavaScript adds to the words in which somebody refused a tool, what its guards throw, and what
+Microsoft's Agent Framework says of a tool that was used up."""
+_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$|instrumentation\.ag2$")
 """Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other, or
 of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
 
