@@ -9,7 +9,7 @@ was asked for, once there is a response; in chats it knows no other than the lat
 
 import polars as pl
 
-from otelcov.dialects.base import DATED, LLM, NOTHING, Dialect, scope
+from otelcov.dialects.base import CHAIN, DATED, LLM, NOTHING, Dialect, scope
 
 _ASKED = (
     pl.col("az.namespace").is_not_null()
@@ -29,4 +29,15 @@ MICROSOFT = Dialect(
     request_model=pl.when(_ANSWERED).then(pl.lit(NOTHING)),
     response_model=pl.when(_ANSWERED).then(pl.col("gen_ai.request.model")),
     definitions=pl.when(_MICROSOFT).then(pl.col("gen_ai.execution.payload")),
+)
+
+# A workflow's span is around all that its executors do; that of its building, around nothing. Some executors hand what
+# they get to an agent.
+_WORKFLOW = scope("^agent_framework$") & pl.col("workflow.id").is_not_null()
+_AGENTS = scope("^agent_framework$") & pl.col("executor.type").str.ends_with("AgentExecutor")
+
+AGENT_FRAMEWORK = Dialect(
+    name="agent-framework",
+    kind=pl.when(_WORKFLOW & pl.col("span.name").str.starts_with("workflow.run")).then(pl.lit(CHAIN)),
+    to_agent=pl.when(_AGENTS).then(pl.col("executor.id")),
 )

@@ -23,7 +23,7 @@ from otelcov.dialects.agno import AGNO
 from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
 from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.ax import AX
-from otelcov.dialects.azure import AZURE, MICROSOFT
+from otelcov.dialects.azure import AGENT_FRAMEWORK, AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED
@@ -164,6 +164,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GENAI_OTEL,
     AZURE,
     MICROSOFT,
+    AGENT_FRAMEWORK,
     AGNO,
     AUTOGEN,
     GUARDRAILS,

@@ -11,7 +11,10 @@ from otelcov.runs.content.jsontext import Value, parse_json
 
 # Calls that the provider runs itself, OpenAI's own last.
 _HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"}
-_SERVED = {"mcp_call", "server_tool_use", "server_tool_call", "mcp_tool_use", *_HOSTED}
+_MICROSOFTS = ("code_interpreter", "image_generation", "mcp_server", "search", "shell")
+"""Those of Microsoft's Agent Framework, with parts of their own."""
+_TOLD_APART = {f"{word}_tool_call" for word in _MICROSOFTS}
+_SERVED = {"mcp_call", "server_tool_use", "server_tool_call", "mcp_tool_use", *_TOLD_APART, *_HOSTED}
 _SERVED_IDS = ("srvtoolu_", "mcptoolu_")
 """How Anthropic's ids of such calls begin."""
 CALLS = {
@@ -46,6 +49,7 @@ RESULTS = {
     "code_execution_tool_result",
     "bash_code_execution_tool_result",
     "text_editor_code_execution_tool_result",
+    *(f"{word}_tool_result" for word in _MICROSOFTS),
 }
 # A part may hold the call or the result under one of these.
 CALL_KEYS = ("toolUse", "function_call", "functionCall", "tool_call", "toolRequest")
@@ -64,7 +68,7 @@ _ARGUMENTS = (
     "tool.args",
     "server_tool_call",
 )
-_RESULTS = ("result", "response", "output", "content", "server_tool_call_response")
+_RESULTS = ("result", "response", "output", "content", "outputs", "server_tool_call_response")
 _ON_SERVER = "mcp_server:"  # how Pydantic AI names all that a provider asks of a server
 AI_SDK = ("text", "json", "error-text", "error-json", "content")
 
@@ -112,6 +116,11 @@ def _request(call: Value) -> Request | None:
     kind = call.get("type") if isinstance(call.get("type"), str) else None
     if kind in _HOSTED and "name" not in call:
         call = {"name": kind.removesuffix("_call"), "arguments": _given(call), "output": _brought(call)} | call
+    if kind in _TOLD_APART:
+        code = joined(call.get("inputs"))
+        given = {"code": code} if isinstance(code, str) else None
+        call = {"name": kind.removesuffix("_tool_call"), "arguments": given} | call
+        call["name"] = call.get("tool_name") or call["name"]
     function = call.get("function") if isinstance(call.get("function"), dict) else call.get("tool_call")
     body = outer = function if isinstance(function, dict) else call
     if isinstance(body.get("function"), dict):

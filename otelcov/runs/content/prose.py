@@ -42,12 +42,34 @@ _ASIDE = re.compile(
 
 
 def own_words(text: str | None) -> str | None:
-    """What the user said, without the prompt that a framework (CrewAI) wraps around it."""
+    """What the user said, without the prompt that a framework (CrewAI, Magentic One) wraps around it; None for a prompt
+    alone."""
     while text and text.lstrip()[:1] == "<" and (aside := _ASIDE.match(text)) is not None and aside.end() < len(text):
         text = text[aside.end() :]
     if text == "Handle the requests as specified in the System Instruction.":
         return ""  # what Google's ADK sends to a model where the user said nothing
+    if text and (text.startswith(_DECIDE) or _SENT_BACK.match(text)):
+        return None
+    if text and (leads := _LEADS.match(text)) is not None:
+        return leads.group("task")
     return _task(text) if text and (f"\n{_TASK}" in text or _EXPECTED in text) else text
+
+
+_SENT_BACK = re.compile(
+    r"Your previous response failed .*<pyai:retry_feedback>"
+    r"|Validation feedback:\n.*\n\nFix the errors and try again\.$",
+    re.S,
+)
+"""How Pydantic AI sends an answer back."""
+_LEADS = re.compile(
+    r"(?:Below I will present you a request\.\s(?:(?!\nHere is the ).)*\nHere is the request:\n\n"
+    r"|\n?Recall we are working on the following request:\n\n)(?P<task>.*?)\n\n"
+    r"(?:Here is the pre-survey:|And we have assembled the following team:)\n",
+    re.S,
+)
+"""What who leads a team of Magentic One (AutoGen, Semantic Kernel, Microsoft's Agent Framework) asks a model."""
+_DECIDE = 'Decide what to do next. Respond with a JSON object of the following format:\n{\n  "terminate":'
+"""What who leads a group chat of Microsoft's Agent Framework adds to what was said."""
 
 
 def _task(text: str) -> str:
@@ -86,13 +108,21 @@ def react_request(text: str | None) -> Request | None:
 
 
 def final_answer(text: str | None) -> str | None:
-    """The answer proper of a ReAct text, or of code that hands it in; else the text."""
+    """The answer proper of a ReAct text, of code that hands it in, or of who leads a group chat; else the text."""
+    if text and "final_message" in text[:_DECISION]:
+        told = parse_value(text)
+        if isinstance(told, dict) and told.keys() == _DECIDED:
+            return told["final_message"] if told["terminate"] is True else None
     if text and "final_answer(" in text and (code := _CODE.search(text)) is not None:
         return _handed_in(code.group(1))
     hit = _FINAL.search(text) if text and "Final Answer" in text else None
     if hit is None and text and text.startswith("Thought"):
         hit = _THOUGHT.match(text)
     return hit.group(1).strip() if hit else text
+
+
+_DECIDED = {"terminate", "reason", "next_speaker", "final_message"}
+_DECISION = 4096  # letters, at the most, before it says what is answered
 
 
 def _handed_in(code: str) -> str | None:

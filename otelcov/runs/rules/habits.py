@@ -219,8 +219,8 @@ def stops_at_tools(scope: str) -> bool:
 
 
 def says_why(scope: str, name: str) -> bool:
-    """Is this a loop that says why it ended, unless it was called off (the AI SDK)?"""
-    return (scope == "gen_ai" and name.startswith("invoke_agent")) or (
+    """Is this a loop that says why it ended, unless it was called off (the AI SDK, Microsoft's Agent Framework)?"""
+    return (scope in ("gen_ai", "agent_framework") and name.startswith("invoke_agent")) or (
         scope == "ai" and name.split(" ")[0] in ("ai.generateText", "ai.streamText")
     )
 

@@ -402,9 +402,19 @@ def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
-    if asks_leave(call.call_id) or later.goes_on(call) or later.held_up(call):
+    if asks_leave(call.call_id) or later.goes_on(call) or later.held_up(call) or _left_to_others(call):
         return "requested"
     return "requested" if spans_shown and not _providers_own(call) else "unknown"
+
+
+def _left_to_others(call: ToolCall) -> bool:
+    """Did a loop that opens a span for each tool that it runs, and says why it ended, end without one (Microsoft's
+    Agent Framework)? It waits for leave, or for who runs the tool."""
+    asker = call.asked_by
+    if asker is None or not any(runs_by_spans(n.span.scope) for n in asker.layers):
+        return False
+    loop = next((n for n in asker.node.ancestors() if says_why(n.span.scope, n.span.name)), None)
+    return loop is not None and not loop.orphan and bool(loop.span.finish)
 
 
 def _providers_own(call: ToolCall) -> bool:

@@ -47,6 +47,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None  # it may go on, once it has heard from others
     if last is not None and (abreast(root, own, last) or _one_of(shared_out(root, own), last)):
         return None
+    if last is not None and _worked_over(root, last):
+        return None
     if last is not None and not pending and not handed and last.text is not None and not _raised(root):
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
@@ -136,6 +138,20 @@ def _raised(root: Node) -> bool:
     """Did the run's frame, or who was in charge, fail by itself after its model had answered? What was said last did
     not do as an answer."""
     return root.kind != LLM and (failure(root) is not None or broke_off(root))
+
+
+def _worked_over(root: Node, last: ModelCall) -> bool:
+    """Did a step of a workflow of Microsoft's Agent Framework, which is no agent's, come after what was said last? What
+    it put out is not told."""
+    if root.span.scope != "agent_framework" or root.kind != CHAIN:
+        return False
+    after = (n for n in root.children if n.start >= last.end and n.span.name.startswith(_EXECUTOR))
+    return any(n.span.to_agent is None and n.span.name not in _PASSING for n in after)
+
+
+_EXECUTOR = "executor.process "
+_PASSING = (f"{_EXECUTOR}end", f"{_EXECUTOR}aggregator")
+"""The framework's own, that put out what the agents said."""
 
 
 def _put_out_what_it_threw(node: Node) -> bool:

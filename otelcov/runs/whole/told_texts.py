@@ -92,7 +92,7 @@ def _given_first(value: dict[str, Any]) -> bool:
 
 def last_user(found: list[Message]) -> str | None:
     """The newest user message before the agent's first own answer of this run."""
-    return next((own_words(x.text) for x in reversed(found) if of_user(x)), None)
+    return next((said for x in reversed(found) if of_user(x) and (said := own_words(x.text)) is not None), None)
 
 
 def of_user(message: Message) -> bool:
