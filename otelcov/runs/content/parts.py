@@ -133,7 +133,8 @@ def _request(call: Value) -> Request | None:
     if name in _HOSTED:
         kind, name = name, name.removesuffix("_call")  # OpenInference writes the type of the item where the name goes
     arguments = next((body[key] for key in _ARGUMENTS if body.get(key) is not None), None)
-    if name.startswith(_ON_SERVER) and call.get("builtin") is True:
+    on_server = name.startswith(_ON_SERVER)
+    if on_server:
         name, arguments = _on_server(name, arguments)
         if name is None:
             return None
@@ -144,7 +145,7 @@ def _request(call: Value) -> Request | None:
     request = Request(as_text(_first(call, _IDS) or outer.get("id")), name, arguments)
     if isinstance(hosted, dict) and str(hosted.get("type")).endswith("_approval_request"):
         return request  # somebody is asked whether it may run
-    hosted_id = (request.id or "").startswith(_SERVED_IDS)
+    hosted_id = on_server or (request.id or "").startswith(_SERVED_IDS)
     if kind in _SERVED or hosted_id or call.get("builtin") is True or call.get("providerExecuted") is True:
         request.served = Result(request.id, name, call.get("output"), _failed(call))
     return request
