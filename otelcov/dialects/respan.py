@@ -34,6 +34,14 @@ _MADE_OF = pl.col("traceloop.entity.input").str.contains(
     r'^\{"(?:handoffs":\[|agent_name":"[^"]*","turn":|workflow_name":"|name":"[^"]*"\}$)'
 )
 
+# Since respan-sdk 2.9 messages are around what a tool of OpenAI's kit was given and gave; one that waits gave nothing.
+_GIVEN = pl.when(pl.col("traceloop.entity.input").str.starts_with('[{"role": "tool", "content": "')).then(
+    pl.col("traceloop.entity.input").str.json_path_match("$[0].content")
+)
+_FRAMED = pl.col("traceloop.entity.output").str.starts_with('{"role": "tool", "content": "')
+_GAVE = pl.when(_FRAMED).then(pl.col("traceloop.entity.output").str.json_path_match("$.content"))
+_UNTOLD = (_TYPE == "tool") & (pl.col("traceloop.entity.output") == '{"role": "tool", "content": ""}')
+
 RESPAN = Dialect(
     name="respan",
     kind=pl.coalesce(
@@ -62,11 +70,12 @@ RESPAN = Dialect(
     ),
     agent=_AGENT.then(_NAME),
     tool=_TOOL.then(_NAME),
-    arguments=_TOOL.then(first("gen_ai.tool.call.arguments", "traceloop.entity.input")),
+    arguments=_TOOL.then(pl.coalesce([_GIVEN, first("gen_ai.tool.call.arguments", "traceloop.entity.input")])),
+    tool_error=pl.when(_UNTOLD).then(pl.lit("unknown")),
     result=pl.when((_TYPE == "tool") & _RAISED)
     .then(pl.lit(NOTHING))
     .when(_TYPE == "tool")
-    .then(first("gen_ai.tool.call.result", "traceloop.entity.output")),
+    .then(pl.coalesce([_GAVE, first("gen_ai.tool.call.result", "traceloop.entity.output")])),
     request_model=pl.when(_SAME & (_NAME == "response")).then(pl.lit(NOTHING)),
     response_model=pl.when(_SAME & (_NAME == "generation")).then(pl.lit(NOTHING)),
     input_messages=_LLM.then(pl.col("traceloop.entity.input")),

@@ -7,6 +7,7 @@ import re
 
 from otelcov.runs.content.chat import Message, Request, as_text
 from otelcov.runs.content.jsontext import Value, expression, literal
+from otelcov.runs.content.parts import CALLS, requests_in
 
 _REPR = re.compile(r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunctionToolCall|ToolCall|FunctionCall)\(")
 
@@ -17,6 +18,8 @@ def with_reprs(m: Message) -> Message:
         return m
     if m.role == "assistant" and not m.requests and "Tool calls: [" in m.text:
         return _with_list(m)
+    if m.role == "assistant" and m.text.startswith("{'"):
+        return _with_items(m)
     if "ToolCall(" not in m.text and "FunctionCall(" not in m.text:
         return m
     rest: list[str] = []
@@ -39,6 +42,28 @@ def with_reprs(m: Message) -> Message:
     if position:
         m.text = "".join([*rest, m.text[position:]]).strip(" ,\n[]") or None
     return m
+
+
+def _with_items(m: Message) -> Message:
+    """Items of a response as Python prints them, one a line, before what was said (Respan, of OpenAI's own tools)."""
+    lines = (m.text or "").split("\n")
+    for at, line in enumerate(lines):
+        item = _item(line)
+        if item is None:
+            m.text = "\n".join(lines[at:])
+            return m
+        m.requests += requests_in(item)
+    m.text = None
+    return m
+
+
+def _item(line: str) -> Value:
+    try:
+        value: Value = literal(line) if line.startswith("{'") and line.endswith("}") else None
+    except ValueError:
+        return None
+    told = isinstance(value, dict) and (value.get("type") in CALLS or value.get("type") == "mcp_list_tools")
+    return ({} if value["type"] == "mcp_list_tools" else value) if told else None
 
 
 _LIST = re.compile(r"(?:^|\n\n)Tool calls: (\[\{'.*\}\])\s*\Z", re.S)
