@@ -35,11 +35,11 @@ UNGIVEN = re.compile(r"^<[\w ]+>$")
 
 def hidden(*texts: str | None) -> bool:
     """Does one of these stand for a text that was left out?"""
-    return not _REDACTED.isdisjoint(texts) or any(text and text[0] == "<" and _OBJECT.match(text) for text in texts)
+    return not _REDACTED.isdisjoint(texts) or any(text and text[0] in "<[" and _UNTOLD.match(text) for text in texts)
 
 
-# A stream that was told before anybody read it.
-_OBJECT = re.compile(r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$")
+# A stream that was told before anybody read it; what Logfire took for a secret.
+_UNTOLD = re.compile(r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$|\[Scrubbed due to '[^']*'\]$")
 
 
 def parse_json(text: str | None) -> Value:
