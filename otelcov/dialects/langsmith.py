@@ -37,6 +37,18 @@ _WRAPPED = pl.when(_VERCEL)
 # A list is what a tool gave, or all that it gave bit by bit, of which its model saw the last.
 _BIT_BY_BIT = _VERCEL & _IS_TOOL & pl.col("gen_ai.completion").str.starts_with('{"outputs":[')
 
+# Its tracing of Claude's Agent SDK: what a tool was given stands in a frame, an error may be that nobody gave leave,
+# and what was interrupted ends with a word on that in the user's name.
+_CLAUDES = (pl.col("langsmith.metadata.ls_integration") == "claude-agent-sdk").fill_null(False)
+_STOPPED = _CLAUDES & pl.col("gen_ai.completion").str.contains(r'"text": ?"\[Request interrupted by user')
+
+
+def _counted(name: str) -> pl.Expr:
+    return pl.coalesce(
+        [json_number(key, name) for key in ("langsmith.usage_metadata", "langsmith.metadata.usage_metadata")]
+    )
+
+
 LANGSMITH = Dialect(
     name="langsmith",
     kind=value(
@@ -55,12 +67,16 @@ LANGSMITH = Dialect(
     arguments=pl.coalesce(
         [
             _WRAPPED.then(_CALLED.str.extract(_GIVEN)),
+            pl.when(_CLAUDES & _IS_TOOL).then(pl.col("gen_ai.prompt").str.json_path_match("$.input")),
             pl.when(_IS_TOOL & (pl.col("gen_ai.prompt") != "{}")).then(first("gen_ai.prompt")),  # hidden or none
         ]
     ),
-    finish=_WRAPPED.then(
-        pl.when(_IS_LLM).then(pl.col("gen_ai.completion").str.extract(r'"finishReason":(?:\{"unified":)?"([^"]+)"'))
-    ),
+    finish=pl.when(_STOPPED)
+    .then(pl.lit("aborted"))
+    .when(_VERCEL & _IS_LLM)
+    .then(pl.col("gen_ai.completion").str.extract(r'"finishReason":(?:\{"unified":)?"([^"]+)"')),
+    output=pl.when(_STOPPED).then(pl.lit(NOTHING)),
+    tool_error=pl.when(_CLAUDES & _IS_TOOL & _RAISED).then(pl.lit("unknown")),
     result=pl.when(_BIT_BY_BIT)
     .then(pl.lit(NOTHING))
     .when(_IS_TOOL & _WHOLE & ~_NOTHING)
@@ -71,8 +87,8 @@ LANGSMITH = Dialect(
     .then(pl.col("gen_ai.request.model"))
     .when(_IS_LLM)
     .then(answered_by("gen_ai.completion")),
-    input_tokens=pl.when(_IS_LLM).then(json_number("langsmith.usage_metadata", "input_tokens")),
-    output_tokens=pl.when(_IS_LLM).then(json_number("langsmith.usage_metadata", "output_tokens")),
+    input_tokens=pl.when(_IS_LLM).then(_counted("input_tokens")),
+    output_tokens=pl.when(_IS_LLM).then(_counted("output_tokens")),
     conversation=first(
         "langsmith.metadata.thread_id",
         "langsmith.metadata.session_id",

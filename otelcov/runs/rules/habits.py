@@ -219,7 +219,10 @@ def stops_at_tools(scope: str) -> bool:
 
 
 def says_why(scope: str, name: str) -> bool:
-    """Is this a loop that says why it ended, unless it was called off (the AI SDK, Microsoft's Agent Framework)?"""
+    """Is this a loop that says why it ended, unless it was called off (the AI SDK, Microsoft's Agent Framework,
+    Claude's Agent SDK)?"""
+    if scope == "openinference.instrumentation.claude_agent_sdk":
+        return name.startswith(("ClaudeAgentSDK.query", "ClaudeAgentSDK.ClaudeSDKClient."))
     return (scope in ("gen_ai", "agent_framework") and name.startswith("invoke_agent")) or (
         scope == "ai" and name.split(" ")[0] in ("ai.generateText", "ai.streamText")
     )

@@ -57,6 +57,7 @@ _REFUSED = re.compile(
     r"|The tool call was denied"
     r"|(?:Tool|Function) (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
     r"|Tool execution for '[^'\n]{1,200}' was rejected by the user\b"  # Haystack
+    r"|Claude requested permissions to use .{1,200}, but you haven't granted it yet|PreToolUse:\S{1,200} hook error: "
     r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
     r"|(?:Output )?Tool not (?:executed|used) - "
     r"|User (?:rejected|declined|denied) (?:the )?tool"
@@ -101,6 +102,7 @@ _NONE_SUCH = (
     r"|(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '{0}'"  # the AI SDK
     r"|(?:Error: )?Tool (?:with name )?'?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
     r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
+    r"|(?:<tool_use_error>)?Error: No such tool available: {0}(?![\w-])"  # Claude Code
     r"|ag2\.exceptions\.ToolNotFoundError: Tool `{0}` not found\b"
     r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework

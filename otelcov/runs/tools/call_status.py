@@ -265,10 +265,26 @@ def _waits_unsaid(node: Node) -> bool:
 
 
 def _abandoned(call: ToolCall, out: Outcome) -> bool:
-    """Did OpenInference of Claude's Agent SDK for JavaScript hear no more of a tool that it had seen asked for? It was
-    given no leave, or the run ended first."""
-    said = any(n.span.scope.endswith("instrumentation-claude-agent-sdk") for n in call.nodes)
-    return said and out.message.strip() == "Abandoned"
+    """Was a tool of Claude's stopped, perhaps while it ran? Or did OpenInference of its Agent SDK hear no more of one
+    that it had seen asked for, or is there no span of its server, whose others have some? It was given no leave, or the
+    run ended first."""
+    if _STOPPED_IT in out.message:
+        return True
+    if not any(_OF_CLAUDE.search(n.span.scope) for n in call.nodes):
+        return False
+    return out.message.split("\n")[0].strip() == "Abandoned" or _unserved(call)
+
+
+_OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
+_STOPPED_IT = "The user doesn't want to proceed with this tool use. "
+
+
+def _unserved(call: ToolCall) -> bool:
+    """Did a tool of a server in the program's own process, which lists its tools by a span, fail without one?"""
+    if len(call.nodes) > 1 or not (call.name or "").startswith("mcp__"):
+        return False
+    top = (call.nodes[0].ancestors() or call.nodes)[-1]
+    return any(n.span.name == "tools/list" and n.span.scope == "mcp-python-sdk" for n in top.below())
 
 
 def denied(call: ToolCall) -> bool:

@@ -93,7 +93,8 @@ OF_ALL = "of all"
 
 def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
     """The executions, each with its server's span: one that knows nothing of the caller's (a server in the caller's own
-    process) stands beside it, within its time, and has the end of its name. Each is of one call."""
+    process) stands beside it, or beside the agent that called it, within its time, and has the end of its name. Each is
+    of one call."""
     servers = [g for g in found if len(g) == 1 and server_alone(g[0])]
     if not servers or len(servers) == len(found):
         return found
@@ -106,15 +107,28 @@ def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
         some.sort(key=_begins)
     taken = set[int]()
     for group in servers:
-        node, near = group[0], callers.get(id(group[0].parent), [])
-        began = bisect_right(near, node.start, key=_begins)
-        for other in reversed(near[max(0, began - _NEAR) : began]):
-            if id(other) not in taken and node.end <= other[0].end and _serves(node, other[0]):
-                taken.add(id(other))
-                other.append(node)
-                group.clear()
-                break
+        _serve(group, callers.get(id(group[0].parent), []), taken)
+    left = [group for group in servers if group and group[0].parent is not None]
+    if left:
+        every = sorted((group for some in callers.values() for group in some), key=_begins)
+        for group in left:
+            _serve(group, every, taken)
     return [group for group in found if group]
+
+
+def _serve(group: list[Node], near: list[list[Node]], taken: set[int]) -> None:
+    """Lay a server's span to the call of these, by their begin, that it was made for, if there is one."""
+    node = group[0]
+    began = bisect_right(near, node.start, key=_begins)
+    for other in reversed(near[max(0, began - _NEAR) : began]):
+        caller = other[0]
+        if id(other) in taken or node.end > caller.end or not _serves(node, caller):
+            continue
+        if caller.parent is node.parent or node.parent in caller.ancestors():
+            taken.add(id(other))
+            other.append(node)
+            group.clear()
+            return
 
 
 def _begins(group: list[Node]) -> int:
