@@ -104,12 +104,14 @@ def answers(raw: str) -> list[Message]:
 
 
 def _pieced(found: list[Message]) -> list[Message]:
-    """A streamed answer told piece by piece (Google's ADK): a text whose reason to end is empty goes on in the next."""
+    """A streamed answer told piece by piece (Google's ADK): a text whose reason to end is empty goes on in the next,
+    unless that is the end, and tells all of it again (LiteLLM's)."""
     out: list[Message] = []
     for message in found:
         before = out[-1] if out else None
         if before is not None and before.finish_reason == "" and before.text and message.text and not before.requests:
-            before.text += message.text
+            again = bool(message.finish_reason) and message.text == before.text
+            before.text += "" if again else message.text
             before.requests, before.finish_reason = message.requests, message.finish_reason
         else:
             out.append(message)

@@ -206,6 +206,8 @@ def _object(value: dict[str, Any]) -> bool:
             return True
         if told is True and key == "error":
             return True
+    if value.get("response_type") == "ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN":
+        return True  # what a plugin of Google's ADK gives its model in its place
     if value.get("code") == "TOOL_EXECUTION_FAILED" and value.get("message"):
         return True  # what Mastra gives its model for what a tool threw
     return value.get("status") in ("error", "failed", "failure") and bool(

@@ -318,7 +318,7 @@ _KEPT_FROM = re.compile(
 )
 """What OpenAI's kit for JavaScript adds to the words in which somebody refused a tool, what its guards throw, and what
 Microsoft's Agent Framework says of a tool that was used up."""
-_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$|instrumentation\.ag2$")
+_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$")
 """Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other, or
 of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
 

@@ -29,7 +29,9 @@ def status(run: Evidence) -> str:
     failed = (failure(root) is not None and root.kind != TOOL) or broke_off(root)
     if failed and not _tried_again(run) and not went_on(root, last):
         return "unknown" if _may_be_caught(root) else "error"
-    if (last is not None and last.error is not None) or died_in_a_tool(run) or died_in_a_step(run):
+    if last is not None and last.error is not None:
+        return "unknown" if _answered_for(root, last) else "error"
+    if died_in_a_tool(run) or died_in_a_step(run):
         return "error"
     if run.output is None and died_in_a_later_trace(root, run.nodes, run.calls):
         return "error"
@@ -81,6 +83,17 @@ def _may_be_caught(root: Node) -> bool:
 
 
 _AT_ITS_LIMIT = 'Max turns exceeded: {"max_turns":'
+
+
+def _answered_for(root: Node, last: ModelCall) -> bool:
+    """Did nothing fail around the model's call that failed, in a kit that notes what fails on all that is around it
+    (Google's ADK)? A plugin may have answered in its place."""
+    above = last.node.ancestors()
+    kits = [n for n in above if n.span.scope == "gcp.vertex.agent"]
+    return root in kits and root.span.name.startswith(_NOTING) and all(failure(n) is None for n in above)
+
+
+_NOTING = ("invoke_workflow", "invocation")
 
 
 def asked_unseen(run: Evidence) -> bool:
@@ -137,7 +150,10 @@ def stopped_at_a_tool(run: Evidence) -> bool:
     """Did a run that put nothing out, and does not say how it went, end on a tool that failed, or may have? Where no
     content is told, nor is it which answer asked for it."""
     last = run.last
-    if last is None or run.output is not None or run.root.span.status_code or not asks(last.finish):
+    if last is None or run.output is not None or run.root.span.status_code:
+        return False
+    stops = any(n.span.scope == "gcp.vertex.agent" for n in last.layers)  # says `stop` of all answers
+    if not asks(last.finish) and not (stops and last.requests):
         return False
     bad = ("unknown",) if last.outputs is not None else ("unknown", "error")
     return any(o.status in bad and t.nodes and t.turn == last.turn for t, o in run.done)
