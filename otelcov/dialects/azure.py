@@ -36,8 +36,12 @@ MICROSOFT = Dialect(
 _WORKFLOW = scope("^agent_framework$") & pl.col("workflow.id").is_not_null()
 _AGENTS = scope("^agent_framework$") & pl.col("executor.type").str.ends_with("AgentExecutor")
 
+# OpenInference's processor gives every step the id of a node.
+_NODE = scope("^agent_framework$") & pl.col("graph.node.id").is_not_null() & pl.col("gen_ai.agent.name").is_null()
+
 AGENT_FRAMEWORK = Dialect(
     name="agent-framework",
+    agent=pl.when(_NODE & pl.col("agent.name").is_null()).then(pl.lit(NOTHING)),
     kind=pl.when(_WORKFLOW & pl.col("span.name").str.starts_with("workflow.run")).then(pl.lit(CHAIN)),
     to_agent=pl.when(_AGENTS).then(pl.col("executor.id")),
 )

@@ -170,3 +170,14 @@ def test_what_a_step_after_the_last_agent_put_out_is_not_told(kind, output):
         _executor(10, "a1", 0, 3), *_works(11, "a1", 10, 0, "go", "done"), _executor(20, "fin", 4, 1, kind)
     )
     assert run["output"] == output
+
+
+def test_openinferences_processor_gives_steps_the_ids_of_nodes_and_says_of_all_that_it_went_well():
+    """OpenInference for the framework 0.1.13: of a stream that was left, the agent's span may come late and alone."""
+    nodes = {"openinference.span.kind": "LLM", "graph.node.id": "llm_3203090265673072455"}
+    (run,) = _runs(chat(2, 1, [("c1", "look", {"x": 1})], "go", attributes=nodes, status=1))
+    assert run["agents"] == []
+    told = {"openinference.span.kind": "AGENT", "graph.node.id": "agent_f75569fd", "input.value": "go"}
+    one = agent(1, "planner", took=9, status=1)
+    (run,) = _runs(one | {"attributes": one["attributes"] | told})
+    assert (run["status"], run["agents"]) == ("unknown", ["planner"])

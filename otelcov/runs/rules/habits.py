@@ -208,9 +208,9 @@ def runs_by_spans(scope: str) -> bool:
 
 
 def sets_no_status(scope: str) -> bool:
-    """Is OK no word of this kit's own, but of a processor that says it of all that is no error (the AI SDK 7 under
-    OpenInference)?"""
-    return scope == "gen_ai"
+    """Is OK no word of this kit's own, but of a processor that says it of all that is no error (the AI SDK 7 and
+    Microsoft's Agent Framework under OpenInference)?"""
+    return scope in ("gen_ai", "agent_framework")
 
 
 def stops_at_tools(scope: str) -> bool:

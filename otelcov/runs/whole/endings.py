@@ -10,7 +10,7 @@ from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import ends_alike, loses_steps, runs_in_threads, says_well, says_why
+from otelcov.runs.rules.habits import ends_alike, loses_steps, runs_in_threads, says_well, says_why, sets_no_status
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, exceptions, failure, spelling
@@ -118,8 +118,13 @@ def _told_nothing(run: Evidence) -> bool:
     """Is there no step, no answer and no word of how it went? A guard may have stopped it before all else."""
     if run.calls or run.outcomes:
         return False
-    said = any(n.span.status_code and not (n.span.status_code == 1 and says_well(n.span.scope)) for n in run.nodes)
+    said = any(n.span.status_code == 2 or (n.span.status_code and not _of_all(n.span.scope)) for n in run.nodes)
     return not run.root.span.end or not (run.output is not None or said)
+
+
+def _of_all(scope: str) -> bool:
+    """Is it said here of all that it went well?"""
+    return says_well(scope) or sets_no_status(scope)
 
 
 def stopped_unheard(run: Evidence) -> bool:
