@@ -75,3 +75,11 @@ def test_a_task_is_shared_out_to_somebody_who_tells_nothing():
     (handed,) = run["delegations"]
     assert (handed["from"], handed["to"], handed["tool"], handed["status"]) == ("a", None, "run_subtask", "ok")
     assert run["tool_calls"] == []
+
+
+def test_where_nobody_is_there_to_be_asked_a_tool_may_have_asked_or_never_have_run():
+    why = "Human input was requested but not provided."
+    thrown = {"exception.type": "ag2.exceptions.HumanInputNotProvidedError", "exception.message": why}
+    failed = _tool("rm", {"x": 1}, error=why, events=[("exception", thrown)])
+    (run,) = _runs(agent(1, "a", took=9, error=why), _chat(2, 0, [_GO], _call("rm", {"x": 1})), failed)
+    assert (run["status"], [c["status"] for c in run["tool_calls"]]) == ("error", ["unknown"])

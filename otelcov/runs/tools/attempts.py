@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable
 from itertools import islice
 
+from otelcov.dialects.base import CHAIN
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.rules.habits import drops_tools
 from otelcov.runs.tools.call import ToolCall
@@ -52,8 +53,17 @@ def without_vain(calls: list[ToolCall]) -> list[ToolCall]:
     return [c for c in calls if id(c) not in vain]
 
 
-def _beside(call: ToolCall) -> int:
-    return id(call.nodes[0].parent)
+def _beside(call: ToolCall) -> tuple[int, str]:
+    return held(call.nodes[0])
+
+
+def held(node: Node) -> tuple[int, str]:
+    """What holds a tool's span or, where that is a step which does nothing else and is made again as a whole
+    (LangGraph's tasks), what holds steps of this name."""
+    step = node.parent
+    if step is None or step.kind != CHAIN or len(step.children) > 1 or step.parent is None:
+        return id(step), ""
+    return id(step.parent), step.span.name
 
 
 def _by_start(
@@ -84,7 +94,7 @@ def _left(node: Node) -> bool:
 
 def in_vain(before: list[Node], nodes: list[Node]) -> bool:
     """Did an attempt fail, after which these spans, beside its own, were the next?"""
-    beside = nodes[0].parent is before[0].parent and nodes[0].start >= before[0].end
+    beside = held(nodes[0]) == held(before[0]) and nodes[0].start >= before[0].end
     return beside and all(failure(n) is not None for n in before)
 
 

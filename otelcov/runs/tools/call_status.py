@@ -22,6 +22,7 @@ from otelcov.runs.rules.habits import (
     tells_steps,
 )
 from otelcov.runs.rules.softerrors import awaits_leave, nobodys, not_taken, plain, refused, soft_error
+from otelcov.runs.tools.attempts import held
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
 from otelcov.runs.trace.tree import Node, failure, spelling, waiting
@@ -265,16 +266,17 @@ def _waits_unsaid(node: Node) -> bool:
 
 
 def _abandoned(call: ToolCall, out: Outcome) -> bool:
-    """Was a tool of Claude's stopped, perhaps while it ran? Or did OpenInference of its Agent SDK hear no more of one
-    that it had seen asked for, or is there no span of its server, whose others have some? It was given no leave, or the
-    run ended first."""
-    if _STOPPED_IT in out.message:
+    """Was a tool of Claude's stopped, perhaps while it ran? Was nobody there to be asked, before a tool ran or by it
+    (AG2)? Or did OpenInference of Claude's Agent SDK hear no more of one that it had seen asked for, or is there no
+    span of its server, whose others have some? It was given no leave, or the run ended first."""
+    if _STOPPED_IT in out.message or (out.error_type or "").endswith(_NOBODY_ASKED):
         return True
     if not any(_OF_CLAUDE.search(n.span.scope) for n in call.nodes):
         return False
     return out.message.split("\n")[0].strip() == "Abandoned" or _unserved(call)
 
 
+_NOBODY_ASKED = ("HumanInputNotProvidedError", "HumanInputTimeoutError")
 _OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
 _STOPPED_IT = "The user doesn't want to proceed with this tool use. "
 
@@ -392,7 +394,7 @@ def _fails(call: ToolCall) -> bool | None:
 
 def _again(failed: Node, nodes: list[Node]) -> bool:
     """Was this attempt followed by one that went well?"""
-    return any(n.parent is failed.parent and n.start >= failed.end and failure(n) is None for n in nodes)
+    return any(held(n) == held(failed) and n.start >= failed.end and failure(n) is None for n in nodes)
 
 
 def _flag_lost(call: ToolCall) -> bool:
