@@ -44,3 +44,9 @@ def test_a_server_that_a_provider_asks_is_no_tool_however_it_is_told():
     told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.prompt": 5} | flat
     (run,) = _runs(agent(1, "a", took=9), span(2, 1, "chat m", attributes=told))
     assert _called(run) == [("roll", {"sides": 6}, "unknown")]
+
+
+def test_what_logfire_took_for_a_secret_is_not_what_the_user_asked():
+    (run,) = _runs(agent(1, "a", took=9), chat(2, 1, "answer", "[Scrubbed due to 'secret']"))
+    assert (run["input"], run["output"]) == (None, "answer")
+    assert "input not reported" in run["incomplete"]
