@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _SCOPE = "pydantic-ai"
 
@@ -50,3 +50,11 @@ def test_what_logfire_took_for_a_secret_is_not_what_the_user_asked():
     (run,) = _runs(agent(1, "a", took=9), chat(2, 1, "answer", "[Scrubbed due to 'secret']"))
     assert (run["input"], run["output"]) == (None, "answer")
     assert "input not reported" in run["incomplete"]
+
+
+@pytest.mark.parametrize(("waits", "status"), [(False, "unknown"), (True, "ok")])
+def test_a_run_that_was_driven_step_by_step_and_left_after_its_tools_is_not_known(waits, status):
+    """One that ends on what it asks leave for is over."""
+    asked = [("c1", "look", {"x": 1}), *([("c2", "rm", {})] if waits else [])]
+    (run,) = _runs(agent(1, "a", took=9), chat(2, 1, asked, "go"), tool(3, 1, "look", "c1", "seen", at=2))
+    assert (run["status"], run["output"]) == (status, None)

@@ -228,6 +228,11 @@ def says_why(scope: str, name: str) -> bool:
     )
 
 
+def asks_after_tools(scope: str) -> bool:
+    """Does this kit ask a model again after whatever tools ran, unless they hand in the answer (Pydantic AI)?"""
+    return scope == "pydantic-ai"
+
+
 def tells_time(scope: str) -> bool:
     """Is it told here how long a tool took, once it is done (the AI SDK 7)?"""
     return scope == "gen_ai"

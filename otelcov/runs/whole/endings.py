@@ -10,7 +10,15 @@ from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import ends_alike, loses_steps, runs_in_threads, says_well, says_why, sets_no_status
+from otelcov.runs.rules.habits import (
+    asks_after_tools,
+    ends_alike,
+    loses_steps,
+    runs_in_threads,
+    says_well,
+    says_why,
+    sets_no_status,
+)
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, exceptions, failure, spelling
@@ -47,7 +55,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):
         return "unknown"
-    if stopped_at_a_tool(run) or _given_up(root) or called_off(run):
+    if stopped_at_a_tool(run) or _given_up(root) or called_off(run) or _left_after_tools(run):
         return "unknown"
     if root.kind == LLM and awaits_another(run.calls):
         return "unknown"
@@ -170,6 +178,18 @@ def _given_up(root: Node) -> bool:
     if root.kind != AGENT or root.span.scope != "strands-agents" or not root.span.end:
         return False
     return all(name != "gen_ai.choice" for name, _ in root.side.events.get(root.span.row, ()))
+
+
+def _left_after_tools(run: Evidence) -> bool:
+    """Did a run that put nothing out end on tools of a kit that always asks a model after them? Whoever drove it step
+    by step left it."""
+    last = run.last
+    if last is None or run.output is not None or run.root.kind != AGENT or not asks_after_tools(run.root.span.scope):
+        return False
+    if last.outputs is None or any(r.name in run.ways for r in last.requests):
+        return False
+    then = [(t, o) for t, o in run.done if t.turn == last.turn]
+    return bool(then) and all(t.nodes and o.status in ("ok", "error") for t, o in then)
 
 
 def called_off(run: Evidence) -> bool:
