@@ -8,7 +8,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.agents.abreast import own_abreast
-from otelcov.runs.agents.charge import ended, top_agents, tripped
+from otelcov.runs.agents.charge import tripped
 from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents, transfers
 from otelcov.runs.agents.delegation import ways as ways_over
@@ -18,26 +18,26 @@ from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
-from otelcov.runs.rules.boundaries import asks, final, limits
-from otelcov.runs.rules.habits import stops_alike, tells_time
+from otelcov.runs.rules.boundaries import asks, final
+from otelcov.runs.rules.habits import stops_alike
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Later, Outcome, outcome
 from otelcov.runs.tools.calls import merge
 from otelcov.runs.tools.executions import own_up, tool_spans
 from otelcov.runs.tools.handed_in import ways_to_answer
-from otelcov.runs.trace.tree import USUAL_LIMITS, Node, failure, spelling
+from otelcov.runs.trace.tree import USUAL_LIMITS, Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text
 from otelcov.runs.whole.endings import (
     asked_unseen,
     died_in_a_later_trace,
     ended_in_what_is_lost,
-    ended_unsaid,
     status,
 )
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
+from otelcov.runs.whole.outcomes import answered_for_nobody, ended_a_loop, left_open, may_have_ended
 from otelcov.runs.whole.paths import path
 from otelcov.runs.whole.quality import quality
 from otelcov.runs.whole.speakers import of_a_delegate
@@ -69,14 +69,14 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     tools = [t for t in tools if t.name not in ways and not _passed_over(t, handed, names)]
     later = Later(calls)
     outcomes = [outcome(t, shown, later, config.runs.soft_errors) for t in tools]
-    _left_open(tools, outcomes)
+    left_open(tools, outcomes)
     incomplete: set[str] = set()
     overwritten = [ModelCall(n, [n]) for n in nodes if n.kind == OVERWRITTEN]
     whole = in_order([*calls, *overwritten]) if overwritten else calls
     _reasons(nodes, limit, incomplete)
-    for found in _answered_for_nobody(tools, outcomes, names):
+    for found in answered_for_nobody(tools, outcomes, names):
         found.status = "unknown"
-    for found in [*_may_have_ended(root, calls, tools, outcomes), *_ended_a_loop(calls, tools, outcomes)]:
+    for found in [*may_have_ended(root, calls, tools, outcomes), *ended_a_loop(calls, tools, outcomes)]:
         found.status = "unknown"
     for found in outcomes:
         told = found.result
@@ -188,80 +188,6 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     }
 
 
-def _answered_for_nobody(tools: list[ToolCall], outcomes: list[Outcome], names: set[str] | None) -> list[Outcome]:
-    """What came back, as messages alone tell, for calls of tools that the run was not offered: a loop says in words of
-    its own that nobody has such a tool."""
-    if not names:
-        return []
-    known = {spelling(name) for name in names}
-    return [
-        o
-        for t, o in zip(tools, outcomes, strict=True)
-        if o.status == "ok" and not t.nodes and t.result_of is not t.asked_by and spelling(t.name or "") not in known
-    ]
-
-
-def _may_have_ended(
-    root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]
-) -> list[Outcome]:
-    """What came of the tools that a run ran last, where it failed after them by no limit, and their spans say neither
-    what they gave nor that they went well: one of them may have failed, and taken the run with it."""
-    failed = [f for n in (root, *top_agents(root)) if n.kind != TOOL and (f := failure(n)) is not None]
-    if not calls or calls[-1].error is not None or not failed or any(limits(f"{f[0]}: {f[1]}") for f in failed):
-        return []
-    last = [(t, o) for t, o in zip(tools, outcomes, strict=True) if t.turn == calls[-1].turn and t.nodes]
-    if any(o.status == "error" for _, o in last):
-        return []
-    return [o for t, o in last if o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)]
-
-
-def _left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
-    """What an agent waits for did not run, or not to its end; what gave nothing in one that was called off, or waits,
-    may not have, either (Mastra: spans of tools end well then). Where it is kept out, a model's call without an end
-    tells that."""
-    for tool, found in zip(tools, outcomes, strict=True):
-        if found.status not in ("ok", "unknown") or found.result is not None or tool.answer is not None:
-            continue
-        node = tool.nodes[0] if tool.nodes else tool.asked_by.node if tool.asked_by is not None else None
-        agent = next((n for n in node.ancestors() if n.kind == AGENT), None) if node is not None else None
-        how = ended(agent) if agent is not None else ""
-        told = agent.span.output or "" if agent is not None else ""
-        waits = bool(tool.call_id) and f'"{tool.call_id}"' in told
-        if how == "suspended" and (waits or (not tool.nodes and told.startswith(_TO_BE_RUN))):
-            found.status, found.error_kind = "requested", None
-        elif tool.nodes and (how in ("suspended", "aborted") or _of_an_open_step(tool.nodes[0])):
-            found.status, found.error_kind = "unknown", None
-
-
-_TO_BE_RUN = "I have tools to execute, but "
-"""What Agno says of all that it has not run yet."""
-
-
-def _of_an_open_step(node: Node) -> bool:
-    """Did the model whose step this is in never come to an end, as far as is told (Mastra)?"""
-    if not node.span.scope.startswith("@mastra/") or node.parent is None:
-        return False
-    asked = [n for n in node.parent.children if n.kind == LLM and n.span.scope == node.span.scope]
-    return bool(asked) and all(n.span.finish is None and n.span.output_tokens is None for n in asked)
-
-
-def _ended_a_loop(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> list[Outcome]:
-    """What came of the tools after which a loop asked no model, where they tell no result and the loop's span does not
-    say what they threw, or was called off."""
-    out = list[Outcome]()
-    for tool, found in zip(tools, outcomes, strict=True):
-        loop = tool.nodes[0].parent if tool.nodes and found.status == "ok" and found.result is None else None
-        timed = any(tells_time(n.span.scope) for n in tool.nodes)
-        if loop is not None and not timed and any(ended_unsaid(n) for n in tool.nodes[0].ancestors()):
-            out.append(found)
-            continue
-        if loop is None or loop.kind == TOOL or loop.span.tool_error != "unknown":
-            continue
-        if not any(c.node.parent is loop and c.start >= tool.nodes[0].end for c in calls):
-            out.append(found)
-    return out
-
-
 def _nobody_took_over(root: Node, handed: list[Delegation]) -> bool:
     """Was the last that a swarm did to hand over, to somebody who has not come? A limit may have stopped it."""
     last = handed[-1] if handed and stops_alike(root.span.scope, root.span.name) else None
@@ -287,10 +213,6 @@ def _passed_over(call: ToolCall, handed: Collection[Delegation], offered: Collec
 
 
 _LIMITS = {"max_steps", "cost_limit", "timeout"}
-
-
-def _says_well(node: Node) -> bool:
-    return node.span.status_code == 1
 
 
 def root_of(group: list[Fragment]) -> Node:

@@ -22,9 +22,10 @@ from otelcov.runs.joining.join import Guest, Joints, guests, hosts, join, joints
 from otelcov.runs.joining.retold import lay_together
 from otelcov.runs.rows import Columns, Row
 from otelcov.runs.shortcut.regular import regular
+from otelcov.runs.trace.inherited import inherit_errors
 from otelcov.runs.trace.spans import Side, Span, table, traces
 from otelcov.runs.trace.spans import rows as spans_of
-from otelcov.runs.trace.tree import Trace, inherit_errors
+from otelcov.runs.trace.tree import Trace
 from otelcov.runs.unreadable import forgive, unreadable, without_facts
 from otelcov.runs.whole.states import filled
 from otelcov.runs.whole.unknowns import told

@@ -1,0 +1,89 @@
+"""How tools went, as far as only the whole run shows: what was left open, answered for nobody or ended a loop."""
+
+from __future__ import annotations
+
+from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.agents.charge import ended, top_agents
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.boundaries import limits
+from otelcov.runs.rules.habits import tells_time
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.tools.call_status import Outcome
+from otelcov.runs.trace.tree import Node, failure, spelling
+from otelcov.runs.whole.endings import ended_unsaid
+
+
+def answered_for_nobody(tools: list[ToolCall], outcomes: list[Outcome], names: set[str] | None) -> list[Outcome]:
+    """What came back, as messages alone tell, for calls of tools that the run was not offered: a loop says in words of
+    its own that nobody has such a tool."""
+    if not names:
+        return []
+    known = {spelling(name) for name in names}
+    return [
+        o
+        for t, o in zip(tools, outcomes, strict=True)
+        if o.status == "ok" and not t.nodes and t.result_of is not t.asked_by and spelling(t.name or "") not in known
+    ]
+
+
+def may_have_ended(root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> list[Outcome]:
+    """What came of the tools that a run ran last, where it failed after them by no limit, and their spans say neither
+    what they gave nor that they went well: one of them may have failed, and taken the run with it."""
+    failed = [f for n in (root, *top_agents(root)) if n.kind != TOOL and (f := failure(n)) is not None]
+    if not calls or calls[-1].error is not None or not failed or any(limits(f"{f[0]}: {f[1]}") for f in failed):
+        return []
+    last = [(t, o) for t, o in zip(tools, outcomes, strict=True) if t.turn == calls[-1].turn and t.nodes]
+    if any(o.status == "error" for _, o in last):
+        return []
+    return [o for t, o in last if o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)]
+
+
+def _says_well(node: Node) -> bool:
+    return node.span.status_code == 1
+
+
+def left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
+    """What an agent waits for did not run, or not to its end; what gave nothing in one that was called off, or waits,
+    may not have, either (Mastra: spans of tools end well then). Where it is kept out, a model's call without an end
+    tells that."""
+    for tool, found in zip(tools, outcomes, strict=True):
+        if found.status not in ("ok", "unknown") or found.result is not None or tool.answer is not None:
+            continue
+        node = tool.nodes[0] if tool.nodes else tool.asked_by.node if tool.asked_by is not None else None
+        agent = next((n for n in node.ancestors() if n.kind == AGENT), None) if node is not None else None
+        how = ended(agent) if agent is not None else ""
+        told = agent.span.output or "" if agent is not None else ""
+        waits = bool(tool.call_id) and f'"{tool.call_id}"' in told
+        if how == "suspended" and (waits or (not tool.nodes and told.startswith(_TO_BE_RUN))):
+            found.status, found.error_kind = "requested", None
+        elif tool.nodes and (how in ("suspended", "aborted") or _of_an_open_step(tool.nodes[0])):
+            found.status, found.error_kind = "unknown", None
+
+
+_TO_BE_RUN = "I have tools to execute, but "
+"""What Agno says of all that it has not run yet."""
+
+
+def _of_an_open_step(node: Node) -> bool:
+    """Did the model whose step this is in never come to an end, as far as is told (Mastra)?"""
+    if not node.span.scope.startswith("@mastra/") or node.parent is None:
+        return False
+    asked = [n for n in node.parent.children if n.kind == LLM and n.span.scope == node.span.scope]
+    return bool(asked) and all(n.span.finish is None and n.span.output_tokens is None for n in asked)
+
+
+def ended_a_loop(calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> list[Outcome]:
+    """What came of the tools after which a loop asked no model, where they tell no result and the loop's span does not
+    say what they threw, or was called off."""
+    out = list[Outcome]()
+    for tool, found in zip(tools, outcomes, strict=True):
+        loop = tool.nodes[0].parent if tool.nodes and found.status == "ok" and found.result is None else None
+        timed = any(tells_time(n.span.scope) for n in tool.nodes)
+        if loop is not None and not timed and any(ended_unsaid(n) for n in tool.nodes[0].ancestors()):
+            out.append(found)
+            continue
+        if loop is None or loop.kind == TOOL or loop.span.tool_error != "unknown":
+            continue
+        if not any(c.node.parent is loop and c.start >= tool.nodes[0].end for c in calls):
+            out.append(found)
+    return out
