@@ -3,7 +3,7 @@
 Where the context of the trace is not handed on, the gateway sees a request and the service that sent it a call, and
 nothing but what both tell of it says that these are one: the provider's ids; or else the same words, at a time within
 the call's, with the same tokens where both tell any. What came to nothing inside a call - an attempt that failed, an
-answer for which nobody waited any more - is no call of its own.
+answer for which nobody waited any more - is no call of its own. One gateway may stand behind another.
 """
 
 from __future__ import annotations
