@@ -115,6 +115,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     others: dict[str, list[tuple[Fragment, ModelCall]]] = {}  # the same, by what any agent would be told of that
     said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
     failed: dict[tuple[str | None, str, str], Fragment] = {}
+    handed = any(_took_over(call) for p in loose for call in p.calls)
     for p in loose:
         if p.tools:
             ids = [told for n in p.tools if (told := span_call_id([n])) is not None]
@@ -154,7 +155,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             asks_untold = asks(call.finish) and not call.asked and not call.text
             if (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
                 mute.setdefault(print_of(call.inputs), []).append((p, call))
-                others.setdefault(print_of(_without_orders(call.inputs)), []).append((p, call))
+                if handed:
+                    others.setdefault(print_of(_without_orders(call.inputs)), []).append((p, call))
             if call.text and call.inputs and not call.requests:
                 said[len(call.inputs), call.text] = p, call
             if call.requests and not any(r.id for r in call.requests):
