@@ -13,11 +13,12 @@ _MUTE = (
     & (_KIND == "TOOL")
     & (pl.col("output.value") == "None")
 )
+TO_BE_RUN = "I have tools to execute, but "
+"""What it says of all that it has not run yet."""
+
 # What waits for somebody, or was called off, puts out words on that.
 _SAYS = pl.when(_OURS & _KIND.is_in(["AGENT", "CHAIN"]))
-_WAITS = pl.col("output.value").str.starts_with("I have tools to execute, but ") | pl.col(
-    "output.value"
-).str.starts_with("Team run paused. ")
+_WAITS = pl.col("output.value").str.starts_with(TO_BE_RUN) | pl.col("output.value").str.starts_with("Team run paused. ")
 _CALLED_OFF = pl.col("output.value").str.contains(r"^(?:Team r|Workflow r|R)un [0-9a-f-]{36} was cancelled$")
 _ANSWER = pl.when(_OURS & (_KIND == "LLM") & pl.col("llm.token_count.prompt").is_null())
 

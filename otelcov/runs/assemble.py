@@ -21,19 +21,15 @@ from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import stops_alike
 from otelcov.runs.tools.call import ToolCall
-from otelcov.runs.tools.call_status import Later, Outcome, outcome
+from otelcov.runs.tools.call_status import Outcome, outcome
 from otelcov.runs.tools.calls import merge
 from otelcov.runs.tools.executions import own_up, tool_spans
 from otelcov.runs.tools.handed_in import ways_to_answer
+from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text
-from otelcov.runs.whole.endings import (
-    asked_unseen,
-    died_in_a_later_trace,
-    ended_in_what_is_lost,
-    status,
-)
+from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, ended_in_what_is_lost, status
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer

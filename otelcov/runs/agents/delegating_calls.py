@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from bisect import bisect_left
-from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import Any
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
-from otelcov.runs.agents.charge import ended
+from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.agents.delegation import (
     BY_ARGUMENT,
     COWORKER,
     HANDS_OVER,
     Delegation,
-    agent_failed,
     argument_target,
     asks,
     bare,
@@ -25,64 +20,22 @@ from otelcov.runs.agents.delegation import (
     subagent,
     transfers,
 )
+from otelcov.runs.agents.delegation_status import status_of
 from otelcov.runs.agents.naming import entity
+from otelcov.runs.agents.scene import Found, Scene, child_thread, cut_thread
 from otelcov.runs.content.jsontext import hidden, parse_json
-from otelcov.runs.content.wrapped import arguments_of, result_of
+from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.softerrors import plain, soft_error
 from otelcov.runs.tools.call import ToolCall
-from otelcov.runs.tools.call_status import broken_off, denied, schema
+from otelcov.runs.tools.call_status import denied, schema
 from otelcov.runs.tools.executions import span_fact
-from otelcov.runs.trace.tree import Node, by_time, failure, placeholder, spelling
+from otelcov.runs.trace.tree import Node, by_time, placeholder, spelling
 
 _HANDS_OVER = (*HANDS_OVER, "handoff", "strandsstructuredoutput")
 
 
 _IGNORED = "Multiple handoffs detected, ignoring this one."
 """What OpenAI's kit answers a model that would hand over to several at once, of all but the first."""
-
-
-@dataclass(slots=True)
-class Scene:
-    """The run in which a call is looked at."""
-
-    nodes: list[Node]
-    agents: list[Node]  # spans that are agents'
-    known: dict[str, str]  # bare name -> agent
-    model_calls: list[ModelCall]  # each at the place that its turn is
-    used: set[int]  # agent spans that a delegation was found for
-    lost: bool  # some span's parent has not come
-    loose: bool  # model calls stand in traces of their own
-    last: dict[str | None, int]  # agent -> when it asked a model for the last time
-    around: set[str]  # names that stand around each run, and are no agent's
-    _starts: list[tuple[int, int]] = field(init=False)  # of the agents' spans, by time, with their places
-    _work: dict[str | None, list[tuple[int, int]]] = field(init=False)  # agent -> (start, end) of its model calls
-
-    def __post_init__(self) -> None:
-        self._starts = sorted((n.start, place) for place, n in enumerate(self.agents))
-        self._work = defaultdict(list)
-        for mc in sorted(self.model_calls, key=lambda mc: mc.start):
-            self._work[mc.agent].append((mc.start, mc.end))
-
-    def begun(self, since: int, until: int) -> list[Node]:
-        """The agents' spans that begin at these times or between."""
-        first, end = bisect_left(self._starts, (since,)), bisect_left(self._starts, (until + 1,))
-        return [self.agents[place] for place in sorted(place for _, place in self._starts[first:end])]
-
-    def works(self, agent: str, since: int, before: int | None = None) -> list[tuple[int, int]]:
-        """(start, end) of the model calls of an agent that begin from one time on and before another."""
-        work = self._work.get(agent, [])
-        end = None if before is None else bisect_left(work, (before,))
-        return work[bisect_left(work, (since,)) : end]
-
-
-@dataclass(slots=True)
-class _Found:
-    """What a rule found: the agent (None: a delegation to somebody unnamed), its span if it has one."""
-
-    target: str | None
-    form: str
-    node: Node | None = None
 
 
 def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
@@ -111,12 +64,12 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
         call.delegates_to = found.target or ""
         told_apart = found.form == "handoff" or not call.nodes  # no span of the tool's says whether it went well
         taken_over = told_apart and found.target is not None and _works_after(found.target, call, scene)
-        status = "ok" if taken_over else _status(call, found, scene)
+        status = "ok" if taken_over else status_of(call, found, scene)
         return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
     return None
 
 
-def _work_seen(call: ToolCall, scene: Scene) -> _Found | None:
+def _work_seen(call: ToolCall, scene: Scene) -> Found | None:
     """Another agent at work inside the call's span, or beside it in its time; or its attributes name the agent."""
     if not call.nodes:
         return None
@@ -125,8 +78,8 @@ def _work_seen(call: ToolCall, scene: Scene) -> _Found | None:
     if told and not placeholder(str(told)):
         form = "tool" if node is not None or transfers(call.name) is None else "handoff"
         works = node.own_agent if node is not None and bare(str(told)) not in scene.known else None
-        return _Found(works or scene.known.get(bare(str(told)), str(told)), form, node)
-    return None if node is None else _Found(node.own_agent or node.agent, "tool", node)
+        return Found(works or scene.known.get(bare(str(told)), str(told)), form, node)
+    return None if node is None else Found(node.own_agent or node.agent, "tool", node)
 
 
 def _agent_below(node: Node, caller: str | None, scene: Scene) -> Node | None:
@@ -176,7 +129,7 @@ def _rather(other: Node, tool: Node, agent: Node) -> bool:
     return bears_name_of(other.span.tool, agent.own_agent) or other.end - other.start < tool.end - tool.start
 
 
-def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:
+def _named_in_arguments(call: ToolCall, scene: Scene) -> Found | None:
     """A tool that delegates by its very name; the agent is an argument or, where none is told, who comes next."""
     name = spelling(call.name or "")
     raw = given(call)
@@ -188,15 +141,15 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> _Found | None:
     if said is not None:
         explicit = sub or name in COWORKER or name in HANDS_OVER or (name == "handoff" and names_agent(raw))
         explicit = explicit or (name == "handoff" and not scene.known)
-        return _Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
+        return Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
     if name in HANDS_OVER:
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
-        return _Found(following.own_agent if following is not None else None, form, following)
+        return Found(following.own_agent if following is not None else None, form, following)
     untold = raw is None or hidden(raw if isinstance(raw, str) else None)  # what it was given is not on the wire
-    return _Found(None, form) if name in COWORKER or untold else None
+    return Found(None, form) if name in COWORKER or untold else None
 
 
-def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
+def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
     """`transfer_to_x`: x is an agent of this run, a conversation of its own between request and result, or a node."""
     match = transfers(call.name)
     if match is None:
@@ -204,20 +157,20 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> _Found | None:
     to = match.group("to")
     target = scene.known.get(bare(to)) or scene.known.get(bare(to.rstrip("0123456789")))  # AG2 counts its ways
     if target is not None:
-        return _Found(target, "handoff")
+        return Found(target, "handoff")
     if match.group("to").isdecimal():  # by its place among those that work may be handed to
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
-        return _Found(following.own_agent if following is not None else None, "handoff", following)
-    if _child_thread(call, scene) or _cut_thread(call, scene):
-        return _Found(match.group("to"), "tool")
+        return Found(following.own_agent if following is not None else None, "handoff", following)
+    if child_thread(call, scene) or cut_thread(call, scene):
+        return Found(match.group("to"), "tool")
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
-        return _Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
+        return Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
     node = _node_named(match.group("to"), call, scene)
-    return None if node is None else _Found(node, "handoff" if call.nodes else "tool")
+    return None if node is None else Found(node, "handoff" if call.nodes else "tool")
 
 
-def _sent_on(call: ToolCall, scene: Scene) -> _Found | None:
+def _sent_on(call: ToolCall, scene: Scene) -> Found | None:
     """A tool of LangGraph's that gave a `Command` to go on with another agent of the run."""
     raw = span_fact(call.nodes, "result") if call.nodes else None
     if not isinstance(raw, str) or '"goto"' not in raw:
@@ -227,7 +180,7 @@ def _sent_on(call: ToolCall, scene: Scene) -> _Found | None:
     to = told.get("goto") if isinstance(told, dict) else None
     to = to[0] if isinstance(to, list) and len(to) == 1 else to
     target = scene.known.get(bare(to)) if isinstance(to, str) else None
-    return _Found(target, "handoff") if target is not None and _works_after(target, call, scene) else None
+    return Found(target, "handoff") if target is not None and _works_after(target, call, scene) else None
 
 
 def _node_named(name: str, call: ToolCall, scene: Scene) -> str | None:
@@ -242,22 +195,22 @@ def _node_named(name: str, call: ToolCall, scene: Scene) -> str | None:
     return None
 
 
-def _managed(call: ToolCall, scene: Scene) -> _Found | None:
+def _managed(call: ToolCall, scene: Scene) -> Found | None:
     """A call that bears an agent's name, alone or after `ask_`: that agent worked then; in the time of the call's span
     where it has one. Or one that brought an agent's report, as smolagents words it."""
     if call.name and call.answer is not None and _REPORT.match(str(call.answer.content)):
-        return _Found(call.name, "tool")
+        return Found(call.name, "tool")
     asked, works = asks(call.name), _works_within if call.nodes else _works_after
     for name in (call.name or "", asked.group("to") if asked is not None else ""):
         target = scene.known.get(bare(name)) if bare(name) else None
         if target is not None and target != call.agent and works(target, call, scene):
-            return _Found(target, "tool")
+            return Found(target, "tool")
     if call.nodes:
         return None
     if asked is None or scene.known or call.agent is not None:
         return None
-    if _child_thread(call, scene) or _cut_thread(call, scene):
-        return _Found(asked.group("to"), "tool")
+    if child_thread(call, scene) or cut_thread(call, scene):
+        return Found(asked.group("to"), "tool")
     return None
 
 
@@ -272,44 +225,7 @@ def _works_within(agent: str, call: ToolCall, scene: Scene) -> bool:
     return any(end <= call.end for _, end in scene.works(agent, call.start, call.end + 1))
 
 
-def _child_thread(call: ToolCall, scene: Scene) -> bool:
-    """Between a request and its result, another conversation with a model went on."""
-    if call.asked_by is None or call.result_of is None or call.nodes:
-        return False
-    later = (scene.model_calls[turn] for turn in range(call.asked_by.turn + 1, call.result_of.turn))
-    between = itertools.takewhile(lambda mc: not _brings(mc, call), later)
-    return any(
-        mc.inputs is None or not any(r.id == call.call_id and r.id for x in mc.inputs for r in x.requests)
-        for mc in between
-    )
-
-
-def _cut_thread(call: ToolCall, scene: Scene) -> bool:
-    """The same where inputs were cut, so that no result is seen: another conversation began after the request, and then
-    the one that asked went on, as the beginnings of what each was given tell."""
-    asker = call.asked_by
-    if asker is None or call.nodes or call.answer is not None:
-        return False
-    later = (mc for mc in itertools.islice(scene.model_calls, asker.turn + 1, None) if mc.agent == asker.agent)
-    at, on = next(((at, mc) for at, mc in enumerate(later) if _begins_like(mc, asker)), (0, asker))
-    return at > 0 and on.truncated_input
-
-
-def _begins_like(mc: ModelCall, before: ModelCall) -> bool:
-    """Does what this was given begin as what that was, as far as both were kept?"""
-    raw, known = mc.node.input_messages, before.node.input_messages
-    if raw is None or known is None:
-        return False
-    known = known.rstrip("]} \n")
-    return raw[: len(known)] == known[: len(raw)]
-
-
-def _brings(mc: ModelCall, call: ToolCall) -> bool:
-    """Does this input hold what came of a call? Histories of later ones repeat it."""
-    return bool(call.call_id) and any(r.id == call.call_id for x in mc.inputs or [] for r in x.results)
-
-
-def _anonymous(call: ToolCall, scene: Scene) -> _Found | None:
+def _anonymous(call: ToolCall, scene: Scene) -> Found | None:
     """A call without a span that by its name asks an agent; one without a name worked next, inside the asking one."""
     if call.nodes or call.agent is not None or call.asked_by is None:
         return None
@@ -326,7 +242,7 @@ def _anonymous(call: ToolCall, scene: Scene) -> _Found | None:
         if n.kind != AGENT or n.own_agent is not None or id(n) in scene.used or n is top:
             continue
         if _nearest_agent(n) is top and asker.end <= n.start < until:
-            return _Found(named.group("to"), "tool", n)
+            return Found(named.group("to"), "tool", n)
     return None
 
 
@@ -334,14 +250,14 @@ def _nearest_agent(node: Node) -> Node | None:
     return next((a for a in node.ancestors() if a.kind == AGENT), None)
 
 
-def _nameless(call: ToolCall, scene: Scene) -> _Found | None:
+def _nameless(call: ToolCall, scene: Scene) -> Found | None:
     """A model and tools at work inside a tool's span: an agent, though nobody named it."""
     if not call.nodes or not call.nodes[0].children:
         return None
     named = transfers(call.name) or asks(call.name)
     if _loop_below(call, named is not None):
         to = named.group("to") if named is not None else None
-        return _Found(scene.known.get(bare(to), to) if to is not None else None, "tool")
+        return Found(scene.known.get(bare(to), to) if to is not None else None, "tool")
     return None
 
 
@@ -351,28 +267,28 @@ def _loop_below(call: ToolCall, says_so: bool) -> bool:
     return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
 
 
-def _left_open(call: ToolCall, scene: Scene) -> _Found | None:
+def _left_open(call: ToolCall, scene: Scene) -> Found | None:
     """A tool that by its name hands over, or asks somebody who is at work since, in a run of which not all has come:
     who asked was not told of an end, and is not seen again."""
     hands_over = transfers(call.name) is not None
     if call.nodes:
         back = call.agent is not None and scene.last.get(call.agent, 0) >= call.end
-        return _Found(None, "tool") if hands_over and scene.lost and not back else None
+        return Found(None, "tool") if hands_over and scene.lost and not back else None
     if call.answer is not None or not (scene.loose or (scene.lost and _open(call))):
         return None
     if scene.loose:
         at_work = max(scene.last.values(), default=0) >= call.end
     else:
         at_work = any(_anothers(mc, call) for mc in scene.model_calls[-NEWEST:])
-    return _Found(None, "tool") if hands_over or (at_work and asks(call.name) is not None) else None
+    return Found(None, "tool") if hands_over or (at_work and asks(call.name) is not None) else None
 
 
-def _named_alone(call: ToolCall, scene: Scene) -> _Found | None:
+def _named_alone(call: ToolCall, scene: Scene) -> Found | None:
     """`delegate_to_x`, of which nothing but the name is on the wire."""
     if call.nodes or call.answer is not None or call.arguments is not None:
         return None
     match = transfers(call.name) if _DELEGATES.match(call.name or "") else None
-    return None if match is None else _Found(match.group("to"), "tool")
+    return None if match is None else Found(match.group("to"), "tool")
 
 
 _DELEGATES = re.compile(r"delegate|hand[_ -]?(?:off|over)", re.I)
@@ -406,103 +322,12 @@ def _anothers(mc: ModelCall, call: ToolCall) -> bool:
     )
 
 
-def _status(call: ToolCall, found: _Found, scene: Scene) -> str:
-    """A call that failed, or whose agent did, delegated in vain; whether one reached an agent that nobody knows is not
-    visible."""
-    if failed(call) or agent_failed(found.node) or _brought_an_error(call):
-        return "error"
-    if not call.nodes and call.answer is None:
-        untold = call.arguments is None or _unfollowed(call, scene) or _cut_thread(call, scene)
-        return "unknown" if untold else "requested"
-    if broken_off(call) and found.node is None:
-        return "unknown"
-    if found.node is not None and (ended(found.node) in _NOT_DONE or _without_end(found.node)):
-        return "unknown"
-    if found.node is not None and _left_asking(call, found.node, scene):
-        return "unknown"
-    strange = found.target is not None and bare(found.target) not in scene.known and found.node is None
-    if (strange or (found.node is not None and _died(found.node))) and says_error(call):
-        return "error"
-    strange = strange or (found.form == "handoff" and found.target is None and found.node is None)
-    seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
-    return "unknown" if strange and seen and not scene.lost else "ok"
-
-
-_NOT_DONE = ("suspended", "interrupted", "aborted")
-
-
-def _without_end(agent: Node) -> bool:
-    """Did the last model that an agent asked never come to an end, as far as is told (Mastra, where it waits)?"""
-    if not agent.span.scope.startswith("@mastra/"):
-        return False
-    last = max((n for n in agent.below() if n.kind == LLM), key=lambda n: n.start, default=None)
-    if last is None or any(failure(n) is not None for n in (last, *last.below())):
-        return False
-    around = (n for n in last.ancestors() if n.start >= agent.start)
-    told = [n for n in (last, *last.below(), *around) if n.kind in (LLM, CHAIN)]
-    return all(n.span.output_tokens is None and not n.span.output_messages and not _said_why(n) for n in told)
-
-
-def _left_asking(call: ToolCall, agent: Node, scene: Scene) -> bool:
-    """Did an agent bring nothing, as if all were well, and ask for tools at last that did not run? It may wait for
-    somebody's leave."""
-    if call.answer is not None or any(n.span.result or n.span.status_code == _ERROR for n in call.nodes):
-        return False
-    below = agent.below()
-    there = {id(n) for n in below}
-    last = max((mc for mc in scene.model_calls if id(mc.node) in there), key=lambda mc: mc.start, default=None)
-    if last is None or not last.requests:
-        return False
-    return not any(n.kind in (TOOL, AGENT) and n.start >= last.start for n in below)
-
-
-_ERROR = 2  # OTLP's status
-
-
-def _said_why(node: Node) -> bool:
-    return node.span.finish is not None and ended(node) not in ("suspended", "aborted")
-
-
-def _unfollowed(call: ToolCall, scene: Scene) -> bool:
-    """Was this asked for last, in a run that nothing frames? What came of it would not be seen."""
-    if scene.agents or call.asked_by is not scene.model_calls[-1]:
-        return False
-    return call.asked_by.node.parent is None and not call.asked_by.node.orphan
-
-
-def _brought_an_error(call: ToolCall) -> bool:
-    """Does the text that the model was brought say that the call failed, as it would of any tool (call_status.py)?"""
-    if call.answer is None:
-        return False
-    value, _ = result_of(call.answer.content)
-    return says_error(call) and not (call.nodes and plain(value))
-
-
-def says_error(call: ToolCall) -> bool:
-    """Does what a call brought read like an error, whoever words it?"""
-    raw = call.answer.content if call.answer is not None else span_fact(call.nodes, "result") if call.nodes else None
-    value, flagged = result_of(raw)
-    return flagged is None and soft_error(value, None)
-
-
-def _died(agent: Node) -> bool:
-    """Was the last that an agent's span holds a model's call that failed?"""
-    models = [n for n in agent.below() if n.kind == LLM]
-    return bool(models) and failure(max(models, key=lambda n: n.start)) is not None
-
-
 def given(call: ToolCall) -> Any:
     """What a call's request or span says that it was given."""
     if call.arguments is None and call.nodes:
         told = span_fact(call.nodes, "arguments")
         return None if schema(arguments_of(told)[0]) else told
     return call.arguments
-
-
-def failed(call: ToolCall) -> bool:
-    """Does a call's span, or what the model was brought of it, say that it failed?"""
-    flagged = call.answer is not None and call.answer.error
-    return bool(flagged) or any(failure(n) is not None or n.span.tool_error == "true" for n in call.nodes)
 
 
 _RULES = (

@@ -21,7 +21,7 @@ from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.overlaps import JITTER_NS, Times, enclosed, overlap, overlapping
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import called_in_sessions, runs_in_threads
+from otelcov.runs.rules.habits import knows_no_caller
 from otelcov.runs.tools.executions import server_alone, span_call_id, span_name
 from otelcov.runs.trace.tree import Node, spelling
 
@@ -60,7 +60,7 @@ def loner(part: Fragment) -> Loner | None:
     tokens = (span.input_tokens or 0, span.output_tokens or 0) if known and part.calls else None
     failed = any(call.error is not None for call in part.calls)
     times = min(part.start, LATEST_NS), min(part.end, LATEST_NS)
-    threads = runs_in_threads(span.scope) or called_in_sessions(span.scope)
+    threads = knows_no_caller(span.scope)
     serves = span_name(part.tools) if part.tools == [part.root] and (threads or server_alone(part.root)) else None
     if threads:
         times = max(times[0] - _ASKED_NS, 0), times[1]

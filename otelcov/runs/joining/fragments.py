@@ -71,8 +71,10 @@ def fragments(trace: Trace) -> list[Fragment]:
     if not tops and not called:
         return []
     raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
-    parts = _after_raising(tops, raised) if any(_next_run(n, raised) for n, _ in tops) else _split(tops) if tops else []
-    parts = [*parts, *((n, [n, *n.below()]) for n in called)]
+    parts = [(n, [n, *n.below()]) for n in called]
+    if tops:
+        after = any(_next_run(n, raised) for n, _ in tops)
+        parts = [*(_after_raising(tops, raised) if after else _split(tops)), *parts]
     if len(parts) == 1 and len(every) > len(tops):
         parts[0][1].extend(_preparing(parts[0][1], [root for root, _ in every]))
     out = []
@@ -228,6 +230,9 @@ def _after_streams(trace: Trace) -> None:
         trace.roots = sorted([*trace.roots, *left], key=by_time)
 
 
+_STREAMS = 64  # requests under one stream, at the most
+
+
 def _in_sessions(trace: Trace) -> list[Node]:
     """The tools that were laid under a session of which nothing tells who opened it, or whose frame was over: another
     run called them, perhaps. Each stands by itself, then."""
@@ -244,9 +249,6 @@ def _in_sessions(trace: Trace) -> list[Node]:
                 x.agent = x.own_agent
             found.append(n)
     return found
-
-
-_STREAMS = 64  # requests under one stream, at the most
 
 
 def _replays(siblings: list[Node]) -> None:

@@ -21,7 +21,7 @@ from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import called_in_sessions, runs_in_threads
+from otelcov.runs.rules.habits import knows_no_caller
 from otelcov.runs.tools.executions import served_as, server_alone, span_name
 from otelcov.runs.trace.tree import Node, failure, spelling
 
@@ -58,7 +58,7 @@ def unite_served(parts: list[Fragment], unite: Callable[[Fragment, Fragment], No
 
 def unite_threads(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
     """Join what ran in threads with who asked for it."""
-    ran = [p for p in parts if p.tools == [p.root] and not p.root.orphan and _apart(p.root.span.scope)]
+    ran = [p for p in parts if p.tools == [p.root] and not p.root.orphan and knows_no_caller(p.root.span.scope)]
     if not ran:
         return
     services = {p.root.span.service for p in ran}
@@ -88,10 +88,6 @@ def unite_threads(parts: list[Fragment], unite: Callable[[Fragment, Fragment], N
         unite(fitting[0].host, p)
         p.root.parent, p.root.agent = node, p.root.agent or node.agent
         node.children.append(p.root)
-
-
-def _apart(scope: str) -> bool:
-    return runs_in_threads(scope) or called_in_sessions(scope)
 
 
 class _Wanted(NamedTuple):

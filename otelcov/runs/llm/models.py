@@ -15,6 +15,7 @@ from otelcov.runs.content.messages import messages_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.twins import beside, echoes
 from otelcov.runs.rules.boundaries import broke, letters, limits
+from otelcov.runs.rules.habits import leaves_open
 from otelcov.runs.trace.tree import Node, failure, same_step, some_above
 
 OVERWRITTEN = "overwritten"
@@ -87,7 +88,7 @@ def _told_again(node: Node) -> bool:
     without what was asked, which the steps after it tell (Mastra's exporter for Arize does not say which runs go on)?
     """
     step = node.span
-    if not step.scope.startswith("@mastra/"):
+    if not leaves_open(step.scope):
         return False
     if any(n.kind == OTHER and n.span.output_tokens is not None for n in node.children):
         return True

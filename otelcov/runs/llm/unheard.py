@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import ends_well_unanswered, noted_late, sets_no_status, untold
+from otelcov.runs.rules.habits import ends_well_unanswered, leaves_open, noted_late, sets_no_status, untold
 from otelcov.runs.trace.tree import Node, failure
 
 
@@ -40,7 +40,7 @@ def _broke_its_agent(call: ModelCall) -> bool:
 def _left_open(call: ModelCall) -> bool:
     """Is this of a kit that tells why each answer ended, in an agent that does not say that it waits (Mastra)? It was
     stopped, or what it waits for is kept out."""
-    if not any(n.span.scope.startswith("@mastra/") for n in call.layers):
+    if not any(leaves_open(n.span.scope) for n in call.layers):
         return False
     agent = next((n for n in call.node.ancestors() if n.kind == AGENT), None)
     return agent is not None and agent.span.finish != "suspended"

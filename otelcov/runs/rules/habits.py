@@ -35,6 +35,17 @@ def stops_to_ask(scope: str) -> bool:
 _STOPS_ALIKE = re.compile(r"^genkit-tracer$|^@arizeai/openinference-instrumentation-openai-agents$")
 
 
+def leaves_open(scope: str) -> bool:
+    """Does a model's step come to no end here where its agent waits or was stopped (Mastra)? As it goes on, its answer
+    is told once more."""
+    return scope.startswith("@mastra/")
+
+
+def throws_to_models(scope: str) -> bool:
+    """Is whatever a tool throws here told to the model, so that it ends no run (Mastra)?"""
+    return scope.startswith("@mastra/")
+
+
 def returns(scope: str) -> bool:
     """Does a function that frames a run tell here what it returned, and how it ended, whatever it caught (Genkit)?"""
     return scope == "genkit-tracer"
@@ -67,9 +78,9 @@ def lays_in_sessions(scope: str, name: str) -> bool:
     return scope == _IN_SESSIONS and name == "mcp.client.session"
 
 
-def called_in_sessions(scope: str) -> bool:
-    """May this have been laid in a session, apart from who called it?"""
-    return scope == _IN_SESSIONS
+def knows_no_caller(scope: str) -> bool:
+    """May this have begun apart from who called it, in a thread or a session?"""
+    return runs_in_threads(scope) or scope == _IN_SESSIONS
 
 
 _IN_SESSIONS = "@traceloop/instrumentation-mcp"

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
-from otelcov.dialects.base import AGENT, CHAIN, TOOL
-from otelcov.runs.content.chat import Message
+from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import arguments_of, result_of
-from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import (
     drops_flags,
     flags_at_the_end,
@@ -25,7 +20,8 @@ from otelcov.runs.rules.softerrors import awaits_leave, nobodys, not_taken, plai
 from otelcov.runs.tools.attempts import held
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
-from otelcov.runs.trace.tree import Node, failure, spelling, waiting
+from otelcov.runs.tools.later import Later
+from otelcov.runs.trace.tree import Node, failure, waiting
 
 
 class Outcome:
@@ -41,128 +37,6 @@ class Outcome:
         self.arguments: dict[str, Any] | None = None
         self.arguments_text: str | None = None
         self.result: Any = None
-
-
-class Later:
-    """Which model calls go on with the conversation in which a call was asked for; another one (a nameless agent's)
-    says nothing of it."""
-
-    def __init__(self, model_calls: list[ModelCall]) -> None:
-        self._calls = model_calls
-        self._shown: dict[tuple[str | None, str | None, str], int] = {}  # the last turn whose input shows a request
-        self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
-        self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
-        self._newest: dict[str | None, int] = {}  # when a model was asked last, by agent
-        self._hollow: dict[int, list[int]] = {}  # when steps began that run tools and ran none, by what they are in
-        self._read = False
-
-    def goes_on(self, call: ToolCall) -> bool:
-        if call.turn is None:
-            return False
-        if not self._read:
-            self._read_all()
-        key = (call.agent, *_known_by(call.call_id, call.name))
-        if key in self._lost:
-            return False
-        if self._shown.get(key, -1) > call.turn:
-            return True
-        before = call.asked_by.inputs if call.asked_by is not None else None
-        if before is None:
-            return False
-        *_, whole = _beginnings(before)
-        return self._begun.get((call.agent, *whole), -1) > call.turn
-
-    def asked_after(self, call: ToolCall) -> bool:
-        """Was a model asked by the same agent once this was done?"""
-        if not self._newest:
-            for mc in self._calls:
-                self._newest[mc.agent] = max(mc.start, self._newest.get(mc.agent, mc.start))
-        return self._newest.get(call.agent, call.end - 1) >= call.end
-
-    def stepped_over(self, call: ToolCall) -> bool:
-        """Did a step of LangChain's agents (`create_agent`) that runs tools run none, though something came of it? A
-        middleware put it in its place."""
-        asker = call.asked_by
-        near = _near_above(asker.node) if asker is not None else ()
-        step = next((n for n in near if _step_of(n, "model") or _step_of(n, "model_request")), None)
-        if asker is None or step is None or step.parent is None:
-            return False
-        began = self._hollow.get(id(step.parent))
-        if began is None:
-            beside = (n for n in step.parent.children if _step_of(n, "tools"))
-            began = sorted(n.start for n in beside if not _runs_tools(n))
-            self._hollow[id(step.parent)] = began
-        place = bisect_left(began, asker.node.end)
-        return place < len(began) and (call.result_of is None or began[place] <= call.result_of.start)
-
-    def held_up(self, call: ToolCall) -> bool:
-        """Did LangChain's middleware stop all that this answer asks for, to wait for leave?"""
-        asker = call.asked_by
-        step = next((n for n in _near_above(asker.node) if n.kind == CHAIN), None) if asker is not None else None
-        if asker is None or step is None or step.parent is None or step.span.agent is None:
-            return False
-        after = (n for n in step.parent.children if n.start >= asker.node.end and n.span.name.endswith(".after_model"))
-        found = next(after, None)
-        return found is not None and waiting(found)
-
-    def _read_all(self) -> None:
-        self._read = True
-        for mc in self._calls:  # by turn
-            if mc.inputs is None or mc.truncated_input or mc.cut:
-                continue
-            # What ends with a request leaves out what came back (OpenLIT for JavaScript, of a tool that gave no text).
-            inputs = mc.inputs[:-1] if mc.inputs and mc.inputs[-1].requests else mc.inputs
-            for x, back in pairwise(inputs):
-                if back.partial and len(x.requests) > 1:
-                    self._lost |= {(mc.agent, *_known_by(r.id, r.name)) for r in x.requests}
-            for request in (r for x in inputs for r in x.requests):
-                self._shown[mc.agent, None, spelling(request.name) if request.name else ""] = mc.turn
-                if request.id:
-                    self._shown[mc.agent, request.id, ""] = mc.turn
-            for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
-                self._begun[(mc.agent, *begun)] = mc.turn
-
-
-def _near_above(node: Node) -> Iterator[Node]:
-    """The next few spans that this one is in."""
-    above: Node | None = node
-    for _ in range(3):
-        above = above.parent if above is not None else None
-        if above is not None:
-            yield above
-
-
-def _step_of(node: Node, name: str) -> bool:
-    """Is this a step by that name, of a graph whose agent is known, or as OpenLLMetry tells it?"""
-    if node.kind != CHAIN or not node.span.name.endswith(name):
-        return False
-    return (node.span.name == name and node.span.agent is not None) or node.span.name == f"execute_task {name}"
-
-
-def _runs_tools(step: Node) -> bool:
-    """Is a tool among the first of what a step holds?"""
-    unread = list(step.children)
-    for at, n in enumerate(unread):
-        if n.kind == TOOL or at == _FIRST:
-            return True
-        unread.extend(n.children)
-    return False
-
-
-_FIRST = 64
-
-
-def _known_by(id: str | None, name: str | None) -> tuple[str | None, str]:
-    return (id, "") if id else (None, spelling(name) if name else "")
-
-
-def _beginnings(inputs: list[Message]) -> Iterator[tuple[int, int]]:
-    """How many messages, and a number that stands for them, of each beginning of an input."""
-    told = 0
-    yield 0, told
-    for count, x in enumerate(inputs, 1):
-        told = hash((told, x.role, x.text))
-        yield count, told
 
 
 def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ...]) -> Outcome:

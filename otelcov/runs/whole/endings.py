@@ -18,6 +18,7 @@ from otelcov.runs.rules.habits import (
     says_well,
     says_why,
     sets_no_status,
+    throws_to_models,
 )
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
@@ -222,8 +223,7 @@ def _threw_to_the_model(tool: ToolCall, found: Outcome, last: ModelCall) -> bool
 
 
 def _goes_to_the_model(tool: ToolCall) -> bool:
-    """Is whatever this throws told to the model (Mastra)?"""
-    return any(n.span.scope.startswith("@mastra/") for n in tool.nodes)
+    return any(throws_to_models(n.span.scope) for n in tool.nodes)
 
 
 def ended_unsaid(node: Node) -> bool:

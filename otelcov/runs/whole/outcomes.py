@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from otelcov.dialects.agno import TO_BE_RUN
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.agents.charge import ended, top_agents
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import limits
-from otelcov.runs.rules.habits import tells_time
+from otelcov.runs.rules.habits import leaves_open, tells_time
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, failure, spelling
@@ -54,19 +55,15 @@ def left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
         how = ended(agent) if agent is not None else ""
         told = agent.span.output or "" if agent is not None else ""
         waits = bool(tool.call_id) and f'"{tool.call_id}"' in told
-        if how == "suspended" and (waits or (not tool.nodes and told.startswith(_TO_BE_RUN))):
+        if how == "suspended" and (waits or (not tool.nodes and told.startswith(TO_BE_RUN))):
             found.status, found.error_kind = "requested", None
         elif tool.nodes and (how in ("suspended", "aborted") or _of_an_open_step(tool.nodes[0])):
             found.status, found.error_kind = "unknown", None
 
 
-_TO_BE_RUN = "I have tools to execute, but "
-"""What Agno says of all that it has not run yet."""
-
-
 def _of_an_open_step(node: Node) -> bool:
     """Did the model whose step this is in never come to an end, as far as is told (Mastra)?"""
-    if not node.span.scope.startswith("@mastra/") or node.parent is None:
+    if not leaves_open(node.span.scope) or node.parent is None:
         return False
     asked = [n for n in node.parent.children if n.kind == LLM and n.span.scope == node.span.scope]
     return bool(asked) and all(n.span.finish is None and n.span.output_tokens is None for n in asked)

@@ -10,7 +10,7 @@ from otelcov.runs.llm.left_out import last_only, served_left_out
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import stops_to_ask
+from otelcov.runs.rules.habits import leaves_open, stops_to_ask
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.evidence import Evidence
 
@@ -62,7 +62,7 @@ def _left_open(agent: Node) -> bool:
 
 def _without_end(call: ModelCall) -> bool:
     """Did a model's step never come to an end, as far as is told (Mastra, of an agent that waits)?"""
-    if call.error is not None or call.asked or not call.node.span.scope.startswith("@mastra/"):
+    if call.error is not None or call.asked or not leaves_open(call.node.span.scope):
         return False
     return call.outputs is None and call.finish is None and call.output_tokens is None
 
