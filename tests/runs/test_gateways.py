@@ -134,8 +134,10 @@ def test_a_gateway_may_tell_nothing_but_the_call_itself(kind, answer):
     assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("helper", "ok")]
 
 
-def test_calls_of_two_services_with_ids_of_their_own_are_two_runs():
-    told = chat(1, None, "done", "go", trace=9, at=1.02, took=0.9, attributes={"gen_ai.response.id": ANSWER[::-1]})
+@pytest.mark.parametrize("kind", [2, 3])
+def test_calls_of_two_services_with_ids_of_their_own_are_two_runs(kind):
+    other = {"gen_ai.response.id": ANSWER[::-1]}
+    told = chat(1, None, "done", "go", trace=9, at=1.02, took=0.9, attributes=other) | {"kind": kind}
     assert len(_runs(_host(attributes={"gen_ai.response.id": ANSWER}), [told])) == 2
 
 
