@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import of_adk
 from otelcov.runs.trace.tree import Node
 
 
@@ -19,7 +20,7 @@ def own_abreast(nodes: list[Node], calls: Iterable[ModelCall]) -> None:
     """Give what lies beside agents that were at work at once to the one whose it was, or to nobody."""
     beside: dict[int, list[Node]] = {}
     for n in nodes:
-        if n.kind in (LLM, TOOL) and n.span.scope == "gcp.vertex.agent" and n.parent and n.parent.kind == AGENT:
+        if n.kind in (LLM, TOOL) and of_adk(n.span.scope) and n.parent and n.parent.kind == AGENT:
             beside.setdefault(id(n.parent), []).append(n)
     abreast = {key: _at_once(some[0].parent) for key, some in beside.items()}
     if not any(abreast.values()):

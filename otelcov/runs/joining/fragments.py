@@ -16,7 +16,7 @@ from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.joining.turns import first_said, goes_on, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
-from otelcov.runs.rules.habits import lays_in_sessions
+from otelcov.runs.rules.habits import lays_in_sessions, of_langfuse, tells_resumed_anew
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
 
 STEPS = (AGENT, LLM, TOOL, HANDOFF)
@@ -99,14 +99,11 @@ def fragments(trace: Trace) -> list[Fragment]:
 def _echo(root: Node) -> bool:
     """Is this a frame alone, of a run of OpenAI's kit that went on after it had waited in a tool of another's? What it
     was given does not end with words of the user, and what it did stands where that one goes on."""
-    if root.kind != AGENT or root.children or root.orphan or root.span.scope != _FRAMES_TRACES:
+    if root.kind != AGENT or root.children or root.orphan or not tells_resumed_anew(root.span.scope):
         return False
     given = parse_json(root.span.input or "")
     last = given[-1] if isinstance(given, list) and given else None
     return isinstance(last, dict) and (last.get("role") == "tool" or str(last.get("type")).startswith("function_call"))
-
-
-_FRAMES_TRACES = "@arizeai/openinference-instrumentation-openai-agents"
 
 
 def _answered_at_once(root: Node) -> bool:
@@ -485,7 +482,7 @@ def _entries(root: Node) -> list[Node]:
     while stack:
         node = stack.pop()
         if node.kind in (AGENT, CHAIN, LLM, TOOL, HANDOFF):
-            if node.kind == CHAIN and node.span.scope == "langfuse-sdk":
+            if node.kind == CHAIN and of_langfuse(node.span.scope):
                 stack.extend(node.children)
                 continue
             out.append(node)

@@ -6,7 +6,7 @@ import re
 
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import input_as_text, tells_last_call, tells_last_piece
+from otelcov.runs.rules.habits import hides_served, input_as_text, of_langfuse, tells_last_call, tells_last_piece
 from otelcov.runs.trace.spans import Span
 
 
@@ -21,10 +21,10 @@ def served_left_out(call: ModelCall) -> bool:
     of what LangChain's does?"""
     if any(x.nameless for x in call.outputs or ()):
         return True
-    openlit = (n.definitions or "" for n in call.layers if n.span.scope == "@openlit/instrumentation-anthropic")
-    if any(_WITHOUT_PARAMETERS.search(told) for told in openlit):
+    offered = (n.definitions or "" for n in call.layers if hides_served(n.span.scope))
+    if any(_WITHOUT_PARAMETERS.search(told) for told in offered):
         return True
-    alone = len(call.layers) == 1 and call.node.span.scope == "langfuse-sdk"
+    alone = len(call.layers) == 1 and of_langfuse(call.node.span.scope)
     return alone and _OPENAIS.search(call.node.input_messages or "") is not None
 
 
@@ -39,7 +39,7 @@ _OPENAIS = re.compile(
 def _text_only(span: Span) -> bool:
     if input_as_text(span.scope) and (span.response_id or "").startswith("resp_"):
         return True
-    return (span.scope, span.name) == ("langfuse-sdk", "OpenAI.responses")
+    return of_langfuse(span.scope) and span.name == "OpenAI.responses"
 
 
 def hides_requests(call: ModelCall) -> bool:

@@ -14,7 +14,7 @@ from otelcov.runs.content.jsontext import UNGIVEN, cut_short, parse_json
 from otelcov.runs.llm.told_answer import AnswerOf
 from otelcov.runs.llm.told_input import read_input, unordered
 from otelcov.runs.rules.boundaries import broke
-from otelcov.runs.rules.habits import adds_up, calls_functions, says_stop, tells_last_call
+from otelcov.runs.rules.habits import adds_up, calls_functions, holds_others, of_adk, says_stop, tells_last_call
 from otelcov.runs.trace.spans import Span
 from otelcov.runs.trace.tree import Node, failure
 
@@ -138,7 +138,7 @@ class ModelCall:
     @property
     def google(self) -> bool:
         """Gemini says STOP for every answer, tool calls or not; asked by ADK, its tools would have spans of ADK's."""
-        return not any(n.span.scope == "gcp.vertex.agent" for n in self.layers) and any(
+        return not any(of_adk(n.span.scope) for n in self.layers) and any(
             re.search("google|gemini|vertex", f"{n.span.scope} {n.span.request_model} {n.span.response_model}", re.I)
             for n in self.layers
         )
@@ -162,7 +162,7 @@ class ModelCall:
     def overwrites(self) -> bool:
         """Does it stand in the span of who reads a stream, over what other calls wrote there? LangSmith's for
         JavaScript do, and none of its own model spans holds tools."""
-        return any(n.span.scope == "langsmith" and any(x.kind == TOOL for x in n.children) for n in self.layers)
+        return any(holds_others(n.span.scope) and any(x.kind == TOOL for x in n.children) for n in self.layers)
 
     @property
     def text(self) -> str | None:

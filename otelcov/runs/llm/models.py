@@ -15,7 +15,7 @@ from otelcov.runs.content.messages import messages_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.twins import beside, echoes
 from otelcov.runs.rules.boundaries import broke, letters, limits
-from otelcov.runs.rules.habits import leaves_open
+from otelcov.runs.rules.habits import guesses_tokens, holds_others, leaves_open, running_sums, tells_totals
 from otelcov.runs.trace.tree import Node, failure, same_step, some_above
 
 OVERWRITTEN = "overwritten"
@@ -161,7 +161,7 @@ def _answered(call: ModelCall) -> bool:
 def _another(outer: Node, inner: Node) -> bool:
     """Does a span tell of another answer than the one inside it, by the provider's ids? An id of another make is what a
     gateway called the same answer. Or did tools run in it before that one was asked (LangSmith's for JavaScript)?"""
-    if outer.span.scope == inner.span.scope == "langsmith":
+    if outer.span.scope == inner.span.scope and holds_others(inner.span.scope):
         ran = [n for n in outer.children if n.kind == TOOL and n.end <= inner.start]
         if ran and inner.span.response_id is None:
             return True
@@ -208,11 +208,6 @@ def _made_ready(node: Node) -> bool:
     return True
 
 
-def running_sums(scope: str) -> bool:
-    """May this instrumentation add up the tokens of several calls?"""
-    return "springframework" in scope
-
-
 def _without_sums(calls: list[ModelCall]) -> None:
     """Spring AI may add what was used before a tool to what is used after it; only where less is told, it did not."""
     before: dict[int, tuple[int, int]] = {}
@@ -228,11 +223,6 @@ def _without_sums(calls: list[ModelCall]) -> None:
             c.input_tokens = c.output_tokens = None
 
 
-def tells_totals(scope: str) -> bool:
-    """May this instrumentation tell of an agent's last call what all of them used (Weave, of Claude's Agent SDK)?"""
-    return scope == "weave.conversation"
-
-
 def _without_totals(calls: list[ModelCall]) -> None:
     """Where of several calls of an agent the last one alone tells tokens, these may be the sum."""
     by_agent: dict[int, list[ModelCall]] = {}
@@ -243,11 +233,6 @@ def _without_totals(calls: list[ModelCall]) -> None:
         *before, last = sorted(some, key=lambda c: c.start)
         if before and all(c.input_tokens is None and c.output_tokens is None for c in before):
             last.input_tokens = last.output_tokens = None
-
-
-def guesses_tokens(scope: str) -> bool:
-    """Does this instrumentation count the words of an answer that streamed by itself, whatever its provider counted?"""
-    return scope == "@traceloop/instrumentation-openai"
 
 
 def _without_guesses(calls: list[ModelCall]) -> None:

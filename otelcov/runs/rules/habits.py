@@ -274,3 +274,105 @@ def drops_tools(scope: str) -> bool:
 def stops_alike(scope: str, name: str) -> bool:
     """Is this the span of a swarm that ends well when a limit stops it, too (Strands)?"""
     return scope.startswith("strands") and name == "invoke_swarm"
+
+
+def of_adk(scope: str) -> bool:
+    """Is this Google's ADK? It has a span for each tool, asks a model after each that is done, says `stop` of every
+    answer, and notes what fails on all that is around it."""
+    return scope == "gcp.vertex.agent"
+
+
+def of_langfuse(scope: str) -> bool:
+    """Is this Langfuse's kit for Python? A chain of its is a function of the program's, and of a provider's own tools
+    it tells nothing."""
+    return scope == "langfuse-sdk"
+
+
+def of_mcp(scope: str) -> bool:
+    """Is this MCP's own kit for Python?"""
+    return scope == "mcp-python-sdk"
+
+
+def lists_tools(scope: str, name: str) -> bool:
+    """Does this span list the tools of a server in the program's own process, each of which has spans of its own?"""
+    return of_mcp(scope) and name == "tools/list"
+
+
+def of_strands_js(scope: str) -> bool:
+    """Is this Strands for JavaScript? Its tool that waits ends well with nothing, and so does a stream given up."""
+    return scope == "strands-agents"
+
+
+def hides_served(scope: str) -> bool:
+    """Does this leave out of an answer the tools that its provider ran (OpenLIT for JavaScript, of Anthropic's)?"""
+    return scope == "@openlit/instrumentation-anthropic"
+
+
+def holds_others(scope: str) -> bool:
+    """Does the span of a model's call here hold what its reader does next, tools and further calls (LangSmith's for
+    JavaScript)?"""
+    return scope == "langsmith"
+
+
+def tells_resumed_anew(scope: str) -> bool:
+    """Does a run that goes on after it had waited have a trace of its own here, beside what it does there (OpenAI's kit
+    for JavaScript)?"""
+    return scope == "@arizeai/openinference-instrumentation-openai-agents"
+
+
+def works_over(scope: str) -> bool:
+    """May a step that is no agent's change here what agents said (workflows of Microsoft's Agent Framework)?"""
+    return scope == "agent_framework"
+
+
+def guards_first(scope: str) -> bool:
+    """Does a guard put its own words here in place of the user's, before an agent is told of them (VoltAgent)?"""
+    return scope == "@voltagent/core"
+
+
+def tells_refusals(scope: str) -> bool:
+    """Does this put somebody's refusal of a tool where its result would be (AG2's)?"""
+    return scope == "opentelemetry.instrumentation.ag2"
+
+
+def opens_before_leave(scope: str) -> bool:
+    """Does this, of a kit or of any, open a tool's span before anyone gave leave, and end it like any other? One that
+    shows what was given and nothing that came back may wait for leave, or have failed."""
+    return _BEFORE_LEAVE.search(scope) is not None
+
+
+_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$")
+
+
+def running_sums(scope: str) -> bool:
+    """May this instrumentation add up the tokens of several calls?"""
+    return "springframework" in scope
+
+
+def tells_totals(scope: str) -> bool:
+    """May this instrumentation tell of an agent's last call what all of them used (Weave, of Claude's Agent SDK)?"""
+    return scope == "weave.conversation"
+
+
+def guesses_tokens(scope: str) -> bool:
+    """Does this instrumentation count the words of an answer that streamed by itself, whatever its provider counted?"""
+    return scope == "@traceloop/instrumentation-openai"
+
+
+def in_two_scopes(scope: str) -> bool:
+    """Does its instrumentation tell of models under one scope and of functions under another (Mirascope)?"""
+    return scope.startswith("mirascope.")
+
+
+def tells_in_results(scope: str) -> bool:
+    """Does this instrumentation tell that a tool failed in the words of its result alone?"""
+    return _IN_RESULTS.match(scope) is not None
+
+
+def tells_raised(scope: str) -> bool:
+    """Does this framework make a result of what a tool raised, in words that a tool may use, too (`Error: …`), and end
+    the span well?"""
+    return scope in ("agentscope", "io.agentscope")
+
+
+_IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$")

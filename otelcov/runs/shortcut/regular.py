@@ -21,14 +21,22 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs.joining.join import Joints, called
 from otelcov.runs.llm.model_call import finish_reason
-from otelcov.runs.llm.models import guesses_tokens, running_sums, tells_totals
 from otelcov.runs.rules.boundaries import UNSAID, stopped
-from otelcov.runs.rules.habits import asks_once_more, mute, says_stop, tells_arguments
+from otelcov.runs.rules.habits import (
+    asks_once_more,
+    guesses_tokens,
+    in_two_scopes,
+    mute,
+    running_sums,
+    says_stop,
+    tells_arguments,
+    tells_in_results,
+    tells_raised,
+    tells_totals,
+)
 from otelcov.runs.shortcut.contentless import without_content
 from otelcov.runs.shortcut.run_rows import rows
 from otelcov.runs.shortcut.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch
-from otelcov.runs.tools.call_status import tells_in_results, tells_raised
-from otelcov.runs.tools.executions import in_two_scopes
 from otelcov.runs.trace.spans import Side
 from otelcov.runs.trace.tree import USUAL_LIMITS
 from otelcov.runs.whole.offered import tells_of_answers

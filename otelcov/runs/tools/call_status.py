@@ -12,8 +12,15 @@ from otelcov.runs.rules.habits import (
     drops_flags,
     flags_at_the_end,
     keeps_flags,
+    lists_tools,
+    of_adk,
+    of_strands_js,
+    opens_before_leave,
     runs_by_spans,
     says_why,
+    tells_in_results,
+    tells_raised,
+    tells_refusals,
     tells_steps,
 )
 from otelcov.runs.rules.softerrors import awaits_leave, nobodys, not_taken, plain, refused, soft_error
@@ -93,7 +100,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     if (
         waits
         or denied(call)
-        or (refused(value) and any(n.span.scope == "opentelemetry.instrumentation.ag2" for n in call.nodes))
+        or (refused(value) and any(tells_refusals(n.span.scope) for n in call.nodes))
         or (value is None and any(waiting(n) or _waits_unsaid(n) for n in call.nodes))
         or (out.error_kind == "hard" and _given_no_leave(out))
         or (out.error_kind is not None and nobodys(out.message, call.name))
@@ -136,7 +143,7 @@ def _waits_unsaid(node: Node) -> bool:
     """Did a step end to wait for somebody, whose tool's span ends well with nothing that came of it (Strands for
     JavaScript, a tool that interrupts)?"""
     step = node.parent
-    return node.span.scope == "strands-agents" and step is not None and waiting(step)
+    return of_strands_js(node.span.scope) and step is not None and waiting(step)
 
 
 def _abandoned(call: ToolCall, out: Outcome) -> bool:
@@ -160,7 +167,7 @@ def _unserved(call: ToolCall) -> bool:
     if len(call.nodes) > 1 or not (call.name or "").startswith("mcp__"):
         return False
     top = (call.nodes[0].ancestors() or call.nodes)[-1]
-    return any(n.span.name == "tools/list" and n.span.scope == "mcp-python-sdk" for n in top.below())
+    return any(lists_tools(n.span.scope, n.span.name) for n in top.below())
 
 
 def denied(call: ToolCall) -> bool:
@@ -194,23 +201,6 @@ _KEPT_FROM = re.compile(
 )
 """What OpenAI's kit for JavaScript adds to the words in which somebody refused a tool, what its guards throw, and what
 Microsoft's Agent Framework says of a tool that was used up."""
-_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$")
-"""Scopes of instrumentations of a kit that opens a tool's span before anyone gave leave, and ends it like any other, or
-of any kit: one that shows what was given and nothing that came back may wait for leave, or have failed."""
-
-
-_IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$")
-
-
-def tells_in_results(scope: str) -> bool:
-    """Does this instrumentation tell that a tool failed in the words of its result alone?"""
-    return _IN_RESULTS.match(scope) is not None
-
-
-def tells_raised(scope: str) -> bool:
-    """Does this framework make a result of what a tool raised, in words that a tool may use, too (`Error: …`), and end
-    the span well?"""
-    return scope in ("agentscope", "io.agentscope")
 
 
 def _untold(call: ToolCall, out: Outcome) -> bool:
@@ -224,7 +214,7 @@ def _untold(call: ToolCall, out: Outcome) -> bool:
 
 def _before_leave(node: Node) -> bool:
     """Is this such a span, or MLflow's of a tool in a run of OpenAI's kit?"""
-    if _BEFORE_LEAVE.search(node.span.scope) is not None or tells_steps(node.span.name):
+    if opens_before_leave(node.span.scope) or tells_steps(node.span.name):
         return True
     mlflow = node.span.scope.startswith("mlflow")
     return mlflow and any(n.span.name == "AgentRunner.run" for n in node.ancestors())
@@ -233,7 +223,7 @@ def _before_leave(node: Node) -> bool:
 def _may_wait(call: ToolCall, later: Later) -> bool:
     """Did nobody ask a model after a tool of a kit that asks one after each which is done (Google's ADK), though
     nothing failed? It may wait for leave, or for somebody else to run it."""
-    if call.turn is None or not any(n.span.scope == "gcp.vertex.agent" for n in call.nodes):
+    if call.turn is None or not any(of_adk(n.span.scope) for n in call.nodes):
         return False
     return not later.asked_after(call) and all(failure(n) is None for n in call.nodes[0].ancestors())
 

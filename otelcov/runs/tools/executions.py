@@ -12,6 +12,7 @@ from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.wrapped import arguments_of, result_call_id
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import in_two_scopes, of_mcp
 from otelcov.runs.trace.tree import Node, failure, same_name, same_step, spelling
 
 
@@ -40,11 +41,6 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
         found.append(group)
         of[id(node)] = group
     return _with_servers([one for group in found for one in _of_each(group)])
-
-
-def in_two_scopes(scope: str) -> bool:
-    """Does its instrumentation tell of models under one scope and of functions under another (Mirascope)?"""
-    return scope.startswith("mirascope.")
 
 
 def _kit(scope: str) -> str:
@@ -236,7 +232,7 @@ def client_alone(nodes: list[Node]) -> bool:
     """Do none but the client of MCP's own kit, and what is the protocol's around it, tell of this? It ends well,
     whatever a server answered that a tool came to."""
     theirs = all(_PROTOCOL.search(f"{n.span.name} {n.span.scope}") for n in nodes)
-    return theirs and not any(n.span.span_kind == _SERVER for n in nodes) and nodes[-1].span.scope == "mcp-python-sdk"
+    return theirs and not any(n.span.span_kind == _SERVER for n in nodes) and of_mcp(nodes[-1].span.scope)
 
 
 _PROTOCOL = re.compile(r"(?i:tools/call|(?<![a-z])mcp(?![a-z]))|(?<![A-Za-z])MCP(?=[A-Z][a-z])")

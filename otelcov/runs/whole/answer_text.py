@@ -11,7 +11,7 @@ from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
 from otelcov.runs.content.prose import final_answer
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import waits_for_models
+from otelcov.runs.rules.habits import waits_for_models, works_over
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure
@@ -145,7 +145,7 @@ def _raised(root: Node) -> bool:
 def _worked_over(root: Node, last: ModelCall) -> bool:
     """Did a step of a workflow of Microsoft's Agent Framework, which is no agent's, come after what was said last? What
     it put out is not told."""
-    if root.span.scope != "agent_framework" or root.kind != CHAIN:
+    if not works_over(root.span.scope) or root.kind != CHAIN:
         return False
     after = (n for n in root.children if n.start >= last.end and n.span.name.startswith(_EXECUTOR))
     return any(n.span.to_agent is None and n.span.name not in _PASSING for n in after)

@@ -16,6 +16,7 @@ from otelcov.runs.content.prose import own_words
 from otelcov.runs.content.semconv import semconv_messages
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import guards_first
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.speakers import front_of, own_calls, shared_out
 from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, opened, user_text
@@ -106,13 +107,10 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
 
 def _before_a_guard(root: Node) -> str | None:
     """What a user said before a guard of the agent's put other words in its place (VoltAgent)."""
-    if root.kind != AGENT or root.span.scope != _GUARDED:
+    if root.kind != AGENT or not guards_first(root.span.scope):
         return None
-    guards = (n for n in root.children if n.kind == OTHER and n.span.scope == _GUARDED)
+    guards = (n for n in root.children if n.kind == OTHER and guards_first(n.span.scope))
     return next((n.span.input for n in guards if n.span.input), None)
-
-
-_GUARDED = "@voltagent/core"
 
 
 def _asked_by_the_user(calls: list[ModelCall]) -> list[ModelCall]:

@@ -14,6 +14,8 @@ from otelcov.runs.rules.habits import (
     asks_after_tools,
     ends_alike,
     loses_steps,
+    of_adk,
+    of_strands_js,
     runs_in_threads,
     says_well,
     says_why,
@@ -98,7 +100,7 @@ def _answered_for(root: Node, last: ModelCall) -> bool:
     """Did nothing fail around the model's call that failed, in a kit that notes what fails on all that is around it
     (Google's ADK)? A plugin may have answered in its place."""
     above = last.node.ancestors()
-    kits = [n for n in above if n.span.scope == "gcp.vertex.agent"]
+    kits = [n for n in above if of_adk(n.span.scope)]
     return root in kits and root.span.name.startswith(_NOTING) and all(failure(n) is None for n in above)
 
 
@@ -166,7 +168,7 @@ def stopped_at_a_tool(run: Evidence) -> bool:
     last = run.last
     if last is None or run.output is not None or run.root.span.status_code:
         return False
-    stops = any(n.span.scope == "gcp.vertex.agent" for n in last.layers)  # says `stop` of all answers
+    stops = any(of_adk(n.span.scope) for n in last.layers)  # says `stop` of all answers
     if not asks(last.finish) and not (stops and last.requests):
         return False
     bad = ("unknown",) if last.outputs is not None else ("unknown", "error")
@@ -176,7 +178,7 @@ def stopped_at_a_tool(run: Evidence) -> bool:
 def _given_up(root: Node) -> bool:
     """Is this an agent of Strands' for JavaScript that tells of no answer, nor why there is none? Its stream was given
     up."""
-    if root.kind != AGENT or root.span.scope != "strands-agents" or not root.span.end:
+    if root.kind != AGENT or not of_strands_js(root.span.scope) or not root.span.end:
         return False
     return all(name != "gen_ai.choice" for name, _ in root.side.events.get(root.span.row, ()))
 
@@ -236,7 +238,7 @@ def ended_unsaid(node: Node) -> bool:
 def _ends_no_failure(call: ModelCall) -> bool:
     """Is this of Google's ADK for JavaScript, which never ends the span of a model's call that failed, so that it does
     not come? Its spans begin at whole milliseconds."""
-    return call.node.span.scope == "gcp.vertex.agent" and not call.start % 1_000_000
+    return of_adk(call.node.span.scope) and not call.start % 1_000_000
 
 
 def _hides_failures(run: Evidence) -> bool:
