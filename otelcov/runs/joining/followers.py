@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.fragments import Fragment
-from otelcov.runs.joining.leaves import acted, print_of, tail
+from otelcov.runs.joining.leaves import History, acted, print_of, tail
 from otelcov.runs.llm.left_out import pieces
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.twins import echo
@@ -21,6 +22,14 @@ _PATIENCE_NS = 60_000_000_000  # how long a client waits, at the most, before it
 _AT_ONCE = 64  # conversations that are held against each other, where nothing else tells them apart
 
 Unite = Callable[[Fragment, Fragment], None]
+
+
+class _Asked(NamedTuple):
+    """Who asked for a tool, and what had been said before."""
+
+    fragment: Fragment
+    call: ModelCall
+    before: History | None
 
 
 _STREAMS_TWICE = ("litellm",)
@@ -104,22 +113,22 @@ def _count_alike(one: Fragment, two: Fragment) -> bool:
 
 def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment], set[int]]:
     """Join by results brought for tools asked. Returns the follower of each fragment, and the tools that are joined."""
-    asked: dict[str, list[tuple[Fragment, ModelCall]]] = {}
-    openings: dict[str, Fragment] = {}
-    streams: dict[str, tuple[Fragment, ModelCall]] = {}  # of which the last piece is told, by what came before
+    asked: dict[str, list[_Asked]] = {}
+    openings: dict[bytes, Fragment] = {}
+    streams: dict[bytes, tuple[Fragment, ModelCall]] = {}  # of which the last piece is told, by what came before
     followers: dict[int, Fragment] = {}
     joined: set[int] = set()
-    texts: dict[str | None, list[Fragment]] = {}
+    texts: dict[str | None, list[tuple[str, Fragment]]] = {}  # prompts that are plain text
     # What asked for tools, by what came before, where that shows no requests.
-    mute: dict[str, list[tuple[Fragment, ModelCall]]] = {}
-    others: dict[str, list[tuple[Fragment, ModelCall]]] = {}  # the same, by what any agent would be told of that
+    mute: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}
+    others: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # the same, by what any agent would be told of that
     said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
-    failed: dict[tuple[str | None, str, str], Fragment] = {}
+    failed: dict[tuple[str | None, str, bytes], Fragment] = {}
     handed = any(_took_over(call) for p in loose for call in p.calls)
     for p in loose:
         if p.tools:
             ids = [told for n in p.tools if (told := span_call_id([n])) is not None]
-            asker = next((asked[told][-1][0] for told in ids if told in asked), None)
+            asker = next((asked[told][-1].fragment for told in ids if told in asked), None)
             if asker is not None:
                 unite(asker, p)
                 joined.add(id(p))
@@ -130,15 +139,18 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             ending = tail(call)
             if ending is not None:
                 ids, history = ending
-                askers = (q for i in ids if (q := _asker(asked.get(i, []), history)) is not None)
+                past = History(history)
+                askers = (q for i in ids if (q := _asker(asked.get(i, []), past)) is not None)
                 if call.unordered:  # of what came before somebody else went on
                     askers = (q for q in askers if id(q) not in followers)
                 before = next(askers, None)
                 if before is None and history:
-                    before = openings.get(print_of(history)) or _begun(streams.get(print_of(history[:-1])), history[-1])
-                    before = before or _asked_beside(said, history) or (None if ids else _left_out(mute, history))
+                    begun = streams.get(past.print(len(history) - 1))
+                    before = openings.get(past.print()) or _begun(begun, history[-1]) or _asked_beside(said, past)
+                    if before is None and not ids:
+                        before = _left_out(mute, past)
                     if before is None and _took_over(call):
-                        before = _left_out(others, _without_orders(history))
+                        before = _left_out(others, History(_without_orders(history)))
                     if before is None and history[-1].text:  # a stream's text may not be told beside its calls
                         alone = Message(history[-1].role, requests=history[-1].requests)
                         before = openings.get(print_of([*history[:-1], alone]))
@@ -148,13 +160,14 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 elif before is None and (first := _asked_since(call, asked)) is not None and first is not p:
                     unite(first, p)
         for call in p.calls:
+            own = None if call.inputs is None else History(call.inputs)
             for r in call.requests:
                 for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
-                    asked.setdefault(known, []).append((p, call))
+                    asked.setdefault(known, []).append(_Asked(p, call, own))
                     del asked[known][:-_AT_ONCE]
             asks_untold = asks(call.finish) and not call.asked and not call.text
-            if (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
-                mute.setdefault(print_of(call.inputs), []).append((p, call))
+            if own and (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
+                mute.setdefault(own.print(), []).append((p, call))
                 if handed:
                     others.setdefault(print_of(_without_orders(call.inputs)), []).append((p, call))
             if call.text and call.inputs and not call.requests:
@@ -165,19 +178,20 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 if len(answer) == 1 and answer[0].text:  # history may leave it out, or tell it in pieces
                     alone = Message(answer[0].role, requests=answer[0].requests)
                     openings[print_of([*(call.inputs or []), alone])] = p
-                if pieces(call) and call.inputs:
-                    streams[print_of(call.inputs)] = (p, call)
+                if own and call.inputs and pieces(call):
+                    streams[own.print()] = (p, call)
     return followers, joined
 
 
-def _asked_since(call: ModelCall, asked: dict[str, list[tuple[Fragment, ModelCall]]]) -> Fragment | None:
+def _asked_since(call: ModelCall, asked: dict[str, list[_Asked]]) -> Fragment | None:
     """The fragment that asked for a tool since the user spoke last, where history goes on from that by calls that no
     model asked for (a supervisor's `transfer_back_to_planner`)."""
-    for x in reversed(call.inputs or ()) if not call.unordered else ():
+    past = History(call.inputs or [])
+    for x in reversed(past.messages) if not call.unordered else ():
         if x.role == "user" and not x.results:
             return None
         for r in x.requests:
-            if r.id and r.id in asked and (found := _asker(asked[r.id], call.inputs or [])) is not None:
+            if r.id and r.id in asked and (found := _asker(asked[r.id], past)) is not None:
                 return found if found.root.span.service == call.node.span.service else None
     return None
 
@@ -194,26 +208,27 @@ def _begun(stream: tuple[Fragment, ModelCall] | None, answer: Message) -> Fragme
     return p
 
 
-def _asked_beside(said: dict[tuple[int, str], tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
+def _asked_beside(said: dict[tuple[int, str], tuple[Fragment, ModelCall]], past: History) -> Fragment | None:
     """The fragment whose answer, of which its text alone was told (Langfuse, of OpenAI's Responses), asked for the
     tools at the end of this history, too."""
+    history = past.messages
     at = next((i for i in range(len(history) - 1, -1, -1) if history[i].text), None)
     if at is None or any(x.role != "assistant" for x in history[at:]):
         return None
     found = said.get((at, history[at].text or ""))
-    if found is None or print_of(found[1].inputs or []) != print_of(history[:at]):
+    if found is None or print_of(found[1].inputs or []) != past.print(at):
         return None
     found[1].was(Message("assistant", history[at].text, [r for x in history[at:] for r in x.requests]))
     return found[0]
 
 
-def _left_out(mute: dict[str, list[tuple[Fragment, ModelCall]]], history: list[Message]) -> Fragment | None:
+def _left_out(mute: dict[bytes, list[tuple[Fragment, ModelCall]]], past: History) -> Fragment | None:
     """The newest fragment whose answer asked for tools, where the history that ends with it leaves out what that was
     and ids (OpenLIT 1.33 writes `assistant: None`)."""
-    answer = history[-1]
+    answer = past.messages[-1]
     if answer.role != "assistant" or answer.requests:
         return None
-    asked = mute.get(print_of(history[:-1]), [])
+    asked = mute.get(past.print(len(past.messages) - 1), [])
     if not asked or (answer.text or "None") not in ("None", asked[-1][1].text):
         return None
     return asked.pop()[0]
@@ -233,20 +248,19 @@ def _without_orders(messages: list[Message]) -> list[Message]:
     return [x for x in messages if x.role != "system"]
 
 
-def _asker(asked: list[tuple[Fragment, ModelCall]], history: list[Message]) -> Fragment | None:
+def _asker(asked: list[_Asked], past: History) -> Fragment | None:
     """The newest that asked for a tool by this id. Ids that count in each answer alone (Gemini has none: its clients
     make them up) come back in other conversations: then the newest whose question this history begins with."""
     if len(asked) < 2:
-        return asked[0][0] if asked else None
-    for fragment, call in reversed(asked):
-        before = call.inputs
-        if before is not None and print_of(before) == print_of(history[: len(before)]):
+        return asked[0].fragment if asked else None
+    for fragment, _, before in reversed(asked):
+        if before is not None and before.print() == past.print(len(before.messages)):
             return fragment
-    return asked[-1][0] if len({id(f) for f, _ in asked}) == 1 else None
+    return asked[-1].fragment if len({id(one.fragment) for one in asked}) == 1 else None
 
 
 def _tried_again(
-    p: Fragment, failed: dict[tuple[str | None, str, str], Fragment], followers: dict[int, Fragment], unite: Unite
+    p: Fragment, failed: dict[tuple[str | None, str, bytes], Fragment], followers: dict[int, Fragment], unite: Unite
 ) -> None:
     """What a conversation asked a model again, word for word, soon after that had failed."""
     call = p.calls[0]
@@ -262,15 +276,14 @@ def _tried_again(
 
 
 def _continued_text(
-    p: Fragment, texts: dict[str | None, list[Fragment]], followers: dict[int, Fragment], unite: Unite
+    p: Fragment, texts: dict[str | None, list[tuple[str, Fragment]]], followers: dict[int, Fragment], unite: Unite
 ) -> None:
     """Prompts kept as plain text: one continues another if it begins with it and goes on with an id asked for there."""
     raw = p.calls[0].node.input_messages if p.calls else None
     if raw is None or raw[:1] in "[{":
         return
     open_ = texts.setdefault(p.root.span.service, [])
-    for q in reversed(open_):
-        before = q.calls[0].node.input_messages or ""
+    for before, q in reversed(open_):
         if (
             len(raw) > len(before)
             and raw.startswith(before)
@@ -278,8 +291,8 @@ def _continued_text(
         ):
             followers[id(q)] = p
             unite(q, p)
-            open_.remove(q)
+            open_.remove((before, q))
             break
     if p.calls[-1].requests:
-        open_.append(p)
+        open_.append((raw, p))
         del open_[:-_AT_ONCE]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
 from otelcov.dialects.base import TOOL
@@ -223,8 +224,27 @@ def acted(text: str | None) -> Message:
     return Message("assistant", requests=[] if asked is None else [Request(None, asked.name)])
 
 
-def print_of(history: list[Message]) -> str:
-    """What was said, as a text to compare by. An answer may be told as a message for each tool it asks for."""
+class History:
+    """Messages, and what was said by each of them and before, to compare by: made once, however many ask."""
+
+    __slots__ = ("_prints", "messages")
+
+    def __init__(self, messages: list[Message]) -> None:
+        self.messages = messages
+        self._prints: dict[int, bytes] = {}
+
+    def print(self, count: int | None = None) -> bytes:
+        """Of the first `count` messages; of all where there are no more."""
+        whole = len(self.messages)
+        count = whole if count is None else min(count, whole)
+        found = self._prints.get(count)
+        if found is None:
+            found = self._prints[count] = print_of(self.messages[:count])
+        return found
+
+
+def print_of(history: list[Message]) -> bytes:
+    """What was said, as a digest to compare by. An answer may be told as a message for each tool it asks for."""
     said: list[tuple[str | None, str, list[Value]]] = []
     for x in history:
         asked: list[Value] = [[r.name, _given(r)] for r in x.requests]
@@ -232,7 +252,7 @@ def print_of(history: list[Message]) -> str:
             said[-1][2].extend(asked)
         else:
             said.append((x.role, x.text or "", asked))
-    return to_json(said)
+    return blake2b(to_json(said).encode(), digest_size=16).digest()
 
 
 def _given(request: Request) -> Value:
