@@ -127,3 +127,16 @@ OTHERS = [
 @pytest.mark.parametrize("one", [*QUICK, *(pytest.param(one, marks=pytest.mark.full) for one in OTHERS)])
 def test_runs_that_are_all_alike_cost_no_more_each(one: Callable[[float, int], Spans], apart: int) -> None:
     assert growth(lambda n: [s for i in range(n) for s in one(i * apart, 10 * i + 1)], 30) < LINEAR
+
+
+def test_ids_that_count_in_each_answer_alone_cost_no_comparison_of_all_words_with_all() -> None:
+    """Conversations at once, whose histories are told in other words than their questions were: none is found."""
+    known = [{"role": "user", "parts": [{"type": "text", "content": "more"}]}] * 30
+
+    def one(at: float, trace: int) -> Spans:
+        asked = [*known, {"role": "user", "parts": [{"type": "text", "content": f"go {trace}"}]}]
+        first = chat(1, None, [("call_0", "look", {})], asked, trace=trace, at=at, took=0.8, scope="b")
+        told = [*known, *_told("call_0")]
+        return [first, chat(1, None, "x", told, trace=trace + 1, at=at + 2, took=0.8, scope="b")]
+
+    assert growth(lambda n: [s for i in range(n) for s in one(i * 0.001, 10 * i + 1)], 15) < LINEAR
