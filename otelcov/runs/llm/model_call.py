@@ -12,7 +12,7 @@ from otelcov.dialects.base import TOOL
 from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import UNGIVEN, cut_short, parse_json
 from otelcov.runs.llm.told_answer import AnswerOf
-from otelcov.runs.llm.told_input import read_input, unordered
+from otelcov.runs.llm.told_input import begins_with_words, read_input, unordered
 from otelcov.runs.rules.boundaries import broke
 from otelcov.runs.rules.habits import adds_up, calls_functions, holds_others, of_adk, says_stop, tells_last_call
 from otelcov.runs.trace.spans import Span
@@ -106,6 +106,13 @@ class ModelCall:
             self._inputs, gappy, self.endless = read_input(self.layers)
             self.gappy = self.gappy or gappy
         return self._inputs  # type: ignore[return-value]
+
+    @property
+    def given_words(self) -> bool:
+        """Is any of the words that it was given told?"""
+        if self._inputs is False and begins_with_words(self.layers):
+            return True
+        return any(x.text is not None for x in self.inputs or ())
 
     @property
     def silent(self) -> bool:

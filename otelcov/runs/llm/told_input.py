@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message, Result
 from otelcov.runs.content.exchanges import event_inputs, opened, parsed, with_results
 from otelcov.runs.content.flattened import first_index, flattened_messages
-from otelcov.runs.content.jsontext import NOTHING, parse_json
+from otelcov.runs.content.jsontext import NOTHING, hidden, parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.observed import with_observations
 from otelcov.runs.content.reprs import mapping
@@ -110,6 +111,24 @@ def _first_told(layers: list[Node]) -> Input:
                 as_text = input_as_text(span.scope) and may_be_response(span.response_id)
                 return Input(opened(read) if as_text else read)
     return Input(None)
+
+
+def begins_with_words(layers: list[Node]) -> bool:
+    """Does what one layer tells of an input by numbered attributes plainly begin with words of the system's or the
+    user's? Histories are long, and this is seen without reading them."""
+    node = layers[0]
+    pairs = node.side.families["flat_input"].get(node.span.row)
+    if not pairs or len(layers) > 1 or node.span.dropped:
+        return False
+    first = {key.rpartition(".")[2]: value for key, value in pairs if key in _FIRST}
+    said = first.get("content")
+    plain = isinstance(said, str) and _PLAIN.match(said) is not None and not hidden(said)
+    return plain and first.get("role") in ("system", "user")
+
+
+_FIRST = frozenset(f"0.{around}{key}" for around in ("", "message.") for key in ("role", "content"))
+_PLAIN = re.compile(r"\w")
+"""How no list of parts begins, nor what stands where words were left out."""
 
 
 def unordered(layers: list[Node]) -> bool:

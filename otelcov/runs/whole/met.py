@@ -287,11 +287,6 @@ def _may_recover(failed: ToolCall, later: ToolCall, outcome: Outcome) -> bool:
     return outcome.status == "unknown" and later.answer is not None and failed.name == later.name
 
 
-def _wordless(call: ModelCall) -> bool:
-    """Is none of the words that a model was given told?"""
-    return not any(x.text is not None for x in call.inputs or ())
-
-
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
@@ -321,7 +316,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if last is not None and any(asks_once_more(n.span.scope) for n in last.layers) and run.tools:
         unknown.add("max_steps")
     framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
-    if not framed or last is None or (last.outputs is None and last.error is None) or _wordless(last):
+    if not framed or last is None or (last.outputs is None and last.error is None) or not last.given_words:
         unknown |= {"max_steps", "cost_limit"}
     handed_on = last is not None and (run.handed_in(last) or _ended_well(last))
     asked = last is not None and (last.requests or asks(last.finish) or stopped_unheard(run))
