@@ -166,15 +166,15 @@ def _deal_families(
         some = keys.str.starts_with(prefix).fill_null(False).arg_true()
         if not len(some):
             continue
-        family, at = families[column], flat[some.to_numpy()]
-        for row, key, value in zip(
-            rows[at].tolist(),
-            keys.gather(some).str.slice(len(prefix)).to_list(),
-            texts.gather(place[at]).to_list(),
-            strict=True,
-        ):
-            if key[:1].isdecimal():  # `gen_ai.prompt.name` is none of the messages
-                family.setdefault(row, []).append((key, value))
+        names = keys.gather(some).str.slice(len(prefix))
+        numbered = names.str.contains(r"^\d").to_numpy()  # `gen_ai.prompt.name` is none of the messages
+        at = flat[some.to_numpy()[numbered]]
+        told = list(zip(names.filter(numbered).to_list(), texts.gather(place[at]).to_list(), strict=True))
+        mine, family = rows[at], families[column]
+        begins = [0, *(np.flatnonzero(np.diff(mine)) + 1).tolist()]  # a span's stand in a row
+        for begin, end in zip(begins, [*begins[1:], len(told)], strict=True):
+            if begin < end:
+                family.setdefault(int(mine[begin]), []).extend(told[begin:end])
 
 
 def scope_of(scope: bytes | None) -> tuple[str, str]:
