@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message, Result
@@ -122,13 +121,11 @@ def begins_with_words(layers: list[Node]) -> bool:
         return False
     first = {key.rpartition(".")[2]: value for key, value in pairs if key in _FIRST}
     said = first.get("content")
-    plain = isinstance(said, str) and _PLAIN.match(said) is not None and not hidden(said)
-    return plain and first.get("role") in ("system", "user")
+    plain = isinstance(said, str) and said and not said.startswith("[{") and not hidden(said)
+    return bool(plain) and first.get("role") in ("system", "user")
 
 
 _FIRST = frozenset(f"0.{around}{key}" for around in ("", "message.") for key in ("role", "content"))
-_PLAIN = re.compile(r"\w")
-"""How no list of parts begins, nor what stands where words were left out."""
 
 
 def unordered(layers: list[Node]) -> bool:
