@@ -4,10 +4,14 @@ import json
 
 import pytest
 
+from otelcov.ground.config import Config
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of, result_of
-from tests.runs.requests import agent, chat, runs, span, tool
+from otelcov.runs.llm.told_input import begins_with_words
+from otelcov.runs.reconstruct import groups
+from tests import captures
+from tests.runs.requests import agent, chat, frames, runs, span, tool
 
 _CONSTRUCTOR = ["langchain", "schema", "messages"]
 TOLD = {
@@ -304,3 +308,12 @@ def test_keys_of_any_length_are_read(key):
     told = {"openinference.span.kind": "LLM", f"llm.input_messages.{key}": "x", "output.value": "done"}
     (run,) = runs(agent(1, "a", took=9), span(2, 1, "m", at=1, attributes=told))
     assert run["output"] == "done"
+
+
+@pytest.mark.parametrize("dialect", ["langgraph--openinference", "openai-loop--traceloop-sdk-0.40"])
+def test_words_that_are_seen_at_the_beginning_are_among_those_that_are_read(dialect):
+    sent = [request for scenario in captures.packed("corpus", dialect) for request in scenario.requests]
+    calls = [call for parts in groups(*frames(sent), Config()) for part in parts for call in part.calls]
+    seen = [call for call in calls if begins_with_words(call.layers)]
+    assert len(seen) > len(calls) / 2
+    assert all(any(message.text for message in call.inputs) for call in seen)
