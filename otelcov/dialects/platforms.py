@@ -329,21 +329,36 @@ PROMPTFLOW = Dialect(
     output=pl.when(_PROMPTFLOW == "flow").then(first("output")),
 )
 
+_LIVEKIT = pl.col("scope.name").str.contains("livekit")
+# Whether a model that had failed is there again is asked beside the call that another answered.
+_LIVEKIT_PROBE = pl.col("lk.fallback.recovery").str.to_lowercase() == "true"
+# It says `error` of an answer that was broken off; of one that failed, nothing.
+_LIVEKIT_BROKEN_OFF = _LIVEKIT & pl.col("gen_ai.response.finish_reasons").str.contains('"error"', literal=True)
+
+LIVEKIT_MODELS = Dialect(
+    name="livekit models",
+    kind=pl.when(_LIVEKIT_PROBE).then(pl.lit(OTHER)),
+    finish=pl.when(_LIVEKIT_BROKEN_OFF).then(pl.lit("canceled")),
+)
+
+_LIVEKIT_HANDOFF = pl.when(_LIVEKIT & (pl.col("span.name") == "update_agent"))
+
 LIVEKIT = Dialect(
     name="livekit",
     kind=pl.when(pl.col("lk.function_tool.name").is_not_null())
     .then(pl.lit(TOOL))
-    .when(
-        pl.col("span.name").is_in(["agent_session", "agent_turn", "llm_node", "user_turn"])
-        & pl.col("scope.name").str.contains("livekit")
-    )
-    .then(pl.lit(CHAIN)),
+    .when(pl.col("span.name").is_in(["agent_session", "agent_turn", "llm_node", "user_turn"]) & _LIVEKIT)
+    .then(pl.lit(CHAIN))
+    .otherwise(_LIVEKIT_HANDOFF.then(pl.lit(HANDOFF))),
     tool=first("lk.function_tool.name"),
     call_id=first("lk.function_tool.id"),
     arguments=first("lk.function_tool.arguments", "lk.pii.function_tool.arguments"),
     result=first("lk.function_tool.output", "lk.pii.function_tool.output"),
     tool_error=first("lk.function_tool.is_error"),
     input=first("lk.pii.user_input", "lk.user_input"),
+    finish=pl.when(pl.col("lk.interrupted").str.to_lowercase() == "true").then(pl.lit("canceled")),
+    from_agent=_LIVEKIT_HANDOFF.then(first("lk.previous_agent_label")),
+    to_agent=_LIVEKIT_HANDOFF.then(first("lk.agent_label")),
 )
 
 _PIPECAT = pl.when(scope(r"^pipecat\b"))

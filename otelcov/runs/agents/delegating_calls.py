@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import Any
 
-from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.agents.delegation import (
     BY_ARGUMENT,
     COWORKER,
@@ -26,6 +26,7 @@ from otelcov.runs.agents.scene import Found, Scene, child_thread, cut_thread
 from otelcov.runs.content.jsontext import hidden, parse_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import changes_agents
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import denied, schema
 from otelcov.runs.tools.executions import span_fact
@@ -225,6 +226,21 @@ def _works_within(agent: str, call: ToolCall, scene: Scene) -> bool:
     return any(end <= call.end for _, end in scene.works(agent, call.start, call.end + 1))
 
 
+def _before_handoff(call: ToolCall, scene: Scene) -> Found | None:
+    """A tool that gave its session another agent: that happens once the tools of its turn are done. Of several it is
+    the one that by its name transfers."""
+    if not call.nodes or not changes_agents(call.nodes[0].span.scope):
+        return None
+    over = [n for n in scene.nodes if n.kind == HANDOFF and n.span.from_agent == call.agent and n.start >= call.end]
+    first = min(over, key=by_time, default=None)
+    if first is None or any(call.end < mc.start < first.start for mc in scene.model_calls if mc.agent == call.agent):
+        return None
+    asked = call.asked_by.asked if call.asked_by is not None else []
+    transferring = [r for r in asked if transfers(r.name) is not None]
+    alone = len(asked) == 1 or (len(transferring) == 1 and transfers(call.name) is not None)
+    return Found(first.span.to_agent, "handoff") if alone and first.span.to_agent is not None else None
+
+
 def _anonymous(call: ToolCall, scene: Scene) -> Found | None:
     """A call without a span that by its name asks an agent; one without a name worked next, inside the asking one."""
     if call.nodes or call.agent is not None or call.asked_by is None:
@@ -331,6 +347,6 @@ def given(call: ToolCall) -> Any:
 
 
 _RULES = (
-    *(_work_seen, _named_in_arguments, _named_by_tool, _managed, _sent_on),
+    *(_work_seen, _named_in_arguments, _named_by_tool, _managed, _sent_on, _before_handoff),
     *(_anonymous, _nameless, _left_open, _named_alone),
 )

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.boundaries import called_off
 from otelcov.runs.rules.habits import ends_well_unanswered, leaves_open, noted_late, sets_no_status, untold
 from otelcov.runs.trace.tree import Node, failure
 
@@ -26,6 +27,7 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         or (len(calls) == 1 and c.unanswered and _only_asked(c))
         or (c.unanswered and _left_open(c))
         or (c is calls[-1] and c.unanswered and _broke_its_agent(c))
+        or called_off(c.finish)
     ]
 
 

@@ -129,6 +129,11 @@ def broke(reason: str | None) -> bool:
     return letters(reason) == "error"
 
 
+def called_off(reason: str | None) -> bool:
+    """Does this finish reason say that the call was broken off?"""
+    return letters(reason) in ("canceled", "cancelled")
+
+
 @lru_cache(maxsize=512)
 def of_error(text: str) -> frozenset[str]:
     """What the error of a model call tells of its reason."""

@@ -88,7 +88,7 @@ _IN_SESSIONS = "@traceloop/instrumentation-mcp"
 
 def asks_once_more(scope: str) -> bool:
     """Is this a kit that at a limit asks the model once more, without tools? That answer looks like any other."""
-    return scope in ("agent_framework", "agentscope", "opentelemetry.instrumentation.genai.dspy")
+    return scope in ("agent_framework", "agentscope", "livekit-agents", "opentelemetry.instrumentation.genai.dspy")
 
 
 def adds_up(scope: str) -> bool:
@@ -203,7 +203,7 @@ def ends_stream(scope: str) -> bool:
 
 def says_stop(scope: str) -> bool:
     """Does this instrumentation say `stop` of every answer, whatever its provider said?"""
-    return scope == "agentscope" or _OF_CHATS.match(scope) is not None
+    return scope in ("agentscope", "livekit-agents") or _OF_CHATS.match(scope) is not None
 
 
 def tells_arguments(scope: str) -> bool:
@@ -237,6 +237,22 @@ def says_why(scope: str, name: str) -> bool:
     return (scope in ("gen_ai", "agent_framework") and name.startswith("invoke_agent")) or (
         scope == "ai" and name.split(" ")[0] in ("ai.generateText", "ai.streamText")
     )
+
+
+def changes_agents(scope: str) -> bool:
+    """Does a tool that hands over give its session another agent here, of which a span of its own tells (LiveKit)?"""
+    return scope == "livekit-agents"
+
+
+def tells_words(scope: str, name: str) -> bool:
+    """Is this a turn that bears the words of the user that it answers? Without them the program began it (LiveKit)."""
+    return scope == "livekit-agents" and name == "agent_turn"
+
+
+def asks_after_results(scope: str) -> bool:
+    """Does this kit run whatever was asked for, and ask a model again after a tool that brought something, unless its
+    loop met a limit or was called off (LiveKit)?"""
+    return scope == "livekit-agents"
 
 
 def asks_after_tools(scope: str) -> bool:

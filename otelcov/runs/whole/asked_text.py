@@ -16,7 +16,7 @@ from otelcov.runs.content.prose import own_words
 from otelcov.runs.content.semconv import semconv_messages
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import guards_first
+from otelcov.runs.rules.habits import guards_first, tells_words
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.speakers import front_of, own_calls, shared_out
 from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, opened, user_text
@@ -38,6 +38,8 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
 
 def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
     empty = False
+    if root.span.input is None and tells_words(root.span.scope, root.span.name):
+        return None
     spoken = own_calls(root, calls)
     first = min(spoken, key=lambda c: c.start) if spoken else None
     called = root.orphan and first is not None and _later(root, first)

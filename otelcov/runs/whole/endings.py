@@ -11,6 +11,7 @@ from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import (
+    asks_after_results,
     asks_after_tools,
     ends_alike,
     loses_steps,
@@ -184,9 +185,11 @@ def _given_up(root: Node) -> bool:
 
 
 def _left_after_tools(run: Evidence) -> bool:
-    """Did a run that put nothing out end on tools of a kit that always asks a model after them? Whoever drove it step
-    by step left it."""
+    """Did a run end on tools of a kit that always asks a model after them, and put nothing out since? Whoever drove it
+    step by step left it, or it was called off."""
     last = run.last
+    if last is not None and any(asks_after_results(n.span.scope) for n in last.layers):
+        return any(o.status == "requested" or (o.status == "ok" and bool(o.result)) for o in run.left(last))
     if last is None or run.output is not None or run.root.kind != AGENT or not asks_after_tools(run.root.span.scope):
         return False
     if last.outputs is None or any(r.name in run.ways for r in last.requests):
