@@ -392,3 +392,13 @@ def tells_raised(scope: str) -> bool:
 
 
 _IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$")
+
+
+def waits_by_events(scope: str) -> bool:
+    """Does an event of its agent's span tell here that a tool waits, whose own span ends well (Strands)?"""
+    return scope == "strands.telemetry.tracer"
+
+
+def hides_limits(name: str) -> bool:
+    """Is this the span of a graph of Strands', which of no limit that stopped it tells?"""
+    return name == "invoke_graph"

@@ -15,7 +15,7 @@ from otelcov.runs.content.jsontext import UNREADABLE, Value, too_deep
 from otelcov.runs.content.semconv import semconv
 from otelcov.runs.content.wrapped import NO_JSON, arguments_of
 from otelcov.runs.llm.model_call import finish_reason
-from otelcov.runs.rules.boundaries import asks, broke
+from otelcov.runs.rules.boundaries import asks, broke, called_off
 from otelcov.runs.rules.boundaries import finish as boundary
 
 _WRAPPING = frozenset(("inputs", "input_str", "kwargs", "args", "arguments", *NO_JSON))
@@ -54,7 +54,7 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
     asked_by, ids, names = list[int](), list[str](), list[str]()
     objects: list[Value] = []  # the arguments of the requests
     reasons = {raw: finish_reason(raw) for raw in set(finishes)}
-    usual = {reason: boundary(reason) is None and not broke(reason) for reason in reasons.values()}
+    usual = {reason: _usual(reason) for reason in reasons.values()}
     for number, (raw, finish) in enumerate(zip(outputs, finishes, strict=True)):
         if raw is None and contentless[number]:
             ends[number] = reason = reasons[finish]
@@ -83,7 +83,7 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
                 regular = False
         ends[number] = reason = reasons[finish] or found.finish_reason
         if reason not in usual:
-            usual[reason] = boundary(reason) is None and not broke(reason)
+            usual[reason] = _usual(reason)
         if text is not None:
             texts[number] = text
             if _REPR in text or _LISTED in text:
@@ -93,6 +93,10 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
         plain[number] = regular and usual[reason]
     arguments = [None if text == "null" else text for text in json_texts(objects)]
     return Answers(plain, texts, ends, asked_by, ids, names, arguments)
+
+
+def _usual(reason: str | None) -> bool:
+    return boundary(reason) is None and not broke(reason) and not called_off(reason)
 
 
 def json_texts(values: list[Value]) -> list[str]:

@@ -21,7 +21,8 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs.joining.join import Joints, called
 from otelcov.runs.llm.model_call import finish_reason
-from otelcov.runs.rules.boundaries import UNSAID, stopped
+from otelcov.runs.llm.models import guesses_tokens, running_sums, tells_totals
+from otelcov.runs.rules.boundaries import UNSAID, called_off, stopped
 from otelcov.runs.rules.habits import (
     asks_once_more,
     guesses_tokens,
@@ -33,6 +34,7 @@ from otelcov.runs.rules.habits import (
     tells_in_results,
     tells_raised,
     tells_totals,
+    waits_by_events,
 )
 from otelcov.runs.shortcut.contentless import without_content
 from otelcov.runs.shortcut.run_rows import rows
@@ -258,7 +260,8 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
     scopes = frame["scope"].unique()
     own_rules = [scope for scope in scopes if _own_rules(scope)]
     guessing = [scope for scope in scopes if guesses_tokens(scope)]
-    limits = [told for told in frame["finish"].unique() if stopped(finish_reason(told))]
+    reasons = {told: finish_reason(told) for told in frame["finish"].unique()}
+    limits = [told for told, reason in reasons.items() if stopped(reason) or called_off(reason)]
     null = ("trace_state", "sampling", "tool_error", "from_agent", "to_agent", "error_text", "case")
     unended = pl.col("kind").eq_missing(LLM) & pl.col("finish").is_null()
     return frame.select(
@@ -288,7 +291,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
     told = (tells_arguments, tells_in_results, tells_raised, in_two_scopes)
-    rules = (running_sums, tells_totals, asks_once_more, says_stop, mute, *told)
+    rules = (running_sums, tells_totals, asks_once_more, says_stop, mute, waits_by_events, *told)
     return any(rule(scope) for rule in rules)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import arguments_of, result_of
+from otelcov.runs.llm.reasons import reasons_told
 from otelcov.runs.rules.habits import (
     drops_flags,
     flags_at_the_end,
@@ -22,6 +23,7 @@ from otelcov.runs.rules.habits import (
     tells_raised,
     tells_refusals,
     tells_steps,
+    waits_by_events,
 )
 from otelcov.runs.rules.softerrors import awaits_leave, nobodys, not_taken, plain, refused, soft_error
 from otelcov.runs.tools.attempts import held
@@ -140,9 +142,11 @@ def called_off(call: ToolCall) -> bool:
 
 
 def _waits_unsaid(node: Node) -> bool:
-    """Did a step end to wait for somebody, whose tool's span ends well with nothing that came of it (Strands for
-    JavaScript, a tool that interrupts)?"""
+    """Did a step or an agent end to wait for somebody, whose tool's span ends well with nothing that came of it
+    (Strands, a tool that interrupts)?"""
     step = node.parent
+    if waits_by_events(node.span.scope):
+        return failure(node) is None and any("interrupt" in reasons_told(n) for n in node.ancestors())
     return of_strands_js(node.span.scope) and step is not None and waiting(step)
 
 

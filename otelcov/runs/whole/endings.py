@@ -8,12 +8,14 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import broke_off, caught, ended, top_agents, went_on
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
+from otelcov.runs.llm.reasons import reasons_told
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import (
     asks_after_results,
     asks_after_tools,
     ends_alike,
+    hides_limits,
     loses_steps,
     of_adk,
     of_strands_js,
@@ -82,7 +84,13 @@ def status(run: Evidence) -> str:
             return "unknown"
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
-    return "unknown" if _told_nothing(run) else "ok"
+    return "unknown" if _told_nothing(run) or limits_hidden(run) else "ok"
+
+
+def limits_hidden(run: Evidence) -> bool:
+    """Is this a graph whose span ends well when a limit stops it, too, or time that was up (Strands)?"""
+    held = (n for n in run.nodes if n.kind in (None, CHAIN) and hides_limits(n.span.name))
+    return run.root.kind != AGENT and any(all(a.kind in (None, CHAIN) for a in n.ancestors()) for n in held)
 
 
 def _may_be_caught(root: Node) -> bool:
@@ -201,8 +209,8 @@ def _left_after_tools(run: Evidence) -> bool:
 def called_off(run: Evidence) -> bool:
     """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
     nothing came? Who called it off is not told, nor what was under way."""
-    last = run.last
-    if any(ended(n) in ("aborted", "canceled") for n in (run.root, *top_agents(run.root))):
+    last, agents = run.last, (run.root, *top_agents(run.root))
+    if any(ended(n) in ("aborted", "canceled") or any(map(b.called_off, reasons_told(n))) for n in agents):
         return True
     if last is not None and last.error is not None:
         return False
@@ -314,6 +322,8 @@ def _threw(run: Evidence) -> list[ToolCall]:
     """The tools of the newest answer that failed with an exception, where no model was asked after them."""
     if run.last is None or not run.last.requests or at_work(run.root, run.last):
         return []
+    if any("interrupt" in reasons_told(n) for n in run.last.node.ancestors()):
+        return []  # what else was asked for waits
     if run.last.overwrites or any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
         return []
     threw = [t for t, o in run.done if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]

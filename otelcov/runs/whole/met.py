@@ -26,6 +26,7 @@ from otelcov.runs.whole.endings import (
     died_in_a_step,
     died_in_a_tool,
     ended_in_what_is_lost,
+    limits_hidden,
     stopped_at_a_tool,
     stopped_unheard,
     unwatched,
@@ -293,7 +294,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     unnamed = any(_unnamed(run, n) for n in run.nodes)
     if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
         unknown.add("error")
-    if unnamed:
+    if unnamed or limits_hidden(run):
         unknown |= {"max_steps", "cost_limit", "timeout"}
     if step_lost(run):
         unknown |= {"tool_failure", "tool_recovery", "repeated_call"}

@@ -1,0 +1,89 @@
+"""Strands 1.62 for Python by its own telemetry: graphs that limits stop, and agents that wait or are called off."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import runs, span
+
+_SCOPE = "strands.telemetry.tracer"
+_DETAILS = "gen_ai.client.inference.operation.details"
+
+
+def _of(id, parent, name, at=0.0, took=1.0, status=1, events=(), **told):
+    told = {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, scope=_SCOPE, status=status, events=events, attributes=told)
+
+
+def _ends(newest, words, why):
+    """How a span tells what it put out, by the names of events or by the latest conventions."""
+    if not newest:
+        return ("gen_ai.choice", {"message": words, "finish_reason": why})
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": words}], "finish_reason": why}]
+    return (_DETAILS, {"gen_ai.output.messages": json.dumps(said)})
+
+
+def _agent(id, parent, at, took, newest, words, why, name="a"):
+    asked = ("gen_ai.user.message", {"content": '[{"text": "go"}]'})
+    told = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": name}
+    return _of(id, parent, f"invoke_agent {name}", at, took, events=[asked, _ends(newest, words, why)], **told)
+
+
+def _chat(id, parent, at, said, why, **more):
+    asked = ("gen_ai.user.message", {"content": '[{"text": "go"}]'})
+    answer = ("gen_ai.choice", {"message": json.dumps(said), "finish_reason": why})
+    told = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m"} | more
+    return _of(id, parent, "chat", at, events=[asked, answer], **told)
+
+
+def _tool(id, parent, at, name, call, *events, **more):
+    told = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": name, "gen_ai__tool__call__id": call}
+    given = ("gen_ai.tool.message", {"role": "tool", "content": "{}", "id": call})
+    return _of(id, parent, f"execute_tool {name}", at, events=[given, *events], **told, **more)
+
+
+def _uses(*calls):
+    return [{"toolUse": {"toolUseId": call, "name": name, "input": {}}} for call, name in calls]
+
+
+_TOKENS = {"gen_ai__usage__input_tokens": 9, "gen_ai__usage__output_tokens": 2}
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+def test_a_graph_ends_well_when_a_limit_stops_it_too(agents):
+    asked = ("gen_ai.user.message", {"content": "go"})
+    graph = _of(1, None, "invoke_graph", 0, 20, status=0, events=[asked], gen_ai__operation__name="invoke_graph")
+    steps = [
+        one
+        for n in range(agents)
+        for one in (
+            _agent(10 + n, 1, 5 * n, 4, False, "done", "end_turn", name=f"a{n}"),
+            _chat(20 + n, 10 + n, 5 * n + 1, [{"text": "done"}], "end_turn", **_TOKENS),
+        )
+    ]
+    (run,) = runs(graph, *steps)
+    assert (run["status"], run["output"], run["boundaries"]) == ("unknown", "done", [])
+    assert {"max_steps", "timeout"} <= set(run["boundaries_unknown"])
+
+
+@pytest.mark.parametrize("newest", [True, False])
+def test_an_agent_that_was_called_off_answered_nothing(newest):
+    (run,) = runs(
+        _agent(1, None, 0, 9, newest, "Cancelled by user", "cancelled"),
+        _chat(2, 1, 1, [{"text": "Cancelled by user"}], "cancelled"),
+    )
+    assert (run["status"], run["output"], run["boundaries"]) == ("unknown", None, [])
+    assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+
+
+@pytest.mark.parametrize("newest", [True, False])
+def test_a_tool_that_waits_did_not_go_well_and_one_beside_it_that_threw_ended_nothing(newest):
+    threw = ("exception", {"exception.type": "ValueError", "exception.message": "no"})
+    (run,) = runs(
+        _agent(1, None, 0, 9, newest, "[{'id': 'v1:tool_call:c1', 'name': 'pay?'}]", "interrupt"),
+        _chat(2, 1, 1, _uses(("c1", "pay"), ("c2", "look")), "tool_use", **_TOKENS),
+        _tool(3, 1, 3, "pay", "c1"),
+        _tool(4, 1, 3, "look", "c2", threw, gen_ai__tool__status="error") | {"error": "no", "status": 2},
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("pay", "requested"), ("look", "error")]
+    assert (run["status"], run["output"], run["boundaries"]) == ("ok", None, ["tool_failure"])
