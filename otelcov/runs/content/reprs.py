@@ -9,7 +9,13 @@ from otelcov.runs.content.chat import Message, Request, as_text
 from otelcov.runs.content.jsontext import Value, expression, literal
 from otelcov.runs.content.parts import CALLS, requests_in
 
-_REPR = re.compile(r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunctionToolCall|ToolCall|FunctionCall)\(")
+_REPR = re.compile(
+    r"\b(?:ResponseFunctionToolCall|ChatCompletionMessageFunctionToolCall|ToolCall|FunctionCall"
+    r"|McpApprovalRequest|McpCall|ResponseFunctionWebSearch|Response(?:FileSearch|CodeInterpreter)ToolCall)\("
+)
+_SIGNS = ("ToolCall(", "FunctionCall(", "McpApprovalRequest(", "McpCall(", "ResponseFunctionWebSearch(")
+_OF_OPENAI = re.compile(r"(?:web_search|file_search|code_interpreter|mcp)_(?:call|approval_request)$")
+"""Types of items that tell of a tool of the provider's own, or of one of a server that it asks."""
 
 
 def with_reprs(m: Message) -> Message:
@@ -19,8 +25,8 @@ def with_reprs(m: Message) -> Message:
     if m.role == "assistant" and not m.requests and "Tool calls: [" in m.text:
         return _with_list(m)
     if m.role == "assistant" and m.text.startswith("{'"):
-        return _with_items(m)
-    if "ToolCall(" not in m.text and "FunctionCall(" not in m.text:
+        return _with_whole(m) if _WHOLE.search(m.text) else _with_items(m)
+    if not any(sign in m.text for sign in _SIGNS):
         return m
     rest: list[str] = []
     position = 0
@@ -32,15 +38,42 @@ def with_reprs(m: Message) -> Message:
             m.unreadable = True
             return m
         fields = _keywords(m.text[hit.start() : end + 1])
-        if fields is None or not isinstance(fields.get("name"), str):
+        if fields is not None and _OF_OPENAI.match(str(fields.get("type"))):
+            m.requests += requests_in(fields)
+        elif fields is None or not isinstance(fields.get("name"), str):
             return m
-        m.requests.append(
-            Request(as_text(fields.get("call_id") or fields.get("id")), fields["name"], fields.get("arguments"))
-        )
+        else:
+            name = fields["name"]
+            m.requests.append(
+                Request(as_text(fields.get("call_id") or fields.get("id")), name, fields.get("arguments"))
+            )
         rest.append(m.text[position : hit.start()])
         position = end + 1
     if position:
         m.text = "".join([*rest, m.text[position:]]).strip(" ,\n[]") or None
+    return m
+
+
+_WHOLE = re.compile(r"^\{'content': .*, 'role': 'assistant'|^\{'id': '.*, 'object': 'response', 'output': \[", re.S)
+
+
+def _with_whole(m: Message) -> Message:
+    """A message of chat completions, or a response, as Python prints it whole, in place of what was said (Traceloop, of
+    OpenAI's kit with chat completions). Of one that cannot be read nothing is known."""
+    told = mapping(m.text or "")
+    m.text = None
+    if told is None:
+        m.unreadable = True
+        return m
+    items = told.get("output")
+    said = [told] if not isinstance(items, list) else [x for x in items if isinstance(x, dict)]
+    texts = list[str]()
+    for item in said:
+        content = item.get("content")
+        parts = content if isinstance(content, list) else [content]
+        texts += [str(p.get("text")) if isinstance(p, dict) else p for p in parts if isinstance(p, (dict, str))]
+        m.requests += requests_in(item.get("tool_calls") or (item if item.get("type") in CALLS else []))
+    m.text = "\n".join(texts) or None
     return m
 
 

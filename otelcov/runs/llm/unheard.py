@@ -16,7 +16,8 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
     were answered: they may have failed."""
     silent = {id(c) for c in calls if c.silent}
     if not any(c.error is None and id(c) not in silent for c in calls):
-        return [c for c in calls if id(c) in silent and any(noted_late(n.span.scope) for n in c.layers)]
+        late = {id(c) for c in calls if any(noted_late(n.span.scope) for n in c.layers)}
+        return [c for c in calls if id(c) in silent and (id(c) in late or (c.error is None and _in_a_broken_step(c)))]
     heard = {n.span.scope for c in calls if c.error is None and not c.unanswered for n in c.layers}
     return [
         c

@@ -255,6 +255,12 @@ def asks_after_results(scope: str) -> bool:
     return scope == "livekit-agents"
 
 
+def stops_after_turns(scope: str) -> bool:
+    """Does an agent whose stream was called off after its turn end here like one whose tools gave the answer (OpenAI's
+    kit)?"""
+    return scope in ("openinference.instrumentation.openai_agents", "logfire.openai_agents")
+
+
 def asks_after_tools(scope: str) -> bool:
     """Does this kit ask a model again after whatever tools ran, unless they hand in the answer (Pydantic AI)?"""
     return scope == "pydantic-ai"

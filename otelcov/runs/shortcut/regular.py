@@ -21,7 +21,6 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs.joining.join import Joints, called
 from otelcov.runs.llm.model_call import finish_reason
-from otelcov.runs.llm.models import guesses_tokens, running_sums, tells_totals
 from otelcov.runs.rules.boundaries import UNSAID, called_off, stopped
 from otelcov.runs.rules.habits import (
     asks_once_more,

@@ -154,13 +154,15 @@ def _abandoned(call: ToolCall, out: Outcome) -> bool:
     """Was a tool of Claude's stopped, perhaps while it ran? Was nobody there to be asked, before a tool ran or by it
     (AG2)? Or did OpenInference of Claude's Agent SDK hear no more of one that it had seen asked for, or is there no
     span of its server, whose others have some? It was given no leave, or the run ended first."""
-    if _STOPPED_IT in out.message or (out.error_type or "").endswith(_NOBODY_ASKED):
+    if _STOPPED_IT in out.message or (out.error_type or "").endswith(_NOBODY_ASKED) or _WITHHELD.search(out.message):
         return True
     if not any(_OF_CLAUDE.search(n.span.scope) for n in call.nodes):
         return False
     return out.message.split("\n")[0].strip() == "Abandoned" or _unserved(call)
 
 
+_WITHHELD = re.compile(r"\bTool output guardrail \S+ triggered tripwire")
+"""What OpenAI's kit says of a tool that ran, and of whose result a guard would not hear."""
 _NOBODY_ASKED = ("HumanInputNotProvidedError", "HumanInputTimeoutError")
 _OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
 _STOPPED_IT = "The user doesn't want to proceed with this tool use. "
@@ -201,10 +203,11 @@ _NO_LEAVE = ("denied", "rejected", "declined")
 """Types of the error of a tool that was given no leave (GitHub's Copilot), or all that is said of it."""
 _KEPT_FROM = re.compile(
     r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: "
+    r"|\bTool input guardrail \S+ triggered tripwire"
     r"|\bFunction '[^'\n]{1,200}' has reached its maximum (?:invocation|exception) limit, "
 )
-"""What OpenAI's kit for JavaScript adds to the words in which somebody refused a tool, what its guards throw, and what
-Microsoft's Agent Framework says of a tool that was used up."""
+"""What OpenAI's kit for JavaScript adds to the words in which somebody refused a tool, what the guards of OpenAI's kits
+throw, and what Microsoft's Agent Framework says of a tool that was used up."""
 
 
 def _untold(call: ToolCall, out: Outcome) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -23,6 +24,7 @@ from otelcov.runs.rules.habits import (
     says_well,
     says_why,
     sets_no_status,
+    stops_after_turns,
     throws_to_models,
 )
 from otelcov.runs.tools.call import ToolCall
@@ -94,15 +96,15 @@ def limits_hidden(run: Evidence) -> bool:
 
 
 def _may_be_caught(root: Node) -> bool:
-    """Did agents of OpenAI's kit for JavaScript fail at their limit of turns alone, and nothing around them? Somebody
-    may have answered in their place (`errorHandlers`), or read them as a stream."""
+    """Did agents of OpenAI's kits fail at their limit of turns alone, and nothing around them? Somebody may have
+    answered in their place (`errorHandlers`, `error_handlers`), or read them as a stream."""
     if failure(root) is not None or any(failure(n) is not None for n in root.below() if n.kind == CHAIN):
         return False
-    wrong = [n.span.status_message or "" for n in top_agents(root) if failure(n) is not None]
-    return bool(wrong) and all(text.startswith(_AT_ITS_LIMIT) for text in wrong)
+    wrong = [told for n in top_agents(root) if (told := failure(n)) is not None]
+    return bool(wrong) and all(any(map(_AT_ITS_LIMIT.match, told)) for told in wrong)
 
 
-_AT_ITS_LIMIT = 'Max turns exceeded: {"max_turns":'
+_AT_ITS_LIMIT = re.compile(r"(?:\{\"message\": ?\")?Max turns exceeded\b")
 
 
 def _answered_for(root: Node, last: ModelCall) -> bool:
@@ -198,6 +200,9 @@ def _left_after_tools(run: Evidence) -> bool:
     last = run.last
     if last is not None and any(asks_after_results(n.span.scope) for n in last.layers):
         return any(o.status == "requested" or (o.status == "ok" and bool(o.result)) for o in run.left(last))
+    if last is not None and run.output is None and any(stops_after_turns(n.span.scope) for n in last.layers):
+        left = run.left(last)
+        return bool(left) and all(o.status in ("ok", "error") for o in left)
     if last is None or run.output is not None or run.root.kind != AGENT or not asks_after_tools(run.root.span.scope):
         return False
     if last.outputs is None or any(r.name in run.ways for r in last.requests):
@@ -342,9 +347,16 @@ def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
 
 
 def _caught(tool: ToolCall) -> bool:
-    """Was what a tool threw caught by what ran it? Its span ended well around the one that failed (AutoGen)."""
+    """Was what a tool threw caught by what ran it? Its span ended well around the one that failed (AutoGen), or says
+    so."""
     outer = tool.nodes[0] if tool.nodes else None
+    if outer is not None and any(told is not None and _NON_FATAL in told[1] for told in map(failure, tool.nodes)):
+        return True
     return outer is not None and failure(outer) is None and (outer.span.status_code == 1 or bool(outer.span.result))
+
+
+_NON_FATAL = "Error running tool (non-fatal)"
+"""What OpenAI's kit says of a tool that raised, where the model was told of it."""
 
 
 def died_in_a_later_trace(root: Node, nodes: Collection[Node], calls: Collection[ModelCall]) -> list[Node]:
