@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import OTHER, TOOL, Dialect, first, json_text, scope
+from otelcov.dialects.base import OTHER, TOOL, Dialect, first, json_text, of_event, scope
 
 _TASK = pl.col("traceloop.span.kind").str.to_lowercase() == "task"
 _TOOL = _TASK & pl.col("tool.name").is_not_null()
@@ -30,4 +30,5 @@ LLAMA_INDEX = Dialect(
     arguments=pl.when(_TOOL).then(first("tool.arguments")),
     result=pl.when(_TOOL).then(first("traceloop.entity.output")),
     call_id=pl.when(_TOOL).then(json_text("traceloop.entity.output", "tool_id")),
+    finish=pl.when(pl.col(of_event("span.cancelled", "reason")).is_not_null()).then(pl.lit("canceled")),
 )

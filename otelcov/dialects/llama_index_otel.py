@@ -12,6 +12,8 @@ _STEP = _OURS & _METHOD.is_in(["init_run", "setup_agent", "run_agent_step", "par
 _TOOL = _OURS & (
     (_METHOD == "call_tool") | (_METHOD.is_in(["call", "acall"]) & pl.col("span.name").str.contains(r"Tool\."))
 )
+# A workflow's own step called it: which tool it is is not told.
+_BY_A_STEP = (_METHOD != "call_tool") & (pl.col("llamaindex.step.input_event") != "ToolCall")
 _CALL = pl.when(_TOOL & _GIVEN.str.starts_with("ToolCall("))
 _STARTS = ("LLMChatStartEvent", "LLMCompletionStartEvent")
 _ENDS = ("LLMChatEndEvent", "LLMCompletionEndEvent")
@@ -41,7 +43,7 @@ LLAMA_INDEX_OTEL = Dialect(
     name="llama-index-otel",
     kind=pl.when(_MODEL)
     .then(pl.lit(LLM))
-    .when(_TOOL & _GIVEN.str.starts_with("ToolCall("))
+    .when(_TOOL & (_GIVEN.str.starts_with("ToolCall(") | _BY_A_STEP))
     .then(pl.lit(TOOL))
     .when(_OURS & _METHOD.str.contains(r"embed|retrieve|rerank|_prepare_"))
     .then(pl.lit(OTHER))
@@ -72,6 +74,7 @@ LLAMA_INDEX_OTEL = Dialect(
         [
             _ended("response.raw.choices").str.extract(r'^\[\{"finish_reason": "(\w+)"'),
             _ended("response.raw.stop_reason", "response.raw.finish_reason"),
+            pl.when(_told("reason", "SpanCancelledEvent").is_not_null()).then(pl.lit("canceled")),
         ]
     ),
     input_messages=pl.coalesce([_told("messages", *_STARTS), _told("prompt", *_STARTS)]),

@@ -268,7 +268,7 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
     last = run.last
     if last is None or run.output is not None:
         return False
-    if _last_step(run, last):
+    if _last_step(run, last) or any(_asks_unheard(n) and n.start >= last.end for n in run.nodes):
         return True
     return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
 
@@ -278,6 +278,13 @@ def _last_step(run: Evidence, last: ModelCall) -> bool:
     comes?"""
     step = next((n for n in last.node.ancestors() if loses_steps(n.span.scope, n.span.name)), None)
     return step is not None and not any(n.parent is step.parent and n.start >= last.end for n in run.nodes)
+
+
+def _asks_unheard(step: Node) -> bool:
+    """Does a step of such a workflow that came hold no more than what made a request ready? It was called off."""
+    if not loses_steps(step.span.scope, step.span.name) or step.kind in _STEPS:
+        return False
+    return not any(n.kind in _STEPS for n in step.below()) and any(n.span.name != step.span.name for n in step.children)
 
 
 _STEPS = (AGENT, LLM, TOOL)

@@ -36,7 +36,7 @@ def tools_visible(
         incomplete.add("tool calls not visible")
     if executions:
         left = any(_without_end(c) for c in calls) or (not calls and any(_left_open(n) for n in nodes))
-        if left or any(c.outputs is None and asks(c.finish) and c.turn not in asking for c in blind):
+        if left or any(asks(c.finish) and c.turn not in asking for c in blind):
             incomplete.add("tool calls not visible")  # what it asked for was not run, or somewhere else
         return not left
     if not calls:
