@@ -67,6 +67,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
+        if node is not root and _failed_after(root, node):
+            continue
         if pending and last is not None and node is not root and node.parent is last.node.parent:
             continue  # it says which step comes next, and that has not come (LangGraph, stopped before its tools)
         text = assistant_text(node.span.output, limit)
@@ -75,6 +77,14 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _failed_after(root: Node, step: Node) -> bool:
+    """Did a run fail, and in a step of its own that came after this one (a flow of CrewAI's)?"""
+    if failure(root) is None:
+        return False
+    own = next((n for n in (step, *step.ancestors()) if n.parent is root), step)
+    return any(n.kind == CHAIN and n.start >= own.end and failure(n) is not None for n in root.children)
 
 
 def _leads_on(root: Node, text: str | None) -> bool:

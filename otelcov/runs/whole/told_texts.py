@@ -30,7 +30,7 @@ _WRAPPED = (
 )
 _OBJECT = re.compile(
     r"<[\w.]+\ (?:object|generator)[^>]*\ at\ 0x"
-    r"|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)$"  # LlamaIndex abbreviates its events
+    r"|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)$|[A-Z]\w*Event\(\)$"  # LlamaIndex abbreviates its events
     r"|id='[^']*'\ source='.*\ type='\w+'$"  # AutoGen's messages
     r"|\{'_\w+':\ .*=",  # what an object keeps to itself (MLflow, of pydantic-ai's streams)
     re.S | re.X,
