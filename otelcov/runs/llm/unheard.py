@@ -7,7 +7,14 @@ from collections.abc import Collection
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import called_off
-from otelcov.runs.rules.habits import ends_well_unanswered, leaves_open, noted_late, sets_no_status, untold
+from otelcov.runs.rules.habits import (
+    counts_at_the_end,
+    ends_well_unanswered,
+    leaves_open,
+    noted_late,
+    sets_no_status,
+    untold,
+)
 from otelcov.runs.trace.tree import Node, failure
 
 
@@ -29,7 +36,14 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         or (c.unanswered and _left_open(c))
         or (c is calls[-1] and c.unanswered and _broke_its_agent(c))
         or called_off(c.finish)
+        or broken_off(c)
     ]
+
+
+def broken_off(call: ModelCall) -> bool:
+    """Is it not told what an answer used, where that comes with the end of each?"""
+    unused = call.error is None and call.input_tokens is None and call.output_tokens is None
+    return unused and any(counts_at_the_end(n.span.scope) for n in call.layers)
 
 
 def _broke_its_agent(call: ModelCall) -> bool:

@@ -400,6 +400,11 @@ def tells_raised(scope: str) -> bool:
 _IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$")
 
 
+def counts_at_the_end(scope: str) -> bool:
+    """Is what was used told here once an answer is whole, so that one without was broken off, perhaps (Pipecat)?"""
+    return scope == "pipecat"
+
+
 def waits_by_events(scope: str) -> bool:
     """Does an event of its agent's span tell here that a tool waits, whose own span ends well (Strands)?"""
     return scope == "strands.telemetry.tracer"

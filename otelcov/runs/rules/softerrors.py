@@ -29,6 +29,7 @@ _BEGINS = re.compile(
     | Traceback\s+\(most\s+recent\s+call\s+last\)
     | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
     | (?:Tool|Function)\s+(?:with\s+name\s+)?\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
+    | The[ ]function[ ]`\S+`[ ]failed[ ]and[ ]returned[ ]no[ ]result\b               # Pipecat
     | Tool\s+not\s+found\b
     | The[ ]tool[ ]has[ ]failed;[ ]the[ ]error[ ]log\b                           # BeeAI
     | The[ ]tool[ ]call\s+(?:with\s+name\s+\S+\s+is\s+not\s+part|arguments\s+are\s+malformed)\b
@@ -47,6 +48,7 @@ SIGNS = [
     *("Error", "Exception", "Failure", "Timeout", "error", "exception", "Traceback", "Tool", "Function"),
     *("Failed", "Unknown", "Missing", "ERROR", "FAILED", "FAILURE", "The tool call", "The tool has failed"),
     "tool call arguments required",
+    "returned no result",
 ]
 """Every text that is a soft error holds one of these: fast to look for in every result."""
 
@@ -106,6 +108,7 @@ _NONE_SUCH = (
     r"|ag2\.exceptions\.ToolNotFoundError: Tool `{0}` not found\b"
     r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
+    r"|The function `{0}` is not currently available\b"  # Pipecat
     r"|Invalid tool_call: \"{0}\"\. Available options are: "  # OpenAI's client, which runs functions
 )
 _NOBODYS = 64  # letters before the name, at the most

@@ -24,6 +24,7 @@ from otelcov.runs.llm.model_call import finish_reason
 from otelcov.runs.rules.boundaries import UNSAID, called_off, stopped
 from otelcov.runs.rules.habits import (
     asks_once_more,
+    counts_at_the_end,
     guesses_tokens,
     in_two_scopes,
     mute,
@@ -290,7 +291,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
     told = (tells_arguments, tells_in_results, tells_raised, in_two_scopes)
-    rules = (running_sums, tells_totals, asks_once_more, says_stop, mute, waits_by_events, *told)
+    rules = (running_sums, tells_totals, asks_once_more, says_stop, mute, waits_by_events, counts_at_the_end, *told)
     return any(rule(scope) for rule in rules)
 
 

@@ -10,6 +10,7 @@ from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.reasons import reasons_told
 from otelcov.runs.rules.habits import (
+    counts_at_the_end,
     drops_flags,
     flags_at_the_end,
     keeps_flags,
@@ -115,7 +116,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
         elif call.from_memory or refused(value) or nobodys(value, call.name):
             out.status, out.error_kind, out.error_type = "requested", None, None
-        elif called_off(call) or (later.stepped_over(call) and not not_taken(value)):
+        elif called_off(call) or _broken_in_on(call, value) or (later.stepped_over(call) and not not_taken(value)):
             out.status, out.error_kind, out.error_type = "unknown", None, None
         elif flagged is None and (
             (value is None and call.answer.error is None)
@@ -139,6 +140,16 @@ def called_off(call: ToolCall) -> bool:
     if asker is None or call.result_of is asker:  # the provider ran it
         return False
     return any(runs_by_spans(n.span.scope) for n in asker.layers)
+
+
+def _broken_in_on(call: ToolCall, value: Any) -> bool:
+    """Does Pipecat say in place of a result that somebody broke in while the tool ran?"""
+    asker = call.asked_by
+    ours = asker is not None and any(counts_at_the_end(n.span.scope) for n in asker.layers)
+    return ours and isinstance(value, str) and _BROKEN_IN_ON.match(value) is not None
+
+
+_BROKEN_IN_ON = re.compile(r"CANCELLED(?:$|: this tool call was cancelled\b)")
 
 
 def _waits_unsaid(node: Node) -> bool:

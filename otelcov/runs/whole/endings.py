@@ -10,6 +10,7 @@ from otelcov.runs.agents.charge import broke_off, caught, ended, top_agents, wen
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.llm.reasons import reasons_told
+from otelcov.runs.llm.unheard import broken_off
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import (
@@ -57,7 +58,7 @@ def status(run: Evidence) -> str:
         _says_nothing(run)
         or _swallowed(root)
         or _broke_unread(run)
-        or (last in run.unheard and run.output is None)
+        or (last is not None and last in run.unheard and (run.output is None or broken_off(last)))
         or asked_for_nobodys(run)
     ):
         return "unknown"
