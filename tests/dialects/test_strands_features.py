@@ -87,3 +87,22 @@ def test_a_tool_that_waits_did_not_go_well_and_one_beside_it_that_threw_ended_no
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("pay", "requested"), ("look", "error")]
     assert (run["status"], run["output"], run["boundaries"]) == ("ok", None, ["tool_failure"])
+
+
+def test_what_a_client_read_of_a_stream_that_was_called_off_is_no_answer():
+    """Beside Traceloop's client layer, which ends such a stream well."""
+    said = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "a b"}]}])
+    asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "go"}]}])
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.output.messages": said}
+    (run,) = runs(
+        _agent(1, None, 0, 9, False, "Cancelled by user", "cancelled"),
+        _chat(2, 1, 1, [{"text": "Cancelled by user"}], "cancelled"),
+        span(
+            *(3, 2, "openai.chat"),
+            at=1.1,
+            took=0.8,
+            scope="opentelemetry.instrumentation.openai.v1",
+            attributes=told | {"gen_ai.input.messages": asked},
+        ),
+    )
+    assert (run["status"], run["output"], [c["status"] for c in run["llm_calls"]]) == ("unknown", None, ["unknown"])

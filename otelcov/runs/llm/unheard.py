@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.boundaries import called_off
+from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.habits import (
     counts_at_the_end,
     ends_well_unanswered,
@@ -35,7 +35,7 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         or (len(calls) == 1 and c.unanswered and _only_asked(c))
         or (c.unanswered and _left_open(c))
         or (c is calls[-1] and c.unanswered and _broke_its_agent(c))
-        or called_off(c.finish)
+        or cut_off(c)
         or broken_off(c)
     ]
 

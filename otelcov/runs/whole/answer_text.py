@@ -11,7 +11,7 @@ from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
 from otelcov.runs.content.prose import final_answer
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.boundaries import called_off
+from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.habits import waits_for_models, works_over
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
@@ -29,7 +29,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None  # what was said last is one of its steps'
     if last is not None and (last.error is not None or _not_waited_for(last)) and not caught(root):
         return None
-    if last is not None and called_off(last.finish):
+    if last is not None and cut_off(last):
         return None  # in its place some put that it was
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
