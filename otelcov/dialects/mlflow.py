@@ -38,10 +38,10 @@ _OUTPUTS = pl.when(_TYPE.is_in(["llm", "chat_model"]) & pl.col("mlflow.chat.toke
 _TEAM = pl.col("gen_ai.operation.name").is_in(["invoke_graph", "invoke_swarm"]).fill_null(value=False)
 _CLASS = _NAME.str.contains(r"\.__call__$|^\w*FunctionTool\.a?call$")
 
-# Of a stream that was not read as one, its class stands for what came (Bedrock's, LlamaIndex's).
+# Of a stream that was not read as one, its class stands for what came (Bedrock's, LlamaIndex's, that of OpenAI's kit).
 _PUT_OUT = pl.when(
     ~pl.col("mlflow.spanOutputs").str.ends_with('"body": "EventStream"}')
-    & ~pl.col("mlflow.spanOutputs").str.contains(r'^"<(?:async_)?generator object ')
+    & ~pl.col("mlflow.spanOutputs").str.contains(r'^"<(?:(?:async_)?generator object |\w*APIResponse \[)')
 ).then(pl.col("mlflow.spanOutputs"))
 
 MLFLOW = Dialect(

@@ -154,3 +154,45 @@ def test_what_a_provider_asks_leave_for_or_ran_is_printed_too():
         [("web_search", "ok")],
     ]
     assert [run["output"] for run in found] == [None, None]
+
+
+def _mlflow(id, parent, name, kind, put_out=None, at=0.0, took=1.0, **more):
+    told = {"mlflow.spanType": f'"{kind}"'} | ({} if put_out is None else {"mlflow.spanOutputs": json.dumps(put_out)})
+    told |= more.pop("told", {})
+    return span(
+        *(id, parent, name), at=at, took=took, scope="mlflow.tracing.provider", attributes=told, **{"status": 1} | more
+    )
+
+
+_GIVEN = {"mlflow.spanInputs": json.dumps([{"role": "user", "content": "go"}])}
+_ASKS = [{"type": "function_call", "id": "f1", "call_id": "c1", "name": "look", "arguments": "{}"}]
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_what_mlflow_prints_for_a_stream_is_no_answer_nor_does_it_say_that_one_was_called_off(again):
+    printed = "<AsyncAPIResponse [200 OK] type=<class 'openai.types.responses.response.Response'>>"
+    more = [
+        _mlflow(6, 2, "Response", "CHAT_MODEL", at=6, took=2, told=_GIVEN | {"mlflow.spanOutputs": "null"}),
+        _mlflow(7, 6, "AsyncResponses", "CHAT_MODEL", printed, at=6.1, told=_GIVEN),
+    ]
+    (run,) = runs(
+        _mlflow(1, None, "AgentRunner.run_streamed", "AGENT", took=9),
+        _mlflow(2, 1, "a", "AGENT", took=9),
+        _mlflow(3, 2, "Response", "CHAT_MODEL", _ASKS, at=1, took=2, told=_GIVEN),
+        _mlflow(4, 3, "AsyncResponses", "CHAT_MODEL", printed, at=1.1, told=_GIVEN),
+        _mlflow(5, 2, "look", "TOOL", "seen", at=4),
+        *(more if again else []),
+    )
+    assert (run["status"], run["output"], [c["status"] for c in run["tool_calls"]]) == ("unknown", None, ["ok"])
+
+
+def test_mlflow_tells_what_a_guard_stopped_where_the_places_in_a_program_would_stand():
+    why = '{"tool_name": "look", "error": "Tool input guardrail ToolGuardrail triggered tripwire"}'
+    said = {"exception.type": "", "exception.message": "Error running tool", "exception.stacktrace": why}
+    wrong = {"status": 2, "error": "Error running tool", "events": [("exception", said)]}
+    (run,) = runs(
+        _mlflow(1, None, "a", "AGENT", took=9, status=2, error="Error in agent run"),
+        _mlflow(2, 1, "Response", "CHAT_MODEL", _ASKS, at=1, told=_GIVEN),
+        _mlflow(3, 1, "look", "TOOL", at=3, **wrong),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "requested")]

@@ -255,10 +255,13 @@ def asks_after_results(scope: str) -> bool:
     return scope == "livekit-agents"
 
 
-def stops_after_turns(scope: str) -> bool:
+def stops_after_turns(scope: str, name: str) -> bool:
     """Does an agent whose stream was called off after its turn end here like one whose tools gave the answer (OpenAI's
     kit)?"""
-    return scope in ("openinference.instrumentation.openai_agents", "logfire.openai_agents")
+    return scope in ("openinference.instrumentation.openai_agents", "logfire.openai_agents") or name == _STREAMED
+
+
+_STREAMED = "AgentRunner.run_streamed"  # under MLflow, which tells what other runs put out
 
 
 def asks_after_tools(scope: str) -> bool:

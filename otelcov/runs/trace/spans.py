@@ -340,11 +340,19 @@ def _events(spans: pl.DataFrame, side: Side) -> None:
         if name == "exception" and _raised_while_watching(attributes.get("exception.stacktrace")):
             side.mishaps.add(row)
         elif name == "exception":
-            side.exceptions.setdefault(row, []).append(
-                (str(attributes.get("exception.type") or ""), str(attributes.get("exception.message") or ""))
-            )
+            side.exceptions.setdefault(row, []).append(_thrown(attributes))
         else:
             side.events.setdefault(row, []).append((name, attributes))
+
+
+def _thrown(attributes: dict[str, Any]) -> tuple[str, str]:
+    """The type and the message of an exception; with what MLflow tells of an error of OpenAI's kit where the places in
+    the program would stand."""
+    kind, message = (str(attributes.get(f"exception.{of}") or "") for of in ("type", "message"))
+    details = attributes.get("exception.stacktrace")
+    if not kind and isinstance(details, str) and details.startswith('{"'):
+        message = f"{message}: {details}"
+    return kind, message
 
 
 _FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in .*\n(.*)', re.M)

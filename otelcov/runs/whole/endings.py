@@ -201,7 +201,8 @@ def _left_after_tools(run: Evidence) -> bool:
     last = run.last
     if last is not None and any(asks_after_results(n.span.scope) for n in last.layers):
         return any(o.status == "requested" or (o.status == "ok" and bool(o.result)) for o in run.left(last))
-    if last is not None and run.output is None and any(stops_after_turns(n.span.scope) for n in last.layers):
+    root = run.root.span
+    if last is not None and run.output is None and stops_after_turns(last.node.span.scope, root.name):
         left = run.left(last)
         return bool(left) and all(o.status in ("ok", "error") for o in left)
     if last is None or run.output is not None or run.root.kind != AGENT or not asks_after_tools(run.root.span.scope):
