@@ -93,16 +93,6 @@ def test_a_model_that_a_guard_beside_it_stopped_answered_nothing():
     assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
 
 
-@pytest.mark.parametrize("told", ["Max turns exceeded: {'max_turns': 2}", '{"message":"Max turns exceeded","data":{}}'])
-def test_somebody_may_have_answered_for_an_agent_at_its_limit(told):
-    """`error_handlers`: the spans are the same."""
-    (run,) = _run(
-        *(_answer(3, 1, ("c1", "look")), _tool(4, 3, "look", output__value="seen")),
-        agent={"status": 2, "error": told},
-    )
-    assert (run["status"], run["boundaries"]) == ("unknown", ["max_steps"])
-
-
 def _printed(*said, scope=_TRACELOOP):
     """Traceloop prints what the kit makes of chat completions."""
 

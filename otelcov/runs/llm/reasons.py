@@ -16,7 +16,8 @@ def reasons_told(node: Node) -> list[str]:
         if name == "gen_ai.choice":
             found.append(str(told.get("finish_reason")))
         elif name == DETAILS:
-            said = parse_json(told.get("gen_ai.output.messages"))
+            raw = told.get("gen_ai.output.messages")
+            said = parse_json(raw) if isinstance(raw, str) else raw
             found += (
                 [str(x.get("finish_reason")) for x in said if isinstance(x, dict)] if isinstance(said, list) else []
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -97,15 +96,15 @@ def limits_hidden(run: Evidence) -> bool:
 
 
 def _may_be_caught(root: Node) -> bool:
-    """Did agents of OpenAI's kits fail at their limit of turns alone, and nothing around them? Somebody may have
-    answered in their place (`errorHandlers`, `error_handlers`), or read them as a stream."""
+    """Did agents of OpenAI's kit for JavaScript fail at their limit of turns alone, and nothing around them? Somebody
+    may have answered in their place (`errorHandlers`), or read them as a stream."""
     if failure(root) is not None or any(failure(n) is not None for n in root.below() if n.kind == CHAIN):
         return False
-    wrong = [told for n in top_agents(root) if (told := failure(n)) is not None]
-    return bool(wrong) and all(any(map(_AT_ITS_LIMIT.match, told)) for told in wrong)
+    wrong = [n.span.status_message or "" for n in top_agents(root) if failure(n) is not None]
+    return bool(wrong) and all(text.startswith(_AT_ITS_LIMIT) for text in wrong)
 
 
-_AT_ITS_LIMIT = re.compile(r"(?:\{\"message\": ?\")?Max turns exceeded\b")
+_AT_ITS_LIMIT = 'Max turns exceeded: {"max_turns":'
 
 
 def _answered_for(root: Node, last: ModelCall) -> bool:
