@@ -258,8 +258,8 @@ _SENT = pl.when(first("gen_ai.provider.name", "gen_ai.system").is_not_null()).th
     first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.prompt_json")
 )
 
-# What is done about a tool that is about to run, or has run.
-_BEFORE = r"(?i)permi|approv|guard|valid|check|policy|confirm|hook|schema|list|regist|select|rout"
+BEFORE = r"(?i)permi|approv|guard|valid|check|policy|confirm|hook|schema|list|regist|select|rout"
+"""What is done about a tool that is about to run, or has run, by the name of the span."""
 
 # The AI SDK puts its model there, where nobody named the agent.
 _NAMED = span_name(r"^invoke_agent (\S.{0,99}?)(?:\([0-9a-f]{32}\))?$")
@@ -302,7 +302,7 @@ GENAI_NAMES = Dialect(
         pl.col("gen_ai.tool.name").is_not_null()
         & first("gen_ai.operation.name", "gen_ai.request.model").is_null()
         & pl.col("span.name").str.ends_with(pl.col("gen_ai.tool.name"))
-        & ~pl.col("span.name").str.contains(_BEFORE)
+        & ~pl.col("span.name").str.contains(BEFORE)
     )
     .then(pl.lit(TOOL))
     .when(  # what failed has no usage
@@ -339,9 +339,7 @@ def _says(*words: str) -> pl.Expr:
 # Operations that no convention names (`tool.execute`, `runAgent`), where the span names the tool, agent or model, too.
 GENAI_WORDS = Dialect(
     name="genai-words",
-    kind=pl.when(
-        first("gen_ai.tool.name").is_not_null() & _says("tool", "function") & ~_OPERATION.str.contains(_BEFORE)
-    )
+    kind=pl.when(first("gen_ai.tool.name").is_not_null() & _says("tool", "function") & ~_OPERATION.str.contains(BEFORE))
     .then(pl.lit(TOOL))
     .when(first("gen_ai.agent.name").is_not_null() & _says("agent") & _says("run", "invoke", "execute", "call"))
     .then(pl.lit(AGENT))

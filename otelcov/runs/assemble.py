@@ -20,6 +20,7 @@ from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import stops_alike
+from otelcov.runs.tools.by_name import name_tools
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome, outcome
 from otelcov.runs.tools.calls import merge
@@ -52,6 +53,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     for turn, call in enumerate(calls):
         call.turn, call.limit = turn, limit
         call.agent = call.layers[-1].agent or call.node.agent
+    name_tools(nodes, calls)
     own_up(nodes, calls)
     executions = tool_spans(nodes)
     tools = merge(calls, executions)

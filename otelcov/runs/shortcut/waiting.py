@@ -16,7 +16,9 @@ from otelcov.runs.agents.delegation import SUBAGENT, asks, bare, bears_name_of, 
 from otelcov.runs.content.jsontext import UNREADABLE
 from otelcov.runs.content.semconv import semconv
 from otelcov.runs.shortcut.sketch import AGENT_, Bools, Ints, Models, Sketch
+from otelcov.runs.tools.by_name import cores
 from otelcov.runs.tools.handed_in import is_answer
+from otelcov.runs.trace.tree import spelling
 
 
 @dataclass(slots=True)
@@ -56,11 +58,20 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     named = names.unique().to_list()
     special = [name for name in named if is_answer(name) or by_argument(name) or _back_or_by_place(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
+    _check_names(sketch, named)
     asking, over = (names.is_in([name for name in named if way(name)]).to_numpy() for way in (asks, transfers))
     target = _called(sketch, models, by, names, over)
     sketch.spoil(gone_on & ~over, trace)
     handed = over | (_at_work(sketch, models, by, names, place, over) & asking)
     return Asked(place, by, trace, names, arguments, asking & ~handed, handed, target)
+
+
+def _check_names(sketch: Sketch, tools: list[str | None]) -> None:
+    """Bad where a span that nobody explains bears the name of one of these tools, and may have run it."""
+    bare = sketch.frame["kind"].is_null()
+    spelt = {spelling(name) for name in tools if name}
+    named = [name for name in sketch.frame["name"].filter(bare).unique() if not spelt.isdisjoint(cores(name or ""))]
+    sketch.spoil((bare & sketch.frame["name"].is_in(named)).fill_null(False).to_numpy(), sketch.trace)
 
 
 def _back_or_by_place(name: str) -> bool:

@@ -43,7 +43,7 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
     return _with_servers([one for group in found for one in _of_each(group)])
 
 
-def _kit(scope: str) -> str:
+def kit(scope: str) -> str:
     """What tells of a failed function and of the model that asked for it has one name here."""
     return scope.partition(".")[0] if in_two_scopes(scope) else scope
 
@@ -54,7 +54,7 @@ def own_up(nodes: list[Node], calls: list[ModelCall]) -> None:
     bare = [n for n in nodes if n.kind is None and failure(n) is not None]
     if not bare:
         return
-    scopes = {_kit(n.span.scope) for n in nodes if n.kind in (LLM, TOOL)}
+    scopes = {kit(n.span.scope) for n in nodes if n.kind in (LLM, TOOL)}
     asked: dict[str, int] = {}
     for call in calls:
         for request in call.asked:
@@ -62,7 +62,7 @@ def own_up(nodes: list[Node], calls: list[ModelCall]) -> None:
             asked[name] = min(asked.get(name, call.end), call.end)
     for node in bare:
         name = spelling(node.span.name)
-        if name and _kit(node.span.scope) in scopes and asked.get(name, node.end) < node.end:
+        if name and kit(node.span.scope) in scopes and asked.get(name, node.end) < node.end:
             node.kind = TOOL
 
 

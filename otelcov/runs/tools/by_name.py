@@ -1,0 +1,112 @@
+"""Runs of tools in spans that nobody explains, by the names that those bear: what a program traces by hand, or by a
+decorator, tells no more of a function than its name."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.dialects.genai import BEFORE
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.tools.executions import kit, span_name
+from otelcov.runs.trace.tree import Node, failure, spelling
+
+
+def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
+    """A span that nobody explains ran the tool that it is named as, by itself or between words that say so
+    (`tool: look`, `look.run`), where the model that was asked last in the same agent had asked for that: as many as it
+    asked for, of a tool that no span is known to have run."""
+    asked = {spelling(r.name): r.name for call in calls for r in call.asked if r.name}
+    bare = [n for n in nodes if n.kind in (None, CHAIN) and n.parent is not None] if asked else []
+    if not bare:
+        return
+    for n in nodes:
+        if n.kind == TOOL:
+            asked.pop(spelling(n.span.tool or span_name([n]) or ""), None)
+    found = [(n, name) for n in bare if (name := next((x for x in _named(n) if x in asked), None))]
+    kits = {kit(n.span.scope) for n in nodes if n.kind in (LLM, TOOL, AGENT)}
+    found = [(n, x) for n, x in found if (n.kind is None or _leaf(n)) and not (_remote(n) and _librarys(n, x, kits))]
+    if not found:
+        return
+    within: dict[int, list[ModelCall]] = {}
+    for call in sorted(calls, key=lambda call: call.start):
+        for holder in {id(n) for n in (*call.layers, _holder(call.node, (AGENT, TOOL)))}:
+            within.setdefault(holder, []).append(call)
+    ran: dict[tuple[int, str], tuple[ModelCall, list[Node]]] = {}
+    for node, name in found:
+        some = within.get(id(_holder(node, (AGENT, LLM, TOOL))), [])
+        before = bisect_right(some, node.start, key=lambda call: call.start)
+        if before:
+            ran.setdefault((id(some[before - 1]), name), (some[before - 1], []))[1].append(node)
+    for (_, name), (call, some_ran) in ran.items():
+        named = {id(n) for n in some_ran}
+        outer = [n for n in some_ran if not any(id(a) in named for a in n.ancestors())]
+        if len(outer) <= sum(spelling(r.name or "") == name for r in call.asked):
+            for node in outer:
+                gave = node.span.output if node.span.result is None else node.span.result
+                went = node.span.tool_error or (None if gave else "untold")
+                node.kind = TOOL
+                node.span = node.span._replace(tool=asked[name], result=gave, tool_error=went)
+                if failure(node) is not None and _librarys(node, name, kits):
+                    node.inherited, node.span = True, node.span._replace(tool_error="unknown")
+
+
+def _leaf(node: Node) -> bool:
+    """Is this a function of the program's, whatever a decorator calls it, in which nothing else is known to have been
+    done?"""
+    unread = list(node.children)
+    for n in unread:
+        if n.kind is not None:
+            return False
+        unread.extend(n.children)
+    return True
+
+
+def _named(node: Node) -> tuple[str, ...]:
+    """What tool a span may have run: the one that an attribute names, unless it is about that, or by its own name."""
+    told = node.span.tool
+    named = (spelling(told),) if told and not re.search(BEFORE, node.span.name) else ()
+    return named + cores(node.span.name)
+
+
+def _librarys(node: Node, tool: str, kits: set[str]) -> bool:
+    """May this be a library's own word for what it does, which is a tool's name, too (`search`)?"""
+    return kit(node.span.scope) not in kits and spelling(node.span.name) == tool
+
+
+def _remote(node: Node) -> bool:
+    return node.span.span_kind > _INTERNAL
+
+
+_INTERNAL = 1  # OTLP's kind of a span
+
+
+def _holder(node: Node, kinds: tuple[str, ...]) -> Node:
+    """The innermost span of these kinds that this one is in, or the outermost of all."""
+    above = node.ancestors()
+    return next((n for n in above if n.kind in kinds), above[-1] if above else node)
+
+
+@lru_cache(maxsize=4096)
+def cores(name: str) -> tuple[str, ...]:
+    """What a span's name may say that it ran, with and without words around it that say no more than that it did."""
+    found, left = [], name
+    if len(name) > _LONGEST:
+        return ()
+    for _ in range(_WORDS):
+        found.append(spelling(left))
+        end = _AFTER.search(left)
+        found += [spelling(left[: end.start()])] if end is not None and end.start() else []
+        begin = _AHEAD.match(left)
+        if begin is None or begin.end() == len(left):
+            break
+        left = left[begin.end() :]
+    return tuple(found)
+
+
+_WORDS, _LONGEST = 4, 256  # before a name, and letters of all
+_SAYING = r"agent|tools?|functions?|actions?|call(?:ing)?|execut(?:e|ing|ion)|run(?:ning)?|invok(?:e|ing)|use|task|step"
+_AHEAD = re.compile(rf"(?:{_SAYING}|toolcall)[\W_]+", re.I)
+_AFTER = re.compile(rf"(?:[\W_]+(?:{_SAYING}))?(?:\(.*\))?$", re.I)

@@ -1,0 +1,113 @@
+"""Programs that trace themselves: the conventions in part, or not at all, in spans that teams name as they like."""
+
+import pytest
+
+from otelcov.ground.config import Config
+from otelcov.runs import run_json
+from tests.captures import LATER
+from tests.runs.either_way import with_shortcut, without
+from tests.runs.requests import agent, chat, frames, request, span
+
+
+def _either_way(*spans):
+    """The runs, which the shortcut must tell alike."""
+    told = frames([("traces", request(spans))])
+    some, others = (way(*told, Config(), LATER) for way in (lambda *a: with_shortcut(*a)[0], without))
+    assert some.equals(others)
+    return [run_json(row, {}) for row in some.iter_rows(named=True)]
+
+
+def _history(*said):
+    """Messages of an input: the user's words, then requests and results."""
+    parts = {
+        str: lambda x: ("user", {"type": "text", "content": x}),
+        tuple: lambda x: ("assistant", {"type": "tool_call", "id": x[0], "name": x[1], "arguments": x[2]}),
+        dict: lambda x: ("tool", {"type": "tool_call_response", **x}),
+    }
+    return [{"role": role, "parts": [part]} for role, part in (parts[type(x)](x) for x in said)]
+
+
+_CITY = {"city": "Oslo"}
+_LOOK, _SUM = ("c1", "look", _CITY), ("c2", "sum", {"a": 1})
+
+
+def _back(look, sum):
+    return _history("go", _LOOK, _SUM, {"id": "c1", "response": look}, {"id": "c2", "response": sum})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["look", "tool: look", "tool.look", "tools/look", "run_tool look", "look.run", "execute look()", "Tool Look"],
+)
+@pytest.mark.parametrize("holder", [None, "tools"])
+def test_a_span_that_bears_the_name_of_what_was_asked_for_ran_it(name, holder):
+    thrown = [("exception", {"exception.type": "ValueError", "exception.message": "no such city"})]
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        chat(2, 1, [_LOOK, _SUM], "go", at=1),
+        *([span(6, 1, holder, at=3)] if holder else []),
+        span(3, 6 if holder else 1, name, at=3, status=2, events=thrown),
+        chat(4, 1, "done", _back("that did not work", "The user declined this call."), at=5),
+    )
+    called = [(c["name"], c["status"], c["error_type"], c["turn"]) for c in run["tool_calls"]]
+    assert called == [("look", "error", "ValueError", 0), ("sum", "unknown", None, 0)]
+    assert run["status"] == "ok"
+
+
+@pytest.mark.parametrize("name", ["approve look", "look again later", "lookup", "validate look", "SELECT look"])
+def test_a_span_of_another_name_ran_nothing(name):
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        chat(2, 1, [_LOOK], "go", at=1),
+        span(3, 1, name, at=3, error="no"),
+        chat(4, 1, "done", _history("go", _LOOK, {"id": "c1", "response": "cold"}), at=5),
+    )
+    assert [(c["name"], c["status"], c["evidence"]) for c in run["tool_calls"]] == [("look", "ok", ["message"])]
+
+
+@pytest.mark.parametrize(("told", "status"), [({"kind": 3}, "error"), ({}, "ok"), ({"error": "no"}, "unknown")])
+def test_a_librarys_span_may_bear_a_tools_name(told, status):
+    """A client of a search engine's, in a tool called `search`."""
+    asked = ("c1", "search", {"q": "x"})
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        chat(2, 1, [asked], "go", at=1),
+        span(3, 1, "search", at=3, scope="elasticsearch-api", **told),
+        chat(4, 1, "done", _history("go", asked, {"id": "c1", "response": "Error: no such index"}), at=5),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("search", status)]
+
+
+def test_what_ran_more_often_than_it_was_asked_for_is_not_taken_for_it():
+    twice = [span(3, 1, "look", at=3), span(5, 1, "look", at=3.5), span(6, 7, "look", at=3.6), span(7, 1, "f", at=3)]
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        chat(2, 1, [_LOOK], "go", at=1),
+        *twice,
+        chat(4, 1, "done", _history("go", _LOOK, {"id": "c1", "response": "cold"}), at=5),
+    )
+    assert [(c["name"], c["status"], c["evidence"]) for c in run["tool_calls"]] == [("look", "ok", ["message"])]
+
+
+def test_a_tool_that_its_own_attribute_names_ran():
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        chat(2, 1, [_LOOK], "go", at=1),
+        span(3, 1, "step", at=3, tool__name="look", error="no such city"),
+        span(5, 1, "approval", at=2, tool__name="look"),
+        chat(4, 1, "done", _history("go", _LOOK, {"id": "c1", "response": "cold"}), at=5),
+    )
+    assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("look", "error", 0)]
+
+
+@pytest.mark.parametrize("name", ["look.task", "look"])
+def test_a_decorated_function_that_a_model_asked_for_is_a_tool_whatever_the_decorator_calls_it(name):
+    function = {"traceloop.span.kind": "task", "traceloop.entity.name": "look", "traceloop.entity.output": '"cold"'}
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        chat(2, 1, [_LOOK, _SUM], "go", at=1),
+        span(3, 1, name, at=3, attributes=function),
+        chat(4, 1, "done", _back("cold", "The user declined this call."), at=5),
+    )
+    called = [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]]
+    assert called == [("look", "ok", "cold"), ("sum", "unknown", "The user declined this call.")]
