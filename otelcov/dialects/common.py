@@ -20,6 +20,8 @@ _OK = first(
 ).str.to_lowercase()
 _ERROR = first("gen_ai.tool.call.error", "gen_ai.tool.error")  # what went wrong, or whether anything did
 _SAID = pl.when(~_ERROR.str.to_lowercase().is_in(["true", "false", "none", "null", ""])).then(_ERROR)
+# What OpenTracing's tag says, which bridges and hands still write, where nobody sets the status.
+_FAILED = pl.when(pl.col("error").str.to_lowercase() == "true")
 _NOT_RUN = ["blocked", "skipped", "rejected", "declined", "refused"]
 _BROKEN_OFF = ["cancelled", "canceled", "abandoned", "aborted", "interrupted"]  # before it ran, or as it did
 
@@ -49,11 +51,18 @@ COMMON = Dialect(
             .then(pl.lit("unknown")),
         ]
     ),
-    error_type=first("error.type", "error.name", "gen_ai.tool.error.type", "au.tool.error.type", "au.llm.error.type"),
+    error_type=pl.coalesce(
+        [
+            first("error.type", "error.name", "gen_ai.tool.error.type", "au.tool.error.type", "au.llm.error.type"),
+            _FAILED.then(first("error.kind")),
+            _FAILED.then(pl.lit("_OTHER")),
+        ]
+    ),
     error_text=pl.coalesce(
         [
             first("error.message", "error.msg", "error_message", "au.tool.error.message", "au.llm.error.message"),
             _SAID,
+            _FAILED.then(pl.lit("error")),
         ]
     ),
 )

@@ -6,7 +6,7 @@ from otelcov.ground.config import Config
 from otelcov.runs import run_json
 from tests.captures import LATER
 from tests.runs.either_way import with_shortcut, without
-from tests.runs.requests import agent, chat, frames, request, span
+from tests.runs.requests import agent, chat, frames, request, span, tool
 
 
 def _either_way(*spans):
@@ -98,6 +98,20 @@ def test_a_tool_that_its_own_attribute_names_ran():
         chat(4, 1, "done", _history("go", _LOOK, {"id": "c1", "response": "cold"}), at=5),
     )
     assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("look", "error", 0)]
+
+
+def test_opentracings_tag_tells_of_an_error():
+    def told(**wrong):
+        (run,) = _either_way(
+            agent(1, "a", took=9, attributes=wrong),
+            chat(2, 1, [_LOOK], "go", at=1),
+            tool(3, 1, "look", "c1", "cold", at=3, attributes=wrong),
+        )
+        return run["status"], [(c["status"], c["error_type"]) for c in run["tool_calls"]]
+
+    assert told(**{"error": True, "error.message": "no such city"}) == ("error", [("error", None)])
+    assert told(**{"error": True, "error.kind": "ValueError"}) == ("error", [("error", "ValueError")])
+    assert told(error=False) == ("ok", [("ok", None)])
 
 
 @pytest.mark.parametrize("name", ["look.task", "look"])
