@@ -6,7 +6,7 @@ from otelcov.ground.config import Config
 from otelcov.runs import run_json
 from tests.captures import LATER
 from tests.runs.either_way import with_shortcut, without
-from tests.runs.requests import agent, chat, frames, request, span, tool
+from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
 
 def _either_way(*spans):
@@ -125,3 +125,13 @@ def test_a_decorated_function_that_a_model_asked_for_is_a_tool_whatever_the_deco
     )
     called = [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]]
     assert called == [("look", "ok", "cold"), ("sum", "unknown", "The user declined this call.")]
+
+
+def test_a_tools_message_in_its_own_span_is_what_it_gave():
+    def told(*events, **more):
+        (run,) = runs(agent(1, "a", took=9), chat(2, 1), tool(3, 1, "look", "c1", at=3, events=events, **more))
+        return [(c["arguments"], c["arguments_text"], c["result"]) for c in run["tool_calls"]]
+
+    message = ("gen_ai.tool.message", {"id": "c1", "content": '{"sum": 3}'})
+    assert told(message) == [(None, None, {"sum": 3})]
+    assert told(message, ("gen_ai.choice", {"message": "3"})) == [({"sum": 3}, None, "3")]

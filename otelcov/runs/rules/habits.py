@@ -296,6 +296,16 @@ def drops_tools(scope: str) -> bool:
     return scope == "opentelemetry.instrumentation.llamaindex"
 
 
+def marks_requests(scope: str) -> bool:
+    """Is what an answer asks for told by marks below its model's span, each with a tool's name (AgentOps)?"""
+    return scope.startswith("agentops.instrumentation.providers.")
+
+
+def given_by_events(scope: str) -> bool:
+    """Is a tool's message in its own span here what the tool was given, and its choice what it gave (Strands)?"""
+    return scope.startswith("strands")
+
+
 def stops_alike(scope: str, name: str) -> bool:
     """Is this the span of a swarm that ends well when a limit stops it, too (Strands)?"""
     return scope.startswith("strands") and name == "invoke_swarm"

@@ -13,6 +13,7 @@ from otelcov.runs.rules.habits import (
     counts_at_the_end,
     drops_flags,
     flags_at_the_end,
+    given_by_events,
     keeps_flags,
     lists_tools,
     of_adk,
@@ -367,8 +368,7 @@ def schema(value: dict[str, Any] | None) -> bool:
 
 def _event_arguments(node: Node) -> Any:
     """What a tool was given, as an event of its own span tells (Strands)."""
-    events = node.side.events.get(node.span.row, ()) if node.kind == TOOL else ()
-    return next((told.get("content") for name, told in events if name == "gen_ai.tool.message"), None)
+    return next((told.get("content") for told in _messages(node)), None) if _given_by_events(node) else None
 
 
 def _event_result(nodes: list[Node]) -> Any:
@@ -380,7 +380,22 @@ def _event_result(nodes: list[Node]) -> Any:
                     return raw
             if name == "gen_ai.tool.result":
                 return attributes.get("content", attributes.get("result"))
+        if not _given_by_events(node):
+            for told in _messages(node):  # by the conventions, what a model is told of it
+                return told.get("content")
     return None
+
+
+def _messages(node: Node) -> list[dict[str, Any]]:
+    """What a tool's own span tells as a tool's message."""
+    events = node.side.events.get(node.span.row, ()) if node.kind == TOOL else ()
+    return [told for name, told in events if name == "gen_ai.tool.message"]
+
+
+def _given_by_events(node: Node) -> bool:
+    """Is a tool's message here what the tool was given, and a choice what it gave?"""
+    told = {name for name, _ in node.side.events.get(node.span.row, ())}
+    return "gen_ai.choice" in told or given_by_events(node.span.scope)
 
 
 UNNAMED = ("unknown", "_OTHER")
