@@ -135,3 +135,23 @@ def test_a_tools_message_in_its_own_span_is_what_it_gave():
     message = ("gen_ai.tool.message", {"id": "c1", "content": '{"sum": 3}'})
     assert told(message) == [(None, None, {"sum": 3})]
     assert told(message, ("gen_ai.choice", {"message": "3"})) == [({"sum": 3}, None, "3")]
+
+
+@pytest.mark.parametrize("name", ["look", "work on it"])
+def test_what_a_program_does_with_an_answer_in_its_span_may_fail_though_the_model_answered(name):
+    thrown = [("exception", {"exception.type": "ValueError", "exception.message": "no such city"})]
+    told = {"gen_ai.response.finish_reasons": '["tool_calls"]'}
+    for wrong in ({"error": "no such city"}, {"events": thrown}):
+        (run,) = runs(
+            agent(1, "a", took=9, **wrong),
+            chat(2, 1, [_LOOK], "go", at=1, took=5, attributes=told, **wrong),
+            span(3, 2, name, at=3, **wrong),
+        )
+        assert [(c["status"], c["output_tokens"]) for c in run["llm_calls"]] == [("ok", 2)]
+        assert run["status"] == "error"
+    (run,) = runs(
+        agent(1, "a", took=9, error="500"),
+        chat(2, 1, asked="go", at=1, took=5, error="500", attributes={"gen_ai.usage.output_tokens": -1}),
+        span(3, 2, "POST", kind=3, at=3, error="500"),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["error"]

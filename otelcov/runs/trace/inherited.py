@@ -12,7 +12,7 @@ def inherit_errors(trace: Trace) -> None:
         _inherited_errors(trace)
         _spread_without_words(trace)
         _got_over(trace)
-        _of_its_tool(trace)
+    _of_its_tool(trace)
     _handed_up(trace)
 
 
@@ -100,13 +100,18 @@ def _got_over(trace: Trace) -> None:
 
 
 def _of_its_tool(trace: Trace) -> None:
-    """A model's span that holds the tools it asked for (Effect's AI) fails with them, though the model answered."""
+    """A model's span that holds the tools it asked for (Effect's AI), or what a program does with its answer, fails
+    with them, though the model answered."""
     for tool in trace.nodes:
         above = tool.parent
-        if tool.kind != TOOL or above is None or above.kind != LLM or above.span.output_tokens is None:
+        if tool.kind not in (TOOL, AGENT, None) or above is None or above.kind != LLM:
+            continue
+        if above.span.output_tokens is None or (tool.kind is None and not _told_its_end(above)):
             continue
         both = (tool.span.status_code, above.span.status_code) == (2, 2)
         above.inherited |= both and above.span.status_message == tool.span.status_message
+        if above.span.status_code != 2 and (thrown := exceptions(above)):
+            above.inherited |= set(exceptions(tool)).issuperset(thrown)
 
 
 def _handed_up(trace: Trace) -> None:
