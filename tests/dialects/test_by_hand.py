@@ -127,6 +127,19 @@ def test_a_decorated_function_that_a_model_asked_for_is_a_tool_whatever_the_deco
     assert called == [("look", "ok", "cold"), ("sum", "unknown", "The user declined this call.")]
 
 
+def test_an_agent_whose_caller_was_filtered_out_was_called_by_the_tool_of_its_name():
+    """What exporters let through that send spans of AI alone: frames and a program's own functions are missing."""
+    asked = ("c1", "ask_worker", {"task": "look"})
+    (run,) = runs(
+        agent(1, "planner", took=30),
+        chat(2, 1, [asked], "go", at=1),
+        agent(3, "worker", 92, at=3, took=9),
+        chat(4, 93, "cold", "look", at=4),
+        chat(5, 1, "done", _history("go", asked, {"id": "c1", "response": "cold"}), at=15),
+    )
+    assert (run["tool_calls"], run["agents"], len(run["llm_calls"])) == ([], ["planner", "worker"], 3)
+
+
 def test_a_tools_message_in_its_own_span_is_what_it_gave():
     def told(*events, **more):
         (run,) = runs(agent(1, "a", took=9), chat(2, 1), tool(3, 1, "look", "c1", at=3, events=events, **more))
@@ -135,6 +148,27 @@ def test_a_tools_message_in_its_own_span_is_what_it_gave():
     message = ("gen_ai.tool.message", {"id": "c1", "content": '{"sum": 3}'})
     assert told(message) == [(None, None, {"sum": 3})]
     assert told(message, ("gen_ai.choice", {"message": "3"})) == [({"sum": 3}, None, "3")]
+
+
+def _planner(*steps, back, **more):
+    asked = ("c1", "ask_worker", {"task": "look"})
+    then = _history("go", asked, {"id": "c1", "response": back})
+    return runs(
+        agent(1, "planner", took=20, **more),
+        chat(2, 1, [asked], "go", at=1),
+        *steps,
+        chat(9, 1, "sorry", then, at=15),
+    )
+
+
+@pytest.mark.parametrize("back", ["Error: 500 from the provider", "I could not find out."])
+def test_an_agent_that_failed_was_called_in_vain_though_no_span_tells_of_the_call(back):
+    failed = agent(4, "worker", 1, at=3, took=4, error="500 from the provider")
+    (run,) = _planner(failed, chat(5, 4, asked="look", at=4, error="500 from the provider"), back=back)
+    told = [(d["from"], d["to"], d["tool"], d["status"]) for d in run["delegations"]]
+    assert (told, run["status"]) == ([("planner", "worker", "ask_worker", "error")], "ok")
+    (run,) = _planner(agent(4, "worker", 1, at=3, took=4), chat(5, 4, "cold", "look", at=4), back="cold")
+    assert [d["status"] for d in run["delegations"]] == ["ok"]
 
 
 @pytest.mark.parametrize("name", ["look", "work on it"])

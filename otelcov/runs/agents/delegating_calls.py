@@ -7,11 +7,13 @@ import re
 from typing import Any
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
+from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.agents.delegation import (
     BY_ARGUMENT,
     COWORKER,
     HANDS_OVER,
     Delegation,
+    agent_failed,
     argument_target,
     asks,
     bare,
@@ -65,9 +67,22 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
         call.delegates_to = found.target or ""
         told_apart = found.form == "handoff" or not call.nodes  # no span of the tool's says whether it went well
         taken_over = told_apart and found.target is not None and _works_after(found.target, call, scene)
-        status = "ok" if taken_over else status_of(call, found, scene)
+        in_vain = taken_over and found.form == "tool" and _worked_in_vain(found.target, call, scene)
+        status = "error" if in_vain else "ok" if taken_over else status_of(call, found, scene)
         return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
     return None
+
+
+def _worked_in_vain(agent: str | None, call: ToolCall, scene: Scene) -> bool:
+    """Did the last run of an agent between the request for it and its result fail?"""
+    if call.result_of is None and len(scene.agents) > _AGENTS:
+        return False
+    until = call.result_of.start if call.result_of is not None else LATEST_NS
+    ran = [n for n in scene.begun(call.start, until) if n.own_agent == agent]
+    return bool(ran) and agent_failed(max(ran, key=by_time))
+
+
+_AGENTS = 256  # that are looked at for each call of which nothing came back
 
 
 def _work_seen(call: ToolCall, scene: Scene) -> Found | None:
@@ -219,7 +234,11 @@ _REPORT = re.compile(r"(?:Observation:\n)?Here is the final answer from your man
 
 
 def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
-    return bool(scene.works(agent, call.start, call.result_of.start if call.result_of is not None else None))
+    until = call.result_of.start if call.result_of is not None else None
+    if scene.works(agent, call.start, until):
+        return True
+    begun = scene.begun(call.start, until) if scene.lost and until is not None else []
+    return any(n.own_agent == agent and n.orphan for n in begun)  # whose steps' own frames have not come
 
 
 def _works_within(agent: str, call: ToolCall, scene: Scene) -> bool:
