@@ -171,6 +171,15 @@ def test_an_agent_that_failed_was_called_in_vain_though_no_span_tells_of_the_cal
     assert [d["status"] for d in run["delegations"]] == ["ok"]
 
 
+def test_an_agent_that_answered_did_not_end_with_the_one_that_it_called():
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "sorry"}], "finish_reason": "stop"}]
+    failed = agent(4, "worker", 1, at=3, took=4, error="no such city")
+    (run,) = runs(agent(1, "planner", took=20, gen_ai__output__messages=said), failed, span(5, 1, "llm.call", at=9))
+    assert (run["status"], run["output"]) == ("ok", "sorry")
+    (run,) = runs(agent(1, "planner", took=20), failed, span(5, 1, "llm.call", at=9))
+    assert run["status"] != "ok"
+
+
 @pytest.mark.parametrize("name", ["look", "work on it"])
 def test_what_a_program_does_with_an_answer_in_its_span_may_fail_though_the_model_answered(name):
     thrown = [("exception", {"exception.type": "ValueError", "exception.message": "no such city"})]

@@ -123,6 +123,8 @@ def _at_the_end(root: Node) -> list[Node]:
     ended = max(n.end for n in tops)
     if root.kind == AGENT and any(n.kind == LLM and n.start >= ended for n in root.children):
         return [root]  # who was called is done, and it went on by itself
+    if root.own_agent is not None and root.kind == AGENT and root.span.output is not None and named:
+        return [root]  # it says itself what it answered
     last = [n for n in tops if n.end >= ended]
     return last + [again for n in last for again in n.children if _told_again(again, n)]
 
