@@ -127,6 +127,30 @@ def test_a_decorated_function_that_a_model_asked_for_is_a_tool_whatever_the_deco
     assert called == [("look", "ok", "cold"), ("sum", "unknown", "The user declined this call.")]
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        *(("The user declined this call.", "unknown"), ("unknown tool: peek", "unknown")),
+        *(("invalid arguments: not JSON", "unknown"), ("Permission denied", "unknown")),
+        *(("tool 'peek' is not registered", "unknown"), ("skipped", "unknown"), ("Not approved.", "unknown")),
+        *(("unknown tool look", "requested"), ("Unknown function: `look`", "requested")),
+        *(("No such tool: look", "requested"), ("Function look is not available", "requested")),
+        *(('Error: tool "look" does not exist', "requested"), ("tool 'look' is not registered", "requested")),
+        *(("cold in Oslo", "ok"), ("Access granted", "ok"), ("User 12 found", "ok"), ("No such city", "ok")),
+    ],
+)
+def test_words_that_a_loop_may_have_put_in_place_of_a_result_tell_nothing_alone(text, status):
+    said = [
+        chat(2, 1, [_LOOK], "go", at=1),
+        chat(4, 1, "done", _history("go", _LOOK, {"id": "c1", "response": text}), at=5),
+    ]
+    (run,) = runs(agent(1, "a", took=9), *said)
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, text)]
+    (run,) = runs(agent(1, "a", took=9), *said, tool(3, 1, "look", "c1", text, at=3))
+    assert [c["result"] for c in run["tool_calls"]] == [text]
+    assert status == "requested" or run["tool_calls"][0]["status"] == "ok"
+
+
 def test_an_agent_whose_caller_was_filtered_out_was_called_by_the_tool_of_its_name():
     """What exporters let through that send spans of AI alone: frames and a program's own functions are missing."""
     asked = ("c1", "ask_worker", {"task": "look"})

@@ -80,6 +80,32 @@ def refused(value: Any) -> bool:
 _DENIAL = {"denied", "reason"}
 
 
+_OF_CALLS = r"(?:tool|function|call|action|request|execution|operation)"
+_WRONG = r"(?:unknown|no such|invalid|unsupported|malformed|missing|bad|unexpected|unrecogni[sz]ed|could not parse)"
+_GIVEN = r"(?:json|(?:tool|function|argument|arg|parameter|param|input|action|call)s?)"
+_NOT_SO = r"(?:denied|rejected|declined|refused|blocked|cancell?ed|skipped|aborted|forbidden|disallowed|vetoed)"
+_ASKED = r"(?:user|human|operator|person|admin(?:istrator)?|reviewer|approver|guard(?:rail)?|policy)"
+_LEAVE = r"(?:permission|access|approval|authori[sz]ation|consent)"
+_MAY_NOT_HAVE_RUN = re.compile(
+    rf"\s*(?:{_WRONG} (?:the )?{_GIVEN}\b"
+    rf"|(?:the |this |your )?(?:tool )?{_OF_CALLS}\b[^.\n]{{0,60}}?\b(?:{_NOT_SO}|unknown|disabled"
+    r"|not (?:found|available|allowed|permitted|approved|executed|run|supported|registered|defined|known|valid)"
+    r"|(?:does not|doesn't) exist)\b"
+    rf"|(?:the |an? )?{_ASKED}\b[^.\n]{{0,40}}?\b(?:{_NOT_SO}|(?:did|does|has|do)(?: not|n't) "
+    r"(?:approved?|allow(?:ed)?|permit(?:ted)?|confirm(?:ed)?|grant(?:ed)?|want|agreed?))\b"
+    rf"|{_LEAVE}\b[^.\n]{{0,30}}?\b(?:{_NOT_SO}|not (?:granted|given))\b"
+    rf"|(?:{_NOT_SO}|not (?:allowed|permitted|approved|authori[sz]ed|executed))\b)",
+    re.I,
+)
+
+
+def may_not_have_run(value: Any) -> bool:
+    """May a loop say by this that nobody has the tool, could read what it was given, or let it run? Tools have such
+    words of their own, too."""
+    value = _alone(value)
+    return isinstance(value, str) and _MAY_NOT_HAVE_RUN.match(value) is not None
+
+
 def not_taken(value: Any) -> bool:
     """Does LangGraph say that a tool could not take what it was given?"""
     return isinstance(value, str) and value.startswith("Error invoking tool '")
@@ -102,7 +128,13 @@ _NONE_SUCH = (
     r"|Error: tool '{0}' not found in any workbench$"  # AutoGen
     r"|Error: {0} is not a valid tool, try one of \["  # LangGraph
     r"|(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '{0}'"  # the AI SDK
-    r"|(?:Error: )?Tool (?:with name )?'?{0}'? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI
+    r"|(?:Error: )?[Tt]ool (?:with name )?['\"]?{0}['\"]? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI, llm
+    # Loops written by hand
+    r"|(?i:(?:error: ?)?(?:unknown|no such|unrecogni[sz]ed|undefined|unregistered) (?:tool|function)(?: name| call)?)"
+    r":? ['\"`]?{0}(?![\w-])"
+    r"|(?i:(?:error: ?)?(?:tool|function) (?:named |called )?)['\"`]?{0}['\"`]? (?i:(?:is |was )?(?:unknown|unavailable"
+    r"|not (?:found|known|available|registered|defined|supported|implemented|recogni[sz]ed))"
+    r"|(?:does not|doesn't) exist)\b"
     r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
     r"|(?:<tool_use_error>)?Error: No such tool available: {0}(?![\w-])"  # Claude Code
     r"|ag2\.exceptions\.ToolNotFoundError: Tool `{0}` not found\b"

@@ -27,7 +27,7 @@ from otelcov.runs.rules.habits import (
     tells_steps,
     waits_by_events,
 )
-from otelcov.runs.rules.softerrors import awaits_leave, nobodys, not_taken, plain, refused, soft_error
+from otelcov.runs.rules.softerrors import awaits_leave, may_not_have_run, nobodys, not_taken, plain, refused, soft_error
 from otelcov.runs.tools.attempts import held
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
@@ -121,7 +121,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             out.status, out.error_kind, out.error_type = "unknown", None, None
         elif flagged is None and (
             (value is None and call.answer.error is None)
-            or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown)))
+            or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown) or may_not_have_run(value)))
         ):
             out.status = "unknown"  # it came back; how it went is not on the wire
     elif any(_fails(c) != _fails(call) for c in call.doubles) and flagged is None:
