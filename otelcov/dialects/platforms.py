@@ -34,10 +34,16 @@ _AGENTOPS_NAME = pl.coalesce(
 # How a trace ended that raised, whatever its status; `Unknown` is one that was never ended.
 _AGENTOPS_RAISED = pl.when(pl.col("agentops.session.end_state").is_in(["Indeterminate", "Error", "Fail"]))
 
+# What a model's answer asked for, each by a mark below the model's span.
+_AGENTOPS_ASKED = pl.when(
+    scope(r"^agentops\.instrumentation\.providers\.") & pl.col("span.name").str.starts_with("tool_call.")
+)
+
 AGENTOPS = Dialect(
     name="agentops",
     kind=pl.coalesce(
         [
+            _AGENTOPS_ASKED.then(pl.lit(OTHER)),
             _AGENTOPS.replace_strict(
                 {
                     "agent": AGENT,
@@ -58,10 +64,17 @@ AGENTOPS = Dialect(
     ),
     agent=pl.when(_AGENTOPS == "agent").then(_AGENTOPS_NAME),
     tool=pl.when(_AGENTOPS == "tool").then(_AGENTOPS_NAME),
-    arguments=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.input", "agentops.tool.input")),
+    call_id=_AGENTOPS_ASKED.then(pl.col("tool.call.id")),
+    arguments=pl.coalesce(
+        [
+            pl.when(_AGENTOPS == "tool").then(first("agentops.entity.input", "agentops.tool.input")),
+            _AGENTOPS_ASKED.then(pl.col("tool.parameters")),
+        ]
+    ),
     result=pl.when(_AGENTOPS == "tool").then(first("agentops.entity.output", "agentops.tool.output")),
     input=first(*(f"agentops.{kind}.input" for kind in _AGENTOPS_KINDS)),
     output=first(*(f"agentops.{kind}.output" for kind in _AGENTOPS_KINDS)),
+    finish=pl.when(pl.col("agentops.session.end_state") == "Success").then(pl.lit("success")),
     error_type=_AGENTOPS_RAISED.then(pl.lit("error")),
     error_text=_AGENTOPS_RAISED.then(pl.lit("error")),
 )

@@ -164,6 +164,39 @@ def test_an_agent_whose_caller_was_filtered_out_was_called_by_the_tool_of_its_na
     assert (run["tool_calls"], run["agents"], len(run["llm_calls"])) == ([], ["planner", "worker"], 3)
 
 
+def test_an_attempt_that_failed_asked_for_nothing():
+    """AgentOps 0.4: what an answer asks for is told by marks below it."""
+    failed = [chat(2, 1, asked="go", at=1, error="500"), chat(3, 1, asked="go", at=3, error="429")]
+    told = {"gen_ai.response.finish_reasons": '["tool_calls"]'}
+    back = chat(6, 1, "done", _history("go", _LOOK, {"id": "c1", "response": "cold"}), at=9)
+    (run,) = runs(agent(1, "a", took=20), *failed, chat(4, 1, asked="go", at=5, attributes=told), back)
+    assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("look", 2)]
+
+
+def _agentops(*rest, **frame):
+    prompt = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "go"}
+    model = {"gen_ai.request.type": "chat", "gen_ai.request.model": "m", "gen_ai.response.model": "m-1"} | prompt
+    model |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.finish_reason": "tool_calls"}
+    mark = {"agentops.span.kind": "AgentOpsSpanKindValues.TOOL", "tool.name": "look", "tool.parameters": _CITY}
+    scope = "agentops.instrumentation.providers.openai.wrappers.chat"
+    return runs(
+        span(1, None, "planner.session", took=20, attributes={"agentops.span.kind": "session"}, **frame),
+        span(2, 1, "openai.chat.completion", kind=3, at=1, attributes=model, status=1, scope="openai"),
+        span(3, 2, "tool_call.look", at=2, took=0.1, attributes=mark | {"tool.call.id": "c1"}, status=1, scope=scope),
+        *rest,
+    )
+
+
+def test_agentops_marks_what_an_answer_asked_for():
+    function = {"agentops.span.kind": "task", "agentops.task.output": "cold", "operation.name": "look"}
+    (run,) = _agentops(span(4, 1, "look.task", at=3, attributes=function), error="gave up")
+    called = [(c["name"], c["arguments"], c["call_id"], c["status"], c["turn"]) for c in run["tool_calls"]]
+    assert called == [("look", _CITY, "c1", "ok", 0)]
+    assert (run["status"], run["output"]) == ("error", None)
+    (run,) = _agentops()
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown")]
+
+
 def test_a_tools_message_in_its_own_span_is_what_it_gave():
     def told(*events, **more):
         (run,) = runs(agent(1, "a", took=9), chat(2, 1), tool(3, 1, "look", "c1", at=3, events=events, **more))

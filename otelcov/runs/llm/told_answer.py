@@ -14,7 +14,7 @@ from otelcov.runs.content.flattened import flattened_messages
 from otelcov.runs.content.jsontext import NOTHING, parse_json
 from otelcov.runs.content.prose import react_request
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import input_as_text, tells_arguments, tells_last_piece
+from otelcov.runs.rules.habits import input_as_text, marks_requests, tells_arguments, tells_last_piece
 from otelcov.runs.trace.tree import Node
 
 _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SAFETY")
@@ -216,11 +216,13 @@ def _requests_on_span(layers: list[Node]) -> list[Request]:
 
 def _requests_in_pieces(layers: list[Node]) -> list[Request]:
     """Calls that pieces of a stream ask for, each by a span of its own, where the whole answer is not told (Mastra, of
-    an agent that waits for leave)."""
+    an agent that waits for leave), or marks in the place of any answer (AgentOps)."""
     found = []
     for node in layers:
         held = [x for n in node.children if n.span.name.startswith("model_inference") for x in n.children]
         for piece in sorted((*node.children, *held), key=lambda n: n.start):
+            if marks_requests(piece.span.scope) and piece.kind == OTHER and piece.span.tool:
+                found.append(Request(piece.span.call_id, piece.span.tool, piece.span.arguments))
             told = piece.span.output if piece.span.scope == node.span.scope and piece.kind == OTHER else None
             value = parse_json(told) if told is not None and told.startswith('{"toolName":') else None
             if isinstance(value, dict) and isinstance(value.get("toolCallId"), str) and "toolInput" in value:

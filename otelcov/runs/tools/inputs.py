@@ -103,8 +103,10 @@ def _unseen_requests(
     by_id: dict[str, list[ToolCall]],
     ends: _Ends,
 ) -> None:
-    """The n-th answer that history shows beyond the thread's first input is the n-th call's. Among several agents, who
-    may share a history or hold several at once, it is the call's whose input history shows right before it."""
+    """The n-th answer that history shows beyond the thread's first input is that of the n-th call that was answered.
+    Among several agents, who may share a history or hold several at once, it is the call's whose input history shows
+    right before it."""
+    answered = [mc for mc in thread[:i] if mc.error is None] or thread[: max(1, i)]
     before = len(thread[0].inputs or []) if i > 0 else len(inputs)
     head = instructions(inputs) if ends else 0
     places: dict[tuple[int, int], ToolCall] = {}
@@ -114,7 +116,7 @@ def _unseen_requests(
     for at, requests in _answers_at(inputs):
         asker = _asked_after(inputs, head, at, thread[i], ends) if head < at else None
         if at >= before:
-            asker, own = asker or thread[min(own, i - 1)], own + 1
+            asker, own = asker or answered[min(own, len(answered) - 1)], own + 1
         if asker is None or (at < before and not hides_requests(asker)):
             continue
         for position, request in enumerate(requests):

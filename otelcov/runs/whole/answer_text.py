@@ -12,6 +12,7 @@ from otelcov.runs.content.exchanges import event_outputs
 from otelcov.runs.content.prose import final_answer
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
+from otelcov.runs.rules.boundaries import asks as asks_for_tools
 from otelcov.runs.rules.habits import waits_for_models, works_over
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
@@ -34,7 +35,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
         return told
-    pending = last is not None and bool(last.requests) and not handed
+    hidden = last is not None and asks_for_tools(last.finish) and not last.text  # what it asked for is left out
+    pending = last is not None and (bool(last.requests) or hidden) and not handed
     said = last.text if last is not None and not pending else None  # without the line break that Strands adds
     front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
