@@ -34,7 +34,7 @@ from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, ende
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
-from otelcov.runs.whole.outcomes import answered_for_nobody, ended_a_loop, left_open, may_have_ended
+from otelcov.runs.whole.outcomes import answered_for_nobody, ended_a_loop, left_open, may_be_stopped, may_have_ended
 from otelcov.runs.whole.paths import path
 from otelcov.runs.whole.quality import quality
 from otelcov.runs.whole.speakers import of_a_delegate
@@ -75,6 +75,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     for found in answered_for_nobody(tools, outcomes, names):
         found.status = "unknown"
     for found in [*may_have_ended(root, calls, tools, outcomes), *ended_a_loop(calls, tools, outcomes)]:
+        found.status = "unknown"
+    for found in may_be_stopped(root, tools, outcomes, later):
         found.status = "unknown"
     for found in outcomes:
         told = found.result

@@ -114,6 +114,25 @@ def test_opentracings_tag_tells_of_an_error():
     assert told(error=False) == ("ok", [("ok", None)])
 
 
+def test_what_was_cancelled_says_nothing_of_how_it_went():
+    """OpenTelemetry's spans for Python note what is an `Exception`, which a cancelled task does not raise."""
+    looked = [chat(2, 1, [_LOOK], "go", at=1), tool(3, 1, "look", "c1", "cold", at=2)]
+    asked = chat(4, 1, [("c2", "wait", {})], _history("go", _LOOK, {"id": "c1", "response": "cold"}), at=4)
+    for left in (tool(5, 1, "wait", "c2", at=6), span(5, 1, "wait", at=6)):
+        for top in (agent(1, "a", took=9), span(1, None, "handle", took=9)):
+            (run,) = _either_way(top, *looked, asked, left)
+            assert (run["status"], run["output"]) == ("unknown", None)
+            assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
+    (run,) = _either_way(span(1, None, "handle", took=9), looked[1], tool(5, 1, "wait", "c2", at=6))
+    assert (run["status"], [c["status"] for c in run["tool_calls"]]) == ("unknown", ["ok", "unknown"])
+    hidden = chat(4, 1, at=4, attributes={"gen_ai.response.finish_reasons": '["tool_calls"]'})
+    (run,) = _either_way(span(1, None, "handle", took=9), hidden, span(5, 1, "f", at=6))
+    assert run["status"] == "unknown"
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "3"}], "finish_reason": "stop"}]
+    (run,) = _either_way(agent(1, "a", took=9, status=1, gen_ai__output__messages=said), *looked)
+    assert (run["status"], run["output"]) == ("ok", "3")
+
+
 @pytest.mark.parametrize("name", ["look.task", "look"])
 def test_a_decorated_function_that_a_model_asked_for_is_a_tool_whatever_the_decorator_calls_it(name):
     function = {"traceloop.span.kind": "task", "traceloop.entity.name": "look", "traceloop.entity.output": '"cold"'}

@@ -26,6 +26,11 @@ class Later:
         self._hollow: dict[int, list[int]] = {}  # when steps began that run tools and ran none, by what they are in
         self._read = False
 
+    @property
+    def none(self) -> bool:
+        """Is no model call told at all?"""
+        return not self._calls
+
     def goes_on(self, call: ToolCall) -> bool:
         if call.turn is None:
             return False

@@ -29,7 +29,7 @@ from otelcov.runs.rules.habits import (
 )
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
-from otelcov.runs.trace.tree import Node, exceptions, failure, spelling
+from otelcov.runs.trace.tree import Node, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another
 from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.speakers import at_work, own_calls
@@ -63,7 +63,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):
         return "unknown"
-    if stopped_at_a_tool(run) or _given_up(root) or called_off(run) or _left_after_tools(run):
+    if stopped_at_a_tool(run) or _given_up(root) or called_off(run) or _left_after_tools(run) or _left_at_tools(run):
         return "unknown"
     if root.kind == LLM and awaits_another(run.calls):
         return "unknown"
@@ -76,7 +76,7 @@ def status(run: Evidence) -> str:
         last is not None
         and root.kind is None
         and run.output is None
-        and any(r.name not in run.ways for r in last.requests)
+        and (any(r.name not in run.ways for r in last.requests) or (asks(last.finish) and last.outputs is None))
     ):
         return "unknown"  # what frames it does not know of agents, nor whether what was asked for was done
     if last is not None and root.kind == LLM:
@@ -210,6 +210,21 @@ def _left_after_tools(run: Evidence) -> bool:
         return False
     then = [(t, o) for t, o in run.done if t.turn == last.turn]
     return bool(then) and all(t.nodes and o.status in ("ok", "error") for t, o in then)
+
+
+def _left_at_tools(run: Evidence) -> bool:
+    """Did a run of which nothing says how it went, nor what it put out, end on tools of which nothing came back, and
+    none of which waits? Whoever cancels a program's own spans leaves them so."""
+    last, root = run.last, run.root
+    if run.output is not None or (last is not None and (last.error or not last.requests or at_work(root, last))):
+        return False
+    if any(n.span.status_code or n.span.output is not None for n in (root, *top_agents(root))):
+        return False
+    if any(waiting(n) for n in run.nodes):
+        return False
+    then = [(t, o) for t, o in run.done if last is None or t.turn == last.turn]
+    then = then if last is not None else sorted(then, key=lambda both: both[0].start)[-1:]
+    return bool(then) and all(t.answer is None and o.result is None and o.status == "unknown" for t, o in then)
 
 
 def called_off(run: Evidence) -> bool:

@@ -10,6 +10,7 @@ from otelcov.runs.rules.boundaries import limits
 from otelcov.runs.rules.habits import leaves_open, tells_time
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
+from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import Node, failure, spelling
 from otelcov.runs.whole.endings import ended_unsaid
 
@@ -37,6 +38,28 @@ def may_have_ended(root: Node, calls: list[ModelCall], tools: list[ToolCall], ou
     if any(o.status == "error" for _, o in last):
         return []
     return [o for t, o in last if o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)]
+
+
+def may_be_stopped(root: Node, tools: list[ToolCall], outcomes: list[Outcome], later: Later) -> list[Outcome]:
+    """What came of tools that a run ended with that says neither how it went nor what it put out, and whose spans say
+    neither how they went nor what they gave, though they, or others like them, tell what tools are given and give.
+    OpenTelemetry's own spans for Python say nothing of what is cancelled, those of other languages nothing by
+    themselves."""
+    ends = [(n.span.status_code, n.span.output, n.span.finish, failure(n)) for n in (root, *top_agents(root))]
+    if any(status or (output, finish, failed) != (None, None, None) for status, output, finish, failed in ends):
+        return []
+    telling = {n.span.scope for t in tools for n in t.nodes if n.span.result}
+    newest = max((t.start for t in tools), default=0)  # where no model call is told
+    return [
+        o
+        for t, o in zip(tools, outcomes, strict=True)
+        if (o.status, o.result, t.answer) == ("ok", None, None)
+        and t.nodes
+        and (not later.asked_after(t) if t.turn is not None else later.none and t.start == newest)
+        and all(not n.span.status_code and n.span.tool_error is None and not n.span.result for n in t.nodes)
+        and any(n.span.scope in telling or n.span.arguments for n in t.nodes)
+        and not any(tells_time(n.span.scope) for n in t.nodes)
+    ]
 
 
 def _says_well(node: Node) -> bool:
