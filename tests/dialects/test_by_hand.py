@@ -146,6 +146,13 @@ def test_a_decorated_function_that_a_model_asked_for_is_a_tool_whatever_the_deco
     assert called == [("look", "ok", "cold"), ("sum", "unknown", "The user declined this call.")]
 
 
+def test_a_text_that_openlit_could_not_read_is_no_object():
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c1", "look", {"raw": "{city: "})], "go", at=1))
+    assert [(c["arguments"], c["arguments_text"]) for c in run["tool_calls"]] == [(None, "{city: ")]
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c1", "look", {"raw": "city"})], "go", at=1))
+    assert [c["arguments"] for c in run["tool_calls"]] == [{"raw": "city"}]
+
+
 @pytest.mark.parametrize(
     ("text", "status"),
     [

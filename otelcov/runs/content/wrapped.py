@@ -44,15 +44,16 @@ def _given(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     return None, raw
 
 
-NO_JSON = ("_raw", "INVALID_JSON")
-"""Under which Traceloop's instrumentations and Pydantic AI tell a text that is no object of JSON."""
+NO_JSON = ("_raw", "INVALID_JSON", "raw")
+"""Under which Traceloop's instrumentations, Pydantic AI and OpenLIT tell a text that is no object of JSON. An argument
+of a tool may be called `raw`, too: that text is meant to be an object, as it begins."""
 
 
 def _as_told(value: dict[str, Value]) -> tuple[dict[str, Value] | None, str | None]:
     """What was given, or the text for which a kit made up an object, since it could not read it."""
     for key in NO_JSON if len(value) == 1 else ():
         text = value.get(key)
-        if isinstance(text, str) and not isinstance(parse_json(text), dict):
+        if isinstance(text, str) and not isinstance(parse_json(text), dict) and (key != "raw" or text[:1] == "{"):
             return None, text
     return _unwrap(value), None
 
