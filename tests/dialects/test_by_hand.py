@@ -177,6 +177,26 @@ def test_words_that_a_loop_may_have_put_in_place_of_a_result_tell_nothing_alone(
     assert status == "requested" or run["tool_calls"][0]["status"] == "ok"
 
 
+def test_what_temporal_tried_again_went_as_its_last_attempt():
+    """Each attempt is an activity of its own, with the same call to run."""
+
+    def activity(id, inner, at):
+        begun = span(id, 2, "StartActivity:x", kind=3, at=at, took=0.1)
+        return [begun, span(id + 1, id, "RunActivity:x", kind=2, at=at, took=3), inner | {"parent": id + 1}]
+
+    back = _history("go", _LOOK, {"id": "c1", "response": "cold"})
+    (run,) = runs(
+        span(1, None, "StartWorkflow:Agent", kind=3, took=1),
+        span(2, 1, "RunWorkflow:Agent", kind=2, at=1, took=50),
+        *activity(10, chat(12, 11, [_LOOK], "go", at=2.5), 2),
+        *activity(20, tool(22, 21, "look", "c1", at=8.5, error="no"), 8),
+        span(26, 20, "RunActivity:x", kind=2, at=12, took=2),
+        tool(27, 26, "look", "c1", "cold", at=12.5),
+        *activity(30, chat(32, 31, "done", back, at=16.5), 16),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "ok", "cold")]
+
+
 def test_an_agent_whose_caller_was_filtered_out_was_called_by_the_tool_of_its_name():
     """What exporters let through that send spans of AI alone: frames and a program's own functions are missing."""
     asked = ("c1", "ask_worker", {"task": "look"})

@@ -59,9 +59,9 @@ def _beside(call: ToolCall) -> tuple[int, str]:
 
 def held(node: Node) -> tuple[int, str]:
     """What holds a tool's span or, where that is a step which does nothing else and is made again as a whole
-    (LangGraph's tasks), what holds steps of this name."""
+    (LangGraph's tasks, Temporal's activities), what holds steps of this name."""
     step = node.parent
-    if step is None or step.kind != CHAIN or len(step.children) > 1 or step.parent is None:
+    if step is None or step.kind not in (CHAIN, None) or len(step.children) > 1 or step.parent is None:
         return id(step), ""
     return id(step.parent), step.span.name
 
