@@ -195,7 +195,8 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
             if asked is not None:
                 asked.result = result
     if any(s.result is not None for s in shown):
-        _match_shown(inputs, [s for s in shown if s.request.id not in by_id], mc.turn, whose, calls, settle)
+        strange = [s for s in shown if s.request.id not in by_id]
+        _match_shown(inputs, strange, mc.turn, whose, calls, settle, made_up=len(strange) == len(shown))
     elif single:
         here = _questions(inputs)
         asked_here = (c for c in reversed(calls.every) if earlier(c) and not _asked_elsewhere(c, here))
@@ -214,10 +215,18 @@ _OBSERVED = "Observation"
 
 
 def _match_shown(
-    inputs: list[Message], shown: list[_Shown], turn: int, whose: Value, calls: Calls, settle: _Settle
+    inputs: list[Message],
+    shown: list[_Shown],
+    turn: int,
+    whose: Value,
+    calls: Calls,
+    settle: _Settle,
+    made_up: bool = False,
 ) -> None:
     """Results to the calls that asked for the same as the requests before them. Of more calls alike than a history
-    shows, it is those that were asked what it shows before them; else the newest, for that is how a history ends."""
+    shows, it is those that were asked what it shows before them; else the newest, for that is how a history ends.
+    `made_up`: no id in it is one that an answer told, so a request of another id may be the same (magentic), if it
+    stands where that answer does."""
     head = instructions(inputs)
     alike: dict[Any, list[_Shown]] = {}
     for s in shown:
@@ -240,9 +249,16 @@ def _match_shown(
             open_ = [c for c in known.waiting(turn) if id(c) not in taken] if some else []
         found += reversed(list(zip(reversed(some), reversed(open_), strict=False)))
         for s, call in found:
-            if s.result is not None and not (s.request.id and call.call_id):
+            same = not (s.request.id and call.call_id) or (made_up and _in_its_place(s, call))
+            if s.result is not None and same:
                 call.call_id = call.call_id or s.request.id
                 settle(call, s.result)
+
+
+def _in_its_place(shown: _Shown, call: ToolCall) -> bool:
+    """Does a history show a request right after all that was said before the answer that holds this one?"""
+    asked = call.asked_by.inputs if call.asked_by is not None else None
+    return asked is not None and shown.place == len(asked)
 
 
 def _questions(inputs: list[Message] | None) -> set[str]:
