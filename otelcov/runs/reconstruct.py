@@ -17,9 +17,10 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS
 from otelcov.runs.agents.naming import name_agents
 from otelcov.runs.assemble import assemble
-from otelcov.runs.joining.fragments import STEPS, Fragment, fragments
+from otelcov.runs.joining.fragments import Fragment, fragments
 from otelcov.runs.joining.join import Guest, Joints, guests, hosts, join, joints, waits
 from otelcov.runs.joining.retold import lay_together
+from otelcov.runs.joining.sessions import STEPS
 from otelcov.runs.rows import Columns, Row
 from otelcov.runs.shortcut.regular import regular
 from otelcov.runs.trace.inherited import inherit_errors

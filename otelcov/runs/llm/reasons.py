@@ -11,6 +11,7 @@ from otelcov.runs.trace.tree import Node
 
 
 def reasons_told(node: Node) -> list[str]:
+    """Each as it was told, of an agent or a model's call."""
     found = list[str]()
     for name, told in node.side.events.get(node.span.row, ()) if node.kind in (AGENT, LLM) else ():
         if name == "gen_ai.choice":

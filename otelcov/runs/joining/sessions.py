@@ -1,0 +1,118 @@
+"""Sessions of agents that are spoken to: one trace, or a part of one, with many requests, and agents that change."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
+from otelcov.runs.rules.habits import changes_agents
+from otelcov.runs.trace.tree import Node, Trace, by_time
+
+STEPS = (AGENT, LLM, TOOL, HANDOFF)
+
+
+def requests_of(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """The requests of sessions that are one trace. A session lasts longer than any of them, and is none's; while it
+    lasts its span has not come."""
+    kit = _SESSIONS.search(roots[0].span.scope)
+    if kit is not None and all(n.orphan and n.span.parent_span_id == roots[0].span.parent_span_id for n in roots):
+        return _of_session(roots, kit.group())
+    sessions = _sessions(roots[0]) if len(roots) == 1 else []
+    held = [_in_session(n) for n in sessions]
+    parts = [_of_session(h, n.span.scope) or [(n, _whole(h))] for n, h in zip(sessions, held, strict=True) if h]
+    found = [part for some in parts for part in some]
+    return found if len(found) > 1 else []
+
+
+_SESSIONS = re.compile(r"livekit|pipecat")
+
+
+def _sessions(root: Node) -> list[Node]:
+    """The sessions that a trace is, or that a job or a program stands around, with no step beside them."""
+    found, unread = list[Node](), [root]
+    while unread:
+        n = unread.pop()
+        if n.span.name in ("agent_session", "conversation") and _SESSIONS.search(n.span.scope):
+            found.append(n)
+        elif n.kind in STEPS:
+            return []
+        else:
+            unread.extend(n.children)
+    return sorted(found, key=by_time)
+
+
+def _in_session(session: Node) -> list[Node]:
+    """What a session holds, and those that a program began after it, and that were laid under it (LiveKit's)."""
+    found, unread = list[Node](), session.children[::-1]
+    while unread:
+        n = unread.pop()
+        if n.span.name == session.span.name:
+            unread.extend(reversed(n.children))
+        else:
+            found.append(n)
+    return found
+
+
+def _of_session(turns: list[Node], scope: str) -> list[tuple[Node, list[Node]]]:
+    """The requests of one session, each with what came of it."""
+    turns = sorted(turns, key=by_time)
+    asked = _begin_requests(turns) if "livekit" in scope else [n for n in turns if _did_something(n)]
+    if len(asked) < 2:
+        return []
+    begins = [n.start for n in asked]
+    parts: list[tuple[Node, list[Node]]] = [(n, []) for n in asked]
+    for turn in turns:
+        parts[max(bisect_right(begins, turn.start) - 1, 0)][1].extend((turn, *turn.below()))
+    return parts
+
+
+def _whole(nodes: list[Node]) -> list[Node]:
+    return [x for n in nodes for x in (n, *n.below())]
+
+
+def _did_something(turn: Node) -> bool:
+    """Each of Pipecat's turns is a request, if anything came of it."""
+    return turn.span.name == "turn" and any(n.kind in STEPS for n in turn.below())
+
+
+def _begin_requests(turns: list[Node]) -> list[Node]:
+    """LiveKit's requests begin with words of the user, or a program's own, as it greets; they hold the turns of who was
+    handed the work, and of who speaks while a tool is at work, which bring none."""
+    found = list[Node]()
+    agent, until = None, 0
+    for n in turns:
+        if n.kind == HANDOFF:
+            agent = None
+        if n.kind not in (AGENT, CHAIN) or n.span.name != "agent_turn":
+            continue
+        asked = any(x.kind == LLM for x in n.below())
+        if n.span.input is not None or (asked and n.start >= until and (not found or n.own_agent == agent)):
+            found.append(n)
+        agent, until = n.own_agent, max(until, n.end)
+    return found
+
+
+def no_handoffs(trace: Trace) -> None:
+    """A session's agent changes as a tool hands over; as a tool waits for what another brings, and goes on; and as the
+    program likes (LiveKit): only the first is a hand-off, that begins once a tool of who was at work has ended, before
+    or as the turn does."""
+    for n in trace.nodes:
+        if n.kind == HANDOFF and changes_agents(n.span.scope) and not _after_a_tool(n):
+            n.kind = None
+
+
+def _after_a_tool(change: Node) -> bool:
+    if any(n.span.name in ("pause_agent_activity", "resume_agent_activity") for n in change.children):
+        return False
+    beside = change.parent.children if change.parent is not None else []
+    turns = [n for n in beside if n.own_agent == change.span.from_agent and n.start <= change.start]
+    newest = max(turns, key=lambda n: n.start, default=None)
+    if newest is None or change.start > newest.end + _AT_ONCE_NS:
+        return change.parent is None
+    ran = [n for n in newest.below() if n.kind == TOOL and n.end <= change.start]
+    done = max((t.end for t in ran), default=change.start)
+    return bool(ran) and not any(n.kind == LLM and done < n.start < change.start for n in newest.below())
+
+
+_AT_ONCE_NS = 20_000_000
