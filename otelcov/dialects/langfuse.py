@@ -87,7 +87,7 @@ LANGFUSE = Dialect(
             pl.when(_IS_AGENT & ~_IN_GRAPH).then(pl.col("span.name")),
         ]
     ),
-    tool=pl.when(_IS_TOOL).then(pl.col("span.name").str.strip_prefix("agents.run.tool.")),  # of a kit for Ruby
+    tool=pl.when(_IS_TOOL).then(pl.col("span.name").str.strip_prefix("agents.tool.")),  # of a kit for Ruby
     arguments=pl.when(_IS_TOOL).then(
         pl.coalesce(
             [

@@ -31,14 +31,14 @@ def test_neuron_for_rust_tells_each_step_by_two_spans_without_a_length():
 
 
 def test_a_kit_for_ruby_names_a_tool_after_the_step_in_langfuses_words():
-    """Chatwoot's agents."""
+    """Chatwoot's agents, by their published names of spans."""
     model = {"langfuse.observation.type": "generation", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9}
     ran = {"langfuse.observation.type": "tool", "langfuse.observation.input": '{"q":1}'}
     (run,) = runs(
         span(1, None, "agents.run", took=20, attributes={"langfuse.observation.type": "agent", "agent.name": "triage"}),
-        span(2, 1, "agents.run.generation", at=1, attributes=model | {"langfuse.observation.input": "go"}),
-        span(3, 1, "agents.run.tool.look", at=3, attributes=ran | {"langfuse.observation.output": "cold"}),
-        span(5, 1, "agents.run.generation", at=5, attributes=model | {"langfuse.observation.output": "done"}),
+        span(2, 1, "agents.llm_call", at=1, attributes=model | {"langfuse.observation.input": "go"}),
+        span(3, 1, "agents.tool.look", at=3, attributes=ran | {"langfuse.observation.output": "cold"}),
+        span(5, 1, "agents.llm_call", at=5, attributes=model | {"langfuse.observation.output": "done"}),
     )
     told = [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]]
     assert (told, run["output"]) == ([("look", {"q": 1}, "cold")], "done")
