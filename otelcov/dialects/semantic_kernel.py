@@ -27,7 +27,7 @@ SEMANTIC_KERNEL = Dialect(
     .then(pl.lit(CHAIN))
     .when(_FUNCTION)
     .then(pl.lit(TOOL)),
-    tool=pl.when(_FUNCTION).then(pl.col("span.name")),
+    tool=pl.when(_FUNCTION).then(pl.col("span.name").str.replace(r"^execute_tool ", "")),
     arguments=pl.when(scope(r"^semantic_kernel\.") & pl.col("gen_ai.tool.call.arguments").str.contains(_FLAT)).then(
         pl.col("gen_ai.tool.call.arguments")
         .str.replace_all(r'"[^"]*": ?null, ?', "")
