@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from otelcov.runs.content.jsontext import UNGIVEN, Value
@@ -79,7 +80,10 @@ class Message:
 
 
 def as_text(value: Value) -> str | None:
-    """An id or a name; None for words that stand where there is none."""
+    """An id or a tool's name; None for words that stand where there is none, or where it lay too deep to be told."""
     if isinstance(value, str):
-        return value if value and not (value[0] == "<" and UNGIVEN.match(value)) else None
+        return value if value and not (value[0] in "<[" and _NONE.match(value)) else None
     return str(value) if isinstance(value, int) else None
+
+
+_NONE = re.compile(rf"{UNGIVEN.pattern}|^\[[\w ]+\]$")  # `[MaxDepth]`, `[Circular]`

@@ -126,7 +126,7 @@ def _request(call: Value) -> Request | None:
     if isinstance(body.get("function"), dict):
         body = body["function"]
     name = _first(body, _NAMES) or call.get("name")
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or as_text(name) is None:
         return None
     if name[0] == name[-1] == "'":
         name = name[1:-1] or name  # a repr of it
