@@ -281,10 +281,10 @@ def _add_calls(value: dict[str, Value], m: Message) -> None:
         calls = extra.get("tool_calls")
     known = {request.id for request in m.requests if request.id}
     before = list(m.requests)
-    told = [(request.name, request.arguments) for request in before if not request.id]
+    told = list(before)
     for request in requests_in(calls):
-        if not request.id and (request.name, request.arguments) in told:
-            told.remove((request.name, request.arguments))  # it stands in the content, too
+        if not request.id and (twin := next((r for r in told if _alike(r, request)), None)) is not None:
+            told.remove(twin)  # it stands in the content, too
         elif request.id not in known:
             twin = next((r for r in before if request.id and not r.id and _alike(r, request)), None)
             if twin is None:
@@ -302,7 +302,12 @@ def _add_calls(value: dict[str, Value], m: Message) -> None:
 
 
 def _alike(one: Request, other: Request) -> bool:
-    return (one.name, one.arguments) == (other.name, other.arguments)
+    return one.name == other.name and _object(one.arguments) == _object(other.arguments)
+
+
+def _object(arguments: Value) -> Value:
+    parsed = parse_json(arguments) if isinstance(arguments, str) else None
+    return arguments if parsed is None else parsed
 
 
 def pair(answer: Message) -> None:
@@ -336,7 +341,9 @@ def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
     inside = next((key for key in (*CALL_KEYS, *RESULT_KEYS) if isinstance(part.get(key), dict)), None)
     body = part if inside is None else part[inside]
     if inside in CALL_KEYS or (inside is None and (kind in CALLS or calls_function(part))):
-        m.requests += requests_in([body])
+        found = requests_in([body])
+        m.requests += found
+        m.nameless = m.nameless or not found
     elif inside or kind in RESULTS:
         m.results.append(result_in(body))
     elif kind in _UNSAID:
