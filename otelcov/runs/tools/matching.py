@@ -30,6 +30,7 @@ class Calls:
         self.every, self.by_id = every, by_id
         self._seen = 0
         self._alike: dict[Any, _Alike] = {}
+        self._named: tuple[int, dict[Any, _Alike]] = 0, {}
         self._shared: dict[tuple[str, Any], tuple[int, list[ToolCall]]] = {}
         self._in_words: tuple[int, dict[Any, list[ToolCall]]] = 0, {}
 
@@ -41,6 +42,15 @@ class Calls:
                 self._alike.setdefault((agent, asked), _Alike()).calls.append(c)
         self._seen = len(self.every)
         return self._alike.get((whose, _asked(name, given)))
+
+    def named(self, whose: Value, name: str | None) -> _Alike | None:
+        """Those of an agent, or of `ANYONES`, that asked for a tool, whatever for."""
+        count, found = self._named
+        for c in self.every[count:]:
+            for agent in (c.agent, ANYONES) if c.name is not None else ():
+                found.setdefault((agent, spelling(c.name)), _Alike()).calls.append(c)
+        self._named = len(self.every), found
+        return found.get((whose, spelling(name))) if name is not None else None
 
     def sharing(self, call_id: str, whose: Value, turn: int) -> list[ToolCall]:
         """Those of an agent, or of `ANYONES`, that bear an id and were asked for before this turn, the oldest first."""
@@ -232,7 +242,10 @@ def _match_shown(
     for s in shown:
         alike.setdefault(_asked(s.request.name, _given(s.request.arguments)), []).append(s)
     for some in alike.values():
-        known = calls.alike(whose, some[0].request.name, _given(some[0].request.arguments))
+        request = some[0].request
+        known = calls.alike(whose, request.name, _given(request.arguments))
+        if known is None and request.arguments is None:  # this history tells of no call what it was given
+            known = calls.named(whose, request.name)
         if known is None:
             continue
         open_ = list(islice(known.waiting(turn), len(some) + 1))
