@@ -163,7 +163,7 @@ def _handoffs(
                 c
                 for c in calls
                 if c.delegates_to is None
-                and source in (c.agent, None)
+                and (source is None or c.agent in (source, None))
                 and not c.nodes
                 and (x := transfers(c.name)) is not None
                 and (

@@ -305,7 +305,8 @@ def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
 def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
     if asks_leave(call.call_id) or later.goes_on(call) or later.held_up(call) or _left_to_others(call):
         return "requested"
-    return "requested" if spans_shown and not _providers_own(call) else "unknown"
+    unseen = _providers_own(call) or later.may_have_led_on(call) or later.named_after(call)
+    return "requested" if spans_shown and not unseen else "unknown"
 
 
 def _left_to_others(call: ToolCall) -> bool:

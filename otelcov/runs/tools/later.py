@@ -6,9 +6,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import pairwise
 
-from otelcov.dialects.base import CHAIN, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, TOOL
+from otelcov.runs.agents.delegation import transfers
 from otelcov.runs.content.chat import Message
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.tools.askers import JITTER_NS
+from otelcov.runs.tools.by_name import cores
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, spelling, waiting
 
@@ -24,6 +27,7 @@ class Later:
         self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
         self._newest: dict[str | None, int] = {}  # when a model was asked last, by agent
         self._hollow: dict[int, list[int]] = {}  # when steps began that run tools and ran none, by what they are in
+        self._named: dict[int, dict[str, int]] = {}  # when what bears a name began last, by what it is in
         self._read = False
 
     @property
@@ -53,6 +57,24 @@ class Later:
             for mc in self._calls:
                 self._newest[mc.agent] = max(mc.start, self._newest.get(mc.agent, mc.start))
         return self._newest.get(call.agent, call.end - 1) >= call.end
+
+    def may_have_led_on(self, call: ToolCall) -> bool:
+        """Is this by its name a way to another agent, which is often taken without a span, and went the run on?"""
+        return transfers(call.name) is not None and bool(self._calls) and self._calls[-1].start >= call.end
+
+    def named_after(self, call: ToolCall) -> bool:
+        """Does a step of no known kind, right beside the model that asked, bear the name of this tool since?"""
+        asker = call.asked_by
+        holder = asker.node.parent if asker is not None else None
+        if asker is None or holder is None or call.name is None:
+            return False
+        began = self._named.get(id(holder))
+        if began is None:
+            began = self._named[id(holder)] = {}
+            for n in holder.children:
+                for name in cores(n.span.name) if n.kind in (None, CHAIN, AGENT) else ():
+                    began[name] = max(n.start, began.get(name, n.start))
+        return began.get(spelling(call.name), -1) >= asker.end - JITTER_NS
 
     def stepped_over(self, call: ToolCall) -> bool:
         """Did a step of LangChain's agents (`create_agent`) that runs tools run none, though something came of it? A
