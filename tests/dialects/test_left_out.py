@@ -127,3 +127,16 @@ def test_a_step_of_a_program_may_have_run_what_it_is_named_as():
         chat(6, 1, "Done.", at=9),
     )
     assert "requested" not in [c["status"] for c in run["tool_calls"]]
+
+
+@pytest.mark.parametrize("parent", [3, 33], ids=["told", "left out"])
+def test_a_servers_span_is_of_the_call_in_whose_time_it_is_though_its_clients_is_left_out(parent):
+    served = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "look", "gen_ai.operation.name": "execute_tool"}
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {"id": "A-1"})], at=1),
+        tool(3, 1, "look", "c1", "shipped", at=3),
+        span(4, parent, "tools/call look", at=3.2, took=0.5, kind=2, attributes=served),
+        chat(5, 1, "It is on its way.", at=5),
+    )
+    assert _told(run) == [("look", "ok", {"id": "A-1"}, "shipped")]

@@ -89,8 +89,8 @@ OF_ALL = "of all"
 
 def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
     """The executions, each with its server's span: one that knows nothing of the caller's (a server in the caller's own
-    process) stands beside it, or beside the agent that called it, within its time, and has the end of its name. Each is
-    of one call."""
+    process) stands beside it, or beside the agent that called it, within its time, and has the end of its name. Nothing
+    else is known of one whose client's span has not come (some leave all clients' spans out). Each is of one call."""
     servers = [g for g in found if len(g) == 1 and server_alone(g[0])]
     if not servers or len(servers) == len(found):
         return found
@@ -104,7 +104,7 @@ def _with_servers(found: list[list[Node]]) -> list[list[Node]]:
     taken = set[int]()
     for group in servers:
         _serve(group, callers.get(id(group[0].parent), []), taken)
-    left = [group for group in servers if group and group[0].parent is not None]
+    left = [group for group in servers if group and (group[0].parent is not None or group[0].orphan)]
     if left:
         every = sorted((group for some in callers.values() for group in some), key=_begins)
         for group in left:
@@ -120,7 +120,8 @@ def _serve(group: list[Node], near: list[list[Node]], taken: set[int]) -> None:
         caller = other[0]
         if id(other) in taken or node.end > caller.end or not _serves(node, caller):
             continue
-        if caller.parent is node.parent or node.parent in caller.ancestors():
+        beside = caller.parent is node.parent or node.parent in caller.ancestors()
+        if beside or (node.orphan and caller.span.trace_id == node.span.trace_id and not _is_served(other)):
             taken.add(id(other))
             other.append(node)
             group.clear()
@@ -133,7 +134,13 @@ def _begins(group: list[Node]) -> int:
 
 def _serves(node: Node, caller: Node) -> bool:
     name, outer = node.span.tool, caller.span.tool
-    return bool(name and outer) and spelling(outer) != spelling(name) and served_as(str(name), str(outer), node)
+    if not name or not outer or (spelling(outer) == spelling(name) and not node.orphan):
+        return False
+    return served_as(name, outer, node)
+
+
+def _is_served(group: list[Node]) -> bool:
+    return any(n.span.span_kind == _SERVER for n in group)
 
 
 _NEAR = 64  # calls that began last before it
