@@ -19,6 +19,7 @@ from otelcov.dialects.base import (
     UNTOLD,
     Dialect,
     first,
+    of_event,
     scope,
     span_name,
     value,
@@ -135,7 +136,11 @@ GENAI = Dialect(
     input=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input"),
     output=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output"),
     definitions=first(
-        "gen_ai.tool.definitions", "gen_ai.request.tools", "gen_ai.agent.tools", "gen_ai.request.available_tools"
+        "gen_ai.tool.definitions",
+        "gen_ai.request.tools",
+        "gen_ai.agent.tools",
+        "gen_ai.request.available_tools",
+        of_event("gen_ai.client.inference.operation.details", "gen_ai.tool.definitions"),
     ),
     conversation=first("gen_ai.conversation.id", "gen_ai.session.id", "gen_ai.thread.id"),
     error_type=first("error.type"),
