@@ -202,7 +202,7 @@ def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     )
     asked = [] if last is None else [r.id for r in inputs[last].requests if r.id]
     if last is None:  # what was asked for is left out of history (OpenLIT): the results at the end still say
-        last = next((i for i in range(len(inputs) - 1, -1, -1) if not inputs[i].results), len(inputs) - 1)
+        last = next((i for i in range(len(inputs) - 1, -1, -1) if not inputs[i].results), -1)
     after = inputs[last + 1 :]
     if not after and asked:
         return asked, inputs  # what came back is left out, as it was nothing
