@@ -47,7 +47,8 @@ def status(run: Evidence) -> str:
         return "unknown" if _may_be_caught(root) else "error"
     if last is not None and last.error is not None:
         return "unknown" if _answered_for(root, last) else "error"
-    if died_in_a_tool(run) or died_in_a_step(run):
+    over = _told_over(run)
+    if died_in_a_tool(run) or died_in_a_step(run) or (over is not None and over.error is not None):
         return "error"
     if run.output is None and died_in_a_later_trace(root, run.nodes, run.calls):
         return "error"
@@ -71,6 +72,8 @@ def status(run: Evidence) -> str:
     answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
     answered = answered and b.finish(own[0].finish) != "length"  # which some kits take for an error
     if root.orphan and not answered:
+        return "unknown"
+    if over is not None and over.requests and root.kind is None and not _streamed_over(over):
         return "unknown"
     if (
         last is not None
@@ -399,6 +402,22 @@ def died_in_a_step(run: Evidence) -> bool:
         return False
     step = last.node.parent
     return bool(last.requests) and step is not None and step.kind in (AGENT, CHAIN) and failure(step) is not None
+
+
+def _told_over(run: Evidence) -> ModelCall | None:
+    """The newest call, where its span stands for several, each written over the one before, and nothing was put out
+    (Google's client, which calls functions itself)."""
+    spans = [n for n in run.nodes if n.kind == OVERWRITTEN]
+    if not spans or run.output is not None:
+        return None
+    newest = max(spans, key=lambda n: n.end)
+    return ModelCall(newest, [newest]) if run.last is None or run.last.start < newest.end else None
+
+
+def _streamed_over(call: ModelCall) -> bool:
+    """Does a span tell of a stream all that its answers said: what they asked for, each of which ran, then words?"""
+    ran = [n for n in call.node.children if n.kind == TOOL]
+    return bool(call.text) and len(ran) == len(call.asked)
 
 
 def asked_for_nobodys(run: Evidence) -> bool:

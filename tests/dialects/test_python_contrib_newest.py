@@ -1,0 +1,68 @@
+"""OpenTelemetry's own instrumentations of clients and kits for Python (1.3), by what they told of runs against a model
+of ours."""
+
+import pytest
+
+from tests.runs.requests import chat, events, runs, span, tool
+
+_OPENAI = "opentelemetry.instrumentation.genai.openai"
+_GOOGLE = "opentelemetry.instrumentation.google_genai"
+_DETAILS = "gen_ai.client.inference.operation.details"
+
+
+def _said(role, *parts):
+    return {"role": role, "parts": list(parts)}
+
+
+def _words(text):
+    return {"type": "text", "content": text}
+
+
+def _back(call, what):
+    return {"type": "tool_call_response", "id": call, "response": what}
+
+
+def test_an_input_of_results_alone_goes_on_with_who_asked_for_them():
+    """`previous_response_id`: what came before is not sent again, and each call has a trace of its own."""
+    first, second = ([_said("tool", _back(call, what))] for call, what in (("call_a1", "seen"), ("call_b2", "again")))
+    found = runs(
+        chat(1, None, [("call_a1", "look", {})], "go", trace=1, at=0, scope=_OPENAI),
+        chat(2, None, [("call_b2", "look", {})], first, trace=2, at=2, scope=_OPENAI),
+        chat(3, None, "done", second, trace=3, at=4, scope=_OPENAI),
+        chat(4, None, "hello", "hi", trace=4, at=6, scope=_OPENAI),
+    )
+    assert [(r["input"], r["output"], len(r["llm_calls"])) for r in found] == [("go", "done", 3), ("hi", "hello", 1)]
+    assert [(c["result"], c["status"]) for c in found[0]["tool_calls"]] == [("seen", "ok"), ("again", "ok")]
+
+
+def _calls_functions(answer=None, ran=1, **more):
+    """Google's client, which calls functions itself: one span for all that the model said."""
+    spans = [tool(n, 2, "look", None, "seen", at=n, scope=_GOOGLE) for n in range(3, 3 + ran)]
+    (run,) = runs(span(1, None, "handle", took=30), chat(2, 1, answer, "go", took=20, scope=_GOOGLE, **more), *spans)
+    return run["status"], run["llm_calls"], run["output"]
+
+
+def test_a_span_of_several_calls_ends_as_the_last_of_them():
+    assert _calls_functions(error="500", attributes={"error.type": "500"}) == ("error", None, None)
+    assert _calls_functions([("look_0", "look", {})], ran=3) == ("unknown", None, None)
+    assert _calls_functions("done", ran=3) == ("ok", None, "done")
+
+
+def test_a_stream_that_tells_all_its_answers_at_once_came_to_its_end():
+    parts = [{"type": "tool_call", "id": "look_0", "name": "look", "arguments": {}}, _words("done")]
+    told = {"gen_ai.output.messages": [{**_said("assistant", *parts), "finish_reason": "stop"}]}
+    assert _calls_functions(attributes=told)[0] == "ok"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_events_tell_which_tools_were_offered(named):
+    """OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=EVENT_ONLY."""
+    offered = [{"name": name, "type": "function", "parameters": None} for name in ("look", "watch")]
+    told = {"gen_ai.tool.definitions": offered, "gen_ai.input.messages": [_said("user", _words("go"))]}
+    told |= {"event.name": _DETAILS} if not named else {}
+    (run,) = runs(
+        span(1, None, "handle", took=9),
+        chat(2, 1, "done", at=1, scope=_OPENAI),
+        logs=[events((2, _DETAILS, 2, told), named=named)],
+    )
+    assert (run["known_tools"], run["known_tools_source"]) == (["look", "watch"], "offered")
