@@ -3,7 +3,7 @@ of ours."""
 
 import pytest
 
-from tests.runs.requests import chat, events, runs, span, tool
+from tests.runs.requests import agent, chat, events, runs, span, tool
 
 _OPENAI = "opentelemetry.instrumentation.genai.openai"
 _GOOGLE = "opentelemetry.instrumentation.google_genai"
@@ -66,3 +66,72 @@ def test_events_tell_which_tools_were_offered(named):
         logs=[events((2, _DETAILS, 2, told), named=named)],
     )
     assert (run["known_tools"], run["known_tools_source"]) == (["look", "watch"], "offered")
+
+
+_AGNO = "opentelemetry.instrumentation.genai.agno"
+
+
+def _put_out(text, reason="stop"):
+    return {"gen_ai.output.messages": [{**_said("assistant", _words(text)), "finish_reason": reason}]}
+
+
+def _team(*steps, member, result, answer="", at=1.0):
+    """A team that asks its member by a tool, without spans of models."""
+    (run,) = runs(
+        agent(1, "planner", took=30, scope=_AGNO, attributes=_put_out(answer) if answer else {}),
+        tool(2, 1, "delegate_task_to_member", "c1", result, at=at, took=20, scope=_AGNO),
+        agent(3, "worker", 2, at=2, took=10, scope=_AGNO, attributes=member),
+        *steps,
+    )
+    return run
+
+
+def test_a_member_that_puts_out_an_error_was_called_in_vain():
+    run = _team(member=_put_out("boom", "error"), result="boom", answer="no luck")
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("worker", "error")]
+    assert (run["status"], run["output"]) == ("ok", "no luck")
+
+
+def test_without_content_nothing_says_how_an_agent_of_agnos_ended():
+    run = _team(member={}, result=None)
+    assert (run["status"], [d["status"] for d in run["delegations"]]) == ("unknown", ["unknown"])
+    (run,) = runs(agent(1, "planner", took=9, scope=_AGNO), chat(2, 1, "done", "go", at=1, scope=_OPENAI))
+    assert (run["status"], run["output"]) == ("ok", "done")
+
+
+_EVENTS = '[{"created_at":1,"event":"RunStarted","agent_id":"worker"},{"created_at":2,"event":"RunCompleted"}]'
+
+
+def test_what_a_member_said_in_a_stream_is_not_what_its_team_did():
+    step = tool(4, 2, "look", "c2", "seen", at=4, scope=_AGNO)
+    run = _team(step, member=_put_out("seen"), result=_EVENTS, answer="seen")
+    assert (run["status"], run["output"]) == ("unknown", None)
+    run = _team(step, chat(5, 1, "It was seen.", at=22), member=_put_out("seen"), result=_EVENTS, answer="seen")
+    assert (run["status"], run["output"]) == ("ok", "It was seen.")
+    run = _team(member=_put_out("seen"), result="seen", answer="seen")
+    assert (run["status"], run["output"]) == ("ok", "seen")
+
+
+def test_a_tool_beside_an_agent_in_the_tool_that_called_it_is_the_agents():
+    run = _team(
+        tool(4, 2, "look", "c2", "seen", at=4, scope=_AGNO),
+        tool(5, 2, "watch", "c3", "seen", at=15, scope=_AGNO),
+        member=_put_out("seen"),
+        result=_EVENTS,
+    )
+    assert [(c["agent"], c["name"]) for c in run["tool_calls"]] == [("worker", "look"), (None, "watch")]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "told"),
+    [
+        ("I have tools to execute, but I need confirmation.", "requested", "ok"),
+        ("Run 1a2b3c4d-1a2b-1a2b-1a2b-1a2b3c4d5e6f was cancelled", "unknown", "unknown"),
+    ],
+)
+def test_what_agno_waits_for_or_was_called_off_at_did_not_run(text, status, told):
+    (run,) = runs(
+        agent(1, "planner", took=9, scope=_AGNO, attributes=_put_out(text)),
+        chat(2, 1, [("c1", "look", {})], "go", at=1, scope=_OPENAI),
+    )
+    assert ([c["status"] for c in run["tool_calls"]], run["status"]) == ([status], told)

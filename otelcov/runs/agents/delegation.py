@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from otelcov.dialects.base import AGENT, TOOL
+from otelcov.runs.agents.charge import put_out_an_error
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, failure, placeholder, spelling
@@ -87,8 +88,9 @@ class Delegation:
 
 
 def agent_failed(called: Node | None) -> bool:
-    """Does the span of an agent that was called say that it failed?"""
-    return called is not None and called.kind == AGENT and failure(called) is not None
+    """Does the span of an agent that was called say that it failed, or put out an error in place of an answer?"""
+    failed = called is not None and called.kind == AGENT and failure(called) is not None
+    return failed or (called is not None and put_out_an_error(called))
 
 
 @lru_cache(maxsize=4096)

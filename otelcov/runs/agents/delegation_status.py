@@ -7,7 +7,7 @@ from otelcov.runs.agents.charge import ended
 from otelcov.runs.agents.delegation import agent_failed, bare
 from otelcov.runs.agents.scene import Found, Scene, cut_thread
 from otelcov.runs.content.wrapped import result_of
-from otelcov.runs.rules.habits import leaves_open
+from otelcov.runs.rules.habits import answers_with_errors, leaves_open
 from otelcov.runs.rules.softerrors import plain, soft_error
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import broken_off
@@ -26,6 +26,8 @@ def status_of(call: ToolCall, found: Found, scene: Scene) -> str:
     if broken_off(call) and found.node is None:
         return "unknown"
     if found.node is not None and (ended(found.node) in _NOT_DONE or _without_end(found.node)):
+        return "unknown"
+    if found.node is not None and _may_have_failed(found.node):
         return "unknown"
     if found.node is not None and _left_asking(call, found.node, scene):
         return "unknown"
@@ -50,6 +52,14 @@ def _without_end(agent: Node) -> bool:
     around = (n for n in last.ancestors() if n.start >= agent.start)
     told = [n for n in (last, *last.below(), *around) if n.kind in (LLM, CHAIN)]
     return all(n.span.output_tokens is None and not n.span.output_messages and not _said_why(n) for n in told)
+
+
+def _may_have_failed(agent: Node) -> bool:
+    """Is nothing told of what an agent put out, nor of a model that it asked, where only that would say that it
+    failed?"""
+    if not answers_with_errors(agent.span.scope) or agent.span.output is not None:
+        return False
+    return all(n.kind != LLM for n in agent.below())
 
 
 def _left_asking(call: ToolCall, agent: Node, scene: Scene) -> bool:

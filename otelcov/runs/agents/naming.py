@@ -102,7 +102,7 @@ def _cut(told: str | None) -> bool:
 
 def _name_beside_idle(trace: Trace) -> None:
     """Where all spans hang from one, an agent's work stands beside the agent's span, in its time. Who waits for an
-    agent asks no model meanwhile; tools alone may be whose who called it."""
+    agent asks no model meanwhile; tools alone may be whose who called it, but within the tool that called it."""
     for node in trace.nodes:
         idle = [c for c in node.children if c.kind == AGENT and c.own_agent and not c.children and c.end > c.start]
         if not idle or len(node.children) > _BESIDE:
@@ -113,7 +113,7 @@ def _name_beside_idle(trace: Trace) -> None:
                 for c in node.children
                 if c.kind in (LLM, TOOL) and agent.start <= c.start and c.end <= agent.end and c.agent == node.agent
             ]
-            if not any(c.kind == LLM for c in mine):
+            if node.kind != TOOL and not any(c.kind == LLM for c in mine):
                 continue
             alone = not any(a is not agent and a.start < agent.end and agent.start < a.end for a in idle)
             for n in (x for c in mine for x in (c, *c.below())):

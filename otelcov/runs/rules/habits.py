@@ -27,6 +27,21 @@ def ends_alike(scope: str) -> bool:
     return scope.endswith("handler openai_agents") or scope == "opentelemetry.instrumentation.agno"
 
 
+def answers_with_errors(scope: str) -> bool:
+    """Does an agent of this scope end well where it failed, and is what went wrong what it put out (Agno under
+    OpenTelemetry's own)? Without content nothing says so."""
+    return scope == _AGNOS
+
+
+def ends_as_members(scope: str) -> bool:
+    """Is what a member of a team's said last in a stream told here as what the team did (Agno under OpenTelemetry's
+    own)?"""
+    return scope == _AGNOS
+
+
+_AGNOS = "opentelemetry.instrumentation.genai.agno"
+
+
 def stops_to_ask(scope: str) -> bool:
     """Does this say `stop` of answers that ask for tools, too? Where no answer is told, it may have asked for some."""
     return _STOPS_ALIKE.search(scope) is not None

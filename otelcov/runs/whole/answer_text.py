@@ -13,7 +13,7 @@ from otelcov.runs.content.prose import final_answer
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.boundaries import asks as asks_for_tools
-from otelcov.runs.rules.habits import waits_for_models, works_over
+from otelcov.runs.rules.habits import ends_as_members, waits_for_models, works_over
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure
@@ -41,6 +41,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
     front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n))]
+    front = [n for n in front if not _ends_as_a_member(n)]
     step = went_on(root, last) or (pending and root.orphan and root.own_agent is None)
     frames = _frames(root)
     for node in front:
@@ -79,6 +80,17 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _ends_as_a_member(team: Node) -> bool:
+    """Did a team put out, word for word, what a member did whose words a tool streamed to it?"""
+    if not ends_as_members(team.span.scope):
+        return False
+    said = (n for n in team.below() if n.kind == AGENT and n.span.output == team.span.output)
+    return any(_STREAMED in (a.span.result or "")[: _NAME * 4] for n in said for a in n.ancestors() if a.kind == TOOL)
+
+
+_STREAMED = '"event":"Run'
 
 
 def _failed_after(root: Node, step: Node) -> bool:

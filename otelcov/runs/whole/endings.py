@@ -13,6 +13,7 @@ from otelcov.runs.llm.unheard import broken_off
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import (
+    answers_with_errors,
     asks_after_results,
     asks_after_tools,
     ends_alike,
@@ -278,7 +279,8 @@ def _ends_no_failure(call: ModelCall) -> bool:
 
 def _hides_failures(run: Evidence) -> bool:
     """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit, Codex)?"""
-    alike = any(ends_alike(n.span.scope) for n in top_agents(run.root)) or run.muted
+    agents = [n.span.scope for n in top_agents(run.root)]
+    alike = any(map(ends_alike, agents)) or run.muted or (run.last is None and any(map(answers_with_errors, agents)))
     return run.output is None and alike
 
 

@@ -78,10 +78,13 @@ def left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
         how = ended(agent) if agent is not None else ""
         told = agent.span.output or "" if agent is not None else ""
         waits = bool(tool.call_id) and f'"{tool.call_id}"' in told
-        if how == "suspended" and (waits or (not tool.nodes and told.startswith(TO_BE_RUN))):
+        if how == "suspended" and (waits or (not tool.nodes and TO_BE_RUN in told[:_FRONT])):
             found.status, found.error_kind = "requested", None
         elif tool.nodes and (how in ("suspended", "aborted") or _of_an_open_step(tool.nodes[0])):
             found.status, found.error_kind = "unknown", None
+
+
+_FRONT = 128  # letters, in which an output begins to say something, as a message of the conventions or alone
 
 
 def _of_an_open_step(node: Node) -> bool:
