@@ -220,15 +220,19 @@ def _kinds_of_failed(found: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
 
 def _told_better(found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame) -> pl.DataFrame:
     """What the messages of a runtime tell of model calls and of whose turn it is is nothing more where the models' own
-    spans have come."""
-    by_messages = context["scope.name"].str.contains(base.BY_MESSAGES) & found["kind"].is_not_null()
+    spans have come, of the same trace or team: a message may begin a trace of its own."""
+    runtimes = context["scope.name"].str.contains(base.BY_MESSAGES)
+    by_messages = runtimes & found["kind"].is_not_null()
     if not by_messages.any():
         return found
     models = spans["trace_id"].filter((found["kind"] == base.LLM) & ~by_messages).unique()
-    worse = by_messages & spans["trace_id"].is_in(models.implode())
+    better = spans["trace_id"].is_in(models.implode())
+    teams = spans.select(pl.when(runtimes).then(pl.col("name").str.extract(_TEAM))).to_series()
+    worse = by_messages & (better | teams.is_in(teams.filter(better).drop_nulls().unique().implode()).fill_null(False))
     return found.with_columns(pl.when(~worse).then(pl.all()))
 
 
+_TEAM = r"_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
 _KEPT = ("input_messages", "system")
 _IDS = ("call_id", "response_id")
 _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
