@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.trace.tree import Node, Trace, exceptions, some_above
 
@@ -13,6 +15,7 @@ def inherit_errors(trace: Trace) -> None:
         _spread_without_words(trace)
         _got_over(trace)
     _of_its_tool(trace)
+    _refused(trace)
     _handed_up(trace)
 
 
@@ -112,6 +115,21 @@ def _of_its_tool(trace: Trace) -> None:
         above.inherited |= both and above.span.status_message == tool.span.status_message
         if above.span.status_code != 2 and (thrown := exceptions(above)):
             above.inherited |= set(exceptions(tool)).issuperset(thrown)
+
+
+def _refused(trace: Trace) -> None:
+    """What a model answered and its kit did not take, as it fits no schema (Atomic Agents), is no failure of the
+    model's, where the agent around says how that went."""
+    for node in trace.nodes:
+        above = node.parent
+        if node.kind != LLM or above is None or above.kind not in (AGENT, CHAIN):
+            continue
+        answered = bool(node.span.output_tokens) and bool(node.span.response_model or node.span.response_id)
+        if answered and above.span.status_code and above.span.scope == node.span.scope:
+            node.inherited |= _UNFIT.search(node.span.error_type or "") is not None
+
+
+_UNFIT = re.compile(r"(?:Validation|Parsing|Parser|Decode)(?:Error|Exception)$")
 
 
 def _handed_up(trace: Trace) -> None:

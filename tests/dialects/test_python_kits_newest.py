@@ -1,0 +1,27 @@
+"""Kits for Python that trace themselves, by what their newest versions told of runs against a model of ours."""
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span
+
+_ATOMIC = "atomic_agents"
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "status"),
+    [
+        ("ValidationError", {"gen_ai.response.model": "model-b"}, "ok"),
+        ("ValidationError", {}, "error"),
+        ("InternalServerError", {"gen_ai.response.model": "model-b"}, "error"),
+    ],
+)
+def test_an_answer_that_fits_no_schema_is_an_answer(error, told, status):
+    """Atomic Agents 2.15: one span an attempt, with the schema's error on those that are refused."""
+    refused = told | {"error.type": error}
+    (run,) = runs(
+        span(1, None, "handle", took=30),
+        agent(2, "router", 1, at=0, took=9, scope=_ATOMIC, status=1, attributes={"output.value": '{"tool":"look"}'}),
+        chat(3, 2, at=1, scope=_ATOMIC, error="1 validation error for Decide", attributes=refused),
+        chat(4, 2, at=3, scope=_ATOMIC, status=1, attributes={"gen_ai.response.model": "model-b"}),
+    )
+    assert ([c["status"] for c in run["llm_calls"]], run["status"]) == ([status, "ok"], "ok")
