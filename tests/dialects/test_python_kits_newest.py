@@ -25,3 +25,23 @@ def test_an_answer_that_fits_no_schema_is_an_answer(error, told, status):
         chat(4, 2, at=3, scope=_ATOMIC, status=1, attributes={"gen_ai.response.model": "model-b"}),
     )
     assert ([c["status"] for c in run["llm_calls"]], run["status"]) == ([status, "ok"], "ok")
+
+
+_THROWN = {"type": "RuntimeError", "message": "no", "traceback": "Traceback (most recent call last):\n  File ..."}
+
+
+@pytest.mark.parametrize(
+    ("back", "status"),
+    [(_THROWN, "error"), (_THROWN | {"id": 5}, "ok"), (_THROWN | {"traceback": "on the left"}, "ok")],
+)
+def test_a_traceback_beside_its_type_and_message_is_an_error(back, status):
+    """Timbal 2.8, by the spans of a client of OpenAI's."""
+    user = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_1a", "name": "look", "arguments": {}}]}
+    came = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1a", "response": str(back)}]}
+    (run,) = runs(
+        span(1, None, "handle", took=9),
+        chat(2, 1, [("call_1a", "look", {})], "go", at=1),
+        chat(3, 1, "done", [user, asked, came], at=3),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]

@@ -245,6 +245,8 @@ def _object(value: dict[str, Any]) -> bool:
         return True  # what a plugin of Google's ADK gives its model in its place
     if value.get("code") == "TOOL_EXECUTION_FAILED" and value.get("message"):
         return True  # what Mastra gives its model for what a tool threw
+    if set(value) == {"type", "message", "traceback"} and str(value["traceback"]).startswith("Traceback (most recent"):
+        return True  # what Timbal gives its model for what a tool threw, as Python prints it
     return value.get("status") in ("error", "failed", "failure") and bool(
         value.get("message") or value.get("error") or len(value) == 1
     )
