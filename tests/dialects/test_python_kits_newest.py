@@ -45,3 +45,17 @@ def test_a_traceback_beside_its_type_and_message_is_an_error(back, status):
         chat(3, 1, "done", [user, asked, came], at=3),
     )
     assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+def test_a_tool_that_camel_has_not_registered_did_not_run():
+    """CAMEL 0.2.90, by the spans of a client of OpenAI's."""
+    said = "Tool execution failed: Tool 'look' not found in registered tools"
+    user = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_1a", "name": "look", "arguments": {}}]}
+    came = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1a", "response": said}]}
+    (run,) = runs(
+        span(1, None, "handle", took=9),
+        chat(2, 1, [("call_1a", "look", {})], "go", at=1),
+        chat(3, 1, "done", [user, asked, came], at=3),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("requested", said)]

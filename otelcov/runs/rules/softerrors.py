@@ -128,7 +128,8 @@ _NONE_SUCH = (
     r"|Error: tool '{0}' not found in any workbench$"  # AutoGen
     r"|Error: {0} is not a valid tool, try one of \["  # LangGraph
     r"|(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '{0}'"  # the AI SDK
-    r"|(?:Error: )?[Tt]ool (?:with name )?['\"]?{0}['\"]? (?:not found|does not exist)\b"  # LlamaIndex, BeeAI, llm
+    # LlamaIndex, BeeAI, llm, CAMEL
+    r"|(?:(?:Error|Tool execution failed): )?[Tt]ool (?:with name )?['\"]?{0}['\"]? (?:not found|does not exist)\b"
     # Loops written by hand
     r"|(?i:(?:error: ?)?(?:unknown|no such|unrecogni[sz]ed|undefined|unregistered) (?:tool|function)(?: name| call)?)"
     r":? ['\"`]?{0}(?![\w-])"
