@@ -76,6 +76,19 @@ OPENINFERENCE_MADE_UP = Dialect(
     finish=pl.when(_MADE_UP & (pl.col("llm.finish_reason") == "stop")).then(pl.lit(NOTHING)),
 )
 
+# Of OpenAI's client for Python all that it asks its server is an LLM's: lists of models, files, images, moderations.
+# What came back names the span.
+_NO_ANSWER = ~pl.col("span.name").str.contains(r"^(?:Parsed)?(?:(?:Chat)?Completion|Response)(?:$|\W)")
+_ASKED_ELSE = scope(r"^openinference\.instrumentation\.openai$") & _NO_ANSWER
+_UNCOUNTED = first("llm.token_count.prompt", "llm.token_count.completion").is_null()
+
+OPENINFERENCE_REQUESTS = Dialect(
+    name="openinference-requests",
+    kind=pl.when(_ASKED_ELSE & _UNCOUNTED & (pl.col("openinference.span.kind").str.to_uppercase() == "LLM")).then(
+        pl.lit(OTHER)
+    ),
+)
+
 OPENINFERENCE = Dialect(
     name="openinference",
     kind=value(

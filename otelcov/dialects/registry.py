@@ -74,6 +74,7 @@ from otelcov.dialects.openinference import (
     OPENAI_AGENTS_TOOLS,
     OPENINFERENCE,
     OPENINFERENCE_MADE_UP,
+    OPENINFERENCE_REQUESTS,
 )
 from otelcov.dialects.openllmetry import (
     OPENLLMETRY,
@@ -183,6 +184,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLLMETRY_FLOWS,
     OPENLLMETRY_TASKS,
     OPENINFERENCE_MADE_UP,
+    OPENINFERENCE_REQUESTS,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH_AGENTS,

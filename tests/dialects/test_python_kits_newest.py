@@ -59,3 +59,27 @@ def test_a_tool_that_camel_has_not_registered_did_not_run():
         chat(3, 1, "done", [user, asked, came], at=3),
     )
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("requested", said)]
+
+
+_OPENAI = "openinference.instrumentation.openai"
+
+
+def _asked(id, parent, name, at, **told):
+    told = {"openinference.span.kind": "LLM", "llm.system": "openai"} | told
+    return span(id, parent, name, at=at, scope=_OPENAI, status=1, attributes=told)
+
+
+def test_what_openais_server_is_asked_besides_is_no_models_call():
+    """openinference-instrumentation-openai 0.1.66 around Langroid 0.69, which lists the models before it begins."""
+    counted = {"llm.token_count.prompt": 10, "llm.token_count.completion": 2, "llm.model_name": "model-b"}
+    told = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    told |= {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "done"}
+    (run,) = runs(
+        _asked(9, None, "SyncPage[Model]", 0, **{"input.value": "{}", "output.value": '{"data":[]}'}) | {"trace": 9},
+        span(1, None, "handle", at=1, took=9),
+        _asked(2, 1, "ModerationCreateResponse", 1, **{"input.value": '{"input":"go","model":"omni-moderation"}'}),
+        _asked(3, 1, "ChatCompletion", 3, **counted, **told),
+        _asked(4, 1, "ParsedResponse[Answer]", 5, **told),
+    )
+    assert [c["input_tokens"] for c in run["llm_calls"]] == [10, None]
+    assert (run["input"], run["output"]) == ("go", "done")
