@@ -1,0 +1,48 @@
+"""Loops that a program writes itself around a provider's client for JavaScript, under tracers of that client."""
+
+import json
+
+import pytest
+
+from tests.dialects.test_javascript_newest import agreed
+from tests.runs.requests import span
+
+
+def _sentry(number, asked, answer, text=None, why="completed", **more):
+    """A call of OpenAI's Responses that streamed, as Sentry (10.78) tells it, in a trace of its own."""
+    told = {"sentry.op": "gen_ai.chat", "gen_ai.system": "openai", "gen_ai.operation.name": "chat"}
+    told |= {"gen_ai.request.model": "m", "gen_ai.response.model": "m-2026-03-01", "gen_ai.input.messages": asked}
+    told |= {"gen_ai.response.finish_reasons": json.dumps(["in_progress", "in_progress", why])}
+    told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2, "gen_ai.response.id": f"resp_{number}"}
+    told |= {"gen_ai.response.tool_calls": answer} | ({"gen_ai.response.text": text} if text else {})
+    return span(number, None, "chat m", trace=number, at=number * 3, scope="@sentry/node", attributes=told, **more)
+
+
+def _call(id, name):
+    return {"id": f"fc_{id}", "type": "function_call", "call_id": id, "name": name, "arguments": '{"at":"x"}'}
+
+
+def _output(id, text):
+    return {"type": "function_call_output", "call_id": id, "output": text}
+
+
+def _message(text):
+    return {"id": "msg_1", "type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+
+
+def test_a_call_that_is_given_results_alone_goes_on_with_the_one_that_asked_for_them():
+    """OpenAI's Responses know the rest by `previous_response_id`."""
+    (run,) = agreed(
+        _sentry(1, [{"role": "user", "content": "go"}], [_call("c1", "look"), _call("c2", "book")]),
+        _sentry(2, [_output("c1", "cold"), _output("c2", "Error: no rooms")], [_call("c3", "look")]),
+        _sentry(3, [_output("c3", "warm")], [_message("done")], "done"),
+    )
+    assert (run["status"], run["input"], run["output"], len(run["trace_ids"])) == ("ok", "go", "done", 3)
+    calls = [(c["name"], c["turn"], c["status"], c["result"]) for c in run["tool_calls"]]
+    assert calls == [("look", 0, "ok", "cold"), ("book", 0, "error", "Error: no rooms"), ("look", 1, "ok", "warm")]
+
+
+@pytest.mark.parametrize(("why", "met"), [("completed", []), ("incomplete", ["length"])])
+def test_an_answer_that_is_under_way_has_not_ended(why, met):
+    (run,) = agreed(_sentry(1, [{"role": "user", "content": "go"}], [_message("so far")], "so far", why))
+    assert ([c["finish_reason"] for c in run["llm_calls"]], run["boundaries"]) == ([why], met)
