@@ -216,15 +216,19 @@ def in_order(calls: Iterable[ModelCall]) -> list[ModelCall]:
     return out
 
 
+_UNDER_WAY = ("queued", "in_progress")  # statuses of an answer
+
+
 @lru_cache(maxsize=1024)
 def finish_reason(raw: str | None) -> str | None:
-    """The first of the finish reasons that an attribute holds."""
+    """The first of the finish reasons that an attribute holds. Of a stream it may hold what each piece said (Sentry, of
+    OpenAI's Responses), and an answer that is under way has not ended."""
     if not raw:
         return None
     value = parse_json(raw) if raw[:1] in '["' else raw
     if isinstance(value, list):
-        value = next((v for v in value if isinstance(v, str) and v), None)
-    return value if isinstance(value, str) and value != "N/A" and not UNGIVEN.match(value) else None
+        value = next((v for v in value if isinstance(v, str) and v and v not in _UNDER_WAY), None)
+    return value if isinstance(value, str) and value not in ("N/A", *_UNDER_WAY) and not UNGIVEN.match(value) else None
 
 
 def _told_end(scope: str, finish: str | None) -> str | None:
