@@ -92,6 +92,19 @@ _KINDS = value(
     **_SEMANTIC_KERNEL,
 )
 
+# Sentry tells calls beside a text that may be empty; Gemini's are objects that say no type.
+_BARE = pl.col("gen_ai.response.tool_calls").str.contains(r'^\[\{(?:"id":"[^"]*",)?"name":"[^"]*","args":')
+_CALLED_OR_SAID = pl.coalesce(
+    [
+        pl.when(_BARE).then(
+            pl.concat_str(
+                pl.lit('[{"role":"assistant","tool_calls":'), pl.col("gen_ai.response.tool_calls"), pl.lit("}]")
+            )
+        ),
+        first("gen_ai.response.tool_calls", "gen_ai.response.text"),
+    ]
+)
+
 GENAI = Dialect(
     name="genai",
     kind=pl.coalesce([pl.when(_STANDS_FOR_SEVERAL).then(pl.lit(OTHER)), _KINDS]),
@@ -129,9 +142,7 @@ GENAI = Dialect(
         "gen_ai.response.messages",
         "gen_ai.output",
         "gen_ai.completion_json",
-        "gen_ai.response.tool_calls",  # Sentry, beside a text that may be empty
-        "gen_ai.response.text",
-    ),
+    ).fill_null(_CALLED_OR_SAID),
     system=first("gen_ai.system_instructions"),
     input=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input"),
     output=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output"),

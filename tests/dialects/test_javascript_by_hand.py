@@ -46,3 +46,32 @@ def test_a_call_that_is_given_results_alone_goes_on_with_the_one_that_asked_for_
 def test_an_answer_that_is_under_way_has_not_ended(why, met):
     (run,) = agreed(_sentry(1, [{"role": "user", "content": "go"}], [_message("so far")], "so far", why))
     assert ([c["finish_reason"] for c in run["llm_calls"]], run["boundaries"]) == ([why], met)
+
+
+def _gemini(number, history, calls=None, text=None):
+    """A call of Gemini's that streamed, as Sentry (10.78) tells it, in a trace of its own."""
+    told = {"gen_ai.system": "google_genai", "gen_ai.operation.name": "generate_content", "gen_ai.request.model": "m"}
+    told |= {"gen_ai.input.messages": history, "gen_ai.response.finish_reasons": '["STOP"]'}
+    if calls:
+        twice = [x for n, a in calls for x in ({"name": n, "args": a}, {"type": "function", "name": n, "arguments": a})]
+        told["gen_ai.response.tool_calls"] = json.dumps(twice, separators=(",", ":"))
+    told |= {"gen_ai.response.text": text} if text else {}
+    return span(number, None, "m", trace=number, at=number * 3, scope="@sentry/node", attributes=told)
+
+
+def test_what_gemini_asked_for_in_a_stream_stands_twice_and_says_no_type():
+    calls = [("look", {"at": "x"}), ("book", {"hotel": "y"}), ("look", {"at": "x"})]
+    go = {"role": "user", "parts": [{"text": "go"}]}
+    asked = {"role": "model", "parts": [{"text": "Let "}, {"text": "me."}]}
+    asked["parts"] += [{"functionCall": {"name": n, "args": a}} for n, a in calls]
+    brought = [{"output": "cold"}, {"error": "Error: no rooms"}, {"output": "cold"}]
+    back = [{"functionResponse": {"name": n, "response": r}} for (n, _), r in zip(calls, brought, strict=True)]
+    (run,) = agreed(
+        _gemini(1, [go], calls, "Let me."), _gemini(2, [go, asked, {"role": "user", "parts": back}], None, "done")
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok"), ("book", "error"), ("look", "ok")]
+    assert (run["output"], run["boundaries"]) == ("done", ["tool_failure"])
+    (waiting,) = agreed(_gemini(1, [go], calls[:1]))
+    assert [(c["name"], c["arguments"], c["status"]) for c in waiting["tool_calls"]] == [
+        ("look", {"at": "x"}, "unknown")
+    ]

@@ -107,7 +107,16 @@ def calls_function(value: dict[str, Value]) -> bool:
 def requests_in(calls: Value) -> list[Request]:
     """The requests in a list of calls, or in one; what has no name is none."""
     several = [calls] if isinstance(calls, dict) else calls if isinstance(calls, list) else []
+    if any(isinstance(call, dict) and "args" in call for call in several):
+        several = [call for at, call in enumerate(several) if at == 0 or not _again(call, several[at - 1])]
     return [request for request in map(_request, several) if request is not None]
+
+
+def _again(call: Value, before: Value) -> bool:
+    """Is this the call before it in another spelling, as Sentry tells each of Gemini's in a stream?"""
+    if not isinstance(call, dict) or not isinstance(before, dict) or "arguments" not in call or "args" not in before:
+        return False
+    return (call.get("name"), call["arguments"]) == (before.get("name"), before["args"])
 
 
 def _request(call: Value) -> Request | None:
