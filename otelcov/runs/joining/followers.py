@@ -48,7 +48,7 @@ def unite_twins(loose: list[Fragment], unite: Unite) -> None:
         twin = answers.setdefault(answer, p) if answer else p
         if twin is p:
             recent = last.setdefault(p.root.span.service, [])
-            fitting = [q for q in recent if q.calls and (q.end >= p.end or _overlap(q, p)) and _one_call(q, p)]
+            fitting = [q for q in recent if q.calls and (_nested(q, p) or _overlap(q, p)) and _one_call(q, p)]
             twin = fitting[0] if len(fitting) == 1 else p
             last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
         again = twin.root.span.scope == p.root.span.scope
@@ -82,6 +82,11 @@ def unite_echoes(loose: list[Fragment], unite: Unite) -> None:
         elif p.root.span.output_messages is None:
             recent.append(p)
             del recent[:-_AT_ONCE]
+
+
+def _nested(q: Fragment, p: Fragment) -> bool:
+    """Does one of these lie within the other's time? JavaScript's begin at whole milliseconds, together perhaps."""
+    return q.end >= p.end or q.start == p.start
 
 
 def _tells(p: Fragment) -> tuple[bool, bool]:
