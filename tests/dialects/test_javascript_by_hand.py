@@ -75,3 +75,38 @@ def test_what_gemini_asked_for_in_a_stream_stands_twice_and_says_no_type():
     assert [(c["name"], c["arguments"], c["status"]) for c in waiting["tool_calls"]] == [
         ("look", {"at": "x"}, "unknown")
     ]
+
+
+_OI = "@arizeai/openinference-instrumentation-openai"
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "status"),
+    [("OpenAI Responses", "", "unknown"), ("OpenAI Responses", "500 no", "error"), ("OpenAI Chat", "", "error")],
+)
+def test_a_stream_that_ended_before_its_answer_was_whole_may_have_met_its_limit(name, words, status):
+    """OpenInference 4.2: what is thrown has words, and no answer of a stream by `response.incomplete` is told."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.input_messages.0.message.role": "user"}
+    told |= {"llm.input_messages.0.message.content": "go", "llm.invocation_parameters": '{"model":"m","stream":true}'}
+    (run,) = agreed(span(1, None, name, scope=_OI, attributes=told, error=words))
+    (framed,) = agreed(
+        span(1, None, "POST /chat", took=3), span(2, 1, name, at=1, scope=_OI, attributes=told, error=words)
+    )
+    for one in (run, framed):
+        assert [c["status"] for c in one["llm_calls"]] == [status]
+        assert (one["status"], "error" in one["boundaries"]) == (status, status == "error")
+    assert "length" in run["boundaries_unknown"]
+
+
+def test_a_call_that_failed_is_told_once_by_two_that_began_in_the_same_millisecond():
+    """Anthropic's own spans of its client (1.14), and OpenInference's (0.2), which ends a little sooner."""
+    own = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "error.type": "server_error"}
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.input_messages.0.message.role": "user"}
+    told |= {"llm.input_messages.0.message.content": "go"}
+    thrown = [("exception", {"exception.type": "Error", "exception.message": "500 no"})]
+    scope, other = "@arizeai/openinference-instrumentation-anthropic", "com.anthropic.sdk.typescript"
+    (run,) = agreed(
+        span(1, None, "Anthropic Messages", trace=1, scope=scope, attributes=told, events=thrown, error="500 no"),
+        span(2, None, "anthropic.messages.create", trace=2, took=1.00001, scope=other, attributes=own, error=""),
+    )
+    assert ([c["status"] for c in run["llm_calls"]], run["input"]) == (["error"], "go")

@@ -10,6 +10,7 @@ from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.habits import (
     counts_at_the_end,
     ends_well_unanswered,
+    fails_incomplete,
     leaves_open,
     noted_late,
     sets_no_status,
@@ -41,9 +42,13 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
 
 
 def broken_off(call: ModelCall) -> bool:
-    """Is it not told what an answer used, where that comes with the end of each?"""
+    """Is it not told what an answer used, where that comes with the end of each, or that none came whole?"""
     unused = call.error is None and call.input_tokens is None and call.output_tokens is None
-    return unused and any(counts_at_the_end(n.span.scope) for n in call.layers)
+    return unused and any(counts_at_the_end(n.span.scope) or _incomplete(n) for n in call.layers)
+
+
+def _incomplete(node: Node) -> bool:
+    return node.span.status_code == 2 and fails_incomplete(node.span.scope, node.span.name)
 
 
 def _broke_its_agent(call: ModelCall) -> bool:

@@ -433,6 +433,12 @@ def counts_at_the_end(scope: str) -> bool:
     return scope == "pipecat"
 
 
+def fails_incomplete(scope: str, name: str) -> bool:
+    """Is a stream an error here, without a word, of which no whole answer came: it met a limit, or was broken off
+    (OpenInference for JavaScript, of OpenAI's Responses)?"""
+    return scope == "@arizeai/openinference-instrumentation-openai" and name == "OpenAI Responses"
+
+
 def waits_by_events(scope: str) -> bool:
     """Does an event of its agent's span tell here that a tool waits, whose own span ends well (Strands)?"""
     return scope == "strands.telemetry.tracer"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.runs.rules.habits import fails_incomplete
 from otelcov.runs.trace.tree import Node, Trace, exceptions, some_above
 
 
@@ -12,6 +13,7 @@ def inherit_errors(trace: Trace) -> None:
     """Mark the spans whose ERROR repeats what another told: no failure of their own."""
     if any(n.span.status_code == 2 for n in trace.nodes):
         _inherited_errors(trace)
+        _incomplete(trace)
         _spread_without_words(trace)
         _got_over(trace)
     _of_its_tool(trace)
@@ -37,6 +39,14 @@ def _inherited_errors(trace: Trace) -> None:
         node.inherited = first is not None and (
             node.start >= first.start or first.kind == TOOL or _asked_again(first, trace)
         )
+
+
+def _incomplete(trace: Trace) -> None:
+    """A stream that ended before its answer was whole did not fail, for all that is known."""
+    for node in trace.nodes:
+        said = node.span.status_message or _says_why(node) or node.span.output_messages
+        if node.span.status_code == 2 and fails_incomplete(node.span.scope, node.span.name):
+            node.inherited |= not said
 
 
 def _asked_again(failed: Node, trace: Trace) -> bool:
