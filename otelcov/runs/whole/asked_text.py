@@ -87,7 +87,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             incomplete.add("attributes dropped")
         elif inputs is not None and not (limit is not None and first.truncated_input):
             text = last_user(inputs)
-            if text is None:
+            if text is None and not any(x.results for x in inputs):
                 for layer in first.layers:
                     text = text if text is not None else user_text(layer.input_messages, limit)
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
