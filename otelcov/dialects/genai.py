@@ -264,7 +264,17 @@ _GUESSED = pl.when(
     & first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens").is_null()
 ).then(pl.lit(UNTOLD))
 
-OPENLIT_GUESSES = Dialect(name="openlit-guesses", input_tokens=_GUESSED, output_tokens=_GUESSED)
+# For JavaScript the end of a stream bears the answer's id; before it came, the model that was asked stands for any.
+_ENDLESS = scope(r"^@openlit/instrumentation-") & (pl.col("gen_ai.response.id").fill_null("") == "")
+
+OPENLIT_GUESSES = Dialect(
+    name="openlit-guesses",
+    input_tokens=_GUESSED,
+    output_tokens=_GUESSED,
+    response_model=pl.when(_ENDLESS & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))).then(
+        pl.lit(NOTHING)
+    ),
+)
 
 # Operations that use a model and are no call of an agent.
 _ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"

@@ -110,3 +110,42 @@ def test_a_call_that_failed_is_told_once_by_two_that_began_in_the_same_milliseco
         span(2, None, "anthropic.messages.create", trace=2, took=1.00001, scope=other, attributes=own, error=""),
     )
     assert ([c["status"] for c in run["llm_calls"]], run["input"]) == (["error"], "go")
+
+
+def _openlit(number, asked, text=None, id="resp_1", answered="m-2026-03-01"):
+    """A call of OpenAI's Responses that offered tools, as OpenLIT (1.15) tells it, in a trace of its own."""
+    user = [{"role": "user", "parts": [{"type": "text", "content": asked}]}] if asked else []
+    parts = [{"type": "text", "content": text}] if text else []
+    told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "openai.api.type": "responses"}
+    told |= {"gen_ai.request.model": "m", "gen_ai.response.model": answered, "gen_ai.response.id": id}
+    told |= {"gen_ai.response.finish_reasons": '["completed"]', "gen_ai.input.messages": json.dumps(user)}
+    told["gen_ai.output.messages"] = json.dumps(
+        [{"role": "assistant", "parts": parts, "finish_reason": "completed"}], separators=(",", ":")
+    )
+    told["gen_ai.tool.definitions"] = [{"type": "function", "name": "look"}]
+    scope = "@openlit/instrumentation-openai"
+    return span(number, None, "chat m", trace=number, at=number * 3, scope=scope, attributes=told, status=1)
+
+
+def test_an_answer_without_a_word_whose_calls_are_left_out_ends_nothing():
+    (alone,) = agreed(_openlit(1, "go"))
+    assert (alone["status"], alone["output"], alone["tool_calls"]) == ("unknown", None, None)
+    (run,) = agreed(_openlit(1, "go"), _openlit(2, "go", "done", "resp_2"))
+    assert (run["status"], run["output"], len(run["llm_calls"])) == ("ok", "done", 2)
+    one, two = agreed(_openlit(1, "go", "done"), _openlit(2, "go", "done", "resp_2"))
+    assert (one["output"], two["output"], one["status"]) == ("done", "done", "ok")
+
+
+def test_a_stream_whose_end_never_came_is_not_completed_and_names_no_model_that_answered():
+    (run,) = agreed(_openlit(1, "go", "so far", "", "m"))
+    assert [(c["finish_reason"], c["response_model"]) for c in run["llm_calls"]] == [(None, None)]
+    assert {"length", "content_filter"} <= set(run["boundaries_unknown"])
+
+
+def test_results_that_a_call_was_given_alone_are_no_words_of_the_user():
+    """Traceloop for JavaScript (0.27) tells the items that OpenAI's Responses are given as the text of one message."""
+    items = json.dumps([_output("c1", "cold")])
+    asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": items}]}])
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.input.messages": asked}
+    (run,) = agreed(span(1, None, "chat m", scope="@traceloop/instrumentation-openai", attributes=told))
+    assert run["input"] is None

@@ -68,8 +68,10 @@ def unite_leaves(
         open_ = [x for x in open_ if x.asker is not q and not (told and x.hidden and _over(x.asker, p))][-_AT_ONCE:]
         waiting[conversation] = open_
         last = p.calls[-1]
-        if last.error is None and (last.requests or asks(last.finish) or not (last.outputs or final(last.finish))):
-            open_.append(_Open(p, last.outputs is None, items_left_out(last)))
+        bare = items_left_out(last)
+        done = (last.outputs and (last.text or not bare)) or final(last.finish)
+        if last.error is None and (last.requests or asks(last.finish) or not done):
+            open_.append(_Open(p, last.outputs is None, bare))
     alone = [p for p in loose if p.root.kind == TOOL and id(p) not in joined]
     _unite_by_requests(alone, loose, followers, unite)
     _unite_by_results(alone, loose, followers, unite)
@@ -266,7 +268,8 @@ def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
     if before.root.span.service != p.root.span.service or before.end > p.start + _JITTER_NS:
         return False
     if items_left_out(asked) and items_left_out(call):
-        return bool(asked.requests and call.inputs) and print_of(asked.inputs or []) == print_of(call.inputs or [])
+        open_ = asked.requests or not asked.text
+        return bool(open_ and call.inputs) and print_of(asked.inputs or []) == print_of(call.inputs or [])
     if call.inputs is None:
         told = any(r.id for r in asked.requests)
         return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told

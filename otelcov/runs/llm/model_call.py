@@ -14,7 +14,15 @@ from otelcov.runs.content.jsontext import UNGIVEN, cut_short, parse_json
 from otelcov.runs.llm.told_answer import AnswerOf
 from otelcov.runs.llm.told_input import begins_with_words, read_input, unordered
 from otelcov.runs.rules.boundaries import broke
-from otelcov.runs.rules.habits import adds_up, calls_functions, holds_others, of_adk, says_stop, tells_last_call
+from otelcov.runs.rules.habits import (
+    adds_up,
+    calls_functions,
+    holds_others,
+    of_adk,
+    says_completed,
+    says_stop,
+    tells_last_call,
+)
 from otelcov.runs.trace.spans import Span
 from otelcov.runs.trace.tree import Node, failure
 
@@ -66,7 +74,7 @@ class ModelCall:
         self.cut = False
         for span in spans:
             if self.finish is None:
-                self.finish = _told_end(span.scope, finish_reason(span.finish))
+                self.finish = _told_end(span, finish_reason(span.finish))
             self.cut = self.cut or bool(span.dropped) or tells_last_call(span.scope, span.response_id)
         self.error = self.error or next((told for n in layers if (told := _told_in_stream(n)) is not None), None)
         if self.error is None and broke(self.finish):
@@ -92,7 +100,7 @@ class ModelCall:
             self._outputs, self.finish, self.several, self.text_react, self._blank = told
             if self.finish is None and self._outputs:
                 reason = next((o.finish_reason for o in self._outputs if o.finish_reason), None)
-                self.finish = reason if all(_told_end(n.span.scope, reason) for n in self.layers) else None
+                self.finish = reason if all(_told_end(n.span, reason) for n in self.layers) else None
         return self._outputs  # type: ignore[return-value]
 
     @property
@@ -231,8 +239,10 @@ def finish_reason(raw: str | None) -> str | None:
     return value if isinstance(value, str) and value not in ("N/A", *_UNDER_WAY) and not UNGIVEN.match(value) else None
 
 
-def _told_end(scope: str, finish: str | None) -> str | None:
-    return None if finish == "stop" and says_stop(scope) else finish
+def _told_end(span: Span, finish: str | None) -> str | None:
+    made_up = finish == "stop" and says_stop(span.scope)
+    made_up |= finish == "completed" and says_completed(span.scope) and not span.response_id
+    return None if made_up else finish
 
 
 def _told_in_stream(node: Node) -> tuple[str, str] | None:

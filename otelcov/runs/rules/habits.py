@@ -221,6 +221,12 @@ def says_stop(scope: str) -> bool:
     return scope in ("agentscope", "livekit-agents") or _OF_CHATS.match(scope) is not None
 
 
+def says_completed(scope: str) -> bool:
+    """Does this say `completed` of a stream of OpenAI's Responses, whose end bears the id, also where that never came
+    (OpenLIT for JavaScript)?"""
+    return scope == "@openlit/instrumentation-openai"
+
+
 def tells_arguments(scope: str) -> bool:
     """Does this instrumentation tell of a stream that may ask for tools their arguments alone, as a text?"""
     return scope == "langtrace_python_sdk.instrumentation.openai.instrumentation"

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import broke_off, caught, ended, top_agents, went_on
+from otelcov.runs.llm.left_out import items_left_out
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.llm.reasons import reasons_told
@@ -67,7 +68,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if stopped_at_a_tool(run) or _given_up(root) or called_off(run) or _left_after_tools(run) or _left_at_tools(run):
         return "unknown"
-    if root.kind == LLM and awaits_another(run.calls):
+    if root.kind == LLM and (awaits_another(run.calls) or _asked_for_more(run)):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
@@ -91,6 +92,13 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) or limits_hidden(run) else "ok"
+
+
+def _asked_for_more(run: Evidence) -> bool:
+    """Did a run end on an answer that holds no word, where all that it may have asked for is left out (OpenLIT, of
+    OpenAI's Responses)?"""
+    last = run.last
+    return last is not None and items_left_out(last) and not last.text and not last.requests
 
 
 def limits_hidden(run: Evidence) -> bool:
