@@ -399,7 +399,8 @@ _ASKED = scope(
 ) | _OF_LAMINAR & pl.col("span.name").str.starts_with("agents.")
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"
-    r"|^mirascope\.llm$|^@traceloop/instrumentation-llamaindex$|^openlit\.instrumentation\.(?:bedrock|cohere)$"
+    r"|^mirascope\.llm$|^@traceloop/instrumentation-llamaindex$"
+    r"|^(?:openlit\.instrumentation\.|@openlit/instrumentation-)(?:bedrock|cohere)$"
 )
 
 GENAI_ECHOES = Dialect(

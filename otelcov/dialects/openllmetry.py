@@ -132,6 +132,7 @@ OPENLLMETRY_NAMES = Dialect(
     kind=pl.when(
         scope(
             r"^opentelemetry\.instrumentation\.(openai|anthropic|groq|mistralai|cohere|ollama|together|vertexai|google_generativeai|bedrock|replicate|watsonx|alephalpha|sagemaker)"
+            r"|^@traceloop/instrumentation-bedrock$"  # tells no operation of what `Converse` is asked
         )
         & pl.col("span.name").str.contains(
             r"\.(chat|completion|completions|response|message|generate_content|messages\.create)$"

@@ -149,3 +149,36 @@ def test_results_that_a_call_was_given_alone_are_no_words_of_the_user():
     told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.input.messages": asked}
     (run,) = agreed(span(1, None, "chat m", scope="@traceloop/instrumentation-openai", attributes=told))
     assert run["input"] is None
+
+
+@pytest.mark.parametrize(
+    ("scope", "id", "why", "known"),
+    [
+        ("@opentelemetry/instrumentation-openai", "resp_1", "stop", None),  # of what met its limit, too
+        ("@opentelemetry/instrumentation-openai", "resp_1", "tool_call", "tool_call"),
+        ("@opentelemetry/instrumentation-openai", "chatcmpl-1", "stop", "stop"),
+    ],
+)
+def test_why_one_of_openais_responses_ended_is_not_told_by_what_it_holds(scope, id, why, known):
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.id": id}
+    told["gen_ai.response.finish_reasons"] = json.dumps([why])
+    (run,) = agreed(span(1, None, "chat m", kind=3, scope=scope, attributes=told))
+    assert run["llm_calls"][0]["finish_reason"] == known
+    assert ("length" in run["boundaries_unknown"]) == (known is None)
+
+
+def test_what_converse_was_asked_for_and_who_answered():
+    """Clients of Bedrock under OpenInference (0.5), OpenLIT (1.15) and Traceloop (0.27) for JavaScript."""
+    model = "anthropic.claude-sonnet-5-v1:0"
+    inference = {"openinference.span.kind": "LLM", "llm.model_name": "claude-sonnet-5", "llm.token_count.prompt": 9}
+    inference["input.value"] = json.dumps({"modelId": model, "messages": []})
+    lit = {"gen_ai.operation.name": "chat", "gen_ai.request.model": model, "gen_ai.response.model": model}
+    lit |= {"gen_ai.response.id": "b5ca841f-e990-4793-ad62-3979e9ddbe55", "gen_ai.usage.input_tokens": 9}
+    loop = {"gen_ai.provider.name": "aws.bedrock", "gen_ai.request.model": model}
+    for scope, name, told in [
+        ("@arizeai/openinference-instrumentation-bedrock", "bedrock.converse", inference),
+        ("@openlit/instrumentation-bedrock", f"chat {model}", lit),
+        ("@traceloop/instrumentation-bedrock", "bedrock.completion", loop),
+    ]:
+        (run,) = agreed(span(1, None, name, kind=3, scope=scope, attributes=told, status=1))
+        assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(model, None)]

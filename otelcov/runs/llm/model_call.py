@@ -19,7 +19,7 @@ from otelcov.runs.rules.habits import (
     calls_functions,
     holds_others,
     of_adk,
-    says_completed,
+    says_alike,
     says_stop,
     tells_last_call,
 )
@@ -241,8 +241,7 @@ def finish_reason(raw: str | None) -> str | None:
 
 def _told_end(span: Span, finish: str | None) -> str | None:
     made_up = finish == "stop" and says_stop(span.scope)
-    made_up |= finish == "completed" and says_completed(span.scope) and not span.response_id
-    return None if made_up else finish
+    return None if made_up or finish == says_alike(span.scope, span.response_id) else finish
 
 
 def _told_in_stream(node: Node) -> tuple[str, str] | None:

@@ -221,10 +221,13 @@ def says_stop(scope: str) -> bool:
     return scope in ("agentscope", "livekit-agents") or _OF_CHATS.match(scope) is not None
 
 
-def says_completed(scope: str) -> bool:
-    """Does this say `completed` of a stream of OpenAI's Responses, whose end bears the id, also where that never came
-    (OpenLIT for JavaScript)?"""
-    return scope == "@openlit/instrumentation-openai"
+def says_alike(scope: str, response_id: str | None) -> str | None:
+    """What is said here of an answer of OpenAI's Responses, whether it is whole or met its limit: OpenLIT for
+    JavaScript says so of a stream whose end, with the id, never came; OpenTelemetry's of all that ask for nothing."""
+    if scope == "@openlit/instrumentation-openai":
+        return None if response_id else "completed"
+    ours = scope == "@opentelemetry/instrumentation-openai" and (response_id or "").startswith("resp_")
+    return "stop" if ours else None
 
 
 def tells_arguments(scope: str) -> bool:
