@@ -182,3 +182,23 @@ def test_what_converse_was_asked_for_and_who_answered():
     ]:
         (run,) = agreed(span(1, None, name, kind=3, scope=scope, attributes=told, status=1))
         assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(model, None)]
+
+
+def test_what_came_after_a_call_is_no_part_of_what_it_was_asked():
+    """LangSmith's wrapper for JavaScript (0.12) reads the program's list of messages when it sends the span."""
+    asked = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    call, said = {"role": "assistant", "content": None, "tool_calls": [asked]}, {"role": "assistant", "content": "cold"}
+    user, brought = {"role": "user", "content": "go"}, {"role": "tool", "tool_call_id": "c1", "content": "4 C"}
+    again, last = {"role": "user", "content": "and there?"}, {"role": "assistant", "content": "warm"}
+    history = json.dumps({"model": "m", "messages": [user, call, brought, said, again, last]})
+
+    def llm(number, message, why):
+        told = {"langsmith.span.kind": "llm", "gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+        answer = {"choices": [{"index": 0, "message": message, "finish_reason": why}]}
+        told |= {"gen_ai.prompt": history, "gen_ai.completion": json.dumps(answer)}
+        return span(number, None, "ChatOpenAI", trace=number, at=number * 3, scope="langsmith", attributes=told)
+
+    one, two = agreed(llm(1, call, "tool_calls"), llm(2, said, "stop"), llm(3, last, "stop"))
+    assert [(c["name"], c["result"]) for c in one["tool_calls"]] == [("look", "4 C")]
+    assert (one["input"], one["output"], len(one["llm_calls"])) == ("go", "cold", 2)
+    assert (two["input"], two["output"]) == ("and there?", "warm")

@@ -52,21 +52,23 @@ def read_input(layers: list[Node]) -> Input:
             result.content = mapping(str(result.content)) or result.content
     if any(results_by_user(n.span.scope) for n in layers):
         _bring(found or [])
-    if found and found[-1].role == "assistant" and reads_late(layers[0].span.scope):
+    if found and reads_late(layers[0].span.scope):
         found = _without_answer(found, layers[0])
     with_observations(found or [])
     return Input(found, gappy, endless)
 
 
 def _without_answer(found: list[Message], node: Node) -> list[Message]:
-    """Without what the model answered, where it was put at the end of what it had been asked."""
-    said = [x for x in parsed(node.span.output_messages) or () if x.role == "assistant"]
-    told = found[-1]
-    same = said and (said[-1].text or None, [r.id for r in said[-1].requests]) == (
-        told.text or None,
-        [r.id for r in told.requests],
-    )
-    return found[:-1] if same else found
+    """Without what the model answered, and all that came since: a program puts both into the list of messages that it
+    had asked with."""
+    said = next((x for x in parsed(node.span.output_messages) or () if x.role == "assistant"), None)
+    own = None if said is None else _words_and_ids(said)
+    places = [i for i, x in enumerate(found) if x.role == "assistant" and _words_and_ids(x) == own]
+    return found[: places[-1]] if places else found
+
+
+def _words_and_ids(answer: Message) -> tuple[str | None, list[str | None]]:
+    return answer.text or None, [r.id for r in answer.requests]
 
 
 def _flag(messages: list[Message], layers: list[Node]) -> None:
