@@ -213,6 +213,27 @@ def mapping(text: str) -> dict[str, Value] | None:
     return value if isinstance(value, dict) else None
 
 
+def flat_hash(text: str) -> dict[str, Value] | None:
+    """Ruby's text of a hash (`{:error=>"no"}`; since 3.4 `{error: "no"}`), or Elixir's of a map, without any in it."""
+    inside = re.fullmatch(r"%?\{(.+)\}", text, re.S)
+    found: dict[str, Value] = {}
+    at, body = 0, inside[1] if inside else ""
+    while inside and at < len(body):
+        pair = _PAIR.match(body, at)
+        if pair is None:
+            return None
+        word = pair["value"]
+        found[pair["key"]] = word[1:-1] if word[0] == '"' else _WORDS.get(word, word)
+        at = pair.end()
+    return found or None
+
+
+_PAIR = re.compile(
+    r'\s*[:"]?(?P<key>\w+)(?:"? *=>|":|:) *(?P<value>"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|:?[a-z_]+)\s*(?:,|$)'
+)
+_WORDS: dict[str, Value] = {"nil": None, "true": True, "false": False}
+
+
 def _plain(node: ast.expr) -> Value:
     """A literal, or an object as a mapping of what it was made with: a call and a result under their kind."""
     if isinstance(node, ast.List):

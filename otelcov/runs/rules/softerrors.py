@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from otelcov.runs.content.jsontext import parse_json
-from otelcov.runs.content.reprs import mapping
+from otelcov.runs.content.reprs import flat_hash, mapping
 
 _BEGINS = re.compile(
     r"""\s*(?:
@@ -39,6 +39,7 @@ _BEGINS = re.compile(
     | Unknown\s+(?:tool|function)\b
     | Missing\s+required\s+(?:argument|parameter)(?:s|\(s\))?\s*:
     | \[?(?:ERROR|FAILED|FAILURE)\]?\s*[:\-]
+    | \{:error,[ ]                                                              # Elixir
     )""",
     re.X,
 )
@@ -226,7 +227,7 @@ def _alone(value: Any) -> Any:
     if not isinstance(text, str):
         return value
     inner = parse_json(text) if text.startswith("{") else None
-    inner = mapping(text) if inner is None and "rror" in text else inner
+    inner = mapping(text) or flat_hash(text) if inner is None and "rror" in text else inner
     return inner if isinstance(inner, dict) else text
 
 

@@ -1,0 +1,65 @@
+"""Kits of other languages, by spans written as their published sources write them."""
+
+import json
+
+import pytest
+
+from otelcov.runs.content.reprs import flat_hash
+from tests.dialects.test_javascript_newest import agreed
+from tests.runs.requests import agent, chat, span, tool
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ('{:error=>"no rooms"}', "error"),  # Ruby before 3.4
+        ('{error: "no rooms", code: 4}', "error"),
+        ('{"error" => "no rooms"}', "error"),
+        ('%{error: "no rooms", status: :failed}', "error"),  # Elixir
+        ('{:error, "no rooms"}', "error"),
+        ('{:ok, "an error: none"}', "ok"),
+        ("{:rooms=>3, :error=>nil}", "ok"),
+        ('{:note=>"error"}', "ok"),
+    ],
+)
+def test_an_error_is_one_in_the_words_of_ruby_and_elixir(text, status):
+    """RubyLLM's tools give an error as a hash, which it, and thoughtbot's instrumentation of it, tell as a text."""
+    back = [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": text}]}]
+    (run,) = agreed(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "book", {})], "go", at=1),
+        tool(3, 1, "book", "c1", text, at=3),
+        chat(4, 1, "done", [{"role": "user", "parts": [{"type": "text", "content": "go"}]}, *back], at=5),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, text)]
+
+
+def test_a_hash_is_read_whole_or_not_at_all():
+    assert flat_hash('{error: "a, b: c", at: 4, in: nil}') == {"error": "a, b: c", "at": "4", "in": None}
+    assert flat_hash("{ error here }") is flat_hash('{error: "a"} and more') is flat_hash("{error: {in: 1}}") is None
+
+
+_RUBY = "OpenTelemetry::Instrumentation::RubyLLM"
+
+
+def test_rubyllms_call_is_told_once_its_last_answer_came():
+    """opentelemetry-instrumentation-ruby_llm (patches/chat.rb): `complete` calls itself, and each span reads the list
+    of messages when it ends, so that all of them tell the last answer and its tokens."""
+    user = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    call = {"type": "tool_call", "id": "c1", "name": "book", "arguments": {"h": "x"}}
+    history = [user, {"role": "assistant", "parts": [{"type": "text", "content": ""}, call]}]
+    history.append({"role": "tool", "parts": [{"type": "text", "content": '{error: "no"}'}], "tool_call_id": "c1"})
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "no room"}]}]
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.model": "m-1"}
+    told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2}
+    told |= {"gen_ai.input.messages": json.dumps(history), "gen_ai.output.messages": json.dumps(said)}
+    ran = {"gen_ai.tool.name": "book", "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.arguments": '{"h":"x"}'}
+    ran |= {"gen_ai.tool.type": "function", "gen_ai.tool.call.result": '{error: "no"}'}
+    (run,) = agreed(
+        span(1, None, "chat m", took=9, kind=3, scope=_RUBY, attributes=told),
+        span(2, 1, "execute_tool book", at=3, scope=_RUBY, attributes=ran),
+        span(3, 1, "chat m", at=5, took=3, kind=3, scope=_RUBY, attributes=told),
+    )
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(None, None), (9, 2)]
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("book", "error")]
+    assert (run["input"], run["output"], run["status"]) == ("go", "no room", "ok")
