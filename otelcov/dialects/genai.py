@@ -362,6 +362,10 @@ def _says(*words: str) -> pl.Expr:
     return _OPERATION.str.contains(rf"(?:^|[^a-z])(?:{'|'.join(words)})(?:[^a-z]|$)")
 
 
+_STREAMS = _OPERATION.str.contains(
+    r"^stream_(?:text|object|response|message)s?$"
+)  # Grafana's, in words of the AI SDK's
+
 # Operations that no convention names (`tool.execute`, `runAgent`), where the span names the tool, agent or model, too.
 GENAI_WORDS = Dialect(
     name="genai-words",
@@ -371,7 +375,7 @@ GENAI_WORDS = Dialect(
     .then(pl.lit(AGENT))
     .when(
         first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
-        & _says("chat", "completion", "completions", "generate", "generation", "inference", "llm")
+        & (_says("chat", "completion", "completions", "generate", "generation", "inference", "llm") | _STREAMS)
         & ~_OPERATION.str.contains(_ASIDE)
     )
     .then(pl.lit(LLM)),

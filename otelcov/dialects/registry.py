@@ -104,7 +104,7 @@ from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.respan import RESPAN
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
-from otelcov.dialects.spring_ai import EMBABEL, SPRING_AI
+from otelcov.dialects.spring_ai import EMBABEL, LANGCHAIN4J, SPRING_AI
 from otelcov.dialects.strands import STRANDS
 from otelcov.dialects.tanstack import TANSTACK
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
@@ -149,6 +149,7 @@ DIALECTS: tuple[Dialect, ...] = (
     PYDANTIC_AI_OUTPUTS,
     MASTRA,
     SPRING_AI,
+    LANGCHAIN4J,
     EMBABEL,
     SEMANTIC_KERNEL,
     AGENTOPS,

@@ -1,4 +1,4 @@
-"""Spring AI, Embabel and Quarkus LangChain4j (Micrometer to OpenTelemetry): every value is text."""
+"""Spring AI, Embabel, LangChain4j and Quarkus' (Micrometer to OpenTelemetry): every value is text."""
 
 import polars as pl
 
@@ -30,6 +30,15 @@ SPRING_AI = Dialect(
     conversation=pl.when(pl.col("spring.ai.chat.client.conversation.id") != "default").then(
         pl.col("spring.ai.chat.client.conversation.id")
     ),
+)
+
+# LangChain4j's own observation of a model's call has keys of its own for what was used, of an answer alone.
+_OBSERVED = pl.when((pl.col("gen_ai.operation.name") == "chat") & pl.col("outcome").is_in(["SUCCESS", "ERROR"]))
+
+LANGCHAIN4J = Dialect(
+    name="langchain4j",
+    input_tokens=_OBSERVED.then(pl.col("input_tokens")),
+    output_tokens=_OBSERVED.then(pl.col("output_tokens")),
 )
 
 _EMBABEL = pl.col("span.name").str.contains(r"^embabel\.")

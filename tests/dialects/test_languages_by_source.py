@@ -63,3 +63,43 @@ def test_rubyllms_call_is_told_once_its_last_answer_came():
     assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(None, None), (9, 2)]
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("book", "error")]
     assert (run["input"], run["output"], run["status"]) == ("go", "no room", "ok")
+
+
+_GRAFANA = "github.com/grafana/sigil/sdks/js"
+
+
+def test_a_stream_that_failed_is_a_models_call_by_the_word_for_it():
+    """Grafana's agento11y, for JavaScript, Python, Go, .NET and Java (js/src/client.ts)."""
+    told = {"gen_ai.conversation.id": "s", "gen_ai.agent.name": "planner", "gen_ai.request.model": "m"}
+    used = {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2, "gen_ai.response.id": "chatcmpl-1"}
+    asked = told | used | {"gen_ai.operation.name": "generateText", "gen_ai.response.finish_reasons": '["tool_calls"]'}
+    failed = told | {"gen_ai.operation.name": "streamText", "error.type": "provider_call_error"}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"} | told
+    spans = [
+        span(1, None, "generateText m", trace=1, kind=3, scope=_GRAFANA, attributes=asked, status=1),
+        span(2, None, "execute_tool look", trace=2, at=2, scope=_GRAFANA, attributes=ran, status=1),
+        span(3, None, "streamText m", trace=3, at=4, kind=3, scope=_GRAFANA, attributes=failed, error="500"),
+    ]
+    (run,) = agreed(*spans)
+    assert ([c["status"] for c in run["llm_calls"]], run["status"]) == (["ok", "error"], "error")
+    assert [(c["name"], c["agent"], c["status"], c["turn"]) for c in run["tool_calls"]] == [
+        ("look", "planner", "ok", 0)
+    ]
+
+
+def test_langchain4j_counts_tokens_by_keys_of_its_own_and_knows_no_model_by_a_word():
+    """langchain4j-observation (DefaultChatModelConvention.java), through Micrometer's bridge."""
+
+    def call(id, at, answered, went, **more):
+        told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "OPEN_AI", "gen_ai.request.model": "m"}
+        told |= {"gen_ai.response.model": answered, "outcome": went} | more.pop("told", {})
+        return span(id, 1, "GenAI request duration", at=at, scope="org.springframework.boot", attributes=told, **more)
+
+    used = {"input_tokens": "20", "output_tokens": "5"}
+    (run,) = agreed(
+        span(1, None, "http post /chat", took=9, kind=2, scope="org.springframework.boot"),
+        call(2, 1, "m-2024-08-06", "SUCCESS", told=used),
+        call(3, 4, "unknown", "ERROR", error="boom"),
+    )
+    calls = [(c["response_model"], c["input_tokens"], c["output_tokens"], c["status"]) for c in run["llm_calls"]]
+    assert calls == [("m-2024-08-06", 20, 5, "ok"), (None, None, None, "error")]
