@@ -399,7 +399,7 @@ _ANSWERED = (
 )
 _ASKED = scope(
     r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$"
-    r"|^@traceloop/instrumentation-langchain$"
+    r"|^@traceloop/instrumentation-langchain$|^github\.com/grafana/(?:sigil|agento11y)/"
 ) | _OF_LAMINAR & pl.col("span.name").str.starts_with("agents.")
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"

@@ -50,6 +50,7 @@ from otelcov.dialects.genai import (
 from otelcov.dialects.genai_otel import GENAI_OTEL
 from otelcov.dialects.genkit import GENKIT
 from otelcov.dialects.google_adk import GOOGLE_ADK
+from otelcov.dialects.grafana import GRAFANA
 from otelcov.dialects.griptape import GRIPTAPE
 from otelcov.dialects.guardrails import GUARDRAILS
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
@@ -133,6 +134,7 @@ DIALECTS: tuple[Dialect, ...] = (
     EFFECT,
     EVE,
     FLUE,
+    GRAFANA,
     FUTURE_AGI,
     FUTURE_AGI_PYDANTIC,
     MCP_AGENT,

@@ -103,3 +103,19 @@ def test_langchain4j_counts_tokens_by_keys_of_its_own_and_knows_no_model_by_a_wo
     )
     calls = [(c["response_model"], c["input_tokens"], c["output_tokens"], c["status"]) for c in run["llm_calls"]]
     assert calls == [("m-2024-08-06", 20, 5, "ok"), (None, None, None, "error")]
+
+
+@pytest.mark.parametrize("prefix", ["agento11y", "sigil"])
+def test_a_conversation_that_each_step_was_given_is_none(prefix):
+    """agento11y (framework_handler.py; js/src/frameworks/shared.ts): `…:framework:openai-agents:<the step's id>`."""
+
+    def step(id, at, name, **told):
+        told |= {"gen_ai.conversation.id": f"{prefix}:framework:openai-agents:{id}", "gen_ai.request.model": "m"}
+        told |= {"gen_ai.operation.name": "generateText", "gen_ai.response.model": "m", "gen_ai.usage.input_tokens": 9}
+        told |= {f"{prefix}.framework.run_type": "llm", f"{prefix}.framework.component_name": name}
+        return span(id, 1, "generateText m", at=at, kind=3, scope=_GRAFANA, attributes=told, status=1)
+
+    (run,) = agreed(span(1, None, "POST /chat", took=9), step(2, 1, "planner"), step(3, 4, "worker"))
+    assert run["conversation_id"] is None
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker"]
+    assert {(c["request_model"], c["response_model"]) for c in run["llm_calls"]} == {("m", None)}

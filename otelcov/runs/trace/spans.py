@@ -158,9 +158,10 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
             found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
                 *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & given[id]).then(id).alias(id) for id in _IDS),
                 *(pl.when(~pl.col(name).is_in(_NO_MODEL) & given[name]).then(name).alias(name) for name in _MODELS),
-                # The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another.
+                # The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another; or
+                # of a step (Grafana's).
                 conversation=pl.when(
-                    ~pl.col("conversation").str.contains(r"^(?:resp_|trace_[0-9a-f]{32}$)") & given["conversation"]
+                    ~pl.col("conversation").str.contains(_NO_CONVERSATION) & given["conversation"]
                 ).then("conversation"),
                 input=pl.when(pl.col("kind") != base.LLM).then("input"),
                 output=pl.when(
@@ -290,6 +291,7 @@ def _ends(column: pl.Expr, *marks: str) -> pl.Expr:
     return pl.any_horizontal([column.str.ends_with(mark) for mark in marks])
 
 
+_NO_CONVERSATION = r"^(?:resp_|trace_[0-9a-f]{32}$|(?:agento11y|sigil):framework:)"
 _NO_MODEL = ("unknown_model", "unknown")
 """What Splunk's instrumentations write where nobody told which; LangChain4j's own and RubyLLM's."""
 _FRAMEWORK = "gen_ai.framework"
