@@ -362,9 +362,8 @@ def _says(*words: str) -> pl.Expr:
     return _OPERATION.str.contains(rf"(?:^|[^a-z])(?:{'|'.join(words)})(?:[^a-z]|$)")
 
 
-_STREAMS = _OPERATION.str.contains(
-    r"^stream_(?:text|object|response|message)s?$"
-)  # Grafana's, in words of the AI SDK's
+# Grafana's, in words of the AI SDK's.
+_STREAMS = _OPERATION.str.contains(r"^stream_(?:text|object|response|message)s?$")
 
 # Operations that no convention names (`tool.execute`, `runAgent`), where the span names the tool, agent or model, too.
 GENAI_WORDS = Dialect(
