@@ -135,3 +135,24 @@ def test_what_agno_waits_for_or_was_called_off_at_did_not_run(text, status, told
         chat(2, 1, [("c1", "look", {})], "go", at=1, scope=_OPENAI),
     )
     assert ([c["status"] for c in run["tool_calls"]], run["status"]) == ([status], told)
+
+
+def _looked(words, type="RuntimeError"):
+    """LlamaIndex under opentelemetry-instrumentation-genai-llama-index, beside the client's own spans."""
+    scope = "opentelemetry.instrumentation.genai.llama_index"
+    call = {"type": "tool_call", "id": "call_1a", "name": "look", "arguments": {}}
+    told = [_said("user", _words("go")), _said("assistant", call), _said("tool", _back("call_1a", words))]
+    failed = {"error.type": type, "gen_ai.tool.call.arguments": "{}"}
+    (run,) = runs(
+        agent(1, "planner", took=9, scope=scope, attributes=_put_out("done") | {"gen_ai.input.messages": told[:1]}),
+        chat(2, 1, [("call_1a", "look", {})], "go", at=1, scope=_OPENAI),
+        tool(3, 1, "look", "call_1a", at=3, scope=scope, error=words, attributes=failed),
+        chat(4, 1, "done", told, at=5, scope=_OPENAI),
+    )
+    return [(c["status"], c["error_type"]) for c in run["tool_calls"]]
+
+
+def test_a_tool_that_nobody_has_did_not_run_where_its_span_and_the_model_are_told_so():
+    assert _looked("Tool look not found. Please select a tool that is available.") == [("requested", None)]
+    assert _looked("Tool output guardrail tidy triggered tripwire") == [("unknown", None)]
+    assert _looked("no luck") == [("error", "RuntimeError")]

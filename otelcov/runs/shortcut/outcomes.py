@@ -16,7 +16,7 @@ from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, soft_error
 from otelcov.runs.shortcut import answers
 from otelcov.runs.shortcut.requested import Calls
 from otelcov.runs.shortcut.sketch import Bools, Models, Sketch
-from otelcov.runs.tools.call_status import UNNAMED
+from otelcov.runs.tools.call_status import UNNAMED, needs_a_look
 from otelcov.runs.trace.spans import Span
 from otelcov.runs.trace.tree import Node, failure
 from otelcov.runs.whole.states import of_attributes, shape
@@ -57,7 +57,8 @@ class Outcomes:
         for i, row in zip(hard.tolist(), sketch.frame[at[hard]].rows(), strict=True):
             wrong = failure(Node(Span._make(row), sketch.side))
             self.types[i] = wrong[0] if wrong is not None else None
-            if wrong is None or wrong[0] in ("", *UNNAMED) or len(wrong[0].split()) > 1:  # `<class …>`, or words
+            unnamed = wrong is None or wrong[0] in ("", *UNNAMED) or len(wrong[0].split()) > 1  # `<class …>`, or words
+            if unnamed or needs_a_look(wrong or ("", ""), calls.name[int(self.number[i])]):
                 spoilt.append(i)
         sketch.bad[self.trace[spoilt]] = True
         unsaid = of_attributes(dict.fromkeys(config.coverage.state_attributes))  # who has them is not regular

@@ -209,6 +209,14 @@ def _given_no_leave(out: Outcome) -> bool:
     return refused(out.message) and not _STOPPED.match(out.message)
 
 
+def needs_a_look(failed: tuple[str, str], name: str | None) -> bool:
+    """May what a tool's span failed with (its type and words) say that it did not run, or not to its end?"""
+    out = Outcome()
+    out.error_type, out.message = failed
+    stopped = _STOPPED_IT in out.message or _WITHHELD.search(out.message) is not None or "Abandoned" in out.message
+    return stopped or failed[0].endswith(_NOBODY_ASKED) or _given_no_leave(out) or nobodys(out.message, name)
+
+
 _STOPPED = re.compile(r"[\w ]*cancelled", re.I)
 """What a tool says that was stopped, perhaps while it ran."""
 _NO_LEAVE = ("denied", "rejected", "declined")
