@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import agent, chat, runs, span, tool
 
 _RUNTIME = "autogen SingleThreadedAgentRuntime"
@@ -47,3 +49,25 @@ def test_what_a_teams_messages_tell_in_traces_of_their_own_is_told_once():
     assert [(c["agent"], c["name"], c["result"]) for c in run["tool_calls"]] == [("worker", "look", "seen")]
     assert [(c["agent"], c["input_tokens"]) for c in run["llm_calls"]] == [("worker", 10), ("worker", 10)]
     assert (run["input"], run["output"]) == ("go", "done")
+
+
+@pytest.mark.parametrize(("words", "status"), [("and Oslo?", "ok"), ("and Rome?", None)])
+def test_an_agent_behind_a_server_in_the_same_program_was_called_by_who_sent_its_words(words, status):
+    """Strands 1.62 with A2A's kit, whose server hands no context on: what it took in begins a trace of its own."""
+    given = {"gen_ai.tool.call.arguments": '{"question": "and Oslo?"}'}
+    found = runs(
+        agent(1, "planner", took=30),
+        chat(2, 1, [("call_1a", "ask_worker", {"question": "and Oslo?"})], "go", at=1),
+        tool(3, 1, "ask_worker", "call_1a", "sunny", at=3, took=9, attributes=given),
+        chat(4, 1, "done", at=20),
+        span(11, None, "DefaultRequestHandler._setup_message_execution", 2, 4, 7, scope="a2a-python-sdk", kind=2),
+        span(12, 11, "EventQueue.enqueue_event", 2, 4, 0, scope="a2a-python-sdk", kind=2),
+        span(13, 11, "DefaultRequestHandler._run_event_stream", 2, 4, 7, scope="a2a-python-sdk", kind=2),
+        agent(14, "worker", 13, trace=2, at=4, took=6),
+        chat(15, 14, "sunny", words, trace=2, at=5),
+    )
+    told = [[(d["from"], d["to"], d["tool"], d["status"]) for d in run["delegations"]] for run in found]
+    if status is None:
+        assert (told, [r["input"] for r in found]) == ([[], []], ["go", words])
+    else:
+        assert (told, [r["output"] for r in found]) == ([[("planner", "worker", "ask_worker", status)]], ["done"])

@@ -188,11 +188,29 @@ def _guest(part: Fragment, where: Joints) -> str | None:
     root = part.root
     if not where.hosted or root.orphan:
         return None
+    root = _served(part) or root
     if root.kind == CHAIN and len(root.children) == 1:
         root = root.children[0]  # a framework's own frame around the agent
     if root.kind != AGENT or root.own_agent is None:
         return None
     return bare(root.own_agent) if bare(root.own_agent) in where.hosted else None
+
+
+def _served(part: Fragment) -> Node | None:
+    """The one agent in a request that a server of the program's own took in (A2A's kit for Python), below spans that
+    nobody explains."""
+    node = part.root
+    for _ in range(_FRAMES):
+        if node.kind is not None:
+            break
+        holding = [c for c in node.children if c.kind is not None or any(n.kind == AGENT for n in c.below())]
+        if len(holding) != 1:
+            return None
+        node = holding[0]
+    return node if node is not part.root and node.kind == AGENT else None
+
+
+_FRAMES = 8  # in each other, at the most
 
 
 def _apart(part: Fragment) -> bool:
@@ -331,8 +349,8 @@ def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None
         if not fitting:
             continue
         node, host = max(fitting, key=lambda x: (_said_to(x[0], guest), x[0].start))
-        if len(fitting) > 1 and not _said_to(node, guest):
-            continue  # several calls could have made it, and nothing tells which
+        if (len(fitting) > 1 or _served(guest) is not None) and not _said_to(node, guest):
+            continue  # several calls could have made it, or anybody, and nothing tells which
         unite(host, guest)
         if guest.root.parent is not node:  # else a link has told so
             guest.root.parent = node
