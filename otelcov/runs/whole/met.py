@@ -262,7 +262,7 @@ def _ended_well(last: ModelCall) -> bool:
 
 def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     done = list(enumerate(run.done))
-    well = {t.name: i for i, (t, o) in done if o.status == "ok" and o.error_kind is None}
+    well = {t.name: i for i, (t, o) in done if t.name and o.status == "ok" and o.error_kind is None}
     failed = [(i, t) for i, (t, o) in done if o.status == "error" or o.error_kind]
     if failed:
         seen.add("tool_failure")
@@ -272,12 +272,12 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
             unknown.add("tool_recovery")
     elif not run.visible or any(o.status == "unknown" or (o.status == "ok" and o.result is None) for o in run.outcomes):
         unknown |= {"tool_failure", "tool_recovery"}
-    told = [(t, o) for t, o in run.done if o.arguments is not None and o.status != "requested"]
+    told = [(t, o) for t, o in run.done if t.name and o.arguments is not None and o.status != "requested"]
     often = {name for name, n in Counter(t.name for t, _ in told).items() if n >= 3} if len(told) >= 3 else ()
     equal = Counter(to_json([t.name, o.arguments]) for t, o in told if t.name in often) if often else {}
     if any(n >= 3 for n in equal.values()):
         seen.add("repeated_call")
-    elif not run.visible or any(o.arguments is None for o in run.outcomes):
+    elif not run.visible or any(o.arguments is None or not t.name for t, o in run.done):
         unknown.add("repeated_call")
 
 
