@@ -30,6 +30,7 @@ from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
+from otelcov.dialects.datadog import DATADOG
 from otelcov.dialects.effect import EFFECT
 from otelcov.dialects.eve import EVE
 from otelcov.dialects.fiddler import FIDDLER
@@ -134,6 +135,7 @@ DIALECTS: tuple[Dialect, ...] = (
     EFFECT,
     EVE,
     FLUE,
+    DATADOG,
     GRAFANA,
     FUTURE_AGI,
     FUTURE_AGI_PYDANTIC,
