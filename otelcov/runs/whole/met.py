@@ -266,7 +266,7 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     failed = [(i, t) for i, (t, o) in done if o.status == "error" or o.error_kind]
     if failed:
         seen.add("tool_failure")
-        if any(well.get(t.name, -1) > i for i, t in failed):
+        if any(well.get(t.name or "", -1) > i for i, t in failed):
             seen.add("tool_recovery")
         elif any(_may_recover(t, x, o) for i, t in failed for _, (x, o) in done[i + 1 :]):
             unknown.add("tool_recovery")
