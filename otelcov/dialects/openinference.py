@@ -115,7 +115,7 @@ OPENINFERENCE = Dialect(
         ]
     ),
     tool=first("tool.name", "tool_call.function.name"),
-    call_id=first("tool_call.id", "tool.id", "tool.call_id"),
+    call_id=first("tool_call.id", "tool.id", "tool.call_id", "tool.call.id"),
     arguments=_TOOL_INPUT.then(
         first("tool_call.function.arguments", "input.value", "tool.arguments", "tool.parameters")
     ),
@@ -132,7 +132,7 @@ OPENINFERENCE = Dialect(
     ),
     response_model=pl.coalesce(
         [
-            pl.col("llm.response.model_name"),
+            first("llm.response.model_name", "llm.response.model"),
             pl.when(_LLM).then(answered_by("output.value")),
             pl.when(_OVERWRITTEN | (pl.col("llm.model_name") != _ASKED)).then(pl.col("llm.model_name")),
         ]

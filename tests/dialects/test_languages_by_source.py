@@ -119,3 +119,28 @@ def test_a_conversation_that_each_step_was_given_is_none(prefix):
     assert run["conversation_id"] is None
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker"]
     assert {(c["request_model"], c["response_model"]) for c in run["llm_calls"]} == {("m", None)}
+
+
+def test_prism_for_php_has_its_own_keys_for_a_calls_id_and_the_model_that_answered():
+    """prism-php (src/Telemetry/Semantics/OpenInferenceMapper.php): one span holds the loop."""
+
+    def asked(id, took, **told):
+        told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.response.model": "m-2026-01-01"} | told
+        told |= {"llm.token_count.prompt": 9, "llm.token_count.completion": 2, "input.value": "go"}
+        told |= {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "done"}
+        return span(id, None, "text_generation", took=took, scope="prism", attributes=told)
+
+    ran = {"openinference.span.kind": "TOOL", "tool.name": "look", "tool.call.id": "c1", "tool.parameters": "{}"}
+    ran |= {"input.value": '{"a":1}', "output.value": "cold"}
+    http = {"openinference.span.kind": "CHAIN", "http.method": "POST"}
+    (run,) = agreed(
+        asked(1, 9),
+        span(2, 1, "http_call", at=1, scope="prism", attributes=http),
+        span(3, 1, "tool_call", at=3, scope="prism", attributes=ran),
+        span(4, 1, "http_call", at=5, scope="prism", attributes=http),
+    )
+    calls = [(c["name"], c["call_id"], c["arguments"], c["result"]) for c in run["tool_calls"]]
+    assert calls == [("look", "c1", {"a": 1}, "cold")]
+    assert (run["output"], run["llm_calls"]) == ("done", None)  # several, of which one span tells
+    (plain,) = agreed(asked(1, 2))
+    assert [(c["request_model"], c["response_model"]) for c in plain["llm_calls"]] == [("m", "m-2026-01-01")]
