@@ -3,7 +3,7 @@ was asked and answered; the client's span inside tells less."""
 
 import polars as pl
 
-from otelcov.dialects.base import LLM, OTHER, Dialect, json_text, scope
+from otelcov.dialects.base import LLM, NOTHING, OTHER, UNTOLD, Dialect, json_text, scope
 
 _OURS = scope("langtrace_python_sdk") & (pl.col("langchain.task.name") == "chatmodel")
 _ASKED = _OURS & pl.col("span.name").str.contains(r"^\w+\.a?(?:invoke|stream)$")
@@ -19,5 +19,22 @@ LANGTRACE = Dialect(
     output_messages=_MODEL.then(pl.col("langchain.outputs")),
     definitions=pl.when(_OURS & pl.col("langchain.metadata").str.contains('"tools"', literal=True)).then(
         pl.col("langchain.metadata")
+    ),
+)
+
+# For JavaScript it guesses what a stream used, takes what Anthropic's client counts for something else (what was put
+# out, and both together), and tells of it the model that was asked for.
+_JS = scope(r"^@langtrase/typescript-sdk$")
+_ANTHROPICS = _JS & (pl.col("langtrace.service.name").str.to_lowercase() == "anthropic")
+_MISCOUNTED = pl.when(_ANTHROPICS | _JS & (pl.col("gen_ai.request.stream").str.to_lowercase() == "true")).then(
+    pl.lit(UNTOLD)
+)
+
+LANGTRACE_JS = Dialect(
+    name="langtrace-js",
+    input_tokens=_MISCOUNTED,
+    output_tokens=_MISCOUNTED,
+    response_model=pl.when(_ANTHROPICS & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))).then(
+        pl.lit(NOTHING)
     ),
 )

@@ -57,7 +57,7 @@ from otelcov.dialects.guardrails import GUARDRAILS
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
-from otelcov.dialects.langtrace import LANGTRACE
+from otelcov.dialects.langtrace import LANGTRACE, LANGTRACE_JS
 from otelcov.dialects.lastmile import FAST_AGENT, MCP_AGENT
 from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
@@ -178,6 +178,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GRIPTAPE,
     GALILEO,
     LANGTRACE,
+    LANGTRACE_JS,
     SMOLAGENTS,
     DSPY,
     STRANDS,

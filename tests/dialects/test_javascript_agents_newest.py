@@ -63,3 +63,51 @@ def test_three_calls_of_tools_without_names_are_no_call_repeated():
     )
     assert [c["name"] for c in run["tool_calls"]] == [None] * 3
     assert (run["boundaries"], "repeated_call" in run["boundaries_unknown"]) == ([], True)
+
+
+def _langtrace(number, asked, answer, service="openai", **told):
+    """A call that Langtrace (6.3) tells in a trace of its own, by events."""
+    told |= {"langtrace.service.name": service, "gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    said = [("gen_ai.content.prompt", {"gen_ai.prompt": json.dumps(asked)})]
+    said += [("gen_ai.content.completion", {"gen_ai.completion": json.dumps([{"role": "assistant"} | answer])})]
+    scope = "@langtrase/typescript-sdk"
+    return span(
+        number, None, "call", trace=number, at=number * 3, kind=3, scope=scope, attributes=told, events=said, status=1
+    )
+
+
+_GO = {"role": "user", "content": "go"}
+_LOOK = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+_BACK = {"role": "tool", "tool_call_id": "c1", "content": "cold"}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        {"content": json.dumps([_LOOK], separators=(",", ":"))},  # in place of a text
+        {"content": "Let me look."},  # instead of them
+        {"content": ""},  # of a stream
+    ],
+)
+def test_langtrace_tells_calls_as_the_text_of_an_answer_or_not_at_all(first):
+    text = first["content"] if first["content"][:1] == "L" else None
+    history = [_GO, {"role": "assistant", "content": text, "tool_calls": [_LOOK]}, _BACK]
+    (run,) = agreed(_langtrace(1, [_GO], first), _langtrace(2, history, {"content": "done"}))
+    assert [(c["name"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [("look", "ok", "cold", 0)]
+    assert (run["output"], run["status"]) == ("done", "ok")
+    (alone,) = agreed(_langtrace(1, [_GO], first))
+    assert alone["output"] == text and (text or alone["status"] == "unknown")
+
+
+def test_langtrace_counts_what_it_guesses_and_what_anthropic_calls_otherwise():
+    used = {"gen_ai.usage.input_tokens": 13, "gen_ai.usage.output_tokens": 48, "gen_ai.response.model": "m"}
+    (one,) = agreed(_langtrace(1, [_GO], {"content": "hi"}, "anthropic", **used))
+    (two,) = agreed(_langtrace(1, [_GO], {"content": "hi"}, **used, **{"gen_ai.request.stream": True}))
+    (three,) = agreed(_langtrace(1, [_GO], {"content": "hi"}, **used))
+    told = [(c["input_tokens"], c["response_model"]) for run in (one, two, three) for c in run["llm_calls"]]
+    assert told == [(None, None), (None, "m"), (13, "m")]
+
+
+def test_an_answer_without_a_word_or_a_reason_to_end_ends_nothing():
+    (run,) = agreed(_langtrace(1, [_GO], {}, "anthropic"))  # it asked for a tool, which is left out
+    assert (run["status"], run["output"]) == ("unknown", None)

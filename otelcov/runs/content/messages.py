@@ -388,5 +388,7 @@ def _say(m: Message, text: str) -> None:
 
 
 def parts_as_text(text: str) -> bool:
-    """Does a text hold the AI SDK's parts of a message (Traceloop for JavaScript)?"""
+    """Does a text hold the AI SDK's parts of a message (Traceloop for JavaScript), or OpenAI's calls (Langtrace's)?"""
+    if text.startswith('[{"id":'):
+        return '"type":"function","function":{"name":' in text
     return text.startswith('[{"type":') and '"tool-' in text

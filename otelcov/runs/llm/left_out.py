@@ -6,7 +6,14 @@ import re
 
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import hides_served, input_as_text, of_langfuse, tells_last_call, tells_last_piece
+from otelcov.runs.rules.habits import (
+    drops_calls,
+    hides_served,
+    input_as_text,
+    of_langfuse,
+    tells_last_call,
+    tells_last_piece,
+)
 from otelcov.runs.trace.spans import Span
 
 
@@ -37,6 +44,8 @@ _OPENAIS = re.compile(
 
 
 def _text_only(span: Span) -> bool:
+    if drops_calls(span.scope):
+        return True
     if input_as_text(span.scope) and (span.response_id or "").startswith("resp_"):
         return True
     return of_langfuse(span.scope) and span.name == "OpenAI.responses"

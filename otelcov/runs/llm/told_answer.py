@@ -14,7 +14,7 @@ from otelcov.runs.content.flattened import flattened_messages
 from otelcov.runs.content.jsontext import NOTHING, parse_json
 from otelcov.runs.content.prose import react_request
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import input_as_text, marks_requests, tells_arguments, tells_last_piece
+from otelcov.runs.rules.habits import drops_calls, input_as_text, marks_requests, tells_arguments, tells_last_piece
 from otelcov.runs.trace.tree import Node
 
 _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SAFETY")
@@ -98,7 +98,8 @@ class AnswerOf:
         """An empty text, where the model did answer: by calls, which this instrumentation does not tell."""
         if any(o.text or o.requests or o.text is None for o in answer):
             return False
-        return bool(self.tokens or asks(self.finish)) and self.finish not in _ENDED
+        answered = self.tokens or asks(self.finish) or any(drops_calls(n.span.scope) for n in self.layers)
+        return bool(answered) and self.finish not in _ENDED
 
     def _blank(self, answer: list[Message]) -> bool:
         """An empty text, where nothing says that the model did answer (Mastra for Arize, of a call that failed)."""

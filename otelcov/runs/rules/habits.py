@@ -130,6 +130,11 @@ def input_as_text(scope: str) -> bool:
     return scope == "@traceloop/instrumentation-openai"
 
 
+def drops_calls(scope: str) -> bool:
+    """Does this tell of an answer its text, and what it asks for where there is none (Langtrace for JavaScript)?"""
+    return scope == "@langtrase/typescript-sdk"
+
+
 def may_be_response(response_id: str | None) -> bool:
     """May this be the id of one of OpenAI's Responses?"""
     return response_id is None or response_id.startswith("resp_")

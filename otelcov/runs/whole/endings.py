@@ -95,10 +95,12 @@ def status(run: Evidence) -> str:
 
 
 def _asked_for_more(run: Evidence) -> bool:
-    """Did a run end on an answer that holds no word, where all that it may have asked for is left out (OpenLIT, of
-    OpenAI's Responses)?"""
+    """Did a run end on an answer that holds no word, and does not say that it was the end, or leaves out what it may
+    have asked for (OpenLIT, of OpenAI's Responses)?"""
     last = run.last
-    return last is not None and items_left_out(last) and not last.text and not last.requests
+    if last is None or last.outputs is None or last.text or last.requests:
+        return False
+    return items_left_out(last) or not b.final(last.finish)
 
 
 def limits_hidden(run: Evidence) -> bool:
