@@ -48,6 +48,12 @@ def test_a_span_of_several_calls_ends_as_the_last_of_them():
     assert _calls_functions("done", ran=3) == ("ok", None, "done")
 
 
+def test_a_client_that_knows_no_function_of_that_name_was_answered():
+    assert _calls_functions(ran=0, error="'launch'", attributes={"error.type": "KeyError"}) == ("error", None, None)
+    status, calls, _ = _calls_functions(ran=0, error="500 None.", attributes={"error.type": "500"})
+    assert (status, [c["status"] for c in calls]) == ("error", ["error"])
+
+
 def test_a_stream_that_tells_all_its_answers_at_once_came_to_its_end():
     parts = [{"type": "tool_call", "id": "look_0", "name": "look", "arguments": {}}, _words("done")]
     told = {"gen_ai.output.messages": [{**_said("assistant", *parts), "finish_reason": "stop"}]}

@@ -166,6 +166,8 @@ class ModelCall:
         for n in self.layers:
             if not calls_functions(n.span.scope):
                 continue
+            if self.error is not None and _OF_FUNCTIONS.match(n.span.error_type or ""):
+                return True  # there was an answer, which asked for one
             if self.error is not None and '"response_json_schema"' in (n.input_messages or ""):
                 return True
             offered = parse_json(n.definitions)
@@ -261,6 +263,10 @@ def _first(spans: list[Span], fact: str) -> Any:
         if value is not None and value != "":
             return value
     return None
+
+
+_OF_FUNCTIONS = re.compile(r"(?:KeyError|\w*Function\w*Error)$")
+"""What Google's client raises over a function that an answer asks for, and that it has not or cannot call."""
 
 
 def _name_alone(tool: Any) -> bool:
