@@ -79,10 +79,11 @@ OPENINFERENCE_MADE_UP = Dialect(
 )
 
 # Of OpenAI's client for Python all that it asks its server is an LLM's: lists of models, files, images, moderations.
-# What came back names the span.
-_NO_ANSWER = ~pl.col("span.name").str.contains(r"^(?:Parsed)?(?:(?:Chat)?Completion|Response)(?:$|\W)")
-_ASKED_ELSE = scope(r"^openinference\.instrumentation\.openai$") & _NO_ANSWER
-_UNCOUNTED = first("llm.token_count.prompt", "llm.token_count.completion").is_null()
+# The type of what came back names the span, and only of a model's answer is told whose it is.
+_OF_A_TYPE = pl.col("span.name").str.contains(r"^[A-Z]\w*(?:\[.+\])?$")
+_COMPLETION = pl.col("span.name").str.contains(r"^(?:Parsed)?(?:(?:Chat)?Completion|Response)(?:$|\W)")
+_ASKED_ELSE = scope(r"^openinference\.instrumentation\.openai$") & _OF_A_TYPE & ~_COMPLETION
+_UNCOUNTED = first("llm.model_name", "llm.token_count.prompt", "llm.token_count.completion").is_null()
 
 OPENINFERENCE_REQUESTS = Dialect(
     name="openinference-requests",
