@@ -26,7 +26,7 @@ from otelcov.store.partitions import HOUR_NS
 
 T = TypeVar("T")
 
-PART = 54_000  # spans, so that a worker stays below half a gigabyte
+PART = 50_000  # spans, so that a worker stays below half a gigabyte
 _LIGHT_ROWS = 250_000  # of a task of the survey
 _ROW = 2, 10  # parts that one worker takes in a row, at least and at most
 
