@@ -52,6 +52,16 @@ def test_a_history_that_tells_less_of_a_call_still_brings_its_result(request_, r
     assert run["input"] == "Look up A-1."
 
 
+def test_a_name_that_is_no_text_is_none():
+    odd = {"name.first": "look", "content": "shipped"}
+    (run,) = runs(
+        span(1, None, "loop", took=9),
+        _model(2, 1, [ASKED], ("look", {"id": "A-1"})),
+        _model(3, 3, [ASKED, REQUEST, odd], "It is on its way."),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["look"] and len(run["llm_calls"]) == 2
+
+
 def test_calls_of_one_tool_have_their_results_in_order_where_history_tells_no_arguments():
     bare = {k: v for k, v in REQUEST.items() if k != GIVEN}
     again = RESULT | {"content": "lost"}

@@ -52,7 +52,7 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
     """Messages of the flattened dialects. OpenInference nests each under `message`, tool calls under `tool_call`. Where
     no role is told, whoever asks for a tool is the model, and what is named as a tool before it is what that gave."""
     nested = unflatten(pairs)
-    out, asked = list[Message](), set[Value]()
+    out, asked = list[Message](), set[str]()
     for entry in nested if isinstance(nested, list) else []:
         if not isinstance(entry, dict):
             continue
@@ -89,7 +89,8 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
         if isinstance(calls, list):
             body["tool_calls"] = [c.get("tool_call", c) for c in calls if isinstance(c, dict)]
         if "role" not in body and default_role == "user":
-            named = "tool" if body.get("name") in asked else default_role
+            name = body.get("name")
+            named = "tool" if isinstance(name, str) and name in asked else default_role
             body["role"] = "assistant" if body.get("tool_calls") else named
         message = message_of(body, default_role)
         asked.update(r.name for r in message.requests if r.name)
