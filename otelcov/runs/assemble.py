@@ -10,7 +10,7 @@ from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.runs.agents.abreast import own_abreast
 from otelcov.runs.agents.charge import tripped
 from otelcov.runs.agents.delegating_calls import may_delegate
-from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents, transfers
+from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.agents.delegation import ways as ways_over
 from otelcov.runs.agents.delegations import delegations
 from otelcov.runs.content.jsontext import to_json
@@ -20,6 +20,7 @@ from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import stops_alike
+from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.by_name import name_tools
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome, outcome

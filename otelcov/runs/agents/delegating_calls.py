@@ -15,12 +15,10 @@ from otelcov.runs.agents.delegation import (
     Delegation,
     agent_failed,
     argument_target,
-    asks,
     bare,
     bears_name_of,
     names_agent,
     subagent,
-    transfers,
 )
 from otelcov.runs.agents.delegation_status import status_of
 from otelcov.runs.agents.naming import entity
@@ -29,6 +27,7 @@ from otelcov.runs.content.jsontext import hidden, parse_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import changes_agents
+from otelcov.runs.rules.handovers import asks, transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import denied, schema
 from otelcov.runs.tools.executions import span_fact

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,19 +9,10 @@ from functools import lru_cache
 from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.agents.charge import put_out_an_error
 from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.rules.handovers import asks, transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, failure, placeholder, spelling
 
-_AGENT = r"(?P<to>\w[\w .:/'-]*)$"
-TO = re.compile(
-    r"^(?:transfer|handoff|hand[_ -]off|hand[_ -]over|delegate|switch|route|escalate|forward|pass|send|assign)"
-    rf"(?:[_ -][\w -]+?)??[_ -](?P<back>back[_ -])?to[_ -]{_AGENT}",
-    re.I,
-)
-ASK = re.compile(
-    rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task|agent_)[_-]{_AGENT}",
-    re.I,
-)
 TO_ALL = "delegatetasktomembers"
 COWORKER = (
     "delegateworktocoworker",
@@ -109,21 +99,11 @@ def by_argument(tool: str) -> bool:
     return spelling(tool) in BY_ARGUMENT
 
 
-@lru_cache(maxsize=4096)
-def transfers(tool: str | None) -> re.Match[str] | None:
-    return TO.match(tool or "")
-
-
 def ways(tools: Collection[str], agents: Collection[str]) -> set[str]:
     """Those of the tools that bear the name of a transfer to one of these agents, or to one by its place."""
     found = {tool: match.group("to") for tool in tools if (match := transfers(tool)) is not None}
     names = {bare(a) for a in agents} if found else set()
     return {tool for tool, to in found.items() if bare(to) in names or to.isdecimal()}
-
-
-@lru_cache(maxsize=4096)
-def asks(tool: str | None) -> re.Match[str] | None:
-    return ASK.match(tool or "")
 
 
 def bears_name_of(tool: str | None, agent: str | None) -> bool:

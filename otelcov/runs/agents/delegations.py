@@ -14,11 +14,12 @@ from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.agents.delegating_calls import by_call, given
-from otelcov.runs.agents.delegation import TO_ALL, Delegation, agent_failed, bare, bears_name_of, target_like, transfers
+from otelcov.runs.agents.delegation import TO_ALL, Delegation, agent_failed, bare, bears_name_of, target_like
 from otelcov.runs.agents.delegation_status import failed, says_error
 from otelcov.runs.agents.scene import Scene
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
+from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, placeholder, spelling
 

@@ -6,12 +6,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from otelcov.dialects.base import TOOL
-from otelcov.runs.agents.delegation import asks, delegates
+from otelcov.runs.agents.delegation import delegates
 from otelcov.runs.content.chat import Request
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.joining.followers import Unite
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.leaves import brought
+from otelcov.runs.rules.handovers import asks
 
 _JITTER_NS = 1_000_000
 

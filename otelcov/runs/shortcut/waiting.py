@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from otelcov.runs.agents.delegating_calls import NEWEST
-from otelcov.runs.agents.delegation import SUBAGENT, asks, bare, bears_name_of, by_argument, transfers
+from otelcov.runs.agents.delegation import SUBAGENT, bare, bears_name_of, by_argument
 from otelcov.runs.content.jsontext import UNREADABLE
 from otelcov.runs.content.semconv import semconv
+from otelcov.runs.rules.handovers import asks, transfers
 from otelcov.runs.shortcut.sketch import AGENT_, Bools, Ints, Models, Sketch
 from otelcov.runs.tools.by_name import cores
 from otelcov.runs.tools.handed_in import is_answer

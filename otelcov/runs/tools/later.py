@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, TOOL
-from otelcov.runs.agents.delegation import transfers
 from otelcov.runs.content.chat import Message
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.askers import JITTER_NS
 from otelcov.runs.tools.by_name import cores
 from otelcov.runs.tools.call import ToolCall

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.agents.charge import broke_off, caught, ended, put_out_an_error, went_on
-from otelcov.runs.agents.delegation import asks, delegates
+from otelcov.runs.agents.delegation import delegates
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
 from otelcov.runs.content.prose import final_answer
@@ -14,6 +14,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.boundaries import asks as asks_for_tools
 from otelcov.runs.rules.habits import ends_as_members, waits_for_models, works_over
+from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.dialects.coding_agents import NOTICE
-from otelcov.runs.agents.delegation import asks, delegates, subagent
+from otelcov.runs.agents.delegation import delegates, subagent
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.exchanges import DETAILS, event_inputs
 from otelcov.runs.content.jsontext import hidden, parse_json
@@ -17,6 +17,7 @@ from otelcov.runs.content.semconv import semconv_messages
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import guards_first, tells_words
+from otelcov.runs.rules.handovers import asks
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.speakers import front_of, own_calls, shared_out
 from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, opened, user_text

@@ -7,8 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from otelcov.dialects.base import LLM
-from otelcov.runs.agents.delegation import COWORKER, HANDS_OVER, transfers
+from otelcov.runs.agents.delegation import COWORKER, HANDS_OVER
 from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.handed_in import is_answer
 from otelcov.runs.trace.tree import Node, spelling
 

@@ -1,0 +1,27 @@
+"""What the name of a tool says of an agent: that it hands over to one, or asks one."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_AGENT = r"(?P<to>\w[\w .:/'-]*)$"
+_TO = re.compile(
+    r"^(?:transfer|handoff|hand[_ -]off|hand[_ -]over|delegate|switch|route|escalate|forward|pass|send|assign)"
+    rf"(?:[_ -][\w -]+?)??[_ -](?P<back>back[_ -])?to[_ -]{_AGENT}",
+    re.I,
+)
+_ASK = re.compile(
+    rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task|agent_)[_-]{_AGENT}",
+    re.I,
+)
+
+
+@lru_cache(maxsize=4096)
+def transfers(tool: str | None) -> re.Match[str] | None:
+    return _TO.match(tool or "")
+
+
+@lru_cache(maxsize=4096)
+def asks(tool: str | None) -> re.Match[str] | None:
+    return _ASK.match(tool or "")
