@@ -62,16 +62,17 @@ def test_a_name_that_is_no_text_is_none():
     assert [c["name"] for c in run["tool_calls"]] == ["look"] and len(run["llm_calls"]) == 2
 
 
-def test_calls_of_one_tool_have_their_results_in_order_where_history_tells_no_arguments():
+@pytest.mark.parametrize("second", [{"id": "A-2"}, {}], ids=["given", "given nothing"])
+def test_calls_of_one_tool_have_their_results_in_order_where_history_tells_no_arguments(second):
     bare = {k: v for k, v in REQUEST.items() if k != GIVEN}
     again = RESULT | {"content": "lost"}
     (run,) = runs(
         span(1, None, "loop", took=9),
         _model(2, 1, [ASKED], ("look", {"id": "A-1"})),
-        _model(3, 3, [ASKED, bare, RESULT], ("look", {"id": "A-2"})),
+        _model(3, 3, [ASKED, bare, RESULT], ("look", second)),
         _model(4, 5, [ASKED, bare, RESULT, bare, again], "One is lost."),
     )
-    assert [(c["arguments"]["id"], c["result"]) for c in run["tool_calls"]] == [("A-1", "shipped"), ("A-2", "lost")]
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [({"id": "A-1"}, "shipped"), (second, "lost")]
 
 
 def test_a_call_that_stands_in_the_content_and_beside_it_without_its_id_is_one():

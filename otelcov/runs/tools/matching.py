@@ -238,14 +238,16 @@ def _match_shown(
     `made_up`: no id in it is one that an answer told, so a request of another id may be the same (magentic), if it
     stands where that answer does."""
     head = instructions(inputs)
+    bare = all(s.request.arguments is None for s in shown)  # this history tells of no call what it was given
     alike: dict[Any, list[_Shown]] = {}
     for s in shown:
         alike.setdefault(_asked(s.request.name, _given(s.request.arguments)), []).append(s)
     for some in alike.values():
         request = some[0].request
-        known = calls.alike(whose, request.name, _given(request.arguments))
-        if known is None and request.arguments is None:  # this history tells of no call what it was given
+        if bare:
             known = calls.named(whose, request.name)
+        else:
+            known = calls.alike(whose, request.name, _given(request.arguments))
         if known is None:
             continue
         open_ = list(islice(known.waiting(turn), len(some) + 1))
