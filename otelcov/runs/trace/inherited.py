@@ -44,9 +44,8 @@ def _inherited_errors(trace: Trace) -> None:
 def _incomplete(trace: Trace) -> None:
     """A stream that ended before its answer was whole did not fail, for all that is known."""
     for node in trace.nodes:
-        said = node.span.status_message or _says_why(node) or node.span.output_messages
         if node.span.status_code == 2 and fails_incomplete(node.span.scope, node.span.name):
-            node.inherited |= not said
+            node.inherited |= not (node.span.status_message or _says_why(node) or node.span.output_messages)
 
 
 def _asked_again(failed: Node, trace: Trace) -> bool:
