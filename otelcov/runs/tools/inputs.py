@@ -244,7 +244,10 @@ def _unnamed_siblings(mc: ModelCall, known: _Told, by_id: dict[str, list[ToolCal
 def _first_answer(inputs: list[Message], start: int) -> list[Request]:
     """The requests of the first answer that history shows from here on."""
     at = next((k for k in range(start, len(inputs)) if inputs[k].role == "assistant"), len(inputs))
-    return [r for x in takewhile(lambda x: x.role == "assistant", islice(inputs, at, None)) for r in x.requests]
+    answer = [x.requests for x in takewhile(lambda x: x.role == "assistant", islice(inputs, at, None)) if x.requests]
+    if not any(x.results for x in inputs):  # what came back is left out, so the next answer may follow at once
+        answer = answer[:1]
+    return [r for requests in answer for r in requests]
 
 
 def _is(call: ToolCall, request: Request) -> bool:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, TOOL
-from otelcov.runs.content.chat import Message
+from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.askers import JITTER_NS
 from otelcov.runs.tools.by_name import cores
 from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.tools.dealing import dealt, exchanges
 from otelcov.runs.trace.tree import Node, spelling, waiting
 
 
@@ -25,6 +26,7 @@ class Later:
         self._shown: dict[tuple[str | None, str | None, str], int] = {}  # the last turn whose input shows a request
         self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
         self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
+        self._lost_unnamed = set[tuple[str | None, str | None, str]]()  # the same where history tells no ids
         self._newest: dict[str | None, int] = {}  # when a model was asked last, by agent
         self._hollow: dict[int, list[int]] = {}  # when steps began that run tools and ran none, by what they are in
         self._named: dict[int, dict[str, int]] = {}  # when what bears a name began last, by what it is in
@@ -41,7 +43,7 @@ class Later:
         if not self._read:
             self._read_all()
         key = (call.agent, *_known_by(call.call_id, call.name))
-        if key in self._lost:
+        if key in self._lost or (call.agent, *_known_by(None, call.name)) in self._lost_unnamed:
             return False
         if self._shown.get(key, -1) > call.turn:
             return True
@@ -107,17 +109,37 @@ class Later:
         for mc in self._calls:  # by turn
             if mc.inputs is None or mc.truncated_input or mc.cut:
                 continue
-            # What ends with a request leaves out what came back (OpenLIT for JavaScript, of a tool that gave no text).
-            inputs = mc.inputs[:-1] if mc.inputs and mc.inputs[-1].requests else mc.inputs
+            inputs = mc.inputs
+            last = next((k for k in range(len(inputs), 0, -1) if inputs[k - 1].role != "assistant"), 0)
+            if any(x.requests for x in inputs[last:]):
+                # What ends with a request leaves out what came back (OpenLIT for JavaScript, of a tool that gave no
+                # text).
+                inputs = inputs[:last]
             for x, back in pairwise(inputs):
                 if back.partial and len(x.requests) > 1:
-                    self._lost |= {(mc.agent, *_known_by(r.id, r.name)) for r in x.requests}
+                    self._lose(mc, x.requests)
+                if x.requests and back.role == "assistant" and not back.requests:  # what came back is left out
+                    self._lose(mc, x.requests)
+            for asked, came in exchanges(inputs):
+                self._lose(mc, _unsure(asked, came))
             for request in (r for x in inputs for r in x.requests):
                 self._shown[mc.agent, None, spelling(request.name) if request.name else ""] = mc.turn
                 if request.id:
                     self._shown[mc.agent, request.id, ""] = mc.turn
             for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
                 self._begun[(mc.agent, *begun)] = mc.turn
+
+    def _lose(self, mc: ModelCall, requests: list[Request]) -> None:
+        self._lost |= {(mc.agent, *_known_by(i, r.name)) for r in requests for i in (r.id, None)}
+        self._lost_unnamed |= {(mc.agent, *_known_by(None, r.name)) for r in requests if not r.id}
+
+
+def _unsure(asked: list[Request], came: list[Result]) -> list[Request]:
+    """The requests of which some were answered by what bears no id of theirs, and nobody can tell which."""
+    ids = {r.id for r in asked if r.id} & {r.id for r in came}
+    waiting = [r for r in asked if r.id not in ids]
+    _, unsure, _ = dealt(waiting, [r for r in came if r.id not in ids]) if waiting else ([], set[int](), [])
+    return [waiting[i] for i in sorted(unsure)]
 
 
 def _near_above(node: Node) -> Iterator[Node]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Any
 
@@ -15,6 +14,7 @@ from otelcov.runs.content.prose import react_request
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.call import ToolCall, awaits_flag, awaits_result
+from otelcov.runs.tools.dealing import Shown, Told
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.tools.reused import results, reused
 from otelcov.runs.trace.tree import same_name, spelling
@@ -145,15 +145,6 @@ class _Alike:
         return next((c for c in known if id(c) not in taken and awaits_result(c)), None)
 
 
-@dataclass(slots=True)
-class _Shown:
-    """A request that an input shows, where its answer begins, and the result that follows it."""
-
-    request: Request
-    place: int
-    result: Result | None = None
-
-
 def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: bool = False) -> None:
     """Results to the calls that wait for them, of the agent or of anyone: by id; else in the order of the requests that
     this input shows; else, where it shows none, the newest to the newest, those left out whose results a span told."""
@@ -167,23 +158,16 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
         call.evidence.add(witness)
 
     by_id, whose = calls.by_id, ANYONES if anyones else mc.agent
-    shown: list[_Shown] = []
-    shown_as: dict[str, list[_Shown]] = {}
-    single: list[Result] = []
     meant = _ids_by_place(inputs)
     again = reused(inputs, by_id)
     for shared in sorted(again):
         for call, result in results(inputs, shared, calls.sharing(shared, whose, mc.turn)):
             if awaits_result(call):
                 settle(call, result)
-    place, unanswered = 0, list[_Shown]()
+    told = Told()
     for at, message in enumerate(inputs):
         if message.role == "assistant":
-            place = place if at and inputs[at - 1].role == "assistant" else at
-            for request in message.requests:
-                shown.append(_Shown(request, place))
-                unanswered.append(shown[-1])
-                shown_as.setdefault(request.id or "", []).append(shown[-1])
+            told.ask(message.requests, at, at > 0 and inputs[at - 1].role == "assistant")
         for result in message.results:
             if result.id in again:
                 continue
@@ -191,19 +175,15 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
             if call_id not in by_id and result.id in by_id:
                 call_id = result.id  # history tells items, the answer told calls
             if call_id and call_id in by_id:
+                told.answered(call_id)
                 _by_call_id(call_id, result, mc, by_id, earlier, settle)
-                continue
-            if call_id:  # the answer that asked for it told no id
-                asked = next((s for s in shown_as.get(call_id, ()) if s.result is None), None)
             else:
-                named = (s for s in unanswered if result.name is None or same_name(result.name, s.request.name))
-                asked = next(named, None)
-                if asked is None:
-                    single.append(result)
-                else:
-                    unanswered.remove(asked)
-            if asked is not None:
-                asked.result = result
+                told.bring(result, call_id)
+    told.deal()
+    shown, single = told.shown, told.single
+    for s in shown:
+        if s.result is not None and s.request.id in by_id:
+            _by_call_id(s.request.id or "", s.result, mc, by_id, earlier, settle)
     if any(s.result is not None for s in shown):
         strange = [s for s in shown if s.request.id not in by_id]
         _match_shown(inputs, strange, mc.turn, whose, calls, settle, made_up=len(strange) == len(shown))
@@ -215,7 +195,8 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
         left = (
             [r for r in single if not (isinstance(r.content, str) and r.content.endswith(given))] if given else single
         )
-        _match_newest(left, chain(newest, asked_here), settle)
+        if len(left) >= _asked_at_last(newest) or any(r.name for r in left) or inputs[-1].partial:
+            _match_newest(left, chain(newest, asked_here), settle)
     if any(x.text and _OBSERVED in x.text for x in inputs):
         _match_observed(inputs, mc.turn, whose, calls, settle)
 
@@ -226,7 +207,7 @@ _OBSERVED = "Observation"
 
 def _match_shown(
     inputs: list[Message],
-    shown: list[_Shown],
+    shown: list[Shown],
     turn: int,
     whose: Value,
     calls: Calls,
@@ -239,7 +220,7 @@ def _match_shown(
     stands where that answer does."""
     head = instructions(inputs)
     bare = all(s.request.arguments is None for s in shown)  # this history tells of no call what it was given
-    alike: dict[Any, list[_Shown]] = {}
+    alike: dict[Any, list[Shown]] = {}
     for s in shown:
         alike.setdefault(_asked(s.request.name, _given(s.request.arguments)), []).append(s)
     for some in alike.values():
@@ -251,7 +232,7 @@ def _match_shown(
         if known is None:
             continue
         open_ = list(islice(known.waiting(turn), len(some) + 1))
-        found: list[tuple[_Shown, ToolCall]] = []
+        found: list[tuple[Shown, ToolCall]] = []
         if open_ and len(open_) != len(some):
             taken = set[int]()
             for s in some:
@@ -266,11 +247,11 @@ def _match_shown(
         for s, call in found:
             same = not (s.request.id and call.call_id) or (made_up and _in_its_place(s, call))
             if s.result is not None and same:
-                call.call_id = call.call_id or s.request.id
+                call.call_id = call.call_id or s.request.id or s.result.id
                 settle(call, s.result)
 
 
-def _in_its_place(shown: _Shown, call: ToolCall) -> bool:
+def _in_its_place(shown: Shown, call: ToolCall) -> bool:
     """Does a history show a request right after all that was said before the answer that holds this one?"""
     asked = call.asked_by.inputs if call.asked_by is not None else None
     return asked is not None and shown.place == len(asked)
@@ -284,6 +265,11 @@ def _asked_elsewhere(call: ToolCall, here: set[str]) -> bool:
     """Was this asked for in another conversation, where somebody else's words were told (an agent that a tool runs)?"""
     there = _questions(call.asked_by.inputs) if call.asked_by is not None and here else set()
     return bool(there) and there.isdisjoint(here)
+
+
+def _asked_at_last(newest: list[ToolCall]) -> int:
+    """How many calls the newest answer asked for."""
+    return sum(c.asked_by is newest[0].asked_by for c in newest) if newest else 0
 
 
 def _given_beside(newest: list[ToolCall]) -> tuple[str, ...]:
@@ -301,10 +287,12 @@ def _match_newest(single: list[Result], newest: Iterable[ToolCall], settle: _Set
         waits = awaits_result(call)
         if not (waits or call.nodes):
             continue
-        k = next((k for k in range(len(single) - 1, -1, -1) if single[k].name in (None, call.name)), None)
+        back = range(len(single) - 1, -1, -1)
+        k = next((k for k in back if single[k].name in (None, call.name) and not (single[k].id and call.call_id)), None)
         if k is not None:
             result = single.pop(k)
             if waits:
+                call.call_id = call.call_id or result.id
                 settle(call, result)
         if not single:
             break
