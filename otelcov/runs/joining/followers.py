@@ -120,6 +120,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     """Join by results brought for tools asked. Returns the follower of each fragment, and the tools that are joined."""
     asked: dict[str, list[_Asked]] = {}
     openings: dict[bytes, Fragment] = {}
+    named: dict[bytes, Fragment] = {}  # the same of answers that tell ids, for histories that tell none
     streams: dict[bytes, tuple[Fragment, ModelCall]] = {}  # of which the last piece is told, by what came before
     followers: dict[int, Fragment] = {}
     joined: set[int] = set()
@@ -152,6 +153,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 if before is None and history:
                     begun = streams.get(past.print(len(history) - 1))
                     before = openings.get(past.print()) or _begun(begun, history[-1]) or _asked_beside(said, past)
+                    before = before or (None if ids else named.get(past.print()))
                     if before is None and not ids:
                         before = _left_out(mute, past)
                     if before is None and _took_over(call):
@@ -167,9 +169,9 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
         for call in p.calls:
             own = None if call.inputs is None else History(call.inputs)
             for r in call.requests:
-                for known in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
-                    asked.setdefault(known, []).append(_Asked(p, call, own))
-                    del asked[known][:-_AT_ONCE]
+                for told in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
+                    asked.setdefault(told, []).append(_Asked(p, call, own))
+                    del asked[told][:-_AT_ONCE]
             asks_untold = asks(call.finish) and not call.asked and not call.text
             if own and (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
                 mute.setdefault(own.print(), []).append((p, call))
@@ -177,15 +179,33 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                     others.setdefault(print_of(_without_orders(call.inputs)), []).append((p, call))
             if call.text and call.inputs and not call.requests:
                 said[len(call.inputs), call.text] = p, call
-            if call.requests and not any(r.id for r in call.requests):
+            if call.requests:
+                unnamed = not any(r.id for r in call.requests)
                 answer = [acted(call.text)] if call.text_react else call.outputs or []
-                openings[print_of([*(call.inputs or []), *answer])] = p
+                known = openings if unnamed else named
+                known[print_of([*(call.inputs or []), *answer])] = p
                 if len(answer) == 1 and answer[0].text:  # history may leave it out, or tell it in pieces
                     alone = Message(answer[0].role, requests=answer[0].requests)
-                    openings[print_of([*(call.inputs or []), alone])] = p
-                if own and call.inputs and pieces(call):
+                    known[print_of([*(call.inputs or []), alone])] = p
+                if unnamed and own and call.inputs and pieces(call):
                     streams[own.print()] = (p, call)
+    _unite_by_history([p for p in loose if p.tools and id(p) not in joined], loose, joined, unite)
     return followers, joined
+
+
+def _unite_by_history(tools: list[Fragment], loose: list[Fragment], joined: set[int], unite: Unite) -> None:
+    """Tools whose ids no answer tells: each is of the run whose history is the first to show its id once it ran."""
+    ran = {told: p for p in tools for n in p.tools if (told := span_call_id([n])) is not None}
+    for q in loose if ran else ():
+        messages = [x for call in q.calls for x in call.inputs or ()]
+        ids = {r.id for x in messages for r in x.requests} | {r.id for x in messages for r in x.results}
+        for told in sorted(i for i in ids if i):
+            p = ran.get(told)
+            if p is not None and p.end <= q.start + _JITTER_NS and p.root.span.service == q.root.span.service:
+                del ran[told]
+                if id(p) not in joined:
+                    joined.add(id(p))
+                    unite(q, p)
 
 
 def _asked_since(call: ModelCall, asked: dict[str, list[_Asked]]) -> Fragment | None:

@@ -57,7 +57,8 @@ def unite_leaves(
         q = before.get(id(p))
         if q is None:
             shown, bare = p.calls[0].inputs is not None, items_left_out(p.calls[0])
-            some = [x.asker for x in open_ if (x.hidden if shown else told) or (bare and x.bare)]
+            wordless = told and _wordless(p.calls[0])
+            some = [x.asker for x in open_ if (x.hidden or wordless if shown else told) or (bare and x.bare)]
             fitting = [q for q in some if id(q) not in followers and _goes_on(q, p, id(q) in ran)]
             fitting = [q for q in fitting if _one_agent(q, p)] or fitting
             if len(fitting) == 1:
@@ -91,10 +92,10 @@ def _unite_by_requests(
     followers: dict[int, Fragment],
     unite: Callable[[Fragment, Fragment], None],
 ) -> None:
-    """A tool that tells no id and no conversation (MCP's clients): it ran after the one call whose answer asked for a
-    tool of its name - where it has none, of its arguments - and before the call that was told what came of it, if one
-    was."""
-    tools = [p for p in tools if not (p.root.span.conversation or span_call_id([p.root]) or server_alone(p.root))]
+    """A tool that tells no conversation and no id that anybody knows (MCP's clients tell none): it ran after the one
+    call whose answer asked for a tool of its name - where it has none, of its arguments - and before the call that was
+    told what came of it, if one was."""
+    tools = [p for p in tools if not (p.root.span.conversation or server_alone(p.root))]
     asked: dict[tuple[str | None, str], list[tuple[Fragment, int]]] = {}
     for q in loose if tools else ():
         after = followers.get(id(q))
@@ -206,8 +207,8 @@ def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
     if last is None:  # what was asked for is left out of history (OpenLIT): the results at the end still say
         last = next((i for i in range(len(inputs) - 1, -1, -1) if not inputs[i].results), -1)
     after = inputs[last + 1 :]
-    if not after and asked:
-        return asked, inputs  # what came back is left out, as it was nothing
+    if not after and inputs[-1].requests:
+        return asked, inputs  # what came back is left out
     if not after or any(x.role in ("user", "assistant") and not x.results for x in after):
         return None
     return [r.id for x in after for r in x.results if r.id] + asked, inputs[: last + 1]
@@ -273,7 +274,26 @@ def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
     if call.inputs is None:
         told = any(r.id for r in asked.requests)
         return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told
+    if p.root.span.conversation is not None and _wordless(call):
+        return asked.outputs is None or _answers(call, asked)
     return tail(call) is not None and asked.outputs is None and _repeats(call, asked)
+
+
+def _wordless(call: ModelCall) -> bool:
+    """Does a call's input hold what came of tools, and no word of a user's? So no run begins."""
+    inputs = call.inputs or ()
+    return any(x.results for x in inputs) and not any(x.role == "user" and x.text for x in inputs)
+
+
+def _answers(call: ModelCall, asked: ModelCall) -> bool:
+    """May what came of tools be of those that this answer asked for?"""
+    came = [r for x in call.inputs or () for r in x.results]
+    ids = {r.id for r in asked.requests}
+    if None not in ids and ids.isdisjoint(r.id for r in came) and all(r.id for r in came):
+        return False
+    return bool(ids) and all(
+        r.name is None or any(same_name(r.name, x.name) for x in asked.requests) for r in came[-1:]
+    )
 
 
 def _over(before: Fragment, p: Fragment) -> bool:
@@ -296,7 +316,7 @@ def _one_agent(one: Fragment, two: Fragment) -> bool:
 def _repeats(call: ModelCall, before: ModelCall) -> bool:
     """Does the input of a call begin with that of one before, and say more?"""
     known, told = before.inputs, call.inputs
-    if not known or told is None or len(told) <= len(known):
+    if not known or told is None or len(told) <= len(known) or not any(x.text for x in known):
         return False
     return all(
         x.role == y.role and (x.text or "") == (y.text or "") and print_of([x]) == print_of([y])

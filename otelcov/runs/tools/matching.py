@@ -14,7 +14,7 @@ from otelcov.runs.content.prose import react_request
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.call import ToolCall, awaits_flag, awaits_result
-from otelcov.runs.tools.dealing import Shown, Told
+from otelcov.runs.tools.dealing import Shown, Told, dealt
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.tools.reused import results, reused
 from otelcov.runs.trace.tree import same_name, spelling
@@ -338,7 +338,8 @@ def _ids_by_place(inputs: list[Message]) -> dict[int, str]:
             if results:
                 asked = [r.id for r in requests if r.id]
                 if len(asked) == len(requests) == len(results) and set(asked) != {r.id for r in results}:
-                    out.update((id(result), i) for result, i in zip(results, asked, strict=True))
+                    pairs, _, _ = dealt([Request(None, r.name) for r in requests], results)
+                    out.update((id(results[at]), asked[i]) for i, at in pairs)
                 requests, results = [], []
             requests.extend(message.requests)
         results.extend(message.results)
