@@ -13,6 +13,7 @@ from otelcov.runs.agents.delegation import (
     COWORKER,
     HANDS_OVER,
     Delegation,
+    agent_argument,
     agent_failed,
     argument_target,
     bare,
@@ -33,7 +34,7 @@ from otelcov.runs.tools.call_status import denied, schema
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.trace.tree import Node, by_time, placeholder, spelling
 
-_HANDS_OVER = (*HANDS_OVER, "handoff", "strandsstructuredoutput")
+_HANDS_OVER = (*HANDS_OVER, "handoff", "handover", "strandsstructuredoutput")
 
 
 _IGNORED = "Multiple handoffs detected, ignoring this one."
@@ -155,13 +156,18 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> Found | None:
     form = "handoff" if name in _HANDS_OVER else "tool"
     if said is not None:
         explicit = sub or name in COWORKER or name in HANDS_OVER or (name == "handoff" and names_agent(raw))
-        explicit = explicit or (name == "handoff" and not scene.known)
+        explicit = explicit or (not scene.known and (name == "handoff" or agent_argument(raw) == said))
         return Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
     if name in HANDS_OVER:
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)
         return Found(following.own_agent if following is not None else None, form, following)
     untold = raw is None or hidden(raw if isinstance(raw, str) else None)  # what it was given is not on the wire
-    return Found(None, form) if name in COWORKER or untold else None
+    if not (untold or name in COWORKER):
+        return None
+    until = _heard_again(call, scene)
+    begun = scene.begun(call.start, LATEST_NS if until is None else until) if call.nodes and untold else ()
+    next_ = next((n for n in begun if n.own_agent not in (None, call.agent) and id(n) not in scene.used), None)
+    return Found(next_.own_agent if next_ is not None else None, form, next_)
 
 
 def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
@@ -242,6 +248,28 @@ def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
 
 def _works_within(agent: str, call: ToolCall, scene: Scene) -> bool:
     return any(end <= call.end for _, end in scene.works(agent, call.start, call.end + 1))
+
+
+def _given_to(call: ToolCall, scene: Scene) -> Found | None:
+    """A tool of any name that was given an agent's by an argument that says so, where that agent worked before whoever
+    asked was heard again."""
+    said = agent_argument(given(call))
+    target = scene.known.get(bare(said)) if said is not None else None
+    if target is None or target == call.agent:
+        return None
+    until = _heard_again(call, scene)
+    if not scene.works(target, call.start, until):
+        return None
+    comes_back = until is not None or call.answer is not None or _works_within(target, call, scene)
+    return Found(target, "tool" if comes_back else "handoff")
+
+
+def _heard_again(call: ToolCall, scene: Scene) -> int | None:
+    """When a model was asked by the same agent again, once this was done."""
+    if call.result_of is not None:
+        return call.result_of.start
+    heard = scene.works(call.agent, call.end) if call.agent is not None else []
+    return heard[0][0] if heard else None
 
 
 def _before_handoff(call: ToolCall, scene: Scene) -> Found | None:
@@ -365,6 +393,6 @@ def given(call: ToolCall) -> Any:
 
 
 _RULES = (
-    *(_work_seen, _named_in_arguments, _named_by_tool, _managed, _sent_on, _before_handoff),
+    *(_work_seen, _named_in_arguments, _named_by_tool, _managed, _sent_on, _given_to, _before_handoff),
     *(_anonymous, _nameless, _left_open, _named_alone),
 )

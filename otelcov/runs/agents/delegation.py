@@ -32,7 +32,9 @@ BY_ARGUMENT = frozenset(
         *HANDS_OVER,
         *COWORKER,
         "delegatetoagent",
+        "delegate",
         "handoff",
+        "handover",
         "transferagent",
         "delegatetask",
         "executetask",  # of Agno's teams that share out tasks
@@ -40,6 +42,9 @@ BY_ARGUMENT = frozenset(
         "sendtask",
         "callagent",
         "invokeagent",
+        "runagent",
+        "spawnagent",
+        *("callsubagent", "invokesubagent", "runsubagent", "spawnsubagent"),
         "askagent",
         "consultagent",
         "agentcommunicationsendmessage",  # of Bedrock's agents
@@ -63,6 +68,11 @@ _TARGETS = (
     "member_id",
     "agent_id",
 )
+_AGENTS = (
+    *("agent", "agent_name", "agentName", "agent_id", "agentId", "to_agent", "toAgent", "target_agent", "targetAgent"),
+    *("next_agent", "nextAgent", "subagent", "subagent_name", "sub_agent", "assistant", "coworker"),
+)
+"""Names of arguments that are an agent's, whatever the tool is called."""
 
 
 @dataclass(slots=True)
@@ -122,6 +132,13 @@ def names_agent(raw: object) -> bool:
     """Does an argument say by its name that it is an agent's?"""
     arguments, _ = arguments_of(raw)
     return arguments is not None and isinstance(arguments.get("to_agent"), str)
+
+
+def agent_argument(raw: object) -> str | None:
+    """What stands in an argument that by its name is an agent's."""
+    arguments, _ = arguments_of(raw)
+    told = (arguments.get(key) for key in _AGENTS) if arguments is not None else ()
+    return next((name for name in told if isinstance(name, str) and name.strip()), None)
 
 
 def argument_target(raw: object) -> str | None:
