@@ -61,18 +61,19 @@ def ways(axes: Mapping[str, tuple[Any, ...]]) -> Iterator[Way]:
 
 class Telling:
     """The spans of a course as told in a way; `number` tells it from others, and from one number to the next the same
-    agent is asked something else later."""
+    agent is asked something else later, in a conversation of its own or in that of the one `before`."""
 
-    def __init__(self, number: int, course: str, way: Way) -> None:
+    def __init__(self, number: int, course: str, way: Way, before: Telling | None = None) -> None:
         self.number, self.course, self.way = number, course, way
+        self._talk: str = f"talk-{number}" if before is None else before._talk
         self._ids = itertools.count(1 + number * 1_000)
         self.spans: list[dict[str, Any]] = []
         self._top: int | None = None
         turns = COURSES[course]
         if way["traces"] == "one":
             self._top = self._span("invoke_agent a", None, 0, 3 * len(turns) + 5, {"gen_ai.agent.name": "a"})
-        history = [_message("user", {"type": "text", "content": f"What of {number}?"})]
-        newest = history
+        newest = [_message("user", {"type": "text", "content": f"What of {number}?"})]
+        history = newest if before is None else [*before.history, *newest]
         for turn, calls in enumerate(turns):
             answer = _message("assistant", *(self._request(turn, at, "answers") for at in range(len(calls))))
             self._model(3 * turn + 1, newest if way["history"] in ("newest", "results") else history, answer)
@@ -81,14 +82,16 @@ class Telling:
             newest = [asked, *brought] if way["history"] == "newest" else brought
             self._tools(turn)
         newest = newest if way["history"] in ("newest", "results") else history
-        self._model(3 * len(turns) + 1, newest, _message("assistant", {"type": "text", "content": "Done."}), last=True)
+        done = _message("assistant", {"type": "text", "content": f"Done with {number}."})
+        self._model(3 * len(turns) + 1, newest, done, last=True)
+        self.history = [*history, done]
 
     def _span(self, name: str, parent: int | None, at: float, took: float, told: dict[str, str]) -> int:
         id = next(self._ids)
         trace = self.number + 1 if self.way["traces"] == "one" else 10**9 + (parent or id)
         told = {"gen_ai.operation.name": name.split()[0], **told}
         if self.way["traces"] == "a conversation":
-            told["gen_ai.conversation.id"] = f"talk-{self.number}"
+            told["gen_ai.conversation.id"] = self._talk
         self.spans.append(span(id, parent, name, trace=trace, at=100 * self.number + at, took=took, attributes=told))
         return id
 

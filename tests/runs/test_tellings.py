@@ -17,12 +17,15 @@ from tests.runs.tellings import APART, COURSES, IN_ONE_TRACE, WAYS, Telling, way
 _AT_ONCE = 500
 
 
-def _wrong(courses_and_ways):
-    """How often what is told wrong, with a way of telling in which it is."""
+def _wrong(courses_and_ways, talk=False):
+    """How often what is told wrong, with a way of telling in which it is. `talk`: two at a time are asked for in one
+    conversation."""
     found, example = Counter(), {}
     every = list(courses_and_ways)
     for start in range(0, len(every), _AT_ONCE):
-        some = [Telling(start + at, *one) for at, one in enumerate(every[start : start + _AT_ONCE])]
+        some = list[Telling]()
+        for at, one in enumerate(every[start : start + _AT_ONCE]):
+            some.append(Telling(start + at, *one, before=some[-1] if talk and at % 2 else None))
         body = request(span for telling in some for span in telling.spans)
         runs = {telling.number: [] for telling in some}
         for run in captures.as_json(reconstruct(*from_requests([body], [], 1), Config(), captures.LATER)):
@@ -70,6 +73,18 @@ def test_some_tellings_of_traces_apart():
     assert _wrong(_some(600, 1, _told_to_be_one)) == {}
 
 
+def _twice(count, seed):
+    """Two courses at a time that are told in the same way."""
+    chance = random.Random(seed)
+    return [
+        pair for _, way in _some(count, seed, _told_to_be_one) for pair in [(chance.choice(list(COURSES)), way)] * 2
+    ]
+
+
+def test_two_requests_of_one_conversation_are_two_runs():
+    assert _wrong(_twice(200, 1), talk=True) == {}
+
+
 @pytest.mark.full
 def test_every_telling_of_one_trace():
     assert len(EVERY) > 7_000
@@ -80,3 +95,4 @@ def test_every_telling_of_one_trace():
 @pytest.mark.parametrize("seed", range(2, 6))
 def test_tellings_of_traces_apart(seed):
     assert _wrong(_some(5_000, seed, _told_to_be_one)) == {}
+    assert _wrong(_twice(1_500, seed), talk=True) == {}

@@ -115,10 +115,10 @@ class Later:
                 # What ends with a request leaves out what came back (OpenLIT for JavaScript, of a tool that gave no
                 # text).
                 inputs = inputs[:last]
-            for x, back in pairwise(inputs):
-                if back.partial and len(x.requests) > 1:
-                    self._lose(mc, x.requests)
-                if x.requests and back.role == "assistant" and not back.requests:  # what came back is left out
+            went_on = False  # said more, though nothing is told to have come back
+            for x, back in reversed(list(pairwise(inputs))):
+                went_on = back.role == "assistant" and (went_on or not back.requests)
+                if went_on or (back.partial and len(x.requests) > 1):
                     self._lose(mc, x.requests)
             for asked, came in exchanges(inputs):
                 self._lose(mc, _unsure(asked, came))
