@@ -140,9 +140,16 @@ def _found(
         if kept.summed is not None and not from_rows and all(_between_ns(at, window) for at in kept.summed):
             runs, whole = runs.clear(), [kept.left]
     else:
+        from otelcov.store import pieces
+
+        look = pieces.look(store)
+        if second is not None:
+            from otelcov.sums.halves import Half
+
+            half = Half.of(second, look)  # it begins while this process imports what reconstructs
         from otelcov.sums import live as counting
 
-        found = counting.found(store, kept, window, config, now_ns, count, live, second)
+        found = counting.found(store, kept, window, config, now_ns, count, live, look, half)
         if found is None:
             return None
         kept, dirty, runs, odd, half = found.kept, found.dirty, found.runs, found.odd, found.half

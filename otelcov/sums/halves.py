@@ -8,6 +8,8 @@ up those of its traces that lie in nothing else; this process does all the rest 
     both     add up their runs
 
 What comes of it is what one process makes of it alone. Who asks is told `Gone` where the second process has ended.
+
+The first has the second begin before it imports what reconstructs; so does nothing here but what reconstructs.
 """
 
 from __future__ import annotations
@@ -24,14 +26,12 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS, SPANS
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
-from otelcov.runs import slices
-from otelcov.runs.joining.join import Guest, Joints, hosts
-from otelcov.runs.reconstruct import stage_one
 from otelcov.store import pieces, scan
 
 if TYPE_CHECKING:
     from collector.segment import Row
     from otelcov.engine.second import Second
+    from otelcov.runs.joining.join import Guest, Joints
 
 _TIMES = ("start_time_unix_nano", "end_time_unix_nano")
 SEEN = ("trace_id", "span_id", "parent_span_id", "name", "scope", *_TIMES, "links")
@@ -45,16 +45,22 @@ class Half:
     """The first process's view of what the second one has."""
 
     second: Second
+    whole: pieces.Look  # of which it is a half
+    rest: pieces.Look  # the other one
     traces: set[bytes] = field(default_factory=set)  # that it counts
     odd: pl.DataFrame = field(default_factory=pl.DataFrame)  # spans of these and of those that it has given up
 
     @classmethod
-    def of(cls, second: Second, look: pieces.Look) -> tuple[Half, pieces.Look]:
-        """The half that the second process begins to decode, and what is left of the look. Raises Gone."""
+    def of(cls, second: Second, look: pieces.Look) -> Half:
+        """The half that the second process begins to decode. Raises Gone."""
         second.forget()
-        look, requests = look.halved(_SHARE)
+        rest, requests = look.halved(_SHARE)
         second.call(_take, requests)
-        return cls(second), look
+        return cls(second, look, rest)
+
+    def again(self, look: pieces.Look) -> Half:
+        """The half of this look, which may be another. Raises Gone."""
+        return self if look is self.whole else Half.of(self.second, look)
 
     def glimpse(self) -> pl.DataFrame:
         """GLIMPSE of its spans, copies and all. Raises Gone."""
@@ -141,6 +147,9 @@ def _divide(common: pl.Series, apart: pl.Series, logs: pl.DataFrame) -> pl.DataF
 
 
 def _stage_one(where: Joints, config: Config, now_ns: int) -> tuple[set[bytes], pl.DataFrame]:
+    from otelcov.runs import slices
+    from otelcov.runs.reconstruct import stage_one
+
     global _held
     spans, logs, odd = slices.each_once(*_held.rows)
     runs, loose, _ = stage_one(spans, logs, config, now_ns, where)
@@ -149,6 +158,8 @@ def _stage_one(where: Joints, config: Config, now_ns: int) -> tuple[set[bytes], 
 
 
 def _hosts(found: list[Guest]) -> set[bytes]:
+    from otelcov.runs.joining.join import hosts
+
     return set(hosts(_held.runs, found)["trace_ids"].list.first().str.decode("hex"))
 
 

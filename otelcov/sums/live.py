@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -22,9 +21,6 @@ from otelcov.sums import kept as files
 from otelcov.sums.halves import GLIMPSE, SEEN, Half
 from otelcov.sums.kept import Kept
 from otelcov.sums.opened import Open, guests, hosting, opened
-
-if TYPE_CHECKING:
-    from otelcov.engine.second import Second
 
 _FIRST = 10  # of a store of which nothing is kept, so many times fewer are counted: it will be asked again
 _COMMITS_S = 0.5  # between looks for what is committed
@@ -50,15 +46,15 @@ def found(
     now_ns: int,
     count: Callable[[int, int], object] | None,
     most: int,
-    second: Second | None = None,
+    look: pieces.Look,
+    half: Half | None = None,
 ) -> Counted | None:
     """None where nothing holds and the store is large: then the window is read and no more. `count` is called when more
     than `most` spans that are committed are not counted; where a collector has them counted beside it, its next steps
-    are waited for instead, if they are many more. A `second` process takes half of what waits in inboxes; raises Gone
-    where it ends.
+    are waited for instead, if they are many more. `half` is what a second process has of what this look shows in
+    inboxes; raises Gone where it ends.
     """
     max_run_ns, asked = config.runs.max_run_ns, _Asked(store)
-    look = pieces.look(store)
     most = most if kept.batches else most // _FIRST
     if _new(look, kept) > most and count is not None and kept.batches and beside.at_it(kept.folder):
         # Who counted here instead would keep that process from it meanwhile, and leave more to the next report.
@@ -73,10 +69,10 @@ def found(
         kept = Kept(kept.folder)
         if _new(look, kept) > most:
             return None
-    half, glimpse = None, None
-    if second is not None:
-        half, look = Half.of(second, look)
-        glimpse = half.glimpse
+    glimpse = None
+    if half is not None:
+        half = half.again(look)
+        look, glimpse = half.rest, half.glimpse
     open_ = opened(kept, look, now_ns, max_run_ns, glimpse=glimpse)
     if not open_.kept.batches and open_.spans > most:
         return None
