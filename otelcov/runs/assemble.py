@@ -31,8 +31,9 @@ from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text
-from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, ended_in_what_is_lost, status
+from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, status
 from otelcov.runs.whole.evidence import Evidence
+from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
 from otelcov.runs.whole.outcomes import answered_for_nobody, ended_a_loop, left_open, may_be_stopped, may_have_ended

@@ -19,7 +19,6 @@ from otelcov.runs.rules.habits import (
     asks_after_tools,
     ends_alike,
     hides_limits,
-    loses_steps,
     of_adk,
     of_strands_js,
     runs_in_threads,
@@ -34,6 +33,7 @@ from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another
 from otelcov.runs.whole.evidence import Evidence, worker
+from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
 from otelcov.runs.whole.speakers import at_work, own_calls
 
 
@@ -292,33 +292,6 @@ def _hides_failures(run: Evidence) -> bool:
     agents = [n.span.scope for n in top_agents(run.root)]
     alike = any(map(ends_alike, agents)) or run.muted or (run.last is None and any(map(answers_with_errors, agents)))
     return run.output is None and alike
-
-
-def ended_in_what_is_lost(run: Evidence) -> bool:
-    """Is there no answer, and did a step that has not come hold what came after all that has?"""
-    last = run.last
-    if last is None or run.output is not None:
-        return False
-    if _last_step(run, last) or any(_asks_unheard(n) and n.start >= last.end for n in run.nodes):
-        return True
-    return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
-
-
-def _last_step(run: Evidence, last: ModelCall) -> bool:
-    """Was a model asked in the last step that came, of a workflow in which another follows each, and none that failed
-    comes?"""
-    step = next((n for n in last.node.ancestors() if loses_steps(n.span.scope, n.span.name)), None)
-    return step is not None and not any(n.parent is step.parent and n.start >= last.end for n in run.nodes)
-
-
-def _asks_unheard(step: Node) -> bool:
-    """Does a step of such a workflow that came hold no more than what made a request ready? It was called off."""
-    if not loses_steps(step.span.scope, step.span.name) or step.kind in _STEPS:
-        return False
-    return not any(n.kind in _STEPS for n in step.below()) and any(n.span.name != step.span.name for n in step.children)
-
-
-_STEPS = (AGENT, LLM, TOOL)
 
 
 def answer_lost(run: Evidence) -> bool:

@@ -25,13 +25,13 @@ from otelcov.runs.whole.endings import (
     called_off,
     died_in_a_step,
     died_in_a_tool,
-    ended_in_what_is_lost,
     limits_hidden,
     stopped_at_a_tool,
     stopped_unheard,
     unwatched,
 )
 from otelcov.runs.whole.evidence import Evidence, worker
+from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
 
 
 def boundaries(run: Evidence) -> tuple[list[str], list[str]]:

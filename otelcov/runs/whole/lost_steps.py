@@ -1,0 +1,46 @@
+"""What came last in a run whose instrumentation loses some steps: those that failed, or that ended too late."""
+
+from __future__ import annotations
+
+from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import loses_steps
+from otelcov.runs.trace.tree import Node
+from otelcov.runs.whole.evidence import Evidence
+
+
+def ended_in_what_is_lost(run: Evidence) -> bool:
+    """Is there no answer, and did a step that has not come hold what came after all that has?"""
+    last = run.last
+    if run.output is not None:
+        return False
+    if last is None:
+        return _ends_mute(run)
+    if _last_step(run, last) or any(_asks_unheard(n) and n.start >= last.end for n in run.nodes):
+        return True
+    return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
+
+
+def _last_step(run: Evidence, last: ModelCall) -> bool:
+    """Was a model asked in the last step that came, of a workflow in which another follows each, and none that failed
+    comes?"""
+    step = next((n for n in last.node.ancestors() if loses_steps(n.span.scope, n.span.name)), None)
+    return step is not None and not any(n.parent is step.parent and n.start >= last.end for n in run.nodes)
+
+
+def _ends_mute(run: Evidence) -> bool:
+    """Did the newest step that came of such a workflow put nothing out, where others did? The last one puts out what
+    the run gave."""
+    steps = [n for n in run.nodes if loses_steps(n.span.scope, n.span.name)]
+    told = any(n.span.output is not None for n in steps)
+    return told and max(steps, key=lambda n: n.start).span.output is None
+
+
+def _asks_unheard(step: Node) -> bool:
+    """Does a step of such a workflow that came hold no more than what made a request ready? It was called off."""
+    if not loses_steps(step.span.scope, step.span.name) or step.kind in _STEPS:
+        return False
+    return not any(n.kind in _STEPS for n in step.below()) and any(n.span.name != step.span.name for n in step.children)
+
+
+_STEPS = (AGENT, LLM, TOOL)
