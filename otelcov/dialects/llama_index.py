@@ -1,4 +1,4 @@
-"""LlamaIndex under OpenInference and OpenLLMetry: preparation like a model call or an agent, tools like tasks."""
+"""LlamaIndex under OpenInference, OpenLLMetry and MLflow: preparation like a model call, tools like tasks."""
 
 import polars as pl
 
@@ -9,9 +9,8 @@ _TOOL = _TASK & pl.col("tool.name").is_not_null()
 _STEP = _TASK & pl.col("span.name").str.contains(r"Agent(?:Workflow)?\.task$")  # it puts out who works next
 _KIND = pl.col("openinference.span.kind").str.to_uppercase()
 _KEEPING = r"\.(?:create_task|get_task|initialize_step|finalize_task|a?write_response_to_history)$"
-_PRINTED = scope(r"^openinference\.instrumentation\.llama_index$") & pl.col("span.name").str.contains(
-    r"\.(?:init_run|setup_agent|aggregate_tool_results)$"
-)
+_CHOOSING = pl.col("span.name").str.contains(r"\.(?:init_run|setup_agent|aggregate_tool_results)$")
+_PRINTED = scope(r"^openinference\.instrumentation\.llama_index$") & _CHOOSING
 _NEXT = r"(?s)\bAgentInput\(.*\bcurrent_agent_name='([^'\\]+)'\)(?:\"\})?$"  # an event, as Python prints it
 
 LLAMA_INDEX = Dialect(
@@ -26,7 +25,9 @@ LLAMA_INDEX = Dialect(
     agent=pl.when(_STEP)
     .then(json_text("traceloop.entity.output", "current_agent_name"))
     .when(_PRINTED)
-    .then(pl.coalesce([pl.col(f"{way}.value").str.extract(_NEXT) for way in ("output", "input")])),
+    .then(pl.coalesce([pl.col(f"{way}.value").str.extract(_NEXT) for way in ("output", "input")]))
+    .when(_CHOOSING & pl.col("mlflow.spanType").is_not_null())
+    .then(json_text("mlflow.spanOutputs", "current_agent_name")),
     arguments=pl.when(_TOOL).then(first("tool.arguments")),
     result=pl.when(_TOOL).then(first("traceloop.entity.output")),
     call_id=pl.when(_TOOL).then(json_text("traceloop.entity.output", "tool_id")),

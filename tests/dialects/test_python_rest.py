@@ -31,3 +31,38 @@ def test_a_workflow_whose_newest_step_put_nothing_out_may_have_met_its_limit(end
         *([_task(8, 6, {"result": _SAID | {"current_agent_name": "planner"}})] if ended else []),
     )
     assert (run["status"], "max_steps" in run["boundaries_unknown"]) == ("ok" if ended else "unknown", True)
+
+
+def _tracked(id, parent, name, kind, at, given=None, put_out=None):
+    told = {"mlflow.spanType": f'"{kind}"'}
+    told |= {"mlflow.spanInputs": json.dumps(given)} if given is not None else {}
+    told |= {"mlflow.spanOutputs": json.dumps(put_out)} if put_out is not None else {}
+    return span(id, parent, name, at=at, scope=_MLFLOW, attributes=told, status=1)
+
+
+def _turn(id, at, agent):
+    """A step of the workflow in which this agent asked its model, of whose stream only the class is told."""
+    given = {"messages": [{"role": "user", "blocks": [{"block_type": "text", "text": "book"}]}]}
+    stream = "<async_generator object llm_chat_callback.<locals>.wrapped_gen at 0x7f6b95705b90>"
+    return (
+        _tracked(id, 1, "AgentWorkflow.setup_agent", "CHAIN", at, {}, {"current_agent_name": agent, "input": []}),
+        _tracked(id + 1, 1, "AgentWorkflow.run_agent_step", "CHAIN", at + 0.2),
+        _tracked(id + 2, id + 1, "OpenAI.astream_chat", "CHAT_MODEL", at + 0.3, given, stream),
+        _tracked(id + 3, 1, "AgentWorkflow.parse_agent_output", "CHAIN", at + 0.5),
+    )
+
+
+def test_mlflow_tells_by_the_steps_of_a_workflow_which_agent_of_llama_index_is_at_work():
+    """MLflow 3.17: the step that gathers results puts out who is next, and the workflow what it ended with."""
+    handoff = {"tool_name": "handoff", "tool_id": "call_h1", "tool_kwargs": {"to_agent": "booker", "reason": "it is"}}
+    moved = handoff | {"tool_output": {"tool_name": "handoff", "is_error": False, "raw_output": "booker is next"}}
+    ended = {"result": _SAID | {"current_agent_name": "booker", "tool_calls": [handoff], "retry_messages": []}}
+    (run,) = runs(
+        _tracked(1, None, "AgentWorkflow.run", "AGENT", 0, {"user_msg": "book"}, ended) | {"took": 20},
+        *_turn(10, 1, "planner"),
+        _tracked(20, 1, "AgentWorkflow.call_tool", "CHAIN", 2, {"ev": handoff}, moved),
+        _tracked(21, 1, "AgentWorkflow.aggregate_tool_results", "CHAIN", 3, {}, {"current_agent_name": "booker"}),
+        *_turn(30, 4, "booker"),
+    )
+    assert (run["agents"], run["output"]) == (["booker", "planner"], "two")
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "booker"]

@@ -76,11 +76,18 @@ _STEP_BY_STEP = re.compile(
 """Instrumentations of workflows in which a step puts out which agent works next, and not every step does."""
 
 
+def _by_steps(node: Node) -> bool:
+    """Is this such a workflow? MLflow tells of any kit's work, of LlamaIndex's by the names of its steps."""
+    if node.span.scope.startswith("mlflow."):
+        return any(child.span.name.endswith(".setup_agent") for child in node.children)
+    return _STEP_BY_STEP.search(node.span.scope) is not None
+
+
 def _name_next_steps(trace: Trace) -> None:
     """A step that puts out no agent is of the one that the step before it put out, and of nobody known where that is
     cut."""
     for node in trace.nodes:
-        if len(node.children) < 2 or not _STEP_BY_STEP.search(node.span.scope):
+        if len(node.children) < 2 or not _by_steps(node):
             continue
         current: str | None = None
         lost = False

@@ -116,6 +116,8 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         return final_answer(value)
     if isinstance(value, dict) and isinstance(value.get("_store"), dict):
         value = value["_store"]  # a prediction of DSPy's, as Python keeps it
+    if isinstance(value, dict) and isinstance(ended := value.get("result"), dict) and "current_agent_name" in ended:
+        value = ended.get("response")  # what an agent of LlamaIndex's ended with, and who it was
     if isinstance(value, dict):
         for key in (
             "raw",
