@@ -1,10 +1,11 @@
-"""Kits for Python and what watches them: LlamaIndex's agents under OpenLLMetry and MLflow."""
+"""Kits for Python and what watches them: LlamaIndex under OpenLLMetry and MLflow, Bedrock's client."""
 
 import json
 
 import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import events, runs, span
 
 _TRACELOOP, _MLFLOW = "opentelemetry.instrumentation.llamaindex", "mlflow.tracing.provider"
 _SAID = {"response": {"role": "assistant", "blocks": [{"block_type": "text", "text": "two"}]}}
@@ -66,3 +67,33 @@ def test_mlflow_tells_by_the_steps_of_a_workflow_which_agent_of_llama_index_is_a
     )
     assert (run["agents"], run["output"]) == (["booker", "planner"], "two")
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", "booker"]
+
+
+def _records(trace, of, *told):
+    """Log records of botocore's, which leaves out what was said."""
+    system = {"gen_ai.system": "aws.bedrock"}
+    made = events(*((of, f"gen_ai.{name}", n / 10, system | body) for n, (name, body) in enumerate(told)), named=True)
+    whole = ExportLogsServiceRequest.FromString(made)
+    for record in whole.resource_logs[0].scope_logs[0].log_records:
+        record.trace_id = trace.to_bytes(16, "big")
+    return whole.SerializeToString()
+
+
+def test_the_empty_message_of_a_user_that_brought_results_is_no_words_of_a_user():
+    """opentelemetry-instrumentation-botocore 0.66b2 without content, each call in a trace of its own: Bedrock's user
+    brings results, and is told of after them."""
+    asked = [{"type": "function", "id": "tooluse_Vt4EJdnmIujX", "function": {"name": "look"}}]
+    told = {"gen_ai.operation.name": "chat", "gen_ai.system": "aws.bedrock", "gen_ai.request.model": "m"}
+    first = ("user.message", {})
+    brought = (("assistant.message", {"tool_calls": asked}), ("tool.message", {"id": asked[0]["id"]}), first)
+    choice = {"finish_reason": "tool_use", "message": {"role": "assistant", "tool_calls": asked}}
+    done = {"finish_reason": "end_turn", "message": {"role": "assistant"}}
+    (run,) = runs(
+        span(2, None, "chat m", 1, at=0, attributes=told, kind=3),
+        span(3, None, "chat m", 2, at=5, attributes=told, kind=3),
+        logs=[
+            _records(1, 2, first, ("choice", choice)),
+            _records(2, 3, first, *brought, ("choice", done)),
+        ],
+    )
+    assert (len(run["llm_calls"]), [c["name"] for c in run["tool_calls"]]) == (2, ["look"])

@@ -131,6 +131,8 @@ def event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
     history = _last_input(events)
     before: Any = None
     for at, (name, attributes) in enumerate(events):
+        if at and _brings_results(events[at - 1][0], name, attributes):
+            continue
         if name in _INPUT_ROLES or (name == "gen_ai.choice" and at < history):
             out.extend(messages_of([_event_value(name, attributes)]))
         elif name == "gen_ai.content.prompt":
@@ -144,6 +146,12 @@ def event_inputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
         elif "input" in attributes:
             out.extend(messages_of(_of_body(attributes["input"])))
     return out or messages_of(_numbered(events, "gen_ai.prompt"))
+
+
+def _brings_results(before: str, name: str, attributes: dict[str, Any]) -> bool:
+    """Is this Bedrock's message of a user that brings the results told just before, with its content left out?"""
+    mute = attributes == {"gen_ai.system": "aws.bedrock"}
+    return mute and name == "gen_ai.user.message" and before == "gen_ai.tool.message"
 
 
 def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
