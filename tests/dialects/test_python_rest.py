@@ -1,11 +1,11 @@
-"""Kits for Python and what watches them: LlamaIndex under OpenLLMetry and MLflow, Bedrock's client."""
+"""Kits for Python and what watches them: LlamaIndex under OpenLLMetry and MLflow, clients of Bedrock and OpenAI."""
 
 import json
 
 import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
-from tests.runs.requests import events, runs, span
+from tests.runs.requests import chat, events, runs, span
 
 _TRACELOOP, _MLFLOW = "opentelemetry.instrumentation.llamaindex", "mlflow.tracing.provider"
 _SAID = {"response": {"role": "assistant", "blocks": [{"block_type": "text", "text": "two"}]}}
@@ -97,3 +97,40 @@ def test_the_empty_message_of_a_user_that_brought_results_is_no_words_of_a_user(
         ],
     )
     assert (len(run["llm_calls"]), [c["name"] for c in run["tool_calls"]]) == (2, ["look"])
+
+
+_OPENAI = "opentelemetry.instrumentation.openai.v1"
+_ORDERS = {"role": "system", "parts": [{"type": "text", "content": "You plan."}]}
+
+
+def _came_back(*results):
+    parts = [{"type": "tool_call_response", "id": id, "response": text} for id, text in results]
+    return [_ORDERS, *({"role": "tool", "parts": [part]} for part in parts)]
+
+
+@pytest.mark.parametrize("traces", [(1, 2), (1, 1)])
+def test_a_conversation_that_openai_keeps_goes_on_with_the_results_of_items_in_order(traces):
+    """Traceloop 0.62, `previous_response_id`: an answer tells the ids of items, and no later input what it asked."""
+    asked = [("fc_LPao5tZ5amx", "look", {"city": "Oslo"}), ("fc_QZao7tY1bmw", "look", {"city": "Rome"})]
+    go = [_ORDERS, {"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    back = _came_back(("call_Vanjit6UeXy", "cold"), ("call_Tu8Zo2mBnQw", "warm"))
+    frame = () if traces == (1, 2) else (span(1, None, "handle", took=20),)
+    parent = 1 if frame else None
+    (run,) = runs(
+        *frame,
+        chat(2, parent, asked, go, at=1, trace=traces[0], scope=_OPENAI),
+        chat(3, parent, "done", back, at=4, trace=traces[1], scope=_OPENAI),
+    )
+    told = [(c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]]
+    assert told == [({"city": "Oslo"}, "ok", "cold"), ({"city": "Rome"}, "ok", "warm")]
+    assert (run["input"], run["output"]) == ("go", "done")
+
+
+def test_which_of_two_conversations_that_openai_keeps_goes_on_is_not_known():
+    go = [_ORDERS, {"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    told = runs(
+        chat(2, None, [("fc_LPao5tZ5amx", "look", {})], go, at=1, scope=_OPENAI),
+        chat(3, None, [("fc_QZao7tY1bmw", "look", {})], go, at=2, trace=2, scope=_OPENAI),
+        chat(4, None, "done", _came_back(("call_Vanjit6UeXy", "cold")), at=4, trace=3, scope=_OPENAI),
+    )
+    assert [[c["result"] for c in run["tool_calls"]] for run in told] == [[None], [None], []]

@@ -22,10 +22,12 @@ from otelcov.runs.llm.left_out import items_left_out
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.tools.executions import server_alone, span_call_id, span_fact, span_name
+from otelcov.runs.tools.items import by_items, results_alone
 from otelcov.runs.trace.tree import Node, exceptions, same_name, spelling
 
 _JITTER_NS = 1_000_000
 _SOON_NS = 5_000_000_000  # after an answer, how long what it asked for may take to begin
+_PATIENCE_NS = 600_000_000_000  # how long tools may take whose call is known by nothing else
 _AT_ONCE = 64  # calls of a service that may wait for tools
 
 _Told = TypeVar("_Told", bound=tuple[Any, ...])  # the call that asked for tools comes first
@@ -57,8 +59,12 @@ def unite_leaves(
         q = before.get(id(p))
         if q is None:
             shown, bare = p.calls[0].inputs is not None, items_left_out(p.calls[0])
-            wordless = told and _wordless(p.calls[0])
-            some = [x.asker for x in open_ if (x.hidden or wordless if shown else told) or (bare and x.bare)]
+            wordless, kept = told and _wordless(p.calls[0]), bool(results_alone(p.calls[0].inputs or ()))
+            some = [
+                x.asker
+                for x in open_
+                if (x.hidden or wordless if shown else told) or (bare and x.bare) or (kept and x.items)
+            ]
             fitting = [q for q in some if id(q) not in followers and _goes_on(q, p, id(q) in ran)]
             fitting = [q for q in fitting if _one_agent(q, p)] or fitting
             if len(fitting) == 1:
@@ -72,18 +78,20 @@ def unite_leaves(
         bare = items_left_out(last)
         done = (last.outputs and (last.text or not bare)) or final(last.finish)
         if last.error is None and (last.requests or asks(last.finish) or not done):
-            open_.append(_Open(p, last.outputs is None, bare))
+            open_.append(_Open(p, last.outputs is None, bare, by_items(last.requests)))
     alone = [p for p in loose if p.root.kind == TOOL and id(p) not in joined]
     _unite_by_requests(alone, loose, followers, unite)
     _unite_by_results(alone, loose, followers, unite)
 
 
 class _Open(NamedTuple):
-    """A call that may go on, and what of it is not told: its answer, what its input holds beside the user's words."""
+    """A call that may go on, and what of it is not told: its answer, what its input holds beside the user's words, the
+    ids of the calls that it asked for."""
 
     asker: Fragment
     hidden: bool
     bare: bool
+    items: bool
 
 
 def _unite_by_requests(
@@ -271,6 +279,8 @@ def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
     if items_left_out(asked) and items_left_out(call):
         open_ = asked.requests or not asked.text
         return bool(open_ and call.inputs) and print_of(asked.inputs or []) == print_of(call.inputs or [])
+    if by_items(asked.requests):
+        return _kept(asked, call) and p.start <= before.end + _PATIENCE_NS
     if call.inputs is None:
         told = any(r.id for r in asked.requests)
         return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told
@@ -294,6 +304,13 @@ def _answers(call: ModelCall, asked: ModelCall) -> bool:
     return bool(ids) and all(
         r.name is None or any(same_name(r.name, x.name) for x in asked.requests) for r in came[-1:]
     )
+
+
+def _kept(asked: ModelCall, call: ModelCall) -> bool:
+    """Does this bring as much as that asked for, in a conversation that the provider keeps? Ids do not tell."""
+    orders = [[x.text for x in one.inputs or () if x.role == "system"] for one in (asked, call)]
+    same = orders[0] == orders[1] and asked.request_model == call.request_model
+    return same and len(results_alone(call.inputs or ())) == len(asked.requests)
 
 
 def _over(before: Fragment, p: Fragment) -> bool:

@@ -16,6 +16,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.call import ToolCall, awaits_flag, awaits_result
 from otelcov.runs.tools.dealing import Shown, Told, dealt
 from otelcov.runs.tools.executions import span_fact
+from otelcov.runs.tools.items import ids_of_items
 from otelcov.runs.tools.reused import results, reused
 from otelcov.runs.trace.tree import same_name, spelling
 
@@ -158,7 +159,7 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
         call.evidence.add(witness)
 
     by_id, whose = calls.by_id, ANYONES if anyones else mc.agent
-    meant = _ids_by_place(inputs)
+    meant = _ids_by_place(inputs) or ids_of_items(inputs, (c for c in reversed(calls.every) if earlier(c)))
     again = reused(inputs, by_id)
     for shared in sorted(again):
         for call, result in results(inputs, shared, calls.sharing(shared, whose, mc.turn)):
