@@ -156,6 +156,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     start = min((n.start for n in nodes if n.start), default=0)
     end = max((n.end for n in nodes), default=0)
     unheard = {id(c) for c in run.unheard}
+    numbered = _numbered(calls, overwritten)
     return {
         "run_id": run_id(trace_ids, root.span.span_id),
         "trace_ids": trace_ids,
@@ -175,7 +176,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "agents": agents,
         "known_tools": known,
         "known_tools_source": source,
-        "tool_calls": [_tool_row(t, o) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
+        "tool_calls": [_tool_row(t, o, numbered) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
         "llm_calls": [_llm_row(c, id(c) in unheard) for c in calls] if calls and not hidden else None,
         "delegations": [_delegation_row(d) for d in handed]
         if not _torn_off(nodes, handed)
@@ -363,7 +364,15 @@ def _known(names: set[str] | None, over: set[str], config: Config) -> tuple[list
     return sorted(names - over), "offered"
 
 
-def _tool_row(t: ToolCall, o: Outcome) -> Row:
+def _numbered(calls: list[ModelCall], overwritten: list[ModelCall]) -> int:
+    """The calls whose number is known: how many came before those that a span of several stands for."""
+    shared = min(
+        (c.start for c in [*overwritten, *(c for c in calls if c.several or c.loops or c.overwrites)]), default=0
+    )
+    return sum(c.start <= shared for c in calls) if shared else len(calls)
+
+
+def _tool_row(t: ToolCall, o: Outcome, numbered: int) -> Row:
     return {
         "name": t.name,
         "agent": t.agent,
@@ -374,7 +383,7 @@ def _tool_row(t: ToolCall, o: Outcome) -> Row:
         "arguments_text": o.arguments_text,
         "result": None if o.result is None else to_json(o.result),
         "call_id": t.call_id,
-        "turn": t.turn,
+        "turn": t.turn if t.turn is not None and t.turn < numbered else None,
         "evidence": sorted(t.evidence, key=("span", "message", "event").index),
         "start_unix_nano": t.start or None,
         "end_unix_nano": t.end or None,

@@ -134,3 +134,48 @@ def test_which_of_two_conversations_that_openai_keeps_goes_on_is_not_known():
         chat(4, None, "done", _came_back(("call_Vanjit6UeXy", "cold")), at=4, trace=3, scope=_OPENAI),
     )
     assert [[c["result"] for c in run["tool_calls"]] for run in told] == [[None], [None], []]
+
+
+def _overwritten(id, parent, at, took, said, asked, history=()):
+    """An agent's span on which OpenInference for ADK wrote each model's call over the one before."""
+    here = "llm.output_messages.0.message."
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "gen_ai.operation.name": "generate_content"}
+    told |= {f"{here}tool_calls.0.tool_call.function.{key}": value for key, value in asked.items()}
+    told |= {f"{here}role": "model"} | ({f"{here}contents.0.message_content.text": said} if said else {})
+    for n, message in enumerate([{"role": "user", "content": "go"}, *history]):
+        told |= {f"llm.input_messages.{n}.message.{key}": value for key, value in message.items()}
+    return span(id, parent, "invoke_agent critic", at=at, took=took, attributes=told, scope="gcp.vertex.agent")
+
+
+def _executed(id, parent, name, at):
+    told = {
+        "openinference.span.kind": "TOOL",
+        "tool.name": name,
+        "tool.parameters": "{}",
+        "output.value": '{"response":2}',
+    }
+    return span(id, parent, f"execute_tool {name}", at=at, attributes=told, scope=_ADK, status=1)
+
+
+_ADK = "openinference.instrumentation.google_adk"
+
+
+def test_an_answer_to_what_it_asks_for_itself_was_written_over_the_one_before():
+    """OpenInference 1.0 for ADK 2.13, a loop of agents: a call's answer stayed where the next one's words were put, and
+    ids are left out. How many calls there were is not known, nor the number of those that come after."""
+    frame = {"openinference.span.kind": "AGENT", "agent.name": "critic"}
+    call = {"tool_calls.0.tool_call.function.name": "add", "tool_calls.0.tool_call.function.arguments": "{}"}
+    history = [{"role": "model"} | call, {"role": "tool", "name": "add", "content": '{"result": 2}'}]
+    (run,) = runs(
+        span(
+            1, None, "invocation [app]", took=30, scope=_ADK, attributes={"openinference.span.kind": "CHAIN"}, status=1
+        ),
+        span(2, 1, "agent_run [critic]", at=1, took=9, scope=_ADK, attributes=frame, status=1),
+        _overwritten(3, 2, 1, 9, "not yet", {"name": "add", "arguments": "{}"}, history),
+        _executed(4, 3, "add", 8.5),
+        span(5, 1, "agent_run [critic]", at=11, took=9, scope=_ADK, attributes=frame, status=1),
+        _overwritten(6, 5, 11, 9, None, {"name": "leave", "arguments": "{}"}),
+        _executed(7, 6, "leave", 19),
+    )
+    assert run["llm_calls"] is None
+    assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("add", None), ("leave", None)]

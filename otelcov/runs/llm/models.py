@@ -12,6 +12,7 @@ from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.content.messages import messages_of
+from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.twins import beside, echoes
 from otelcov.runs.rules.boundaries import broke, letters, limits
@@ -148,7 +149,19 @@ def _overwritten(node: Node) -> bool:
     if len(call.asked) < len(ran) or (bool(call.requests) and (call.error is not None or _answered(call))):
         return True
     came = {r.id for x in call.inputs or () for r in x.results if r.id}
-    return any(r.id in came for r in call.requests)  # it was told what came of what it asks for
+    if any(r.id in came for r in call.requests):
+        return True  # it was told what came of what it asks for
+    return bool(call.text) and _brought_back(call)
+
+
+def _brought_back(call: ModelCall) -> bool:
+    """Does its input end with what came of the very calls that its answer asks for, where ids do not tell?"""
+    inputs = call.inputs or []
+    last = next((x for x in reversed(inputs) if not x.results), None)
+    if last is None or not call.requests or not inputs[-1].results or any(r.id for r in last.requests):
+        return False
+    told = [[(r.name, arguments_of(r.arguments)[0]) for r in some] for some in (last.requests, call.requests)]
+    return told[0] == told[1]
 
 
 def _answered(call: ModelCall) -> bool:
