@@ -26,6 +26,7 @@ from otelcov.dialects.ax import AX
 from otelcov.dialects.azure import AGENT_FRAMEWORK, AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
+from otelcov.dialects.browser_use import BROWSER_USE
 from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
@@ -132,6 +133,7 @@ DIALECTS: tuple[Dialect, ...] = (
     VLLM,
     OPENCLAW,
     AX,
+    BROWSER_USE,
     EFFECT,
     EVE,
     FLUE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from otelcov.runs.content.chat import ROLES, Message, Request, Result
-from otelcov.runs.content.jsontext import literal, parse_value
+from otelcov.runs.content.jsontext import Value, literal, parse_value
 from otelcov.runs.content.messages import messages_of
 
 _TURN = re.compile(r"(?:^|\n)(system|developer|user|human|assistant|ai|model|tool): ")
@@ -50,7 +50,7 @@ def own_words(text: str | None) -> str | None:
         return ""  # what Google's ADK sends to a model where the user said nothing
     if text and (text.startswith(_DECIDE) or _SENT_BACK.match(text)):
         return None
-    if text and (leads := _LEADS.match(text)) is not None:
+    if text and (leads := _LEADS.match(text) or _BROWSED.match(text)) is not None:
         return leads.group("task")
     return _task(text) if text and (f"\n{_TASK}" in text or _EXPECTED in text) else text
 
@@ -68,6 +68,12 @@ _LEADS = re.compile(
     re.S,
 )
 """What who leads a team of Magentic One (AutoGen, Semantic Kernel, Microsoft's Agent Framework) asks a model."""
+_BROWSED = re.compile(
+    r"(?:<agent_history>\n(?:(?!</agent_history>\n).)*</agent_history>\n\s*<agent_state>\n)?"
+    r"<user_request>\n(?P<task>.*?)\n</user_request>\n.*<browser_state>\n",
+    re.S,
+)
+"""What browser-use asks a model at each step."""
 _DECIDE = 'Decide what to do next. Respond with a JSON object of the following format:\n{\n  "terminate":'
 """What who leads a group chat of Microsoft's Agent Framework adds to what was said."""
 
@@ -113,6 +119,10 @@ def final_answer(text: str | None) -> str | None:
         told = parse_value(text)
         if isinstance(told, dict) and told.keys() == _DECIDED:
             return told["final_message"] if told["terminate"] is True else None
+    if text and text[:1] == "{" and '"action"' in text and (acts := browsing(text)) is not None:
+        done = acts[-1].get("done") if acts else None
+        said = done.get("text") if isinstance(done, dict) else None
+        return said if isinstance(said, str) else None
     if text and "final_answer(" in text and (code := _CODE.search(text)) is not None:
         return _handed_in(code.group(1))
     hit = _FINAL.search(text) if text and "Final Answer" in text else None
@@ -121,6 +131,20 @@ def final_answer(text: str | None) -> str | None:
     return hit.group(1).strip() if hit else text
 
 
+def browsing(text: str) -> list[dict[str, Value]] | None:
+    """What an answer wants done in a browser (browser-use), if it is one of these."""
+    told = parse_value(text)
+    if not isinstance(told, dict) or not {"action", "memory"} <= told.keys() <= _BROWSING:
+        return None
+    acts = told["action"]
+    whole = isinstance(acts, list) and all(isinstance(act, dict) and len(act) == 1 for act in acts)
+    return acts if whole else None
+
+
+_BROWSING = {
+    *("action", "thinking", "evaluation_previous_goal", "memory", "next_goal"),
+    *("current_plan_item", "plan_update", "current_state"),
+}
 _DECIDED = {"terminate", "reason", "next_speaker", "final_message"}
 _DECISION = 4096  # letters, at the most, before it says what is answered
 

@@ -1,0 +1,64 @@
+"""More kits for Python: browser-use under Laminar."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+_LMNR = "lmnr.tracer"
+
+
+def _browsing(id, at, *acts, prompt=None):
+    """A step's model call of browser-use, which is told what it wants done as words."""
+    told = {"thinking": "t", "evaluation_previous_goal": "ok", "memory": "m", "next_goal": "g", "action": list(acts)}
+    state = "<agent_history>\nAgent initialized\n</agent_history>\n\n<agent_state>\n</agent_state>\n<browser_state>\n"
+    asked = prompt or f"<user_request>\nfind the price\n</user_request>\n\n{state}Empty\n</browser_state>\n"
+    answer = [{"finish_reason": "stop", "index": 0, "message": {"role": "assistant", "content": json.dumps(told)}}]
+    told = {"lmnr.span.type": "LLM", "gen_ai.system": "openai", "gen_ai.request.model": "m"}
+    told |= {"gen_ai.input.messages": json.dumps([{"role": "user", "content": asked}])}
+    told |= {"gen_ai.output.messages": json.dumps(answer), "gen_ai.usage.input_tokens": 9}
+    return span(id, 1, "openai.chat", at=at, attributes=told, scope=_LMNR)
+
+
+def _act(id, at, name, params, came):
+    given = json.dumps({"action": name, "params": params}, separators=(",", ":"))
+    if isinstance(came, dict):
+        came = {"is_done": name == "done", "success": None, "error": None, "extracted_content": None} | came
+    told = {"lmnr.span.type": "TOOL", "lmnr.span.input": given, "lmnr.span.output": json.dumps(came)}
+    return span(id, 1, name, at=at, attributes=told, scope=_LMNR)
+
+
+def _browser(*steps):
+    (run,) = runs(span(1, None, "agent.run", took=30, scope=_LMNR, attributes={"lmnr.span.type": "DEFAULT"}), *steps)
+    return run
+
+
+def test_what_browser_use_does_is_told_in_frames_of_its_own_and_done_is_its_answer():
+    """browser-use 0.13.14 and lmnr 0.8.2: an action that failed says so in what it gave alone."""
+    run = _browser(
+        _browsing(2, 0, {"navigate": {"url": "http://a", "new_tab": False}}, {"weather": {"city": "Atlantis"}}),
+        _act(3, 2, "navigate", {"url": "http://a", "new_tab": False}, {"extracted_content": "Navigated to http://a"}),
+        _act(4, 4, "weather", {"city": "Atlantis"}, {"error": "Error executing action weather: no such city"}),
+        _browsing(5, 6, {"weather": {"city": "Oslo"}}),
+        _act(6, 8, "weather", {"city": "Oslo"}, "cold"),
+        _browsing(7, 10, {"done": {"text": "It is 12", "success": True}}),
+        _act(8, 12, "done", {"text": "It is 12", "success": True}, {"extracted_content": "It is 12", "success": True}),
+    )
+    assert [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("navigate", {"url": "http://a", "new_tab": False}, "ok", "Navigated to http://a"),
+        ("weather", {"city": "Atlantis"}, "error", "Error executing action weather: no such city"),
+        ("weather", {"city": "Oslo"}, "ok", "cold"),
+    ]
+    assert (run["input"], run["output"], run["status"]) == ("find the price", "It is 12", "ok")
+
+
+def test_browser_use_that_ends_on_what_it_wants_to_do_next_may_have_met_its_limit():
+    run = _browser(_browsing(2, 0, {"wait": {"seconds": 1}}), _act(3, 2, "wait", {"seconds": 1}, {}), _browsing(4, 5))
+    assert (run["status"], run["output"]) == ("unknown", None)
+    assert "max_steps" in run["boundaries_unknown"]
+
+
+def test_a_tool_whose_parameters_are_an_action_and_its_params_is_no_step_of_browser_uses():
+    run = _browser(_act(3, 2, "act", {"x": 1}, "fine") | {"name": "robot"})
+    assert [(c["name"], c["arguments"]) for c in run["tool_calls"]] == [
+        ("robot", {"action": "act", "params": {"x": 1}})
+    ]
