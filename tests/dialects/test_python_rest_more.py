@@ -1,4 +1,4 @@
-"""More kits for Python: browser-use under Laminar."""
+"""More kits for Python: browser-use under Laminar, Azure's SDK for Foundry."""
 
 import json
 
@@ -61,4 +61,26 @@ def test_a_tool_whose_parameters_are_an_action_and_its_params_is_no_step_of_brow
     run = _browser(_act(3, 2, "act", {"x": 1}, "fine") | {"name": "robot"})
     assert [(c["name"], c["arguments"]) for c in run["tool_calls"]] == [
         ("robot", {"action": "act", "params": {"x": 1}})
+    ]
+
+
+def test_calls_of_which_only_ids_are_told_are_gone_on_with_by_these():
+    """azure-ai-projects 2.10 without content, each call in a trace of its own: neither names nor words are told."""
+    scope = "azure.core.tracing.ext.opentelemetry_span"
+    told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "microsoft.foundry", "gen_ai.request.model": "m"}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_02v6IfJFEcZr"}]}
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_02v6IfJFEcZr"}]}
+    said = {"role": "assistant", "parts": [{"type": "text"}], "finish_reason": "completed"}
+    first = {
+        "gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text"}]}],
+        "gen_ai.output.messages": [asked],
+    }
+    then = {"gen_ai.input.messages": [back], "gen_ai.output.messages": [said]}
+    (run,) = runs(
+        span(1, None, "chat m", at=0, attributes=told | first, scope=scope, kind=3, status=1),
+        span(2, None, "chat m", 2, 4, attributes=told | then, scope=scope, kind=3, status=1),
+    )
+    assert len(run["llm_calls"]) == 2
+    assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [
+        (None, "call_02v6IfJFEcZr", "unknown")
     ]

@@ -341,7 +341,8 @@ def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
     inside = next((key for key in (*CALL_KEYS, *RESULT_KEYS) if isinstance(part.get(key), dict)), None)
     body = part if inside is None else part[inside]
     if inside in CALL_KEYS or (inside is None and (kind in CALLS or calls_function(part))):
-        found = requests_in([body])
+        bare = body.keys() == {"type", "id"} and isinstance(body["id"], str)  # all else is left out (Azure's SDK)
+        found = [Request(body["id"], None)] if bare else requests_in([body])
         m.requests += found
         m.nameless = m.nameless or not found
     elif inside or kind in RESULTS:
