@@ -1,4 +1,4 @@
-"""More kits for Python: browser-use under Laminar, Azure's SDK for Foundry."""
+"""More kits for Python: browser-use under Laminar, Azure's SDK for Foundry, Agency Swarm."""
 
 import json
 
@@ -84,3 +84,30 @@ def test_calls_of_which_only_ids_are_told_are_gone_on_with_by_these():
     assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [
         (None, "call_02v6IfJFEcZr", "unknown")
     ]
+
+
+def test_a_transfer_that_names_whom_it_is_to_twice_is_one_handoff():
+    """Agency Swarm 1.11 under OpenInference: the tool's name tells it, and its argument."""
+    scope = "openinference.instrumentation.openai_agents"
+    call = {
+        "tool_calls.0.tool_call.id": "call_pwqMOzKWEzVP",
+        "tool_calls.0.tool_call.function.name": "transfer_to_Booker",
+    }
+    call |= {"tool_calls.0.tool_call.function.arguments": '{"recipient_agent": "Booker"}', "role": "assistant"}
+    asked = {f"llm.output_messages.0.message.{key}": value for key, value in call.items()}
+    said = {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "Booked."}
+
+    def of(id, parent, name, kind, at, took=1, **told):
+        told = {"openinference.span.kind": kind} | told
+        return span(id, parent, name, at=at, took=took, attributes=told, scope=scope, status=1)
+
+    (run,) = runs(
+        of(1, None, "Unnamed Agency", "AGENT", 0, 20),
+        of(2, 1, "CEO", "AGENT", 1, 5, **{"graph.node.id": "CEO"}),
+        of(3, 2, "response", "LLM", 2, **asked),
+        of(4, 2, "handoff to Booker", "TOOL", 4, **{"input.value": "CEO", "output.value": "Booker"}),
+        of(5, 1, "Booker", "AGENT", 7, 9, **{"graph.node.id": "Booker", "graph.node.parent_id": "CEO"}),
+        of(6, 5, "response", "LLM", 8, **said),
+    )
+    told = [(d["from"], d["to"], d["form"], d["tool"], d["status"]) for d in run["delegations"]]
+    assert told == [("CEO", "Booker", "handoff", "transfer_to_Booker", "ok")]

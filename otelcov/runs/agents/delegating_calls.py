@@ -154,6 +154,8 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> Found | None:
         return None
     said = argument_target(raw)
     form = "handoff" if name in _HANDS_OVER else "tool"
+    if said is not None and (match := transfers(call.name)) is not None and bare(match.group("to")) == bare(said):
+        return None  # the name tells it, too
     if said is not None:
         explicit = sub or name in COWORKER or name in HANDS_OVER or (name == "handoff" and names_agent(raw))
         explicit = explicit or (not scene.known and (name == "handoff" or agent_argument(raw) == said))
