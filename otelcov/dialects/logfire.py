@@ -48,12 +48,21 @@ _BLOCK = r'"arguments":"\{\\"input\\":((?:[^"\\]|\\.)*)\}","name"'
 _WHOLE = _ASKED & pl.col("response_data").str.starts_with('{"message":')  # a stream's text, without calls, is not
 _CACHED = pl.col("response_data").str.contains(r'"cache_\w+_input_tokens": ?[1-9]')
 
+# Of Claude's kit it begins a call's span at each result of a tool, though others may be on their way.
+_WAITS = (
+    scope(r"^logfire\.claude_agent_sdk$")
+    & (pl.col("gen_ai.operation.name") == "chat")
+    & first("gen_ai.request.model", "gen_ai.output.messages", "error.type").is_null()
+)
+
 LOGFIRE = Dialect(
     name="logfire",
     # A pending span is an early copy of one that is still open; the finished one follows under another id.
     kind=pl.when(
         (pl.col("logfire.span_type") == "pending_span") | (pl.col("logfire.span_type") == "log") & _ASKED & ~_WHOLE
     )
+    .then(pl.lit(OTHER))
+    .when(_WAITS)
     .then(pl.lit(OTHER))
     # What came of a stream, told when it was read: the span of the call had ended before (`models.echo`).
     .when((pl.col("logfire.span_type") == "log") & pl.col("logfire.msg").str.contains("^streaming response from"))

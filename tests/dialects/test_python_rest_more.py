@@ -1,4 +1,4 @@
-"""More kits for Python: browser-use under Laminar, Azure's SDK for Foundry, Agency Swarm."""
+"""More kits for Python: browser-use under Laminar, Azure's SDK for Foundry, Agency Swarm, Claude's under logfire."""
 
 import json
 
@@ -111,3 +111,39 @@ def test_a_transfer_that_names_whom_it_is_to_twice_is_one_handoff():
     )
     told = [(d["from"], d["to"], d["form"], d["tool"], d["status"]) for d in run["delegations"]]
     assert told == [("CEO", "Booker", "handoff", "transfer_to_Booker", "ok")]
+
+
+def test_logfire_begins_a_call_of_claudes_kit_at_each_result_though_others_are_on_their_way():
+    """logfire 5.4 and claude-agent-sdk 0.2.189: what stays without a model and an answer is no call."""
+    scope = "logfire.claude_agent_sdk"
+    go = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+
+    def of(id, at, name, operation, parent=1, **told):
+        told = {"gen_ai.operation.name": operation, "gen_ai.system": "anthropic", "logfire.span_type": "span"} | told
+        return span(id, parent, name, at=at, attributes=told, scope=scope)
+
+    def asked(id, at, part, finish=None):
+        said = [{"role": "assistant", "parts": [part]}]
+        told = {"gen_ai.request.model": "m", "gen_ai.response.model": "m", "gen_ai.response.id": f"msg_{id}"}
+        told |= {"gen_ai.response.finish_reasons": [finish]} if finish else {}
+        messages = {"gen_ai.input.messages": go, "gen_ai.output.messages": said}
+        return of(id, at, "chat m", "chat", **told, **messages)
+
+    def ran(id, at, call, result):
+        told = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": call, "gen_ai.tool.call.arguments": "{}"}
+        return of(id, at, "execute_tool look", "execute_tool", **told, **{"gen_ai.tool.call.result": result})
+
+    call = {"type": "tool_call", "id": "toolu_sePWQM47O0", "name": "look", "arguments": {}}
+    (run,) = runs(
+        of(1, 0, "invoke_agent", "invoke_agent", None, **{"gen_ai.input.messages": go}) | {"took": 20},
+        asked(2, 1, call),
+        *(ran(3, 2, "toolu_sePWQM47O0", "cold"), ran(4, 4, "toolu_ke5N5SOoxI", "warm")),
+        of(5, 4.1, "chat", "chat", **{"gen_ai.input.messages": go}),
+        asked(6, 6, {"type": "text", "content": "done"}, "end_turn"),
+        of(7, 8, "chat", "chat", **{"gen_ai.input.messages": go}),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["ok", "ok"]
+    assert (run["output"], [(c["result"], c["turn"]) for c in run["tool_calls"]]) == (
+        "done",
+        [("cold", 0), ("warm", None)],
+    )
