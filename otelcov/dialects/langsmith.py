@@ -9,10 +9,12 @@ from otelcov.dialects.base import (
     NOTHING,
     OTHER,
     TOOL,
+    UNTOLD,
     Dialect,
     answered_by,
     first,
     json_number,
+    json_text,
     of_event,
     value,
 )
@@ -41,6 +43,14 @@ _BIT_BY_BIT = _VERCEL & _IS_TOOL & pl.col("gen_ai.completion").str.starts_with('
 # and what was interrupted ends with a word on that in the user's name.
 _CLAUDES = (pl.col("langsmith.metadata.ls_integration") == "claude-agent-sdk").fill_null(False)
 _STOPPED = _CLAUDES & pl.col("gen_ai.completion").str.contains(r'"text": ?"\[Request interrupted by user')
+# It says of a run that it failed, and not by which error; a limit of turns shows by their number. What no model wrote
+# has a model of its own name. A stream tells with a message what was counted as it began, unless the transcript does.
+_FAILED = _CLAUDES & (pl.col("langsmith.metadata.is_error").str.to_lowercase() == "true") & ~_IS_LLM
+_TURNS, _MOST = (pl.col(f"langsmith.metadata.{n}_turns").cast(pl.Int64, strict=False) for n in ("num", "max"))
+_BY_NONE = _CLAUDES & _IS_LLM & (pl.col("gen_ai.request.model") == "<synthetic>")
+_BEGUN = 9  # tokens, and more, are no answer that has only begun
+_BY_TOOL = pl.col("gen_ai.completion").str.starts_with('{"role":"tool"')
+_WRONG = json_text("gen_ai.completion", "text")
 
 
 def _counted(name: str) -> pl.Expr:
@@ -51,15 +61,20 @@ def _counted(name: str) -> pl.Expr:
 
 LANGSMITH = Dialect(
     name="langsmith",
-    kind=value(
-        "langsmith.span.kind",
-        chain=CHAIN,
-        llm=LLM,
-        tool=TOOL,
-        retriever=OTHER,
-        embedding=OTHER,
-        prompt=OTHER,
-        parser=OTHER,
+    kind=pl.coalesce(
+        [
+            pl.when(_CLAUDES & (pl.col("span.name") == "claude.conversation")).then(pl.lit(AGENT)),
+            value(
+                "langsmith.span.kind",
+                chain=CHAIN,
+                llm=LLM,
+                tool=TOOL,
+                retriever=OTHER,
+                embedding=OTHER,
+                prompt=OTHER,
+                parser=OTHER,
+            ),
+        ]
     ),
     agent=first("langsmith.metadata.lc_agent_name", "langsmith.metadata.agent_name", "langsmith.metadata.agentName"),
     tool=_WRAPPED.then(pl.when(_IS_TOOL).then("langsmith.trace.name")),  # a generator's span has another's name
@@ -75,20 +90,32 @@ LANGSMITH = Dialect(
     .then(pl.lit("aborted"))
     .when(_VERCEL & _IS_LLM)
     .then(pl.col("gen_ai.completion").str.extract(r'"finishReason":(?:\{"unified":)?"([^"]+)"')),
-    output=pl.when(_STOPPED).then(pl.lit(NOTHING)),
+    output=pl.when(_STOPPED | _FAILED | (_CLAUDES & _BY_TOOL)).then(pl.lit(NOTHING)),
+    output_messages=pl.when(_BY_NONE).then(pl.lit(NOTHING)),
+    error_type=pl.when(_FAILED & (_TURNS > _MOST))
+    .then(pl.lit("error_max_turns"))
+    .when(_FAILED | _BY_NONE)
+    .then(pl.lit("_OTHER")),
+    error_text=pl.when(_FAILED & (_TURNS > _MOST))
+    .then(pl.lit("error_max_turns"))
+    .when(_FAILED | _BY_NONE)
+    .then(pl.coalesce([_WRONG, pl.lit("_OTHER")])),
     tool_error=pl.when(_CLAUDES & _IS_TOOL & _RAISED).then(pl.lit("unknown")),
     result=pl.when(_BIT_BY_BIT)
     .then(pl.lit(NOTHING))
     .when(_IS_TOOL & _WHOLE & ~_NOTHING)
     .then(pl.coalesce([pl.col("gen_ai.completion").str.extract(_FRAMED), pl.col("gen_ai.completion")])),
     # A response tells of no model but the one that answered.
-    request_model=pl.when(_RESPONSE).then(pl.lit(NOTHING)),
+    request_model=pl.when(_RESPONSE).then(pl.lit(NOTHING)).when(_BY_NONE).then(pl.col("langsmith.metadata.model")),
     response_model=pl.when(_RESPONSE)
     .then(pl.col("gen_ai.request.model"))
     .when(_IS_LLM)
     .then(answered_by("gen_ai.completion")),
-    input_tokens=pl.when(_IS_LLM).then(_counted("input_tokens")),
-    output_tokens=pl.when(_IS_LLM).then(_counted("output_tokens")),
+    input_tokens=pl.when(_BY_NONE).then(pl.lit(UNTOLD)).when(_IS_LLM).then(_counted("input_tokens")),
+    output_tokens=pl.when(_CLAUDES & _IS_LLM & (_counted("output_tokens").cast(pl.Int64, strict=False) < _BEGUN))
+    .then(pl.lit(UNTOLD))
+    .when(_IS_LLM)
+    .then(_counted("output_tokens")),
     conversation=first(
         "langsmith.metadata.thread_id",
         "langsmith.metadata.session_id",

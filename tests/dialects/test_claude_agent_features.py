@@ -98,7 +98,7 @@ _ASKED = {"type": "tool_use", "id": "toolu_1", "name": "rm", "input": {"path": "
 @pytest.mark.parametrize(("words", "status"), [("no way", "unknown"), (None, "ok")])
 def test_what_langsmith_tells_of_claudes_tools_that_gave_an_error(words, status):
     """LangSmith 0.15: any words may be those of somebody who gave no leave; the span ends well."""
-    usage = {"langsmith.metadata.usage_metadata": '{"input_tokens":27,"output_tokens":5}'}
+    usage = {"langsmith.metadata.usage_metadata": '{"input_tokens":27,"output_tokens":50}'}
     thrown = {"exception.type": "Exception", "exception.message": words}
     events = [("exception", thrown)] if words else []
     came, asked = words or "removed a", {"messages": [{"role": "user", "content": "go"}]}
@@ -114,7 +114,7 @@ def test_what_langsmith_tells_of_claudes_tools_that_gave_an_error(words, status)
     )
     (call,) = run["tool_calls"]
     assert (call["arguments"], call["status"], call["result"]) == ({"path": "a"}, status, came)
-    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(27, 5)] * 2
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(27, 50)] * 2
 
 
 def test_what_langsmith_tells_of_a_query_of_claudes_that_was_interrupted():

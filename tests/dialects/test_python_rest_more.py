@@ -147,3 +147,62 @@ def test_logfire_begins_a_call_of_claudes_kit_at_each_result_though_others_are_o
         "done",
         [("cold", 0), ("warm", None)],
     )
+
+
+_ADDS = {"type": "tool_use", "id": "toolu_zrD2pwBwgr", "name": "add", "input": {"a": 1}}
+
+
+def _langsmith(id, parent, name, kind, at, given, came, took=1, **more):
+    """LangSmith 0.15.1 of claude-agent-sdk 0.2.189."""
+    told = {"langsmith.span.kind": kind, "langsmith.metadata.ls_integration": "claude-agent-sdk"}
+    told |= {"langsmith.metadata.model": "m", "gen_ai.prompt": given, "gen_ai.completion": came} | more.pop("told", {})
+    return span(id, parent, name, at=at, took=took, attributes=told, scope="langsmith", status=1, **more)
+
+
+def _conversation(came, *steps, **told):
+    told = {f"langsmith.metadata.{key}": value for key, value in told.items()}
+    whole = json.dumps(came, separators=(",", ":"))
+    (run,) = runs(
+        _langsmith(1, None, "claude.conversation", "chain", 0, {"prompt": "go"}, whole, 20, told=told), *steps
+    )
+    return run
+
+
+def _turn(id, at, part, counted=40, model="m"):
+    told = {"gen_ai.request.model": model, "gen_ai.operation.name": "chat"}
+    told |= {"langsmith.metadata.usage_metadata": json.dumps({"input_tokens": 27, "output_tokens": counted})}
+    asked = {"messages": [{"role": "user", "content": "go"}]}
+    return _langsmith(
+        id, 1, "claude.assistant.turn", "llm", at, asked, {"content": [part], "role": "assistant"}, told=told
+    )
+
+
+def test_a_conversation_of_claudes_that_langsmith_says_failed_did_so_though_its_span_ends_well():
+    last = {"role": "tool", "content": "2", "tool_call_id": "toolu_zrD2pwBwgr"}
+    run = _conversation(last, _turn(2, 1, _ADDS), is_error="True", num_turns=2, max_turns=1)
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["max_steps"])
+    words = {"type": "text", "text": "API Error: 400 no"}
+    run = _conversation(
+        {"content": [words], "role": "assistant"}, _turn(2, 1, words, 0, "<synthetic>"), is_error="True"
+    )
+    assert (run["status"], run["output"], run["boundaries"]) == ("error", None, ["error"])
+    assert [(c["request_model"], c["status"], c["input_tokens"]) for c in run["llm_calls"]] == [("m", "error", None)]
+
+
+def test_what_was_counted_when_an_answer_of_claudes_began_is_not_what_it_took():
+    words = {"type": "text", "text": "All is said and done"}
+    run = _conversation({"content": [words], "role": "assistant"}, _turn(2, 1, words, 1), is_error="False")
+    assert (run["status"], run["output"], run["llm_calls"][0]["output_tokens"]) == ("ok", words["text"], None)
+
+
+def test_a_tool_of_claudes_that_was_under_way_when_the_conversation_ended_did_not_fail():
+    thrown = {"exception.type": "Exception", "exception.message": "Tool run not completed (conversation ended)"}
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add", "gen_ai.tool.call.id": _ADDS["id"]}
+    more = {"told": told, "events": [("exception", thrown)], "error": ""}
+    words = {"type": "text", "text": "done"}
+    run = _conversation(
+        {"content": [words], "role": "assistant"},
+        *(_turn(2, 1, _ADDS), _langsmith(3, 1, "add", "tool", 3, {"input": {"a": 1}}, {}, **more), _turn(4, 6, words)),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("add", "unknown")]
+    assert "tool_failure" not in run["boundaries"]
