@@ -365,11 +365,13 @@ def _known(names: set[str] | None, over: set[str], config: Config) -> tuple[list
 
 
 def _numbered(calls: list[ModelCall], overwritten: list[ModelCall]) -> int:
-    """The calls whose number is known: how many came before those that a span of several stands for."""
-    shared = min(
-        (c.start for c in [*overwritten, *(c for c in calls if c.several or c.loops or c.overwrites)]), default=0
-    )
-    return sum(c.start <= shared for c in calls) if shared else len(calls)
+    """The calls whose number is known: how many came before those that a span of several stands for. What is written
+    over a span that holds calls came after these."""
+    several = [c.start for c in calls if c.several or c.loops or c.overwrites]
+    held = {id(n) for c in calls for n in c.node.ancestors()} if overwritten else set()
+    several += [c.node.end if id(c.node) in held else c.start for c in overwritten]
+    shared = min(several, default=0)
+    return sum(c.start <= shared for c in calls) if several else len(calls)
 
 
 def _tool_row(t: ToolCall, o: Outcome, numbered: int) -> Row:
