@@ -27,6 +27,7 @@ from otelcov.dialects.azure import AGENT_FRAMEWORK, AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.browser_use import BROWSER_USE
+from otelcov.dialects.burr import BURR
 from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
@@ -134,6 +135,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENCLAW,
     AX,
     BROWSER_USE,
+    BURR,
     EFFECT,
     EVE,
     FLUE,

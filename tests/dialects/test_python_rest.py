@@ -1,4 +1,4 @@
-"""Kits for Python and what watches them: LlamaIndex under OpenLLMetry and MLflow, clients of Bedrock and OpenAI."""
+"""Kits for Python and what watches them: LlamaIndex, clients of Bedrock and OpenAI, ADK under OpenInference, Burr."""
 
 import json
 
@@ -179,3 +179,22 @@ def test_an_answer_to_what_it_asks_for_itself_was_written_over_the_one_before():
     )
     assert run["llm_calls"] is None
     assert [(c["name"], c["turn"]) for c in run["tool_calls"]] == [("add", None), ("leave", None)]
+
+
+@pytest.mark.parametrize(("came", "status"), [("Error: no such city", "error"), ("cold", "ok")])
+def test_burrs_bridge_says_of_a_function_that_threw_that_it_went_well(came, status):
+    """burr 0.42: what a model was told of a traced function tells how it went."""
+    call = {"type": "tool_call", "id": "call_ulg0hqgqgL", "name": "look", "arguments": {}}
+    back = {"type": "tool_call_response", "id": "call_ulg0hqgqgL", "response": came}
+    go = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    later = [go, {"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [back]}]
+    (run,) = runs(
+        span(1, None, "run", took=20, scope="burr", status=1),
+        span(2, 1, "ask_model", at=1, took=3, scope="burr", status=1),
+        chat(3, 2, [("call_ulg0hqgqgL", "look", {})], [go], at=2),
+        span(4, 1, "run_tools", at=5, took=2, scope="burr", status=1),
+        span(5, 4, "look", at=5.5, scope="burr", status=1, attributes={"__burr_function": "look"}),
+        span(6, 1, "ask_model", at=8, took=3, scope="burr", status=1),
+        chat(7, 6, "done", later, at=9),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", status, came)]
