@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
-from otelcov.runs.content.prose import final_answer
+from otelcov.runs.content.prose import browsing, final_answer
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import loses_steps
 from otelcov.runs.trace.tree import Node
@@ -17,7 +17,7 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
         return False
     if last is None:
         return _ends_mute(run)
-    if last.text and not last.requests and final_answer(last.text) is None:
+    if last.text and browsing(last.text) is not None and final_answer(last.text) is None:
         return True  # it said what to do next
     if _last_step(run, last) or any(_asks_unheard(n) and n.start >= last.end for n in run.nodes):
         return True
