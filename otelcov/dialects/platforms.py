@@ -10,6 +10,7 @@ from otelcov.dialects.base import (
     EVALUATION,
     HANDOFF,
     LLM,
+    NOTHING,
     OTHER,
     SETUP,
     TOOL,
@@ -376,6 +377,18 @@ LIVEKIT = Dialect(
 
 _PIPECAT = pl.when(scope(r"^pipecat\b"))
 _PIPECAT_LLM = pl.when(scope(r"^pipecat\b") & (pl.col("gen_ai.operation.name") == "chat"))
+
+# Once a model has answered, it tells that one's name as the one that is asked; beside it stands what was set.
+_PIPECAT_ASKED = pl.col("gen_ai.request.model")
+
+PIPECAT_MODELS = Dialect(
+    name="pipecat models",
+    request_model=_PIPECAT_LLM.then(
+        pl.coalesce(
+            [pl.col("param.model"), pl.when(~_PIPECAT_ASKED.str.contains(DATED)).then(_PIPECAT_ASKED), pl.lit(NOTHING)]
+        )
+    ),
+)
 
 PIPECAT = Dialect(
     name="pipecat",

@@ -1,4 +1,4 @@
-"""Kits for Python and what watches them: LlamaIndex, clients of Bedrock and OpenAI, ADK under OpenInference, Burr."""
+"""Kits for Python and what watches them: LlamaIndex, clients of Bedrock and OpenAI, ADK, Burr, Pipecat."""
 
 import json
 
@@ -198,3 +198,40 @@ def test_burrs_bridge_says_of_a_function_that_threw_that_it_went_well(came, stat
         chat(7, 6, "done", later, at=9),
     )
     assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", status, came)]
+
+
+def _spoken(id, at, given, model, said=None):
+    told = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": model,
+        "param.model": "m",
+        "input": json.dumps(given),
+    }
+    told |= {"output": said} if said is not None else {}
+    return span(id, 1, "llm", at=at, scope="pipecat", attributes=told | {"gen_ai.usage.output_tokens": 9})
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_pipecat_tells_later_what_came_of_a_tool_that_it_lets_run_on(finished):
+    """pipecat-ai and its flows 1.4: what stands in place of a result is none. The model that answered is told as the
+    one that is asked from then on."""
+    task = {"type": "async_tool", "status": "running", "tool_call_id": "call_yJ05fWKW32", "description": "has started"}
+    call = {"id": "call_yJ05fWKW32", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    back = [{"role": "assistant", "tool_calls": [call]}]
+    back += [{"role": "tool", "content": json.dumps(task), "tool_call_id": "call_yJ05fWKW32"}]
+    over = task | {"status": "finished", "result": '{"it": "is cold"}'}
+    go = {"role": "user", "content": "go"}
+    (run,) = runs(
+        span(1, None, "conversation", took=20, scope="pipecat.turn", attributes={"conversation.id": "k"}),
+        _spoken(2, 1, [go], "m"),
+        _spoken(
+            3,
+            3,
+            [go, *back, *([{"role": "developer", "content": json.dumps(over)}] if finished else [])],
+            "m-2024-07-18",
+            "done",
+        ),
+    )
+    status, result = ("ok", {"it": "is cold"}) if finished else ("unknown", None)
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", status, result)]
+    assert [c["request_model"] for c in run["llm_calls"]] == ["m", "m"]

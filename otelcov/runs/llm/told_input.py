@@ -8,6 +8,7 @@ from otelcov.runs.content.chat import Message, Result
 from otelcov.runs.content.exchanges import event_inputs, opened, parsed, with_results
 from otelcov.runs.content.flattened import first_index, flattened_messages
 from otelcov.runs.content.jsontext import NOTHING, hidden, parse_json
+from otelcov.runs.content.late_results import with_late_results
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.observed import with_observations
 from otelcov.runs.content.reprs import mapping
@@ -55,6 +56,7 @@ def read_input(layers: list[Node]) -> Input:
     if found and reads_late(layers[0].span.scope):
         found = _without_answer(found, layers[0])
     with_observations(found or [])
+    with_late_results(found or [])
     return Input(found, gappy, endless)
 
 
