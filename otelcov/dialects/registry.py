@@ -18,6 +18,7 @@ import polars as pl
 
 from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
+from otelcov.dialects.agenta import AGENTA
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agno import AGNO
 from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
@@ -121,6 +122,7 @@ DIALECTS: tuple[Dialect, ...] = (
     ANTHROPIC,
     ANTHROPIC_STREAMS,
     AG2,
+    AGENTA,
     AGENTSPEC,
     OPENAI_AGENTS,
     OPENAI_AGENTS_TOOLS,

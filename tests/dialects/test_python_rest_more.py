@@ -1,4 +1,4 @@
-"""More kits for Python: browser-use under Laminar, Azure's SDK for Foundry, Agency Swarm, Claude's under logfire."""
+"""More kits for Python: browser-use under Laminar, Azure's SDK, Agency Swarm, Claude's kit, Agenta."""
 
 import json
 
@@ -206,3 +206,37 @@ def test_a_tool_of_claudes_that_was_under_way_when_the_conversation_ended_did_no
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("add", "unknown")]
     assert "tool_failure" not in run["boundaries"]
+
+
+def test_agenta_tells_each_argument_and_each_field_of_a_result_by_an_attribute():
+    """agenta 0.125.1, decorators alone: JSON has a word before it, and the outermost function is a workflow."""
+
+    def of(id, parent, name, node, at, took=1.0, **told):
+        told = {f"ag.data.{key}": value for key, value in told.items()} | {"ag.type.node": node}
+        return span(id, parent, name, at=at, took=took, attributes=told, scope="agenta.tracer")
+
+    call = {"id": "call_EN5TTtBUXl", "type": "function", "function": {"name": "look", "arguments": '{"city": "Oslo"}'}}
+    go = {"role": "user", "content": "go"}
+    later = [
+        go,
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call["id"], "content": "cold"},
+    ]
+    word = "@ag.type=json:"
+    (run,) = runs(
+        of(1, None, "planner", "workflow", 0, 20, **{"inputs.text": "go", "outputs.__default__": "done"}),
+        of(
+            2,
+            1,
+            "call_model",
+            "CHAT",
+            1,
+            **{"inputs.messages": word + json.dumps([go])},
+            **{"outputs.tool_calls": word + json.dumps([call])},
+        ),
+        of(3, 1, "look", "TOOL", 3, **{"inputs.city": "Oslo", "outputs.__default__": "cold"}),
+        of(4, 1, "call_model", "CHAT", 5, **{"inputs.messages": word + json.dumps(later), "outputs.content": "done"}),
+    )
+    assert (run["status"], run["input"], run["output"], len(run["llm_calls"])) == ("ok", "go", "done", 2)
+    told = [(c["name"], c["arguments"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]]
+    assert told == [("look", {"city": "Oslo"}, "ok", "cold", 0)]
