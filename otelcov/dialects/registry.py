@@ -19,6 +19,7 @@ import polars as pl
 from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.agenta import AGENTA
+from otelcov.dialects.agents_exports import ORQ, PROMPTLAYER
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agno import AGNO
 from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
@@ -123,6 +124,8 @@ DIALECTS: tuple[Dialect, ...] = (
     ANTHROPIC_STREAMS,
     AG2,
     AGENTA,
+    ORQ,
+    PROMPTLAYER,
     AGENTSPEC,
     OPENAI_AGENTS,
     OPENAI_AGENTS_TOOLS,

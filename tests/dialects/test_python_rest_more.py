@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import chat, runs, span
 
 _LMNR = "lmnr.tracer"
 
@@ -240,3 +240,56 @@ def test_agenta_tells_each_argument_and_each_field_of_a_result_by_an_attribute()
     assert (run["status"], run["input"], run["output"], len(run["llm_calls"])) == ("ok", "go", "done", 2)
     told = [(c["name"], c["arguments"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]]
     assert told == [("look", {"city": "Oslo"}, "ok", "cold", 0)]
+
+
+def test_a_turn_that_orq_says_failed_ended_the_run_and_nobody_knows_which_model_a_response_was_asked_of():
+    """orq-ai-sdk 4.17.13 of openai-agents: all around a tool that nobody has ends well."""
+    scope = "orq_ai_sdk.openai_agents_instrumentation.instrumentor"
+    call = {"type": "tool_call", "id": "call_3VkLMGmDpi", "name": "teleport", "arguments": "{}"}
+    asked = [{"role": "assistant", "parts": [call], "finish_reason": "tool_call"}]
+    whose = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner", "gen_ai.output.messages": asked}
+    told = {"openai.api.type": "responses", "gen_ai.response.model": "m-2024-07-18"}
+    (run,) = runs(
+        span(1, None, "invoke_agent planner", took=20, scope=scope, status=1, attributes=whose),
+        span(2, 1, "turn", took=9, scope=scope, error="Tool not found: {'tool_name': 'teleport'}"),
+        chat(3, 2, [("call_3VkLMGmDpi", "teleport", {})], "go", at=1, scope=scope, status=1, attributes=told),
+    )
+    assert (run["status"], run["output"]) == ("error", None)
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(None, "m-2024-07-18")]
+
+
+def test_promptlayer_tells_of_openais_agents_by_keys_of_its_own():
+    """promptlayer 1.5.16: the calls of an answer stand as JSON among numbered attributes."""
+
+    def of(id, parent, title, kind, at, took=1.0, /, **told):
+        told = {f"openai_agents.{kind}.{key}": value for key, value in told.items()} | {"openai_agents.span_type": kind}
+        return span(
+            id, parent, title, at=at, took=took, attributes=told, scope="promptlayer.integrations.openai_agents"
+        )
+
+    def response(id, parent, at, **said):
+        made = of(id, parent, "LLM call", "response", at)
+        made["attributes"] |= {
+            "gen_ai.request.model": "m-1",
+            "gen_ai.response.model": "m-1",
+            "gen_ai.prompt.0.role": "user",
+        }
+        made["attributes"] |= {"gen_ai.prompt.0.content": "go", "gen_ai.completion.0.role": "assistant"}
+        made["attributes"] |= {f"gen_ai.completion.0.{key}": value for key, value in said.items()}
+        return made
+
+    asked = [{"arguments": {"flight": "LH1"}, "id": "call_VwRuX28xn6", "name": "book", "type": "tool_call"}]
+    (run,) = runs(
+        span(1, None, "OpenAI session", took=30, scope="promptlayer.integrations.openai_agents"),
+        of(2, 1, "LLM session", "agent", 0, 6, name="front"),
+        of(3, 2, "Handoff", "handoff", 4, from_agent="front", to_agent="booker"),
+        of(4, 1, "LLM session", "agent", 7, 20, name="booker"),
+        response(5, 4, 8, tool_calls=json.dumps(asked)),
+        of(6, 4, "Tool: book", "function", 10, name="book", input='{"flight": "LH1"}', output="booked"),
+        response(7, 4, 12, content="Booked."),
+    )
+    assert (run["agents"], run["output"]) == (["booker", "front"], "Booked.")
+    told = [(c["name"], c["agent"], c["arguments"], c["status"], c["result"], c["turn"]) for c in run["tool_calls"]]
+    assert told == [("book", "booker", {"flight": "LH1"}, "ok", "booked", 0)]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("front", "booker", "handoff")]
+    assert [c["request_model"] for c in run["llm_calls"]] == [None, None]

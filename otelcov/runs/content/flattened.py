@@ -82,6 +82,8 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
         calls = body.get("tool_calls")
+        if isinstance(calls, str):
+            calls = body["tool_calls"] = parse_json(calls)  # PromptLayer's
         nameless = isinstance(calls, dict) and _NOWHERE in calls
         if isinstance(calls, dict) and nameless:
             calls = _lists({key: call for key, call in calls.items() if key != _NOWHERE})

@@ -1,0 +1,42 @@
+"""OpenAI's Agents SDK as Orq and PromptLayer tell of it: a response knows no model but the one that answered, and both
+write that as the one that was asked for."""
+
+import polars as pl
+
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, NOTHING, OTHER, SETUP, TOOL, Dialect, first, scope, value
+
+_ORQ = scope(r"^orq_ai_sdk\.openai_agents_instrumentation")
+
+ORQ = Dialect(
+    name="orq",
+    kind=pl.when(_ORQ & (pl.col("span.name") == "turn")).then(pl.lit(CHAIN)),
+    request_model=pl.when(_ORQ & (pl.col("openai.api.type") == "responses")).then(pl.lit(NOTHING)),
+)
+
+_TYPE = pl.col("openai_agents.span_type")
+_TOOL = pl.when(_TYPE == "function")
+
+PROMPTLAYER = Dialect(
+    name="promptlayer",
+    kind=value(
+        "openai_agents.span_type",
+        agent=AGENT,
+        function=TOOL,
+        generation=LLM,
+        response=LLM,
+        handoff=HANDOFF,
+        task=CHAIN,
+        turn=CHAIN,
+        custom=CHAIN,
+        guardrail=OTHER,
+        mcp_tools=SETUP,
+    ),
+    agent=first("openai_agents.agent.name"),
+    tool=_TOOL.then(first("openai_agents.function.name")),
+    arguments=_TOOL.then(first("openai_agents.function.input")),
+    result=_TOOL.then(first("openai_agents.function.output")),
+    from_agent=first("openai_agents.handoff.from_agent"),
+    to_agent=first("openai_agents.handoff.to_agent"),
+    request_model=pl.when(_TYPE == "response").then(pl.lit(NOTHING)),
+    definitions=first("openai_agents.agent.tools_json"),
+)
