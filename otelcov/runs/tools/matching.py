@@ -18,7 +18,7 @@ from otelcov.runs.tools.dealing import Shown, Told, dealt
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.tools.items import ids_of_items
 from otelcov.runs.tools.reused import results, reused
-from otelcov.runs.trace.tree import same_name, spelling
+from otelcov.runs.trace.tree import exceptions, same_name, spelling
 
 _Settle = Callable[[ToolCall, Result], None]
 
@@ -196,8 +196,7 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
         left = (
             [r for r in single if not (isinstance(r.content, str) and r.content.endswith(given))] if given else single
         )
-        if len(left) >= _asked_at_last(newest) or any(r.name for r in left) or inputs[-1].partial:
-            _match_newest(left, chain(newest, asked_here), settle)
+        _match_newest(left, newest, asked_here, settle, inputs[-1].partial)
     if any(x.text and _OBSERVED in x.text for x in inputs):
         _match_observed(inputs, mc.turn, whose, calls, settle)
 
@@ -282,11 +281,21 @@ def _given_beside(newest: list[ToolCall]) -> tuple[str, ...]:
     return tuple(f"\n{g}" for g in given if isinstance(g, str) and g)
 
 
-def _match_newest(single: list[Result], newest: Iterable[ToolCall], settle: _Settle) -> None:
-    """Results to the newest calls, as this input shows no requests. What a span told of needs none, but had one."""
-    for call in newest:
+def _match_newest(
+    single: list[Result], newest: list[ToolCall], more: Iterable[ToolCall], settle: _Settle, partial: bool
+) -> None:
+    """Results to the newest calls, as this input shows no requests. What a span told of needs none, but had one. Of
+    fewer than the newest answer asked for nobody can tell whose they are; where one message may stand for several
+    (`partial`), it is the last."""
+    done = _match_told(single, newest, settle) if len(newest) > 1 else set()
+    lacking = _asked_at_last([c for c in newest if id(c) not in done])
+    if len(single) < lacking and not (partial or any(r.name for r in single)):
+        return
+    for call in chain(newest, more):
+        if not single:
+            break
         waits = awaits_result(call)
-        if not (waits or call.nodes):
+        if id(call) in done or not (waits or call.nodes):
             continue
         back = range(len(single) - 1, -1, -1)
         k = next((k for k in back if single[k].name in (None, call.name) and not (single[k].id and call.call_id)), None)
@@ -295,8 +304,29 @@ def _match_newest(single: list[Result], newest: Iterable[ToolCall], settle: _Set
             if waits:
                 call.call_id = call.call_id or result.id
                 settle(call, result)
-        if not single:
-            break
+
+
+def _match_told(single: list[Result], newest: list[ToolCall], settle: _Settle) -> set[int]:
+    """Results that are just what one span told, or bring what it threw: what began at once is in no order. The calls
+    that have theirs."""
+    done = set[int]()
+    for call in newest:
+        if not call.nodes or (not awaits_result(call) and span_fact(call.nodes, "result") is None):
+            continue
+        own = [k for k, r in enumerate(single) if r.name in (None, call.name) and _brings(r, call)]
+        if len(own) == 1:
+            result = single.pop(own[0])
+            done.add(id(call))
+            if awaits_result(call):
+                settle(call, result)
+    return done
+
+
+def _brings(result: Result, call: ToolCall) -> bool:
+    if (told := span_fact(call.nodes, "result")) is not None:
+        return bool(result_of(told)[0] == result.content)
+    thrown = (message for node in call.nodes for _, message in exceptions(node) if message)
+    return isinstance(result.content, str) and any(message in result.content for message in thrown)
 
 
 def _match_observed(inputs: list[Message], turn: int, whose: Value, calls: Calls, settle: _Settle) -> None:
