@@ -56,3 +56,21 @@ def test_of_results_without_names_and_ids_each_is_of_the_tool_that_gave_or_threw
         (None, "error", "Error: kaput 1\n Please fix your mistakes."),
         ("get_weather", "ok", "21 in Oslo"),
     ]
+
+
+@pytest.mark.parametrize("ok", [0, 1])
+def test_an_ok_that_openinference_says_of_all_spans_of_the_ai_sdk_does_not_say_that_a_stream_was_answered(ok):
+    """`LegacyOpenTelemetry` of the AI SDK 7, of a stream that was called off, under OpenInference's processor or not."""
+    asked = _jsons([{"role": "user", "content": [{"type": "text", "text": "go"}]}])
+
+    def told(id, parent, name, kind, **more):
+        attributes = {"ai.operationId": name, "ai.telemetry.functionId": "planner", "ai.model.id": "m"} | more
+        attributes |= {"openinference.span.kind": kind} if ok else {}
+        return span(id, parent, f"{name} planner", status=ok, scope="ai", took=4 - id, at=id, attributes=attributes)
+
+    (run,) = runs(
+        told(1, None, "ai.streamText", "AGENT", **{"ai.prompt": _jsons({"prompt": "go"})}),
+        told(2, 1, "ai.streamText.doStream", "LLM", **{"ai.prompt.messages": asked}),
+    )
+    assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("unknown", ["unknown"])
+    assert "error" in run["boundaries_unknown"]

@@ -248,9 +248,9 @@ def runs_by_spans(scope: str) -> bool:
 
 
 def sets_no_status(scope: str) -> bool:
-    """Is OK no word of this kit's own, but of a processor that says it of all that is no error (the AI SDK 7 and
+    """Is OK no word of this kit's own, but of a processor that says it of all that is no error (the AI SDK and
     Microsoft's Agent Framework under OpenInference)?"""
-    return scope in ("gen_ai", "agent_framework")
+    return scope in ("ai", "gen_ai", "agent_framework")
 
 
 def stops_at_tools(scope: str) -> bool:
