@@ -169,3 +169,49 @@ MASTRA = Dialect(
     .then(pl.lit(NOTHING)),
     conversation=pl.when(_TYPE.is_not_null()).then(first("threadId", "sessionId")),
 )
+
+# Its exporter for Laminar keeps no type of its own: what a span is, its name tells. Of what a step used only the body
+# of an answer tells, if that is kept. A client's tool has a span before anyone runs it.
+_FOR_LAMINAR = scope(r"^@mastra/laminar$")
+_LMNR_META = "lmnr.association.properties.metadata"
+_LMNR_STEP = _FOR_LAMINAR & pl.col("span.name").str.contains(r"^step: \d+$")
+_LMNR_AGENT = pl.when(_FOR_LAMINAR).then(span_name(r"^agent run: '(.+?)'(?: \(\w+\))?$"))
+_LMNR_TOOL = pl.when(_FOR_LAMINAR).then(span_name(r"^(?:mcp_|provider_)?tool: '(.+?)'(?: on '.*')?$"))
+_LMNR_BODY = f"{_LMNR_META}.body"
+_LMNR_RETOLD = (
+    _LMNR_STEP
+    & (pl.col(f"{_LMNR_META}.resumed").str.to_lowercase() == "true")
+    & pl.col("lmnr.span.input").is_null()
+    & pl.col("lmnr.span.output").is_not_null()
+)
+_LMNR_ASIDE = "^(?:chunk|inference|client_tool|tool output mapping): "
+_OF_STEP = pl.when(_LMNR_STEP)
+
+MASTRA_LAMINAR = Dialect(
+    name="mastra-laminar",
+    kind=pl.when(_FOR_LAMINAR).then(
+        pl.when(
+            _LMNR_RETOLD | pl.col("span.name").str.contains("^(?:chunk|inference|client_tool|tool output mapping): ")
+        )
+        .then(pl.lit(OTHER))
+        .when(pl.col("span.name").str.contains("^scorer (?:run|step): "))
+        .then(pl.lit(EVALUATION))
+        .when(_LMNR_STEP)
+        .then(pl.lit(LLM))
+        .when(_LMNR_AGENT.is_not_null())
+        .then(pl.lit(AGENT))
+        .when(_LMNR_TOOL.is_not_null())
+        .then(pl.lit(TOOL))
+        .otherwise(pl.lit(CHAIN))
+    ),
+    agent=_LMNR_AGENT,
+    tool=_LMNR_TOOL,
+    to_agent=_LMNR_TOOL.str.extract(r"^agent-(.+)$"),
+    request_model=_OF_STEP.then(json_text(f"{_LMNR_META}.modelMetadata", "modelId")),
+    response_model=_OF_STEP.then(json_text(_LMNR_BODY, "model")),
+    input_tokens=_OF_STEP.then(json_number(_LMNR_BODY, "prompt_tokens", "input_tokens")),
+    output_tokens=_OF_STEP.then(json_number(_LMNR_BODY, "completion_tokens", "output_tokens")),
+    finish=_OF_STEP.then(json_text(_LMNR_BODY, "finish_reason", "stop_reason")),
+    input_messages=_OF_STEP.then(pl.col("lmnr.span.input")),
+    output_messages=_OF_STEP.then(pl.col("lmnr.span.output")),
+)

@@ -67,7 +67,7 @@ from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
 from otelcov.dialects.llama_index_otel import LLAMA_INDEX_OTEL
 from otelcov.dialects.logfire import LOGFIRE
-from otelcov.dialects.mastra import MASTRA
+from otelcov.dialects.mastra import MASTRA, MASTRA_LAMINAR
 from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
@@ -162,6 +162,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LOGFIRE,
     PYDANTIC_AI_OUTPUTS,
     MASTRA,
+    MASTRA_LAMINAR,
     SPRING_AI,
     LANGCHAIN4J,
     EMBABEL,

@@ -60,7 +60,7 @@ def test_of_results_without_names_and_ids_each_is_of_the_tool_that_gave_or_threw
 
 @pytest.mark.parametrize("ok", [0, 1])
 def test_an_ok_that_openinference_says_of_all_spans_of_the_ai_sdk_does_not_say_that_a_stream_was_answered(ok):
-    """`LegacyOpenTelemetry` of the AI SDK 7, of a stream that was called off, under OpenInference's processor or not."""
+    """`LegacyOpenTelemetry` of the AI SDK 7: a stream that was called off, with OpenInference's processor or not."""
     asked = _jsons([{"role": "user", "content": [{"type": "text", "text": "go"}]}])
 
     def told(id, parent, name, kind, **more):
@@ -74,3 +74,75 @@ def test_an_ok_that_openinference_says_of_all_spans_of_the_ai_sdk_does_not_say_t
     )
     assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("unknown", ["unknown"])
     assert "error" in run["boundaries_unknown"]
+
+
+_META = "lmnr.association.properties.metadata."
+
+
+def _mastra(id, parent, name, at, took=1, kind="DEFAULT", given=None, came=None, **more):
+    """Mastra 1.71 by its exporter for Laminar (1.3), which tells the type of a span by its name alone."""
+    told = {"lmnr.span.type": kind} | more.pop("told", {})
+    told |= {f"lmnr.span.{key}": _jsons(value) for key, value in (("input", given), ("output", came)) if value}
+    return span(id, parent, name, at=at, took=took, scope="@mastra/laminar", attributes={"status": 1} | told, **more)
+
+
+def _step(id, parent, number, at, took, text, calls=(), history=(), used=None):
+    out = {"text": text, "toolCalls": [{"toolCallId": i, "toolName": n, "args": a} for i, n, a in calls]}
+    told = {_META + "modelMetadata": _jsons({"modelId": "m", "modelVersion": "v3"})}
+    usage = {"prompt_tokens": used, "completion_tokens": 2}
+    told |= {_META + "body": _jsons({"id": "chatcmpl-1", "model": "m-2026", "usage": usage})} if used else {}
+    asked = [{"role": "user", "content": "go"}, *history]
+    return [
+        _mastra(id, parent, f"step: {number}", at, took, "LLM", asked, out, told=told),
+        _mastra(id + 1, id, f"inference: {number}", at, took, came=out),
+        _mastra(id + 2, id + 1, "chunk: 'text'", at + 0.1, 0.1, "LLM", came={"text": text}),
+    ]
+
+
+def test_mastra_tells_laminar_what_a_span_is_by_its_name_and_what_all_steps_used_beside_them():
+    calls = [("c1", "look", {"at": 1}), ("c2", "broken", {"x": 2}), ("c3", "ghost", {})]
+    back = [
+        {"role": "assistant", "content": "Let me.[tool: look][tool: broken][tool: ghost]"},
+        {"role": "tool", "content": "[tool-result: look][tool-result: broken][tool-result: ghost]"},
+    ]
+    summed = {"gen_ai.request.model": "m", "gen_ai.response.model": "m-2026", "gen_ai.usage.input_tokens": 30}
+    (run,) = runs(
+        _mastra(1, None, "agent run: 'planner'", 0, 20, given="go", came={"text": "Let me.cold", "files": []}),
+        _mastra(2, 1, "llm: 'm'", 1, 18, "LLM", [{"role": "user", "content": "go"}], {"text": "cold"}, told=summed),
+        *_step(3, 2, 0, 1, 9, "Let me.", calls, used=10),
+        _mastra(6, 3, "tool: 'look'", 2, 1, "TOOL", {"at": 1}, {"found": "cold"}),
+        _mastra(7, 3, "tool: 'broken'", 2, 1, "TOOL", {"x": 2}, error="kaput"),
+        _mastra(8, 1, "client_tool: 'ghost'", 2, 0.1),
+        *_step(9, 2, 1, 11, 5, "cold", history=back, used=20),
+    )
+    assert [(c["name"], c["agent"], c["status"], c["call_id"]) for c in run["tool_calls"]] == [
+        ("look", "planner", "ok", "c1"),
+        ("broken", "planner", "error", "c2"),
+        ("ghost", "planner", "unknown", "c3"),
+    ]
+    assert [c["result"] for c in run["tool_calls"]] == [{"found": "cold"}, None, None]
+    assert [(c["request_model"], c["response_model"], c["input_tokens"]) for c in run["llm_calls"]] == [
+        ("m", "m-2026", 10),
+        ("m", "m-2026", 20),
+    ]
+    assert (run["status"], run["agents"], run["output"]) == ("ok", ["planner"], "Let me.cold")
+
+
+def test_a_step_of_mastras_that_ends_long_after_its_tools_is_one_call_with_the_words_beside_what_it_asks_for():
+    """The older exporter (0.3) has no span for the model's call alone."""
+
+    def told(id, parent, kind, at, took, **more):
+        attributes = {"mastra.span.type": kind} | {k: _jsons(v) for k, v in more.items()}
+        return span(id, parent, kind, at=at, took=took, scope="@mastra/otel", attributes=attributes, status=1)
+
+    call = {"toolCallId": "c1", "toolName": "look", "args": {"at": 1}}
+    (run,) = runs(
+        told(1, None, "agent_run", 0, 20, output={"text": "cold"}) | {"name": "agent.planner"},
+        told(2, 1, "model_generation", 1, 18),
+        told(3, 2, "model_step", 1, 9, output={"text": "Let me.", "toolCalls": [call]}),
+        told(4, 3, "tool_call", 2, 1, **{"gen_ai.tool.input": {"at": 1}, "gen_ai.tool.output": {"found": 1}})
+        | {"name": "tool.execute look"},
+        told(5, 2, "model_step", 11, 5, output={"text": "cold", "toolCalls": []}),
+    )
+    assert len(run["llm_calls"]) == 2
+    assert [(c["call_id"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("c1", "ok", 0)]

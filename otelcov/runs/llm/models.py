@@ -165,7 +165,10 @@ def _brought_back(call: ModelCall) -> bool:
 
 
 def _answered(call: ModelCall) -> bool:
-    """Does its answer both ask for tools and say what came after them, in the time that models take?"""
+    """Does its answer both ask for tools and say what came after them, in the time that models take? A step of Mastra's
+    lasts longer than its tools, and says its words before."""
+    if leaves_open(call.node.span.scope):
+        return False
     ran = [x for x in call.node.children if x.kind == TOOL]
     asked, answered = min(x.start for x in ran) - call.node.start, call.node.end - max(x.end for x in ran)
     return bool(call.text) and answered * 4 > asked

@@ -51,8 +51,8 @@ _STOPS_ALIKE = re.compile(r"^genkit-tracer$|^@arizeai/openinference-instrumentat
 
 
 def leaves_open(scope: str) -> bool:
-    """Does a model's step come to no end here where its agent waits or was stopped (Mastra)? As it goes on, its answer
-    is told once more."""
+    """Does a model's step last here until the tools are done that its answer asks for, and come to no end where its
+    agent waits or was stopped (Mastra)? As it goes on, its answer is told once more."""
     return scope.startswith("@mastra/")
 
 
