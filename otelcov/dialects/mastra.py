@@ -23,7 +23,9 @@ from otelcov.dialects.base import (
 _TYPE = pl.col("mastra.span.type")
 _STEP = _TYPE == "model_step"
 _TOOL = _TYPE.is_in(["tool_call", "mcp_tool_call"])
-_EXPORTED = scope(r"^@mastra/")  # for Arize: no types, and each piece of a stream is called a model's
+_EXPORTED = scope(
+    r"^@mastra/"
+)  # for Arize: no types; each piece of a stream, and at first a workflow, is called a model's
 _BY_KEYS = pl.coalesce(
     [json_text(k, "modelId") for k in ("modelMetadata", "mastra.metadata.modelMetadata")]
 )  # what a step is called by itself is the model that answered, if any
@@ -107,6 +109,8 @@ MASTRA = Dialect(
     name="mastra",
     kind=pl.when(_RETOLD | (_EXPORTED & pl.col("span.name").str.starts_with("chunk: ")))
     .then(pl.lit(OTHER))
+    .when(_EXPORTED & _TYPE.is_null() & pl.col("span.name").str.contains(r"^workflow[. ]"))
+    .then(pl.lit(CHAIN))
     .when(_WRAPPED)
     .then(pl.lit(AGENT))
     .otherwise(

@@ -146,3 +146,21 @@ def test_a_step_of_mastras_that_ends_long_after_its_tools_is_one_call_with_the_w
     )
     assert len(run["llm_calls"]) == 2
     assert [(c["call_id"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("c1", "ok", 0)]
+
+
+def test_a_workflow_that_mastra_calls_a_models_for_arize_holds_steps_and_is_none():
+    """Its exporter for Arize 0.1: what is no agent and no tool is of kind LLM."""
+
+    def told(id, parent, name, kind, at, took, came):
+        attributes = {"openinference.span.kind": kind, "input.value": "go", "output.value": _jsons(came)}
+        return span(id, parent, name, at=at, took=took, scope="@mastra/otel", attributes=attributes, status=1)
+
+    (run,) = runs(
+        told(1, None, "workflow.flow", "LLM", 0, 20, {"a": "cold"}),
+        told(2, 1, "workflow step: 'ask'", "LLM", 1, 18, {"a": "cold"}),
+        told(3, 2, "agent.planner", "AGENT", 2, 16, {"text": "cold", "files": []}),
+        told(4, 3, "step: 0", "LLM", 3, 5, {"text": "", "toolCalls": [{"toolCallId": "c1", "toolName": "look"}]}),
+        told(5, 4, "tool.execute look", "TOOL", 4, 1, {"found": 1}) | {"error": "kaput"},
+        told(6, 3, "step: 1", "LLM", 9, 5, {"text": "cold", "toolCalls": []}),
+    )
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("planner", "ok"), ("planner", "ok")]
