@@ -257,11 +257,25 @@ OPENLIT_NODES = Dialect(
     agent=pl.when(_GUARD | _NODE).then(pl.lit("unknown")),
 )
 
+# For JavaScript so do those of clients like OpenAI's, of answers with words; of Together's the model that was asked
+# stands for any.
+_STREAMED_JS = (
+    scope(r"^@openlit/instrumentation-(?:openai|groq|mistral|together|vllm|ai21|gradient)$")
+    & (
+        (pl.col("gen_ai.request.is_stream").str.to_lowercase() == "true")
+        | pl.col("gen_ai.server.time_per_output_token").is_not_null()  # Mistral's says that nothing streams
+    )
+    & (pl.col("openai.api.type").fill_null("") != "responses")
+)
+
 # Where a provider told no usage with a stream it guesses one from the texts' lengths, and leaves out what was cached.
 _GUESSED = pl.when(
     scope(r"^openlit\.instrumentation\.openai$")
     & (pl.col("gen_ai.request.stream").str.to_lowercase() == "true")
     & first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens").is_null()
+    | _STREAMED_JS
+    & first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens").is_null()
+    & pl.col("gen_ai.output.messages").str.contains('"type":"text"', literal=True).fill_null(value=True)
 ).then(pl.lit(UNTOLD))
 
 # For JavaScript the end of a stream bears the answer's id; before it came, the model that was asked stands for any.
@@ -271,9 +285,10 @@ OPENLIT_GUESSES = Dialect(
     name="openlit-guesses",
     input_tokens=_GUESSED,
     output_tokens=_GUESSED,
-    response_model=pl.when(_ENDLESS & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))).then(
-        pl.lit(NOTHING)
-    ),
+    response_model=pl.when(
+        (_ENDLESS | _STREAMED_JS & scope("together$"))
+        & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))
+    ).then(pl.lit(NOTHING)),
 )
 
 # Operations that use a model and are no call of an agent.

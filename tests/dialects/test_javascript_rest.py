@@ -164,3 +164,34 @@ def test_a_workflow_that_mastra_calls_a_models_for_arize_holds_steps_and_is_none
         told(6, 3, "step: 1", "LLM", 9, 5, {"text": "cold", "toolCalls": []}),
     )
     assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("planner", "ok"), ("planner", "ok")]
+
+
+_STREAMS = {"gen_ai.request.is_stream": "True"}
+_TIMED = {"gen_ai.request.is_stream": "False", "gen_ai.server.time_per_output_token": "0.002"}
+_CACHED = _STREAMS | {"gen_ai.usage.cache_read.input_tokens": 4}
+_SAID = [{"type": "text", "content": "cold"}]
+_ASKS = [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]
+
+
+@pytest.mark.parametrize(
+    ("client", "told", "parts", "tokens", "model"),
+    [
+        ("openai", _STREAMS, _SAID, None, "m-2026"),
+        ("openai", _STREAMS, _ASKS, 5, "m-2026"),
+        ("openai", _CACHED, _SAID, 5, "m-2026"),
+        ("openai", _STREAMS | {"openai.api.type": "responses"}, _SAID, 5, "m-2026"),
+        ("openai", {"gen_ai.request.is_stream": "False"}, _SAID, 5, "m-2026"),
+        ("groq", _STREAMS, _SAID, None, "m-2026"),
+        ("mistral", _TIMED, _SAID, None, "m-2026"),
+        ("together", _STREAMS, _SAID, None, None),
+        ("ollama", _STREAMS, _SAID, 5, "m-2026"),
+    ],
+)
+def test_openlit_for_javascript_may_have_guessed_what_a_stream_used(client, told, parts, tokens, model):
+    """1.15: where no usage came with it, by the words of the answer."""
+    used = {"gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 2, "gen_ai.response.id": "chatcmpl-1"}
+    told = told | used | {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    told |= {"gen_ai.response.model": "m" if client == "together" else "m-2026"}
+    told |= {"gen_ai.output.messages": _jsons([{"role": "assistant", "parts": parts}])}
+    (run,) = runs(span(1, None, "chat m", scope=f"@openlit/instrumentation-{client}", attributes=told))
+    assert [(c["input_tokens"], c["response_model"]) for c in run["llm_calls"]] == [(tokens, model)]
