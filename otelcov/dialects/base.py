@@ -134,7 +134,9 @@ DATED = r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$"
 BY_MESSAGES = r"^autogen \w*AgentRuntime$"
 """Scopes of runtimes that tell of the messages that agents are sent, and of what they do by these alone."""
 
-NAMED_BY_CLASS = r"^(?:@traceloop/instrumentation-langchain|@arizeai/openinference-instrumentation-beeai|dd-trace-js)$"
+NAMED_BY_CLASS = (
+    r"^(?:@(?:traceloop|openlit)/instrumentation-langchain|@arizeai/openinference-instrumentation-beeai|dd-trace-js)$"
+)
 """Scopes of instrumentations that name a tool's span by the class of the tool, by what befell it, or - Datadog's, where
 no program declared one - by who asked for it."""
 

@@ -249,6 +249,8 @@ _NODE = _FILES | (
     & (pl.col("gen_ai.operation.name") == "invoke_agent")
     & pl.col("gen_ai.agent.name").str.contains(r"^(?:model|tools|call_model|call_agent)$|\w\.(?:before|after)_\w+$")
 )
+# For JavaScript it names the runner of Google's ADK after the kit.
+_NODE |= scope(r"^@openlit/instrumentation-google-adk$") & (pl.col("gen_ai.agent.name") == "google_adk")
 _GUARD = pl.col("gen_ai.guardrail.triggered").is_not_null()
 
 OPENLIT_NODES = Dialect(
@@ -281,9 +283,18 @@ _GUESSED = pl.when(
 # For JavaScript the end of a stream bears the answer's id; before it came, the model that was asked stands for any.
 _ENDLESS = scope(r"^@openlit/instrumentation-") & (pl.col("gen_ai.response.id").fill_null("") == "")
 
+# Of LangChain.js it names a tool by its class, prints the message that it gave as an object, and counts by itself what
+# a model was asked.
+_LANGCHAIN_JS = scope(r"^@openlit/instrumentation-langchain$")
+_TOOL_JS = pl.when(_LANGCHAIN_JS & (pl.col("gen_ai.operation.name") == "execute_tool"))
+
 OPENLIT_GUESSES = Dialect(
     name="openlit-guesses",
-    input_tokens=_GUESSED,
+    tool=_TOOL_JS.then(pl.lit(NOTHING)),
+    result=pl.when(_LANGCHAIN_JS & pl.col("gen_ai.tool.call.result").str.contains(r"^\[object \w+\]$")).then(
+        pl.lit(NOTHING)
+    ),
+    input_tokens=pl.coalesce([_GUESSED, pl.when(_LANGCHAIN_JS).then(pl.lit(UNTOLD))]),
     output_tokens=_GUESSED,
     response_model=pl.when(
         (_ENDLESS | _STREAMED_JS & scope("together$"))

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 
@@ -195,3 +195,58 @@ def test_openlit_for_javascript_may_have_guessed_what_a_stream_used(client, told
     told |= {"gen_ai.output.messages": _jsons([{"role": "assistant", "parts": parts}])}
     (run,) = runs(span(1, None, "chat m", scope=f"@openlit/instrumentation-{client}", attributes=told))
     assert [(c["input_tokens"], c["response_model"]) for c in run["llm_calls"]] == [(tokens, model)]
+
+
+def test_two_runs_that_openlit_for_javascript_links_to_where_their_agent_was_made_are_two():
+    """OpenAI's Agents SDK and LangGraph under OpenLIT 1.15."""
+    ours = {"scope": "@openlit/instrumentation-openai-agents"}
+    made = {"gen_ai.operation.name": "create_agent", "gen_ai.agent.name": "planner"}
+    link = [(1, 1)]
+    found = runs(
+        span(1, None, "create_agent planner", attributes=made, **ours),
+        agent(2, "planner", trace=2, at=2, took=5, links=link, **ours),
+        chat(3, 2, "cold", "one", trace=2, at=3, **ours),
+        agent(4, "planner", trace=3, at=3, took=5, links=link, **ours),
+        chat(5, 4, "hot", "two", trace=3, at=4, **ours),
+    )
+    assert [(r["input"], r["output"], len(r["llm_calls"])) for r in found] == [("one", "cold", 1), ("two", "hot", 1)]
+
+
+def test_openlit_for_langchain_js_names_tools_by_their_class_and_guesses_what_a_model_was_asked():
+    ours = {"scope": "@openlit/instrumentation-langchain"}
+    parts = [
+        {"type": "tool_call", "id": f"c{n}", "name": t, "arguments": {"x": n}} for n, t in ((1, "look"), (2, "no"))
+    ]
+    back = [{"role": "tool", "parts": [{"type": "text", "content": t}]} for t in ("21 in Oslo", "Error: kaput")]
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    asks = [{"role": "assistant", "parts": parts, "finish_reason": "tool_calls"}]
+
+    def tool(id, call, x, **more):
+        told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "DynamicStructuredTool"}
+        told |= {"gen_ai.tool.call.id": call, "gen_ai.tool.call.arguments": _jsons({"x": x})} | more.pop("told", {})
+        return span(id, 1, "execute_tool DynamicStructuredTool", at=3, attributes=told, **more, **ours)
+
+    (run,) = runs(
+        span(1, None, "invoke_workflow planner", took=9, gen_ai__operation__name="invoke_workflow"),
+        chat(2, 1, at=1, attributes={"gen_ai.input.messages": asked, "gen_ai.output.messages": asks}, **ours),
+        tool(3, "c1", 1, told={"gen_ai.tool.call.result": "[object ToolMessage]"}),
+        tool(4, "01a2154f-0786-7298-b897-ba4247088c4f", 2, error="Error: kaput"),
+        chat(5, 1, "cold", [*asked, *back], at=5, **ours),
+    )
+    assert [(c["name"], c["status"], c["call_id"], c["result"]) for c in run["tool_calls"]] == [
+        ("look", "ok", "c1", "21 in Oslo"),
+        ("no", "error", "c2", "Error: kaput"),
+    ]
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(None, 2), (None, 2)]
+
+
+def test_the_runner_of_googles_adk_that_openlit_for_javascript_names_after_the_kit_is_no_agent():
+    ours = {"scope": "@openlit/instrumentation-google-adk"}
+    (run,) = runs(
+        agent(1, "google_adk", took=9, **ours),
+        span(2, 1, "invocation", at=1, took=8, scope="gcp.vertex.agent"),
+        agent(3, "planner", 2, at=2, took=6, **ours),
+        agent(4, "planner", 3, at=2, took=6, scope="gcp.vertex.agent"),
+        chat(5, 4, "cold", "go", at=3, scope="gcp.vertex.agent"),
+    )
+    assert (run["agents"], run["delegations"]) == (["planner"], [])

@@ -108,7 +108,7 @@ def continued(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-_TO_MAKERS = re.compile(r"openlit\b")
+_TO_MAKERS = re.compile(r"@?openlit\b")
 """Scopes whose spans link to where an agent was made, which says nothing of who asked it."""
 
 
