@@ -250,3 +250,20 @@ def test_the_runner_of_googles_adk_that_openlit_for_javascript_names_after_the_k
         chat(5, 4, "cold", "go", at=3, scope="gcp.vertex.agent"),
     )
     assert (run["agents"], run["delegations"]) == (["planner"], [])
+
+
+@pytest.mark.parametrize(("told", "inner", "calls"), [(True, False, None), (False, False, None), (True, True, 1)])
+def test_a_loop_of_the_ai_sdk_that_openlit_tells_as_one_call_may_be_several(told, inner, calls):
+    """What it used is the sum; what failed in it, a tool perhaps, is told of the whole."""
+    offered = {"gen_ai.tool.definitions": _jsons([{"type": "function", "name": "look"}])}
+    ours = {"scope": "@openlit/instrumentation-vercel-ai"}
+    model = {"ai.operationId": "ai.generateText.doGenerate", "ai.response.text": "cold", "ai.model.id": "m"}
+    (run,) = runs(
+        chat(1, None, "cold", "go", took=9, attributes=offered, **ours)
+        if told
+        else span(1, None, "chat m", took=9, error="kaput", gen_ai__operation__name="chat", **ours),
+        *([span(2, 1, "ai.generateText.doGenerate", at=1, scope="ai", attributes=model)] if inner else []),
+    )
+    assert (len(run["llm_calls"]) if run["llm_calls"] is not None else None) == calls
+    assert (run["status"], run["output"]) == (("ok", "cold") if told else ("error", None))
+    assert inner or run["tool_calls"] is None

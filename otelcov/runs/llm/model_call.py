@@ -21,6 +21,7 @@ from otelcov.runs.rules.habits import (
     of_adk,
     says_alike,
     says_stop,
+    spans_loops,
     tells_last_call,
 )
 from otelcov.runs.trace.spans import Span
@@ -162,7 +163,9 @@ class ModelCall:
     def loops(self) -> bool:
         """May it stand for several calls and the tools between them, and show none? Google's client calls functions
         itself: those of Python are offered by name alone, or with a schema of what they return, those of JavaScript as
-        an object with no field that JSON shows."""
+        an object with no field that JSON shows. So does what tells of a loop as of a call, where tools were offered."""
+        if spans_loops(self.node.span.scope) and (self.node.definitions or not self.node.input_messages):
+            return True
         for n in self.layers:
             if not calls_functions(n.span.scope):
                 continue

@@ -215,6 +215,12 @@ def calls_functions(scope: str) -> bool:
     return _GOOGLES.search(scope) is not None
 
 
+def spans_loops(scope: str) -> bool:
+    """Is what looks like a model's call here a loop of them, with the tools between (OpenLIT for JavaScript, of the
+    AI SDK 3 and 4)?"""
+    return scope == "@openlit/instrumentation-vercel-ai"
+
+
 def ends_stream(scope: str) -> bool:
     """Is a model's call the last span of its stream here, so that what it asked for began before it, in the same frame
     (Codex)?"""
