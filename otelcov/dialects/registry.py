@@ -25,6 +25,7 @@ from otelcov.dialects.agno import AGNO
 from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
 from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.ax import AX
+from otelcov.dialects.axiom import AXIOM
 from otelcov.dialects.azure import AGENT_FRAMEWORK, AZURE, MICROSOFT
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
@@ -140,6 +141,7 @@ DIALECTS: tuple[Dialect, ...] = (
     VLLM,
     OPENCLAW,
     AX,
+    AXIOM,
     BROWSER_USE,
     BURR,
     EFFECT,

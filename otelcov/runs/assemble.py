@@ -86,7 +86,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
             found.result = None  # what is left of it
     died = died_in_a_later_trace(root, nodes, calls)
     asked = input_text(root, whole, limit, incomplete)
-    answered = None if died or tripped(root, nodes) else output_text(root, whole, limit, ways)
+    answered = None if died or tripped(root, nodes) else output_text(root, _as_answered(whole), limit, ways)
     given, said = of_a_delegate(root, calls)
     if asked is not None and asked in given:
         asked = None
@@ -390,6 +390,11 @@ def _tool_row(t: ToolCall, o: Outcome, numbered: int) -> Row:
         "start_unix_nano": t.start or None,
         "end_unix_nano": t.end or None,
     }
+
+
+def _as_answered(calls: list[ModelCall]) -> list[ModelCall]:
+    """Calls in the order of their answers: what a span of several tells last was said as it ended."""
+    return sorted(calls, key=lambda c: c.node.end if c.node.kind == OVERWRITTEN else c.start)
 
 
 def _llm_row(c: ModelCall, unheard: bool) -> Row:

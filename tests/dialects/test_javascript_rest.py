@@ -267,3 +267,62 @@ def test_a_loop_of_the_ai_sdk_that_openlit_tells_as_one_call_may_be_several(told
     assert (len(run["llm_calls"]) if run["llm_calls"] is not None else None) == calls
     assert (run["status"], run["output"]) == (("ok", "cold") if told else ("error", None))
     assert inner or run["tool_calls"] is None
+
+
+def _axiom(id, parent, at, took, asked, said=None, **more):
+    """Axiom's kit (0.52) in `withSpan`, which tells all calls of a model on one span."""
+    told = {"gen_ai.capability.name": "planner"} if more.pop("shared", True) else {}
+    told |= {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.id": "chatcmpl-1"}
+    told |= {"gen_ai.usage.input_tokens": 201, "gen_ai.usage.output_tokens": 21, "gen_ai.input.messages": _jsons(asked)}
+    told |= {"gen_ai.output.messages": _jsons([{"role": "assistant", "content": said}])} if said else {}
+    told |= {"gen_ai.response.finish_reasons": '["stop"]' if said else '["tool-calls"]'} | more.pop("told", {})
+    return span(id, parent, "chat m", at=at, took=took, scope="axiom", status=1, attributes=told, **more)
+
+
+def _user(text):
+    return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+def _asks(call, name):
+    function = {"name": name, "arguments": "{}"}
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": call, "function": function}]}
+
+
+def _ran_by_axiom(id, parent, name, call, at, took, gave):
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": call}
+    told |= {"gen_ai.tool.arguments": "{}", "gen_ai.tool.message": _jsons(gave)}
+    return span(id, parent, f"execute_tool {name}", at=at, took=took, scope="axiom", attributes=told)
+
+
+def test_a_span_on_which_axiom_tells_all_calls_of_a_loop_is_none_of_them_and_ends_with_the_last_answer():
+    back = {"role": "tool", "tool_call_id": "c1", "content": "warm"}
+    inner = {"role": "tool", "tool_call_id": "c2", "content": "21"}
+    (run,) = runs(
+        _axiom(1, None, 0, 9, [_user("go"), _asks("c1", "research"), back], "All done."),
+        _ran_by_axiom(2, 1, "research", "c1", 1, 6, "warm"),
+        _axiom(3, 2, 1.5, 5, [_user("look"), _asks("c2", "look"), inner], "warm"),
+        _ran_by_axiom(4, 3, "look", "c2", 3, 1, "21"),
+    )
+    assert (run["llm_calls"], run["output"], run["status"]) == (None, "All done.", "ok")
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("research", "ok"), ("look", "ok")]
+
+
+@pytest.mark.parametrize(("shared", "calls"), [(True, None), (False, 2)])
+def test_what_was_asked_for_since_the_user_spoke_says_that_axioms_span_was_shared(shared, calls):
+    """Outside `withSpan` each call has its own, with what it asks for beside what it was asked."""
+    asked = [_user("go"), _asks("c1", "ghost")]
+    back = {"role": "tool", "tool_call_id": "c1", "content": "Model tried to call unavailable tool 'ghost'."}
+    first = [] if shared else [_axiom(1, 9, 0, 1, asked, shared=False)]
+    (run,) = runs(
+        span(9, None, "POST", took=9, at=-1),
+        *first,
+        _axiom(2, 9, 3, 1, [*asked, back], "No such tool.", shared=shared),
+    )
+    assert (len(run["llm_calls"]) if run["llm_calls"] else None) == calls
+
+
+def test_a_model_that_answered_and_is_called_ok_did_not_fail_by_what_an_attempt_threw():
+    thrown = [("exception", {"exception.type": "AI_APICallError", "exception.message": "rate limited"})]
+    told = {"error.type": "unknown", "error.message": "rate limited"}
+    (run,) = runs(_axiom(1, None, 0, 5, [_user("go")], "Done.", events=thrown, told=told))
+    assert (run["status"], [c["status"] for c in run["llm_calls"]], run["boundaries"]) == ("ok", ["ok"], [])

@@ -63,7 +63,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
                 break
             layers.append(above)
             above = outer.get(id(above))
-        if len(layers) == 1 and id(n) not in again and (n.span.tool_error == "borrowed" or _overwritten(n)):
+        if len(layers) == 1 and id(n) not in again and (n.span.tool_error in ("borrowed", "shared") or _overwritten(n)):
             n.kind = OVERWRITTEN
             continue
         layers.extend([twin for layer in layers for twin in twins.get(id(layer), ())])
