@@ -78,7 +78,13 @@ FAMILIES = {
     "SpanAttributes.LLM_PROMPTS.": "flat_input",
     "SpanAttributes.LLM_COMPLETIONS.": "flat_output",
     "SpanAttributes.LLM_REQUEST_FUNCTIONS.": "flat_tools",
+    "neatlogs.llm.input_messages.": "flat_input",
+    "neatlogs.llm.output_messages.": "flat_output",
+    "neatlogs.llm.tool_calls.": "flat_output",
+    "neatlogs.llm.tools.": "flat_tools",
 }
+WITHIN = {"neatlogs.llm.tool_calls.": "0.tool_calls."}
+"""Where what a family tells beside the messages stands in them."""
 
 
 EVENT = "\N{SECTION SIGN}"

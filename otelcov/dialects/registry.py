@@ -72,6 +72,7 @@ from otelcov.dialects.mastra import MASTRA, MASTRA_LAMINAR
 from otelcov.dialects.mcp import MCP
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
+from otelcov.dialects.neatlogs import NEATLOGS
 from otelcov.dialects.neurolink import NEUROLINK
 from otelcov.dialects.observers import CONFIDENT, DATAROBOT, GALILEO, HONEYHIVE, JUDGEVAL, NETRA, UPSONIC, WEAVE
 from otelcov.dialects.openai_php import OPENAI_PHP
@@ -165,6 +166,7 @@ DIALECTS: tuple[Dialect, ...] = (
     PYDANTIC_AI_OUTPUTS,
     MASTRA,
     MASTRA_LAMINAR,
+    NEATLOGS,
     SPRING_AI,
     LANGCHAIN4J,
     EMBABEL,

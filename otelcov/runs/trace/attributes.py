@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValueList
 
-from otelcov.dialects.base import EVENT, FAMILIES
+from otelcov.dialects.base import EVENT, FAMILIES, WITHIN
 from otelcov.runs.content.jsontext import REDACTED, parse_json, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
@@ -169,7 +169,8 @@ def _deal_families(
         names = keys.gather(some).str.slice(len(prefix))
         numbered = names.str.contains(r"^\d").to_numpy()  # `gen_ai.prompt.name` is none of the messages
         at = flat[some.to_numpy()[numbered]]
-        told = list(zip(names.filter(numbered).to_list(), texts.gather(place[at]).to_list(), strict=True))
+        named = WITHIN.get(prefix, "") + names.filter(numbered)
+        told = list(zip(named.to_list(), texts.gather(place[at]).to_list(), strict=True))
         mine, family = rows[at], families[column]
         begins = [0, *(np.flatnonzero(np.diff(mine)) + 1).tolist()]  # a span's stand in a row
         for begin, end in zip(begins, [*begins[1:], len(told)], strict=True):
