@@ -326,3 +326,33 @@ def test_a_model_that_answered_and_is_called_ok_did_not_fail_by_what_an_attempt_
     told = {"error.type": "unknown", "error.message": "rate limited"}
     (run,) = runs(_axiom(1, None, 0, 5, [_user("go")], "Done.", events=thrown, told=told))
     assert (run["status"], [c["status"] for c in run["llm_calls"]], run["boundaries"]) == ("ok", ["ok"], [])
+
+
+@pytest.mark.parametrize("author", ["researcher", None])
+def test_an_agent_that_a_tool_of_langchain_js_hands_its_config_on_to_bears_the_callers_name_and_is_its_author(author):
+    """OpenInference: `lc_agent_name` is that of who called, all the way down; a message's name is whose it is."""
+    stamped = {"metadata": _jsons({"lc_agent_name": "lead"})}
+
+    def of(kind, id, parent, name, at, took, **told):
+        told = {key.replace("__", "."): value for key, value in told.items()} | {"openinference.span.kind": kind}
+        scope = "@arizeai/openinference-instrumentation-langchain"
+        return span(id, parent, name, at=at, took=took, status=1, scope=scope, attributes=stamped | told)
+
+    def answered(who, text):
+        message = {"type": "constructor", "lc": 1, "id": ["langchain_core", "messages", "AIMessage"]}
+        return _jsons({"messages": [message | {"kwargs": {"content": text} | ({"name": who} if who else {})}]})
+
+    model = {"llm__model_name": "m", "llm__token_count__prompt": 5}
+    said = {"llm__output_messages__0__message__role": "assistant", "llm__output_messages__0__message__content": "warm"}
+    (run,) = runs(
+        of("CHAIN", 1, None, "lead", 0, 20, output__value=answered("lead", "done")),
+        of("LLM", 2, 1, "ChatOpenAI", 1, 1, **model),
+        of("TOOL", 3, 1, "research", 3, 10, tool__name="research", input__value="x"),
+        of("CHAIN", 4, 3, "researcher", 4, 8, output__value=answered(author, "warm")),
+        of("LLM", 5, 4, "ChatOpenAI", 5, 1, **model, **said),
+        of("TOOL", 6, 4, "look", 7, 1, tool__name="look", input__value="x"),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["lead", author or "lead"]
+    assert ("look", author or "lead") in [(c["name"], c["agent"]) for c in run["tool_calls"]]
+    delegated = [(d["from"], d["to"], d["tool"]) for d in run["delegations"]]
+    assert delegated == [("lead", author, "research")]

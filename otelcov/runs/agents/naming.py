@@ -53,6 +53,7 @@ def name_agents(trace: Trace) -> None:
     _name_next_steps(trace)
     _name_graph_nodes(trace)
     _name_authors(trace)
+    _name_called_authors(trace)
     _name_beside_idle(trace)
 
 
@@ -219,6 +220,23 @@ def _name_authors(trace: Trace) -> None:
             around, graph.own_agent = graph.agent, _without_kind(graph.span.name)
             for n in (graph, *graph.below()):
                 n.agent = graph.own_agent if n.agent in (None, around) else n.agent
+
+
+def _name_called_authors(trace: Trace) -> None:
+    """A graph that a tool runs is an agent of its own, if its models' answers are by the author whose name it bears,
+    though who called it is stamped on it, too (LangChain.js, where a tool hands its config on)."""
+    for node in trace.nodes:
+        tool, name = node.parent, _without_kind(node.span.name)
+        if node.kind != CHAIN or tool is None or tool.kind != TOOL or node.agent is None:
+            continue
+        if node.agent != tool.agent or name == node.agent or not _asks(node):
+            continue
+        steps = [n.span.output for n in (node, *node.children) if n.span.output]
+        if any(_wrote(name, told) for told in steps):
+            around, node.own_agent = node.agent, name
+            for n in (node, *node.below()):
+                n.agent = name if n.agent == around else n.agent
+                n.own_agent = None if n.own_agent == around else n.own_agent
 
 
 def _without_kind(name: str) -> str:
