@@ -82,6 +82,23 @@ AGENTOPS = Dialect(
 
 _LANGWATCH = pl.col("langwatch.span.type").str.to_lowercase()
 
+
+def _langwatch(side: str) -> pl.Expr:
+    """What a value is that says its type; of a list, the first."""
+    text = pl.col(f"langwatch.{side}")
+    listed = text.str.contains(r'^\{"type": ?"list", ?"value": ?\[\{"type"')
+    typed = text.str.contains(r'^\{"type": ?"\w+", ?"value": ?') & text.str.ends_with("}")
+    return (
+        pl.when(listed & typed)
+        .then(text.str.json_path_match("$.value[0].value"))
+        .when(typed)
+        .then(text.str.json_path_match("$.value"))
+        .otherwise(text)
+    )
+
+
+_LANGWATCH_IN, _LANGWATCH_OUT = _langwatch("input"), _langwatch("output")
+
 LANGWATCH = Dialect(
     name="langwatch",
     kind=value(
@@ -99,16 +116,21 @@ LANGWATCH = Dialect(
         guardrail=OTHER,
         evaluation=EVALUATION,
     ),
-    agent=pl.when(_LANGWATCH == "agent").then(pl.col("span.name")),
+    agent=pl.coalesce(
+        [
+            pl.col("langwatch.langchain.run.metadata.lc_agent_name"),
+            pl.when(_LANGWATCH == "agent").then(pl.col("span.name")),
+        ]
+    ),
     tool=pl.when(_LANGWATCH == "tool").then(pl.col("span.name")),
-    arguments=pl.when(_LANGWATCH == "tool").then(first("langwatch.input")),
-    result=pl.when(_LANGWATCH == "tool").then(first("langwatch.output")),
+    arguments=pl.when(_LANGWATCH == "tool").then(_LANGWATCH_IN),
+    result=pl.when(_LANGWATCH == "tool").then(_LANGWATCH_OUT),
     input_tokens=json_number("langwatch.metrics", "promptTokens", "prompt_tokens"),
     output_tokens=json_number("langwatch.metrics", "completionTokens", "completion_tokens"),
-    input_messages=first("langwatch.input"),
-    output_messages=first("langwatch.output"),
-    input=first("langwatch.input"),
-    output=first("langwatch.output"),
+    input_messages=_LANGWATCH_IN,
+    output_messages=_LANGWATCH_OUT,
+    input=_LANGWATCH_IN,
+    output=_LANGWATCH_OUT,
     conversation=first("langwatch.thread.id", "langwatch.thread_id"),
 )
 

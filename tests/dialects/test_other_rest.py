@@ -74,3 +74,50 @@ def test_neatlogs_tells_who_handed_over_and_its_own_end_of_a_trace_is_no_step():
     )
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("triage", "math", "transfer_to_math")]
     assert (run["agents"], run["tool_calls"], run["output"]) == (["math", "triage"], [], "3")
+
+
+def _typed(kind, value):
+    return _jsons({"type": kind, "value": value})
+
+
+def _langwatch(id, parent, name, kind, at, took=1, given=None, came=None, **more):
+    """LangWatch 0.16: each value says its type."""
+    told = {"langwatch.span.type": kind} | more.pop("told", {})
+    told |= {f"langwatch.{side}": value for side, value in (("input", given), ("output", came)) if value is not None}
+    return span(id, parent, name, at=at, took=took, scope="langwatch", attributes=told, **more)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_values_of_langwatch_say_their_type_and_hold_what_they_are(listed):
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at":1}'}}
+    asked = [{"role": "user", "content": "go"}]
+    asks, said = {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "assistant", "content": "cold"}
+
+    def answer(message):
+        told = {"type": "chat_messages", "value": [message]}
+        return _typed("list", [told]) if listed else _jsons(told)
+
+    back = {"role": "tool", "tool_call_id": "c1", "content": "21"}
+    used = {"langwatch.metrics": _typed("json", {"promptTokens": 9, "completionTokens": 2})}
+    (run,) = runs(
+        _langwatch(1, None, "planner", "agent", 0, 9, _typed("text", "go"), _typed("text", "cold")),
+        _langwatch(2, 1, "llm", "llm", 1, 1, _typed("chat_messages", asked), answer(asks), told=used),
+        _langwatch(3, 1, "look", "tool", 3, 1, _typed("text", '{"at":1}'), _typed("text", "21")),
+        _langwatch(4, 1, "llm", "llm", 5, 1, _typed("chat_messages", [*asked, asks, back]), answer(said), told=used),
+    )
+    assert (run["input"], run["output"]) == ("go", "cold")
+    assert [(c["call_id"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [("c1", {"at": 1}, "21")]
+    assert [c["input_tokens"] for c in run["llm_calls"]] == [9, 9]
+
+
+def test_an_empty_function_beside_a_message_is_no_call_of_it():
+    """LangWatch's handler for LangChain.js, which leaves out what an answer asks for, and names the agent."""
+    told = {"langwatch.langchain.run.metadata.lc_agent_name": "planner"}
+    empty = {"role": "assistant", "content": "cold", "function_call": {}}
+    came = _typed("list", [{"type": "chat_messages", "value": [empty]}])
+    (run,) = runs(
+        _langwatch(1, None, "planner", "chain", 0, 9, told=told),
+        _langwatch(2, 1, "openai m", "llm", 1, 1, _typed("chat_messages", [_said("user", "go")]), came, told=told),
+    )
+    assert (run["agents"], run["output"], run["tool_calls"] or []) == (["planner"], "cold", [])
+    assert run["status"] == "ok"

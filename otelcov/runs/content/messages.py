@@ -297,7 +297,7 @@ def _add_calls(value: dict[str, Value], m: Message) -> None:
         m.requests[:0] = [r for r in beside if r.served is not None]  # before it went on
         m.requests += [r for r in beside if r.served is None]
     legacy = value.get("function_call")
-    if isinstance(legacy, dict) and not m.requests:
+    if isinstance(legacy, dict) and legacy and not m.requests:
         m.requests += requests_in({"name": legacy.get("name"), "arguments": legacy.get("arguments")})
 
 
