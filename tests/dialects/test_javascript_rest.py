@@ -356,3 +356,29 @@ def test_an_agent_that_a_tool_of_langchain_js_hands_its_config_on_to_bears_the_c
     assert ("look", author or "lead") in [(c["name"], c["agent"]) for c in run["tool_calls"]]
     delegated = [(d["from"], d["to"], d["tool"]) for d in run["delegations"]]
     assert delegated == [("lead", author, "research")]
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        (
+            "This operation was aborted\n\nAbortError: This operation was aborted\n    at new DOMException (x)",
+            "unknown",
+        ),
+        ("AbortError: This operation was aborted", "unknown"),
+        ("This operation was aborted due to timeout", "error"),
+        ("The search was aborted", "error"),
+    ],
+)
+def test_a_tool_that_failed_as_somebody_called_all_off_may_not_have_run(said, status):
+    """LangGraph for JavaScript 1.7, of whose stream the reader left before its tool was called."""
+    thrown = [("exception", {"exception.message": said})]
+    (run,) = runs(
+        agent(1, "a", took=9, error="Abort"),
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        span(3, 1, "execute_tool look", at=3, error=said, events=thrown, attributes=_TOOL_C1),
+    )
+    assert (run["status"], [c["status"] for c in run["tool_calls"]]) == ("error", [status])
+
+
+_TOOL_C1 = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}

@@ -163,22 +163,25 @@ def _waits_unsaid(node: Node) -> bool:
 
 
 def _abandoned(call: ToolCall, out: Outcome) -> bool:
-    """Was a tool of Claude's stopped, perhaps while it ran? Was nobody there to be asked, before a tool ran or by it
-    (AG2)? Or did OpenInference of Claude's Agent SDK hear no more of one that it had seen asked for, or is there no
-    span of its server, whose others have some? It was given no leave, or the run ended first."""
-    if (
-        _STOPPED_IT.search(out.message)
-        or (out.error_type or "").endswith(_NOBODY_ASKED)
-        or _WITHHELD.search(out.message)
-    ):
+    """Was a tool of Claude's stopped, perhaps while it ran, or all called off (JavaScript's `AbortSignal`)? Was nobody
+    there to be asked, before a tool ran or by it (AG2)? Or did OpenInference of Claude's Agent SDK hear no more of one
+    that it had seen asked for, or is there no span of its server, whose others have some? It was given no leave, or the
+    run ended first."""
+    if _says_stopped(out.message) or (out.error_type or "").endswith(_NOBODY_ASKED):
         return True
     if not any(_OF_CLAUDE.search(n.span.scope) for n in call.nodes):
         return False
     return out.message.split("\n")[0].strip() == "Abandoned" or _unserved(call)
 
 
+def _says_stopped(message: str) -> bool:
+    return any(told.search(message) for told in (_STOPPED_IT, _WITHHELD, _ABORTED))
+
+
 _WITHHELD = re.compile(r"\bTool output guardrail \S+ triggered tripwire")
 """What OpenAI's kit says of a tool that ran, and of whose result a guard would not hear."""
+_ABORTED = re.compile(r"^(?:\w*Error: )*This operation was aborted(?!\w| due to)")
+"""What an `AbortSignal` that somebody pulled throws, before a tool ran or as it did; one that time pulled says so."""
 _NOBODY_ASKED = ("HumanInputNotProvidedError", "HumanInputTimeoutError")
 _OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
 _STOPPED_IT = re.compile(
@@ -220,11 +223,7 @@ def needs_a_look(failed: tuple[str, str], name: str | None) -> bool:
     """May what a tool's span failed with (its type and words) say that it did not run, or not to its end?"""
     out = Outcome()
     out.error_type, out.message = failed
-    stopped = (
-        _STOPPED_IT.search(out.message) is not None
-        or _WITHHELD.search(out.message) is not None
-        or "Abandoned" in out.message
-    )
+    stopped = _says_stopped(out.message) or "Abandoned" in out.message
     return stopped or failed[0].endswith(_NOBODY_ASKED) or _given_no_leave(out) or nobodys(out.message, name)
 
 
