@@ -33,6 +33,12 @@ def answers_with_errors(scope: str) -> bool:
     return scope == _AGNOS
 
 
+def puts_out_errors(scope: str) -> bool:
+    """Does an agent of this scope end well where it failed, with the error's words as its answer, and is no model's
+    call told that would say so (Agno 2 and later under Traceloop's)?"""
+    return scope == "opentelemetry.instrumentation.agno"
+
+
 def ends_as_members(scope: str) -> bool:
     """Is what a member of a team's said last in a stream told here as what the team did (Agno under OpenTelemetry's
     own)?"""

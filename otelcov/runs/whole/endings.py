@@ -21,6 +21,7 @@ from otelcov.runs.rules.habits import (
     hides_limits,
     of_adk,
     of_strands_js,
+    puts_out_errors,
     runs_in_threads,
     says_well,
     says_why,
@@ -291,7 +292,14 @@ def _hides_failures(run: Evidence) -> bool:
     """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit, Codex)?"""
     agents = [n.span.scope for n in top_agents(run.root)]
     alike = any(map(ends_alike, agents)) or run.muted or (run.last is None and any(map(answers_with_errors, agents)))
-    return run.output is None and alike
+    return alike if run.output is None else run.last is None and _may_be_an_error(run)
+
+
+def _may_be_an_error(run: Evidence) -> bool:
+    """May what was put out be what went wrong? Not where a model answered, as what was counted says, and no tool ran
+    after which it was asked again."""
+    agents = [n.span for n in top_agents(run.root) if puts_out_errors(n.span.scope)]
+    return any(not span.output_tokens or run.tools for span in agents)
 
 
 def answer_lost(run: Evidence) -> bool:
