@@ -1,9 +1,11 @@
 """What pairs of a kit and an instrumentation sent that no recorded corpus holds, in small."""
 
+import json
+
 import pytest
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.runs.requests import span
+from tests.runs.requests import chat, span
 
 _AGNOS = "opentelemetry.instrumentation.agno"
 
@@ -32,3 +34,16 @@ def test_an_error_may_be_what_an_agent_of_agnos_put_out(said, tokens, tools, sta
     (run,) = agreed(_planner(said, tokens), *tools)
     assert (run["status"], run["output"]) == (status, said)
     assert [c["name"] for c in run["tool_calls"] or []] == ["look"] * len(tools)
+
+
+_PART = "media_resolution=None function_call=None inline_data=None text={} thought=None video_metadata=None"
+
+
+@pytest.mark.parametrize(("text", "seen", "met"), [("''", "", ["empty_input"]), ('"it\'s"', "it's", [])])
+def test_a_part_that_python_printed_is_the_text_that_it_holds(text, seen, met):
+    part = {"type": "text", "content": _PART.format(text)}
+    answer = {"role": "assistant", "parts": [{"type": "text", "content": "done"}], "finish_reason": "stop"}
+    told = {"gen_ai.input.messages": json.dumps([{"role": "user", "parts": [part]}])}
+    told["gen_ai.output.messages"] = json.dumps([answer])
+    (run,) = agreed(chat(1, None, scope="opentelemetry.instrumentation.google_generativeai", attributes=told))
+    assert (run["input"], run["boundaries"]) == (seen, met)

@@ -27,7 +27,7 @@ from otelcov.runs.content.parts import (
     requests_in,
     result_in,
 )
-from otelcov.runs.content.reprs import chat_message, langchain_message, with_reprs
+from otelcov.runs.content.reprs import chat_message, langchain_message, with_part, with_reprs
 
 _WRAPPERS = (
     "messages",
@@ -265,6 +265,8 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     if role == "assistant":
         with_reprs(m)
         pair(m)
+    elif role == "user":
+        with_part(m)
     return m
 
 

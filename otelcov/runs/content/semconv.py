@@ -7,7 +7,7 @@ import msgspec
 from otelcov.runs.content.chat import Message, Request, Result, role_of
 from otelcov.runs.content.jsontext import UNREADABLE, Value, hidden
 from otelcov.runs.content.messages import pair, parts_as_text
-from otelcov.runs.content.reprs import with_reprs
+from otelcov.runs.content.reprs import with_part, with_reprs
 
 
 class _Part(msgspec.Struct):
@@ -71,5 +71,5 @@ def semconv_messages(text: str) -> list[Message] | None:
             message.text = ""
         if role == "tool" and not message.results:
             return None
-        out.append(with_reprs(message) if role == "assistant" else message)
+        out.append(with_reprs(message) if role == "assistant" else with_part(message))
     return out
