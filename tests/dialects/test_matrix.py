@@ -47,3 +47,45 @@ def test_a_part_that_python_printed_is_the_text_that_it_holds(text, seen, met):
     told["gen_ai.output.messages"] = json.dumps([answer])
     (run,) = agreed(chat(1, None, scope="opentelemetry.instrumentation.google_generativeai", attributes=told))
     assert (run["input"], run["boundaries"]) == (seen, met)
+
+
+def _ollama(number, history, said=None, trace=None):
+    """Traceloop's of Ollama's client leaves out what an answer asks for, and calls have no ids."""
+    told = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "look", "gen_ai.completion.0.role": "assistant"}
+    for at, (asked, brought) in enumerate(history):
+        told[f"gen_ai.prompt.{2 * at + 1}.role"] = "assistant"
+        told[f"gen_ai.prompt.{2 * at + 1}.tool_calls.0.name"] = "look"
+        told[f"gen_ai.prompt.{2 * at + 1}.tool_calls.0.arguments"] = json.dumps({"at": asked})
+        told |= {f"gen_ai.prompt.{2 * at + 2}.role": "tool", f"gen_ai.prompt.{2 * at + 2}.content": brought}
+    told |= {"gen_ai.completion.0.content": said} if said else {}
+    more = {"llm__request__type": "chat", "gen_ai__request__model": "m", "gen_ai__usage__output_tokens": 9}
+    more |= {"gen_ai__usage__input_tokens": 9, "gen_ai__response__model": "m"}
+    scope = "opentelemetry.instrumentation.ollama"
+    return span(
+        number,
+        None,
+        "ollama.chat",
+        trace=trace or number,
+        at=3 * number,
+        scope=scope,
+        status=1,
+        attributes=told,
+        **more,
+    )
+
+
+def test_an_answer_of_which_only_its_role_is_told_is_what_history_goes_on_with():
+    one, two = ("x", "cold"), ("y", "warm")
+    turns = [
+        _ollama(1, []),
+        _ollama(2, [one]),
+        _ollama(3, [one, two], "done"),
+        _ollama(4, []),
+        _ollama(5, [one], "cold again"),
+    ]
+    found = agreed(*turns)
+    assert [run["output"] for run in found] == ["done", "cold again"]
+    assert [[(c["name"], c["arguments"], c["result"], c["turn"]) for c in run["tool_calls"]] for run in found] == [
+        [("look", {"at": "x"}, "cold", 0), ("look", {"at": "y"}, "warm", 1)],
+        [("look", {"at": "x"}, "cold", 0)],
+    ]

@@ -72,13 +72,14 @@ def unite_leaves(
                 if _one_agent(fitting[0], p):  # else one agent called another, and waits
                     q = fitting[0]
                     followers[id(q)] = p
+                    _tell_answer(q.calls[-1], p.calls[0])
         open_ = [x for x in open_ if x.asker is not q and not (told and x.hidden and _over(x.asker, p))][-_AT_ONCE:]
         waiting[conversation] = open_
         last = p.calls[-1]
         bare = items_left_out(last)
-        done = (last.outputs and (last.text or not bare)) or final(last.finish)
+        done = (not _untold(last) and (last.text or not bare)) or final(last.finish)
         if last.error is None and (last.requests or asks(last.finish) or not done):
-            open_.append(_Open(p, last.outputs is None, bare, by_items(last.requests)))
+            open_.append(_Open(p, _untold(last), bare, by_items(last.requests)))
     alone = [p for p in loose if p.root.kind == TOOL and id(p) not in joined]
     _unite_by_requests(alone, loose, followers, unite)
     _unite_by_results(alone, loose, followers, unite)
@@ -285,8 +286,8 @@ def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
         told = any(r.id for r in asked.requests)
         return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told
     if p.root.span.conversation is not None and _wordless(call):
-        return asked.outputs is None or _answers(call, asked)
-    return tail(call) is not None and asked.outputs is None and _repeats(call, asked)
+        return _untold(asked) or _answers(call, asked)
+    return tail(call) is not None and _untold(asked) and _repeats(call, asked)
 
 
 def _wordless(call: ModelCall) -> bool:
@@ -301,9 +302,8 @@ def _answers(call: ModelCall, asked: ModelCall) -> bool:
     ids = {r.id for r in asked.requests}
     if None not in ids and ids.isdisjoint(r.id for r in came) and all(r.id for r in came):
         return False
-    return bool(ids) and all(
-        r.name is None or any(same_name(r.name, x.name) for x in asked.requests) for r in came[-1:]
-    )
+    names = [r.name for r in came if r.name is not None]
+    return bool(ids) and all(any(same_name(name, x.name) for x in asked.requests) for name in names[-1:])
 
 
 def _kept(asked: ModelCall, call: ModelCall) -> bool:
@@ -324,6 +324,20 @@ def _over(before: Fragment, p: Fragment) -> bool:
         and p.root.span.conversation is not None
     )
     return same and (call.inputs is None or _repeats(call, asked))
+
+
+def _untold(call: ModelCall) -> bool:
+    """Is nothing told of what a model answered? Who answered may be told of an answer that was calls alone (Traceloop,
+    of Ollama)."""
+    return not any(o.text or o.requests or o.unreadable for o in call.outputs or ())
+
+
+def _tell_answer(asked: ModelCall, call: ModelCall) -> None:
+    """What a model answered is what the next call's history goes on with."""
+    known, told = asked.inputs or [], call.inputs or []
+    answer = told[len(known)] if known and len(told) > len(known) and _untold(asked) else None
+    if answer is not None and answer.role == "assistant" and answer.requests and _repeats(call, asked):
+        asked.was(answer)
 
 
 def _one_agent(one: Fragment, two: Fragment) -> bool:
