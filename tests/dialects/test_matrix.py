@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.runs.requests import chat, span
+from tests.runs.requests import agent, chat, span, tool
 
 _AGNOS = "opentelemetry.instrumentation.agno"
 
@@ -89,3 +89,16 @@ def test_an_answer_of_which_only_its_role_is_told_is_what_history_goes_on_with()
         [("look", {"at": "x"}, "cold", 0), ("look", {"at": "y"}, "warm", 1)],
         [("look", {"at": "x"}, "cold", 0)],
     ]
+
+
+def test_a_step_of_an_agents_that_failed_and_was_followed_by_another_is_no_end():
+    lit = {"scope": "openlit.instrumentation.smolagents"}
+    (run,) = agreed(
+        agent(1, "planner", took=20, **lit),
+        agent(2, "planner", 1, at=1, took=4, error="AgentToolExecutionError: no x", **lit),
+        chat(3, 2, [("c1", "look", {"at": "x"})], at=1),
+        tool(4, 2, "look", "c1", at=3, error="AgentToolExecutionError: no x", **lit),
+        agent(5, "planner", 1, at=6, took=4, **lit),
+        chat(6, 5, "none is there", at=6),
+    )
+    assert (run["status"], run["boundaries"]) == ("ok", ["tool_failure"])
