@@ -102,3 +102,22 @@ def test_a_step_of_an_agents_that_failed_and_was_followed_by_another_is_no_end()
         chat(6, 5, "none is there", at=6),
     )
     assert (run["status"], run["boundaries"]) == ("ok", ["tool_failure"])
+
+
+def _streamed(id, parent, at, took, scope, **told):
+    counts = {"llm__token_count__prompt": 10, "llm__token_count__completion": 2, "llm__model_name": "m"}
+    more = {"openinference__span__kind": "LLM", "input__value": "go"} | counts | told
+    return span(id, parent, "stream", at=at, took=took, scope=f"openinference.instrumentation.{scope}", **more)
+
+
+@pytest.mark.parametrize(("after", "calls"), [(3.002, 1), (3.9, 2)])
+def test_a_clients_span_that_follows_the_kits_own_of_a_stream_is_one_call(after, calls):
+    kits = "openinference.instrumentation.llama_index"
+    (run,) = agreed(
+        span(1, None, "FunctionAgent.run", took=9, scope=kits, openinference__span__kind="CHAIN"),
+        span(2, 1, "run_agent_step", at=1, took=7, scope=kits, openinference__span__kind="CHAIN"),
+        span(3, 2, "OpenAI.astream_chat", at=2, took=1, scope=kits, openinference__span__kind="LLM", input__value="go"),
+        _streamed(4, 3, 2.1, 0.9, "llama_index", output__value="assistant: done"),
+        _streamed(5, 2, after, 1, "openai", output__value="done"),
+    )
+    assert len(run["llm_calls"]) == calls

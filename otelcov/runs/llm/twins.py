@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from otelcov.dialects.base import LLM, TOOL
 from otelcov.runs.trace.tree import Node, failure
 
+_SOON_NS = 50_000_000  # after a kit's span has ended, within which its client's begins
 _AT_ONCE = 64  # calls of one span whose streams may be open
 
 
@@ -45,8 +48,10 @@ def beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
                     out[id(n)] = (n, other)
                     taken.add(id(other))
                     break
-    if len(families) > 1 and len({n.span.scope for n in leaves}) > 1:
-        _apart([n for n in leaves if id(n) not in out], out)
+    if len({n.span.scope for n in leaves}) > 1:
+        if len(families) > 1:
+            _apart([n for n in leaves if id(n) not in out], out)
+        _one_after_another(leaves, out)
     return out
 
 
@@ -74,6 +79,23 @@ def _apart(leaves: list[Node], out: dict[int, tuple[Node, Node]]) -> None:
     for n, m in pairs:
         if len(met[id(n)]) == len(met[id(m)]) == 1:
             out[id(n)] = (n, m)
+
+
+def _one_after_another(leaves: list[Node], out: dict[int, tuple[Node, Node]]) -> None:
+    """The same where a kit's span of a stream has ended before its client's begins (LlamaIndex under OpenInference)."""
+    taken = set(out) | {id(first) for _, first in out.values()}
+    free = sorted((n for n in leaves if id(n) not in taken), key=lambda n: n.start)
+    for kits, clients in pairwise(free):
+        a, b = kits.span, clients.span
+        counted = (a.input_tokens, a.output_tokens)
+        if a.scope == b.scope or None in counted or counted != (b.input_tokens, b.output_tokens):
+            continue
+        models = [{x.request_model, x.response_model} - {None} for x in (a, b)]
+        if (a.response_id and b.response_id) or (all(models) and models[0].isdisjoint(models[1])) or id(kits) in out:
+            continue
+        above = [n for n in kits.ancestors() if n.kind != LLM]
+        if kits.end <= clients.start <= kits.end + _SOON_NS and above and above[0] is clients.parent:
+            out[id(clients)] = (clients, kits)
 
 
 def _may_be_one(one: Node, two: Node) -> bool:
