@@ -2,7 +2,19 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL, Dialect, answered_by, first, json_number, span_name
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    LLM,
+    NOTHING,
+    OTHER,
+    TOOL,
+    Dialect,
+    answered_by,
+    first,
+    json_number,
+    span_name,
+)
 
 # Where content is not to be captured, both are empty objects; a response that was captured never is.
 _RESULT = pl.col("gcp.vertex.agent.tool_response")
@@ -28,13 +40,23 @@ _THREW = (
 _NONE_SUCH = (pl.col("gen_ai.tool.description") == "Tool not found") & (pl.col("gen_ai.tool.type") == "BaseTool")
 
 
+# OpenLIT tells of a runner as of an agent, by the name of its app. How it runs is told of runners alone; of one that
+# failed nothing is, nor of an agent that did, of which a span of ADK's own tells.
+_RUNNER = (pl.col("scope.name") == "openlit.instrumentation.google_adk") & (
+    pl.col("gen_ai.execution.mode").is_not_null()
+    | (pl.col("span.name").str.starts_with("invoke_agent ") & pl.col("gen_ai.operation.name").is_null())
+)
+
+
 def _number(*names: str) -> pl.Expr:
     return pl.coalesce([json_number(response, *names) for response in _RESPONSES])
 
 
 GOOGLE_ADK = Dialect(
     name="google-adk",
-    kind=pl.when((pl.col("span.name") == "call_llm") & _ADK & pl.col("openinference.span.kind").is_null())
+    kind=pl.when(_RUNNER)
+    .then(pl.lit(CHAIN))
+    .when((pl.col("span.name") == "call_llm") & _ADK & pl.col("openinference.span.kind").is_null())
     .then(pl.lit(LLM))
     .when(pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ") & _ADK)
     .then(pl.lit(AGENT))
@@ -51,7 +73,7 @@ GOOGLE_ADK = Dialect(
     .then(pl.lit(OTHER))
     .when(pl.col("gcp.vertex.agent.tool_call_args").is_not_null() & pl.col("gen_ai.tool.name").is_not_null())
     .then(pl.lit(TOOL)),
-    agent=pl.coalesce([span_name(r"^agent_run \[(.+)\]$")]),
+    agent=pl.coalesce([pl.when(_RUNNER).then(pl.lit(NOTHING)), span_name(r"^agent_run \[(.+)\]$")]),
     tool=pl.when(_ADK).then(_CALL),
     arguments=pl.when(_CAPTURED | (_ARGUMENTS != "{}")).then(_ARGUMENTS),
     result=pl.when(_CAPTURED & (_RESULT != '{"result": "<not specified>"}')).then(_RESULT),

@@ -121,3 +121,32 @@ def test_a_clients_span_that_follows_the_kits_own_of_a_stream_is_one_call(after,
         _streamed(5, 2, after, 1, "openai", output__value="done"),
     )
     assert len(run["llm_calls"]) == calls
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        (
+            {
+                "gen_ai__operation__name": "invoke_agent",
+                "gen_ai__agent__name": "app",
+                "gen_ai__execution__mode": "async",
+            },
+            1,
+        ),
+        ({"error__type": "ServerError"}, 2),
+    ],
+)
+def test_a_runner_of_adks_under_openlit_is_no_agent(told, status):
+    lit, own = {"scope": "openlit.instrumentation.google_adk"}, {"scope": "gcp.vertex.agent"}
+    failed = {"error": "ServerError: 500"} if status == 2 else {}
+    asked = {} if failed else {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": "planner"}
+    (run,) = agreed(
+        span(1, None, "invoke_agent app", took=9, **lit, **told, **failed),
+        span(2, 1, "invoke_workflow planner", took=9, **own, **failed, gen_ai__operation__name="invoke_workflow"),
+        span(3, 2, "invoke_agent planner", took=8, **lit, **asked, **failed),
+        agent(4, "planner", 3, took=8, **own, **failed),
+        chat(5, 4, None if failed else "done", **own, **failed),
+    )
+    assert (run["agents"], run["delegations"]) == (["planner"], [])
+    assert run["status"] == ("error" if failed else "ok")
