@@ -16,7 +16,7 @@ from otelcov.runs.joining.sessions import STEPS, no_handoffs, requests_of
 from otelcov.runs.joining.turns import first_said, goes_on, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
-from otelcov.runs.rules.habits import lays_in_sessions, of_langfuse, tells_resumed_anew
+from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, tells_resumed_anew
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
 
 
@@ -66,7 +66,7 @@ def fragments(trace: Trace) -> list[Fragment]:
     tops = [(root, nodes) for root, nodes in every if any(n.kind in STEPS for n in nodes) and not _echo(root)]
     if not tops:  # of an agent's step nothing else may have come, or it was answered before a model was asked
         tops = [(root, nodes) for root, nodes in every if root.orphan and root.own_agent is not None]
-        tops = tops or [(root, nodes) for root, nodes in every if _answered_at_once(root)]
+        tops = tops or [(root, nodes) for root, nodes in every if _answered_at_once(root) or _asked_unseen(nodes)]
     if not tops and not called:
         return []
     raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
@@ -111,6 +111,11 @@ def _answered_at_once(root: Node) -> bool:
     span = root.span
     named = root.own_agent is not None and span.name == root.own_agent and root.kind == CHAIN
     return named and bool(span.input) and bool(span.output)
+
+
+def _asked_unseen(nodes: list[Node]) -> bool:
+    """Was a model asked whose own span did not come?"""
+    return any(asks_a_model(n.span.scope, n.span.name) for n in nodes)
 
 
 def _wrapped(root: Node, nodes: list[Node]) -> Node | None:

@@ -39,6 +39,12 @@ def puts_out_errors(scope: str) -> bool:
     return scope == "opentelemetry.instrumentation.agno"
 
 
+def asks_a_model(scope: str, name: str) -> bool:
+    """Is this by its name the node of a graph in which LangChain's agents ask a model? The model's own span does not
+    come where they are run by `ainvoke` (OpenLIT 1.45)."""
+    return scope == "openlit.instrumentation.langgraph" and name in ("invoke_agent model", "invoke_agent call_model")
+
+
 def ends_as_members(scope: str) -> bool:
     """Is what a member of a team's said last in a stream told here as what the team did (Agno under OpenTelemetry's
     own)?"""
