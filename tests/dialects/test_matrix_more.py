@@ -27,3 +27,19 @@ def test_a_graph_in_which_a_model_was_asked_is_a_run_though_no_span_of_the_model
     assert [(run["input"], run["output"], run["llm_calls"]) for run in found] == [
         (None, None, None) if error else ("hi", "hello", None)
     ]
+
+
+def _turn(id, at, asked, said, rest="", **more):
+    told = {"openinference__span__kind": "LLM", "llm__model_name": "m", "llm__finish_reason": "stop"}
+    told |= {"llm__token_count__prompt": 9, "llm__token_count__completion": 9}
+    flat = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": asked}
+    flat |= {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": said}
+    flat |= {"input.value": json.dumps({"messages": [{"role": "user", "content": asked}], "rest": "x" * 300})[:256]}
+    flat |= {"output.value": json.dumps({"content": said, "rest": "x" * 300})[:256]}
+    scope = "openinference.instrumentation.anthropic"
+    return span(id, None, "messages.create", trace=id, at=at, scope=scope, status=1, attributes=flat, **told, **more)
+
+
+def test_messages_that_stand_whole_beside_a_value_that_was_cut_are_told():
+    found = agreed(_turn(1, 0, "hi", "hello"), _turn(2, 3, "go", "gone"), _turn(3, 6, "x" * 256, "y" * 256))
+    assert [(run["input"], run["output"]) for run in found] == [("hi", "hello"), ("go", "gone"), (None, None)]

@@ -210,11 +210,18 @@ class ModelCall:
 
     @property
     def truncated_input(self) -> bool:
-        return any(self._is_cut(n.input_messages) for n in self.layers)
+        return any(self._cut_in(n, "flat_input", n.input_messages) for n in self.layers)
 
     @property
     def truncated_output(self) -> bool:
-        return any(self._is_cut(n.span.output_messages) for n in self.layers)
+        return any(self._cut_in(n, "flat_output", n.span.output_messages) for n in self.layers)
+
+    def _cut_in(self, node: Node, family: str, raw: str | None) -> bool:
+        """Where each message has attributes of its own, a value that holds all of them may be cut, and they are not."""
+        pairs = node.side.families[family].get(node.span.row)
+        if not pairs or node.span.dropped:
+            return self._is_cut(raw)
+        return any(isinstance(told, str) and self.limit is not None and len(told) >= self.limit for _, told in pairs)
 
     def _is_cut(self, raw: str | None) -> bool:
         return cut_short(raw) or (raw is not None and self.limit is not None and len(raw) >= self.limit)
