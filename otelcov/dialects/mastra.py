@@ -23,9 +23,8 @@ from otelcov.dialects.base import (
 _TYPE = pl.col("mastra.span.type")
 _STEP = _TYPE == "model_step"
 _TOOL = _TYPE.is_in(["tool_call", "mcp_tool_call"])
-_EXPORTED = scope(
-    r"^@mastra/"
-)  # for Arize: no types; each piece of a stream, and at first a workflow, is called a model's
+# For Arize: no types; each piece of a stream, and at first a workflow, is called a model's.
+_EXPORTED = scope(r"^@mastra/")
 _BY_KEYS = pl.coalesce(
     [json_text(k, "modelId") for k in ("modelMetadata", "mastra.metadata.modelMetadata")]
 )  # what a step is called by itself is the model that answered, if any
@@ -194,9 +193,7 @@ _OF_STEP = pl.when(_LMNR_STEP)
 MASTRA_LAMINAR = Dialect(
     name="mastra-laminar",
     kind=pl.when(_FOR_LAMINAR).then(
-        pl.when(
-            _LMNR_RETOLD | pl.col("span.name").str.contains("^(?:chunk|inference|client_tool|tool output mapping): ")
-        )
+        pl.when(_LMNR_RETOLD | pl.col("span.name").str.contains(_LMNR_ASIDE))
         .then(pl.lit(OTHER))
         .when(pl.col("span.name").str.contains("^scorer (?:run|step): "))
         .then(pl.lit(EVALUATION))

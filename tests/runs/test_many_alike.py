@@ -126,7 +126,8 @@ OTHERS = [
 @pytest.mark.parametrize("apart", [6, 0])
 @pytest.mark.parametrize("one", [*QUICK, *(pytest.param(one, marks=pytest.mark.full) for one in OTHERS)])
 def test_runs_that_are_all_alike_cost_no_more_each(one: Callable[[float, int], Spans], apart: int) -> None:
-    assert growth(lambda n: [s for i in range(n) for s in one(i * apart, 10 * i + 1)], 30) < LINEAR
+    few = 70 if one is _loose_without_ids else 30  # more than may wait for tools at once (joining/leaves.py)
+    assert growth(lambda n: [s for i in range(n) for s in one(i * apart, 10 * i + 1)], few) < LINEAR
 
 
 def test_ids_that_count_in_each_answer_alone_cost_no_comparison_of_all_words_with_all() -> None:

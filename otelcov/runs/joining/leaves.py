@@ -287,7 +287,7 @@ def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
         return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told
     if p.root.span.conversation is not None and _wordless(call):
         return _untold(asked) or _answers(call, asked)
-    return tail(call) is not None and _untold(asked) and _repeats(call, asked)
+    return _untold(asked) and tail(call) is not None and _repeats(call, asked)
 
 
 def _wordless(call: ModelCall) -> bool:

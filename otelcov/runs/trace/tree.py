@@ -364,7 +364,8 @@ def failure(node: Node) -> tuple[str, str] | None:
         return None
     if span.status_code == 1 and node.kind == TOOL and span.result:  # what was thrown was caught
         return None
-    if span.status_code == 1 and node.kind == LLM and span.finish and span.output_tokens is not None:  # or made again
+    answered = node.kind == LLM and span.finish and span.output_tokens is not None
+    if span.status_code == 1 and answered and not span.error_type:  # or made again
         return None
     thrown = exceptions(node)
     if span.status_code == 1 and thrown and all(t.endswith("CancelledError") for t, _ in thrown):
