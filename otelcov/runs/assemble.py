@@ -153,9 +153,6 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     if any(f.astray for f in group) or asked_unseen(run):
         incomplete.add("whose work this was is not visible")
     visible = run.visible or bool(tools)
-    if any(t.name is None and o.status != "requested" for t, o in zip(tools, outcomes, strict=True)):
-        incomplete.add("tool names not reported")  # what ran is not known, so neither is what did not
-        visible = False
     start = min((n.start for n in nodes if n.start), default=0)
     end = max((n.end for n in nodes), default=0)
     unheard = {id(c) for c in run.unheard}

@@ -42,26 +42,19 @@ def _ran(id, at, given, back=None, **more):
 
 @pytest.mark.parametrize("first", [2, 3])
 def test_of_results_without_names_and_ids_each_is_of_the_tool_that_gave_or_threw_it(first):
-    """Spans of one millisecond are in no order. Of the one that threw its class alone is told, unless it is named."""
+    """Spans of one millisecond are in no order."""
     thrown = [("exception", {"exception.type": "Error", "exception.message": "kaput 1"})]
     asked = [_parts("system", "You plan."), _parts("user", "look")]
     back = [_parts("tool", "21 in Oslo"), _parts("tool", "Error: kaput 1\n Please fix your mistakes.")]
-
-    def told(**more):
-        threw = _ran(5 - first, 2, {"x": 1}, error="kaput 1", events=thrown)
-        (run,) = runs(
-            _answered(1, 0, asked, "Let me look.", "tool_call"),
-            _ran(first, 2, {"city": "Oslo"}, ("get_weather", "call_a1", "21 in Oslo")),
-            threw | {"attributes": threw["attributes"] | more},
-            _answered(4, 3, [*asked, _parts("assistant", "Let me look."), *back], "One worked."),
-        )
-        return run["tool_calls"]
-
-    assert told() is None
-    named = told(**{"gen_ai.tool.name": "risky"})
-    assert [(c["name"], c["status"], c["result"]) for c in named or ()] == [
+    (run,) = runs(
+        _answered(1, 0, asked, "Let me look.", "tool_call"),
+        _ran(first, 2, {"city": "Oslo"}, ("get_weather", "call_a1", "21 in Oslo")),
+        _ran(5 - first, 2, {"x": 1}, error="kaput 1", events=thrown),
+        _answered(4, 3, [*asked, _parts("assistant", "Let me look."), *back], "One worked."),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        (None, "error", "Error: kaput 1\n Please fix your mistakes."),
         ("get_weather", "ok", "21 in Oslo"),
-        ("risky", "error", "Error: kaput 1\n Please fix your mistakes."),
     ]
 
 
