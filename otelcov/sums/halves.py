@@ -9,7 +9,7 @@ up those of its traces that lie in nothing else; this process does all the rest 
 
 What comes of it is what one process makes of it alone. Who asks is told `Gone` where the second process has ended.
 
-The first has the second begin before it imports what reconstructs; so does nothing here but what reconstructs.
+The first has the second begin before it imports what reconstructs: here, only the functions that use that import it.
 """
 
 from __future__ import annotations

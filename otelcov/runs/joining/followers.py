@@ -4,6 +4,7 @@ which, by the ids and the words that they share."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -194,15 +195,22 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
 
 
 def _unite_by_history(tools: list[Fragment], loose: list[Fragment], joined: set[int], unite: Unite) -> None:
-    """Tools whose ids no answer tells: each is of the run whose history is the first to show its id once it ran."""
-    ran = {told: p for p in tools for n in p.tools if (told := span_call_id([n])) is not None}
-    for q in loose if ran else ():
+    """Tools whose ids no answer tells: each is of the run whose history is the first to show its id once it ran. An id
+    that several tools bear, or that was shown before, counts in each answer alone and tells nothing."""
+    told = [(i, p) for p in tools for i in {span_call_id([n]) for n in p.tools} if i is not None]
+    bearers = Counter(i for i, _ in told)
+    ran = {i: p for i, p in told if bearers[i] == 1}
+    for q in loose:
+        if not ran:
+            break
         messages = [x for call in q.calls for x in call.inputs or ()]
         ids = {r.id for x in messages for r in x.requests} | {r.id for x in messages for r in x.results}
-        for told in sorted(i for i in ids if i):
-            p = ran.get(told)
-            if p is not None and p.end <= q.start + _JITTER_NS and p.root.span.service == q.root.span.service:
-                del ran[told]
+        for known in sorted(i for i in ids if i in ran):
+            p = ran[known]
+            if q.start < p.start:
+                del ran[known]
+            elif p.end <= q.start + _JITTER_NS and p.root.span.service == q.root.span.service:
+                del ran[known]
                 if id(p) not in joined:
                     joined.add(id(p))
                     unite(q, p)
