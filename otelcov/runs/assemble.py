@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection
 from itertools import pairwise
 
@@ -138,7 +139,10 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     known, source = _known(names, {*over, *ways, *(d.tool for d in handed if d.tool)}, config)
     # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.
     unseen = over and any(asks(c.finish) and c.outputs is None and c.turn not in seen_to_ask for c in calls)
-    unseen = unseen or _may_have_handed_over(nodes, calls, seen_to_ask)
+    called = _perhaps_called(nodes, calls, seen_to_ask)
+    unseen = unseen or bool(called)
+    if handed and called - {d.target for d in handed}:
+        incomplete.add("delegations not visible")
     unseen = unseen or (root.orphan and any(may_delegate(t) for t in tools))
     trace_ids = sorted({f.trace_id.hex() for f in group})
     if step_lost(run):
@@ -269,20 +273,31 @@ def _shown(agents: list[str], nodes: list[Node], calls: list[ModelCall]) -> bool
     return any(n.own_agent is not None for n in nodes) and (bool(calls) or not agents)
 
 
-def _may_have_handed_over(nodes: list[Node], calls: list[ModelCall], seen_to_ask: Collection[int | None]) -> bool:
-    """Did an agent go to work beside another that was done, of whose last answer nothing is told, not even its end?"""
-    last = {c.node.agent: c for c in calls}
+def _perhaps_called(nodes: list[Node], calls: list[ModelCall], seen_to_ask: Collection[int | None]) -> set[str]:
+    """The agents that went to work beside another that was done or had its model answer right before, where nothing is
+    told of that answer, not even its end."""
+    out = set[str]()
+    answers: dict[str | None, list[ModelCall]] = {}
+    for c in sorted(calls, key=_start):
+        answers.setdefault(c.node.agent, []).append(c)
     by_roof: dict[int, list[Node]] = {}
     for n in nodes:
         if n.kind == AGENT and n.own_agent is not None:
             by_roof.setdefault(id(n.parent), []).append(n)
     for one, two in (pair for some in by_roof.values() for pair in pairwise(some)):
-        said = last.get(one.own_agent)
-        if one.own_agent == two.own_agent or one.end > two.start or said is None or said.start > one.end:
+        own = answers.get(one.own_agent, [])
+        said = own[before - 1] if (before := bisect_left(own, two.start, key=_start)) else None
+        if one.own_agent == two.own_agent or said is None or said.start < one.start or said.end > two.start:
             continue
-        if said.outputs is None and said.error is None and not final(said.finish) and said.turn not in seen_to_ask:
-            return True
-    return False
+        if said.outputs is not None or said.error is not None or final(said.finish):
+            continue
+        if two.own_agent is not None and (said.turn not in seen_to_ask or one.end >= two.end):
+            out.add(two.own_agent)
+    return out
+
+
+def _start(call: ModelCall) -> int:
+    return call.start
 
 
 def _torn_off(nodes: list[Node], handed: list[Delegation]) -> bool:

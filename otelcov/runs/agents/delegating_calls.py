@@ -74,12 +74,16 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
 
 
 def _worked_in_vain(agent: str | None, call: ToolCall, scene: Scene) -> bool:
-    """Did the last run of an agent between the request for it and its result fail?"""
+    """Did the last run of an agent between the request for it and its result fail? Its last model call where it has no
+    span of its own."""
     if call.result_of is None and len(scene.agents) > _AGENTS:
         return False
     until = call.result_of.start if call.result_of is not None else LATEST_NS
     ran = [n for n in scene.begun(call.start, until) if n.own_agent == agent]
-    return bool(ran) and agent_failed(max(ran, key=by_time))
+    if ran:
+        return agent_failed(max(ran, key=by_time))
+    asked = scene.works(agent, call.start, until)
+    return bool(asked) and asked[-1].error is not None
 
 
 _AGENTS = 256  # that are looked at for each call of which nothing came back
@@ -249,7 +253,7 @@ def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
 
 
 def _works_within(agent: str, call: ToolCall, scene: Scene) -> bool:
-    return any(end <= call.end for _, end in scene.works(agent, call.start, call.end + 1))
+    return any(mc.end <= call.end for mc in scene.works(agent, call.start, call.end + 1))
 
 
 def _given_to(call: ToolCall, scene: Scene) -> Found | None:
@@ -266,12 +270,50 @@ def _given_to(call: ToolCall, scene: Scene) -> Found | None:
     return Found(target, "tool" if comes_back else "handoff")
 
 
+def _given_its_task(call: ToolCall, scene: Scene) -> Found | None:
+    """A tool of any name where in the time of its span - where it has none, before whoever asked was heard again -
+    another agent's conversation began with what the tool was given, and with nothing that was said before."""
+    if call.asked_by is None or call.agent is None:
+        return None
+    until = call.end if call.nodes else _heard_again(call, scene)
+    texts = _texts(call)
+    if until is None or not texts:
+        return None
+    for mc in scene.others(call.agent, call.start, until):
+        words = _first_words(mc)
+        if words is not None and words in texts and not _said_before(words, call):
+            return Found(scene.known.get(bare(mc.agent or ""), mc.agent), "tool")
+    return None
+
+
+def _texts(call: ToolCall) -> set[str]:
+    """The texts that a call was given."""
+    return {v.strip() for v in (arguments_of(call.arguments)[0] or {}).values() if isinstance(v, str)} - {""}
+
+
+def _first_words(mc: ModelCall) -> str | None:
+    """What a conversation begins with, after the agent's instructions."""
+    words = next((x for x in mc.inputs or () if x.role not in ("system", "developer")), None)
+    return words.text.strip() if words is not None and words.role == "user" and words.text else None
+
+
+def _said_before(words: str, call: ToolCall) -> bool:
+    """Was this told to the asking model, or given to another call of the same answer?"""
+    asker = call.asked_by
+    if asker is None or asker.inputs is None:
+        return True
+    if any(x.text is not None and words in x.text for x in asker.inputs):
+        return True
+    alike = [r for r in asker.asked if words in (arguments_of(r.arguments)[0] or {}).values()]
+    return len(alike) > 1
+
+
 def _heard_again(call: ToolCall, scene: Scene) -> int | None:
     """When a model was asked by the same agent again, once this was done."""
     if call.result_of is not None:
         return call.result_of.start
     heard = scene.works(call.agent, call.end) if call.agent is not None else []
-    return heard[0][0] if heard else None
+    return heard[0].start if heard else None
 
 
 def _before_handoff(call: ToolCall, scene: Scene) -> Found | None:
@@ -395,6 +437,6 @@ def given(call: ToolCall) -> Any:
 
 
 _RULES = (
-    *(_work_seen, _named_in_arguments, _named_by_tool, _managed, _sent_on, _given_to, _before_handoff),
+    *(_work_seen, _named_in_arguments, _named_by_tool, _managed, _sent_on, _given_to, _given_its_task, _before_handoff),
     *(_anonymous, _nameless, _left_open, _named_alone),
 )

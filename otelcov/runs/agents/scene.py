@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from otelcov.runs.llm.model_call import ModelCall
@@ -26,24 +27,37 @@ class Scene:
     last: dict[str | None, int]  # agent -> when it asked a model for the last time
     around: set[str]  # names that stand around each run, and are no agent's
     _starts: list[tuple[int, int]] = field(init=False)  # of the agents' spans, by time, with their places
-    _work: dict[str | None, list[tuple[int, int]]] = field(init=False)  # agent -> (start, end) of its model calls
+    _work: dict[str | None, list[ModelCall]] = field(init=False)  # agent -> its model calls, by time
 
     def __post_init__(self) -> None:
         self._starts = sorted((n.start, place) for place, n in enumerate(self.agents))
         self._work = defaultdict(list)
-        for mc in sorted(self.model_calls, key=lambda mc: mc.start):
-            self._work[mc.agent].append((mc.start, mc.end))
+        for mc in sorted(self.model_calls, key=_start):
+            self._work[mc.agent].append(mc)
 
     def begun(self, since: int, until: int) -> list[Node]:
         """The agents' spans that begin at these times or between."""
         first, end = bisect_left(self._starts, (since,)), bisect_left(self._starts, (until + 1,))
         return [self.agents[place] for place in sorted(place for _, place in self._starts[first:end])]
 
-    def works(self, agent: str, since: int, before: int | None = None) -> list[tuple[int, int]]:
-        """(start, end) of the model calls of an agent that begin from one time on and before another."""
+    def works(self, agent: str | None, since: int, before: int | None = None) -> list[ModelCall]:
+        """The model calls of an agent that begin from one time on and before another."""
         work = self._work.get(agent, [])
-        end = None if before is None else bisect_left(work, (before,))
-        return work[bisect_left(work, (since,)) : end]
+        end = None if before is None else bisect_left(work, before, key=_start)
+        return work[bisect_left(work, since, key=_start) : end]
+
+    def others(self, agent: str | None, since: int, before: int | None = None) -> Iterator[ModelCall]:
+        """The first model calls of each other agent that begin between these times; of many agents, none."""
+        for other in self._work if len(self._work) <= _FEW else ():
+            if other is not None and other != agent:
+                yield from self.works(other, since, before)[:1]
+
+
+_FEW = 64  # agents, each of which is looked at for each call
+
+
+def _start(call: ModelCall) -> int:
+    return call.start
 
 
 @dataclass(slots=True)

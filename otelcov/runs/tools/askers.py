@@ -31,19 +31,19 @@ def infer_turn(call: ToolCall, models: Askers) -> None:
     if (
         len(streaming) == 1
         and streaming[0].agent == call.agent
-        and _may_be_one(_own(node), _own(streaming[0].node))
+        and _may_be_one(owner(node), owner(streaming[0].node))
         and (call.agent is not None or _beside(node, streaming[0]))
     ):
         call.position = call.turn = streaming[0].turn  # the answer was still being told
         return
-    newest = models.newest(call.start, above, call.agent, _own(node))
+    newest = models.newest(call.start, above, call.agent, owner(node))
     if newest is not None and newest.start == call.start and id(newest.node) not in above:
         return  # either may have been first
     if newest is not None and _may_have_asked(newest):
         call.turn = newest.turn
 
 
-def _own(node: Node) -> Node | None:
+def owner(node: Node) -> Node | None:
     """The span of the agent whose work this is, named or not, or of the tool that it is done for."""
     return next((a for a in node.ancestors() if a.own_agent is not None or a.kind in (AGENT, TOOL)), None)
 
@@ -69,11 +69,11 @@ class Askers:
 
     def works_beside(self, node: Node) -> bool:
         """Do spans tell that the agent whose work this is asks models, too?"""
-        return id(_own(node)) in self._within
+        return id(owner(node)) in self._within
 
     def before(self, node: Node) -> ModelCall | None:
         """The newest of the same agent's before this began."""
-        return self.newest(node.start, {id(a) for a in node.ancestors()}, node.agent, _own(node))
+        return self.newest(node.start, {id(a) for a in node.ancestors()}, node.agent, owner(node))
 
     def newest(
         self, start: int, above: Collection[int], agent: str | None = None, frame: Node | None = None
@@ -95,7 +95,7 @@ class Askers:
         if self._silent is None:
             silent = [mc for mc in self._all.calls if mc.outputs is None and not final(mc.finish)]
             self._silent, self._silent_within = _Line(silent), _by_frame(silent)
-        line = self._silent_within.get(id(_own(node)), self._silent)
+        line = self._silent_within.get(id(owner(node)), self._silent)
         return list(islice(line.at_work(start), 2))
 
 
@@ -103,7 +103,7 @@ def _by_frame(model_calls: list[ModelCall]) -> dict[int, _Line]:
     """Those of each agent at work, by its span."""
     within: dict[int, list[ModelCall]] = {}
     for mc in model_calls:
-        if (frame := _own(mc.node)) is not None:
+        if (frame := owner(mc.node)) is not None:
             within.setdefault(id(frame), []).append(mc)
     return {frame: _Line(some) for frame, some in within.items()}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import islice, takewhile
@@ -14,7 +13,8 @@ from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.told_answer import OF_ITEM
 from otelcov.runs.tools.call import ToolCall, awaits_result
-from otelcov.runs.tools.matching import Calls, came_to, instructions, match_results
+from otelcov.runs.tools.histories import Histories, answers_at, conversations
+from otelcov.runs.tools.matching import Calls, match_results
 from otelcov.runs.trace.tree import same_name
 
 
@@ -27,40 +27,41 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
     asked: dict[str | None, list[ToolCall]] = {}
     for c in calls:
         asked.setdefault(c.agent, []).append(c)
-    ends = _ends(model_calls) if len(threads) > 1 else {}
+    talks = {agent: conversations(thread) for agent, thread in threads.items()}
+    several = len(threads) > 1
+    histories = Histories(model_calls, [talk for some in talks.values() for talk in some]) if several else None
     known = Calls(calls, by_id)
     told = _Told(calls)
     lacking = any(c.arguments in _EMPTY for c in calls)
-    for agent, thread in threads.items():
-        blind = [mc for mc in thread if hides_requests(mc)]
+    for agent in threads:
         own = asked.get(agent, [])
         still = _Open(own)
-        for i in range(len(thread) - 1, -1, -1):
-            mc = thread[i]
-            waiting = still.before(mc.turn)
-            if not waiting and not blind and i != len(thread) - 1:
-                break
-            if not waiting and not blind and not own:
-                break
-            inputs = mc.inputs
-            if inputs is None:
-                continue
-            count = len(calls)
-            if not mc.gappy:
-                if blind:
-                    _unseen_requests(inputs, thread, i, calls, by_id, ends)
-                else:
-                    _unseen_siblings(inputs, calls, by_id)
-                    _unnamed_siblings(mc, told, by_id)
-                lacking = lacking or any(c.arguments in _EMPTY for c in calls[count:])
-                if lacking:
-                    _given_later(inputs, by_id)
-            match_results(mc, inputs, known)
-            still.add(calls[count:])
-            if blind and i > 0 and not mc.truncated_input:
-                blind = []
+        for talk in reversed(talks[agent]):
+            blind = [mc for mc in talk if hides_requests(mc)]
+            for i in range(len(talk) - 1, -1, -1):
+                mc = talk[i]
+                waiting = still.before(mc.turn)
+                if not waiting and not blind and (i != len(talk) - 1 or not own):
+                    break
+                inputs = mc.inputs
+                if inputs is None:
+                    continue
+                count = len(calls)
+                if not mc.gappy:
+                    if blind:
+                        _unseen_requests(inputs, talk, i, calls, by_id, histories)
+                    else:
+                        _unseen_siblings(inputs, calls, by_id)
+                        _unnamed_siblings(mc, told, by_id)
+                    lacking = lacking or any(c.arguments in _EMPTY for c in calls[count:])
+                    if lacking:
+                        _given_later(inputs, by_id)
+                match_results(mc, inputs, known)
+                still.add(calls[count:])
+                if blind and i > 0 and not mc.truncated_input:
+                    blind = []
     # A worker that took over sees what its predecessor asked for.
-    if len(threads) > 1 and any(awaits_result(c) for c in calls):
+    if several and any(awaits_result(c) for c in calls):
         for thread in threads.values():
             inputs = thread[0].inputs
             if inputs:
@@ -101,20 +102,20 @@ def _unseen_requests(
     i: int,
     calls: list[ToolCall],
     by_id: dict[str, list[ToolCall]],
-    ends: _Ends,
+    histories: Histories | None,
 ) -> None:
     """The n-th answer that history shows beyond the thread's first input is that of the n-th call that was answered.
-    Among several agents, who may share a history or hold several at once, it is the call's whose input history shows
-    right before it."""
+    Among several agents it is the call's whose input history shows right before it."""
     answered = [mc for mc in thread[:i] if mc.error is None] or thread[: max(1, i)]
     before = len(thread[0].inputs or []) if i > 0 else len(inputs)
-    head = instructions(inputs) if ends else 0
     places: dict[tuple[int, int], ToolCall] = {}
     for c in reversed(calls):
         places[id(c.asked_by), c.position] = c
     own = 0
-    for at, requests in _answers_at(inputs):
-        asker = _asked_after(inputs, head, at, thread[i], ends) if head < at else None
+    for at, requests in answers_at(inputs):
+        asker = histories.asked_after(inputs, at, thread[i]) if histories is not None else None
+        if asker is not None and histories is not None and histories.anothers(inputs, at, requests, thread[i], asker):
+            continue
         if at >= before:
             asker, own = asker or answered[min(own, len(answered) - 1)], own + 1
         if asker is None or (at < before and not hides_requests(asker)):
@@ -131,36 +132,6 @@ def _unseen_requests(
                 continue
             _add_request(request, asker, position, calls, by_id)
             places.setdefault((id(asker), position), calls[-1])
-
-
-_Ends = dict[tuple[Value, ...], list[ModelCall]]
-"""The calls, of an agent or of anyone, whose input is so long, without instructions, and begins and ends with these
-messages."""
-_ANYONES = 0
-
-
-def _ends(model_calls: list[ModelCall]) -> _Ends:
-    """Of runs in which some answer is not told: what histories are held to."""
-    out: _Ends = {}
-    if any(hides_requests(mc) for mc in model_calls):
-        for mc in model_calls:
-            if mc.inputs and mc.error is None:
-                end = came_to(mc.inputs, instructions(mc.inputs), len(mc.inputs))
-                for whose in (mc.agent, _ANYONES):
-                    out.setdefault((whose, *end), []).append(mc)
-    return out
-
-
-def _asked_after(inputs: list[Message], head: int, at: int, asking: ModelCall, ends: _Ends) -> ModelCall | None:
-    """The newest call before that one whose input was this history up to there; of the same agent if there is one:
-    several may have been sent the same."""
-    end = came_to(inputs, head, at) if ends else ()
-    for whose in (asking.agent, _ANYONES) if ends else ():
-        found = ends.get((whose, *end), [])
-        earlier = bisect_left(found, asking.start, key=lambda mc: mc.start)
-        if earlier:
-            return found[earlier - 1]
-    return None
 
 
 def _told_as_item(id: str, call: ToolCall) -> bool:
@@ -268,21 +239,7 @@ _EMPTY: tuple[Value, ...] = (None, "", "{}", {})
 
 def _answers_of(inputs: list[Message]) -> list[list[Request]]:
     """The requests of each answer that history shows."""
-    return [requests for _, requests in _answers_at(inputs)]
-
-
-def _answers_at(inputs: list[Message]) -> list[tuple[int, list[Request]]]:
-    """The same with where each begins. OpenAI's Responses tell each item as a message of its own."""
-    out: list[tuple[int, list[Request]]] = []
-    same = False
-    for at, message in enumerate(inputs):
-        if message.role == "assistant":
-            if same:
-                out[-1][1].extend(message.requests)
-            else:
-                out.append((at, list(message.requests)))
-        same = message.role == "assistant"
-    return out
+    return [requests for _, requests in answers_at(inputs)]
 
 
 def _add_request(
