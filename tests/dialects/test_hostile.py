@@ -167,7 +167,10 @@ def write(into, value):
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 5))])
 @pytest.mark.parametrize(
     ("name", "share"),
-    [("corpus", 0.03), ("corpus", 0.2), *(pytest.param("more", n, marks=pytest.mark.full) for n in (0.03, 0.2))],
+    [
+        ("corpus", 0.03),
+        *(pytest.param(*more, marks=pytest.mark.full) for more in (("corpus", 0.2), ("more", 0.03), ("more", 0.2))),
+    ],
 )
 def test_no_value_breaks_what_is_read_with_it(name, share, seed):
     chance, told = Chance(f"{name} {share} {seed}", share), 0

@@ -102,7 +102,7 @@ def test_many_batches_of_an_hour_are_put_together_while_it_lasts(store, monkeypa
     equal(store)
 
 
-@pytest.mark.parametrize("little", [0, 200_000])
+@pytest.mark.parametrize("little", [pytest.param(0, marks=pytest.mark.full), 200_000])
 def test_a_day_that_is_over_and_rests_is_read_as_one(store, monkeypatch, little):
     monkeypatch.setattr(rolled, "LITTLE", little)
     later, sent = "2026-01-03T00:00:00Z", bodies()
@@ -262,7 +262,9 @@ def test_traces_whose_roots_have_not_come_wait_as_they_are_and_are_counted_with_
     equal(store)
 
 
-@pytest.mark.parametrize("first", ["the call", "the agent", pytest.param("both", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "first", ["the call", *(pytest.param(one, marks=pytest.mark.full) for one in ("the agent", "both"))]
+)
 def test_an_agent_and_the_call_in_another_trace_are_one_run_in_whatever_order_they_are_counted(store, first):
     sent = bodies()
     guest, host = guest_of(sent)
@@ -316,7 +318,9 @@ def test_spans_whose_clock_is_far_off_are_told_with_their_trace_whichever_come_f
         store.count()
 
 
-@pytest.mark.parametrize("first", ["producer", "consumer", pytest.param("both", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "first", ["producer", *(pytest.param(one, marks=pytest.mark.full) for one in ("consumer", "both"))]
+)
 def test_traces_that_a_link_joins_are_one_run_in_whatever_order_they_are_counted(store, first):
     begin = BEGIN / 10**9 - T0 / 10**9
     parts = {
@@ -340,7 +344,9 @@ def test_traces_that_a_link_joins_are_one_run_in_whatever_order_they_are_counted
 @pytest.mark.parametrize(
     "asked", [[("call_Ab3dE5fG7hI9jK1lM", "search", {})], pytest.param("Cold.", marks=pytest.mark.full)]
 )
-@pytest.mark.parametrize("first", ["framework", "client", pytest.param("both", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "first", ["framework", *(pytest.param(one, marks=pytest.mark.full) for one in ("client", "both"))]
+)
 def test_what_two_instrumentations_tell_is_one_run_in_whatever_order_they_are_counted(store, first, asked):
     begin = BEGIN / 10**9 - T0 / 10**9
     parts = {
