@@ -282,7 +282,7 @@ def _perhaps_called(nodes: list[Node], calls: list[ModelCall], seen_to_ask: Coll
         answers.setdefault(c.node.agent, []).append(c)
     by_roof: dict[int, list[Node]] = {}
     for n in nodes:
-        if n.kind == AGENT and n.own_agent is not None:
+        if n.kind in (AGENT, CHAIN) and n.own_agent is not None:
             by_roof.setdefault(id(n.parent), []).append(n)
     for one, two in (pair for some in by_roof.values() for pair in pairwise(some)):
         own = answers.get(one.own_agent, [])

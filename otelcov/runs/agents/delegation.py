@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from otelcov.dialects.base import AGENT, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, TOOL
 from otelcov.runs.agents.charge import put_out_an_error
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.rules.handovers import asks, transfers
@@ -89,7 +89,7 @@ class Delegation:
 
 def agent_failed(called: Node | None) -> bool:
     """Does the span of an agent that was called say that it failed, or put out an error in place of an answer?"""
-    failed = called is not None and called.kind == AGENT and failure(called) is not None
+    failed = called is not None and called.kind in (AGENT, CHAIN) and failure(called) is not None
     return failed or (called is not None and put_out_an_error(called))
 
 

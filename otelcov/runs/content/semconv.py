@@ -10,8 +10,8 @@ from otelcov.runs.content.messages import pair, parts_as_text
 from otelcov.runs.content.reprs import with_part, with_reprs
 
 
-class _Part(msgspec.Struct):
-    """A part of a message as the GenAI conventions write it; the common case, read without a walk."""
+class _Part(msgspec.Struct, forbid_unknown_fields=True):
+    """A part as the conventions write it; what tells more is left to the walk."""
 
     type: str
     content: str | None = None

@@ -271,6 +271,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("masked") > 0,
             pl.col("cut") > 0,
             "forced",
+            "flagged",
             (pl.col("status_code") == 0) & pl.col("error_type").is_not_null(),
             (pl.col("input_tokens") == 0).fill_null(False),
             pl.col("start") == 0,

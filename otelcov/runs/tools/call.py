@@ -29,6 +29,7 @@ class ToolCall:
         "nodes",
         "position",
         "result_of",
+        "seeks_flag",
         "start",
         "turn",
     )
@@ -49,15 +50,22 @@ class ToolCall:
         self.end = 0
         self.delegates_to: str | None = None
         self.doubles: list[ToolCall] = []  # this and others of its turn, any of which its spans may have run
+        self.seeks_flag = False  # some input of the run has the flag of a tool that failed, perhaps of this one
         self.from_memory = False  # the framework answered it with an earlier call's result
 
 
 def awaits_result(call: ToolCall) -> bool:
     """Could an input still tell something about this call? A span that holds the result has told it all, if it is this
-    call's for sure and that no frame that a model may not have seen."""
+    call's for sure and that no frame that a model may not have seen, except whether it failed."""
     if call.answer is not None or call.turn is None:
         return False
-    return not call.nodes or bool(call.doubles) or span_fact(call.nodes, "result") is None or framed(call) is not None
+    return (
+        call.seeks_flag
+        or not call.nodes
+        or bool(call.doubles)
+        or span_fact(call.nodes, "result") is None
+        or framed(call) is not None
+    )
 
 
 def awaits_flag(call: ToolCall) -> bool:

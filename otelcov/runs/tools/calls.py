@@ -22,7 +22,7 @@ from otelcov.runs.tools.askers import Askers, infer_turn
 from otelcov.runs.tools.attempts import differ, gone_on, in_vain, without_vain
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, awaits_result, short_id
 from otelcov.runs.tools.executions import served_as, span_call_id, span_fact, span_name
-from otelcov.runs.tools.inputs import read_inputs, unseen_siblings
+from otelcov.runs.tools.inputs import read_flags, read_inputs, unseen_siblings
 from otelcov.runs.tools.reused import execution
 from otelcov.runs.tools.unnamed import by_number, mute
 from otelcov.runs.tools.wanted import Wanted, settle
@@ -40,6 +40,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
             for known in dict.fromkeys((c.call_id, short_id(c.call_id, c.name))):
                 by_id.setdefault(known, []).append(c)
     blind = any(hides_requests(mc) for mc in model_calls)
+    flagged = any(n.span.flagged for mc in model_calls for n in mc.layers)
     if blind:  # requests themselves must be found in later inputs
         read_inputs(model_calls, calls, by_id)
     free = {id(c) for c in calls}
@@ -84,6 +85,10 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     settle(calls)
     calls = without_vain(gone_on(calls))
     _given_before(calls, model_calls)
+    for c in calls if flagged else ():
+        c.seeks_flag = bool(c.nodes) and c.answer is None
+    if blind and flagged:
+        read_flags(model_calls, calls, by_id)
     if not blind and any(awaits_result(c) or awaits_flag(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
     _order(calls)

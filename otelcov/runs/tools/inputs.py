@@ -68,6 +68,17 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
                 match_results(thread[0], inputs, known, anyones=True)
 
 
+def read_flags(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Whether calls that only spans tell of failed, by the inputs that have such a flag."""
+    for c in calls:
+        if c.call_id and c.asked_by is None:
+            by_id.setdefault(c.call_id, []).append(c)
+    known = Calls(calls, by_id)
+    for mc in reversed(model_calls):
+        if mc.inputs is not None and any(n.span.flagged for n in mc.layers):
+            match_results(mc, mc.inputs, known)
+
+
 def unseen_siblings(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
     """Requests that the newest input of each agent shows beside known ones, and the answer that asked does not."""
     for mc in {mc.agent: mc for mc in model_calls if mc.inputs is not None}.values():

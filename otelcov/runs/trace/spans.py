@@ -71,6 +71,7 @@ class Span(NamedTuple):
     longest: int  # characters of the longest content value
     cut: int  # … of the longest one that begins as JSON and does not end as JSON
     forced: bool  # the input holds a framework's order to stop
+    flagged: bool  # … the flag of a tool that failed
     row: int
 
 
@@ -175,7 +176,10 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
                 "sampling"
             ),
             _lengths(list({source(f, context, every) or f: found[f] for f in _LONG}.values())),
-            found.select(forced=pl.col("input_messages").str.contains(_FORCED).fill_null(False)),
+            found.select(
+                forced=pl.col("input_messages").str.contains(_FORCED).fill_null(False),
+                flagged=pl.col("input_messages").str.contains(_FLAGGED).fill_null(False),
+            ),
             pl.DataFrame({"row": pl.int_range(height, eager=True)}),
         ],
         how="horizontal",
@@ -261,6 +265,13 @@ def _codes(texts: pl.Series, side: Side) -> pl.Series:
 
 
 _FORCED = "|".join(map(re.escape, FORCED_SIGNS))  # as a pattern of literals: searched for with wide instructions
+_FLAGS = ('"is_error": true', '"isError": true', '"status": "error"')
+_FLAGGED = "|".join(
+    re.escape(quoted)
+    for flag in _FLAGS
+    for spaced in (flag, flag.replace(" ", ""))
+    for quoted in (spaced, spaced.replace('"', '\\"'))
+)
 _LONG = ("input_messages", "output_messages", "input", "output", "arguments", "result", "definitions")
 
 
