@@ -29,7 +29,7 @@ def openinference(span: Span) -> Span:
         },
     )
     for key, prefix in ((_INPUT, "llm.input_messages"), (_OUTPUT, "llm.output_messages")):
-        for n, (role, text, calls, result) in enumerate(_flat(told.get(key))):
+        for n, (role, text, calls, result, _) in enumerate(_flat(told.get(key))):
             place = f"{prefix}.{n}.message."
             out |= _some({f"{place}role": role, f"{place}content": text})
             out |= _some({f"{place}tool_call_id": result.get("id"), f"{place}name": result.get("name")})
@@ -65,9 +65,8 @@ def traceloop(span: Span) -> Span:
         out |= _some({"gen_ai.agent.name": told.get("gen_ai.agent.name")})
     out |= _some({"traceloop.entity.output": _json(told.get("gen_ai.tool.call.result"))})
     for key, prefix in ((_INPUT, "gen_ai.prompt"), (_OUTPUT, "gen_ai.completion")):
-        for n, (role, text, calls, result) in enumerate(_flat(told.get(key))):
+        for n, (role, text, calls, result, finish) in enumerate(_flat(told.get(key))):
             place = f"{prefix}.{n}."
-            finish = ("tool_calls" if calls else "stop") if key == _OUTPUT else None
             out |= _some({f"{place}role": role, f"{place}content": text, f"{place}finish_reason": finish})
             out |= _some({f"{place}tool_call_id": result.get("id")})
             for k, call in enumerate(calls):
@@ -98,10 +97,10 @@ def vercel(span: Span) -> Span:
     out |= _some({"ai.toolCall.result": _json(told.get("gen_ai.tool.call.result"))})
     if _INPUT in told:
         out["ai.prompt.messages"] = json.dumps([_of_ai_sdk(message) for message in json.loads(told[_INPUT])])
-    for _, text, calls, _ in _flat(told.get(_OUTPUT)):
+    for _, text, calls, _, finish in _flat(told.get(_OUTPUT)):
         asked = [_part_of_ai_sdk(call) | {"input": _json(call.get("arguments"))} for call in calls]
         out |= _some({"ai.response.text": text, "ai.response.toolCalls": json.dumps(asked) if asked else None})
-        out["ai.response.finishReason"] = "tool-calls" if calls else "stop"
+        out |= _some({"ai.response.finishReason": finish and finish.replace("_", "-")})
     return span | {"attributes": out, "scope": "ai", "name": name or span["name"]}
 
 
@@ -123,13 +122,13 @@ def events(span: Span) -> Span:
     """As the conventions had it until 1.36, each message in an event of its own."""
     out = {key: value for key, value in span["attributes"].items() if key not in (_INPUT, _OUTPUT)}
     told: list[tuple[str, dict[str, Any]]] = []
-    for role, text, calls, result in _flat(span["attributes"].get(_INPUT)):
+    for role, text, calls, result, _ in _flat(span["attributes"].get(_INPUT)):
         asked = _some({"tool_calls": _json(_functions(calls)), "id": result.get("id"), "content": text})
         told.append((f"gen_ai.{role}.message", {"role": role} | asked))
-    for _, text, calls, _ in _flat(span["attributes"].get(_OUTPUT)):
+    for _, text, calls, _, finish in _flat(span["attributes"].get(_OUTPUT)):
         answer = _some({"role": "assistant", "content": text, "tool_calls": _functions(calls)})
-        finish = "tool_calls" if calls else "stop"
-        told.append(("gen_ai.choice", {"index": 0, "finish_reason": finish, "message": json.dumps(answer)}))
+        choice = _some({"index": 0, "finish_reason": finish, "message": json.dumps(answer)})
+        told.append(("gen_ai.choice", choice))
     return span | {"attributes": out, "events": [*span.get("events", ()), *told]}
 
 
@@ -147,16 +146,23 @@ ENCODINGS: dict[str, Callable[[Span], Span]] = {
 }
 
 
-def _flat(raw: str | None) -> Iterator[tuple[str, str | None, list[dict[str, Any]], dict[str, Any]]]:
-    """Role, text, requests and result of each message; each result is a message."""
+_Flat = tuple[str, str | None, list[dict[str, Any]], dict[str, Any], str | None]
+"""Role, text, requests and result of a message, and why it ended."""
+
+
+def _flat(raw: str | None) -> Iterator[_Flat]:
+    """The messages; each result is one."""
     for message in json.loads(raw) if raw else ():
         results = [part for part in message["parts"] if part["type"] == "tool_call_response"]
         for result in results:
-            yield "tool", result["response"], [], result
+            yield "tool", result["response"], [], result, None
         if not results:
             texts = [part["content"] for part in message["parts"] if part["type"] == "text"]
             calls = [part for part in message["parts"] if part["type"] == "tool_call"]
-            yield message["role"], "\n".join(texts) or None, calls, {}
+            finish = message.get("finish_reason") or (
+                None if message["role"] != "assistant" else "tool_calls" if calls else "stop"
+            )
+            yield message["role"], "\n".join(texts) or None, calls, {}, finish
 
 
 def _renamed(told: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

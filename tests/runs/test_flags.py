@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 ASKED = {"role": "user", "parts": [{"type": "text", "content": "Well?"}]}
 
@@ -80,3 +80,20 @@ def test_a_flag_in_what_a_tool_found_is_not_the_calls():
         chat(4, 1, "done", [ASKED, asked, {"role": "tool", "parts": [_response(found, "c1")]}], at=4),
     )
     assert _statuses(run) == [("look", "ok", None)]
+
+
+def test_a_tool_that_failed_and_of_whose_next_call_nothing_is_told_but_that_it_ran_may_have_recovered():
+    """The AI SDK without content: a span of a tool that failed, and one that says no more than that it was called."""
+
+    def ran(id, at, **more):
+        told = {"ai.operationId": "ai.toolCall", "ai.toolCall.name": "look"}
+        return span(id, 1, "ai.toolCall", scope="ai", at=at, attributes=told, **more)
+
+    def asked(id, at):
+        told = {"ai.operationId": "ai.generateText.doGenerate", "ai.model.id": "m"}
+        return span(id, 1, "ai.generateText.doGenerate", scope="ai", at=at, attributes=told)
+
+    root = span(1, None, "ai.generateText", scope="ai", took=20, attributes={"ai.operationId": "ai.generateText"})
+    (run,) = runs(root, asked(2, 1), ran(3, 3, error="no such row"), asked(4, 5), ran(5, 7), asked(6, 9))
+    assert [c["status"] for c in run["tool_calls"]] == ["error", "unknown"]
+    assert "tool_failure" in run["boundaries"] and "tool_recovery" in run["boundaries_unknown"]

@@ -291,7 +291,8 @@ def _may_recover(failed: ToolCall, later: ToolCall, outcome: Outcome) -> bool:
     """May this be the tool that failed before, and have gone well?"""
     if None in (failed.name, later.name):
         return outcome.status in ("ok", "unknown")
-    return outcome.status == "unknown" and later.answer is not None and failed.name == later.name
+    ran = later.answer is not None or bool(later.nodes)
+    return outcome.status == "unknown" and ran and failed.name == later.name
 
 
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
