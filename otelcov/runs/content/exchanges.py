@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from otelcov.runs.content.chat import ROLES, Message
+from otelcov.runs.content.chat import ROLES, Message, role_of
 from otelcov.runs.content.jsontext import hidden, parse_json, parse_value, to_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.prose import transcript
@@ -157,18 +157,36 @@ def _brings_results(before: str, name: str, attributes: dict[str, Any]) -> bool:
 def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
     out: list[Message] = []
     history = _last_input(events)
+    pieces = _in_pieces([attributes for name, attributes in events[history:] if name == "gen_ai.choice"])
     for at, (name, attributes) in enumerate(events):
         if name == "gen_ai.choice" and at >= history and not _cut(attributes.get("message")):
-            out.extend(messages_of([_event_value(name, attributes)], "assistant"))
+            said = messages_of([_event_value(name, attributes)], "assistant")
+            if pieces and out and said:
+                _add_piece(out[-1], said[0])
+            else:
+                out.extend(said)
         elif name == "gen_ai.content.completion":
-            said = _as_text(attributes.get("gen_ai.completion"))
-            out.extend(answers(said) if said and said != _CALLED else [])
+            text = _as_text(attributes.get("gen_ai.completion"))
+            out.extend(answers(text) if text and text != _CALLED else [])
         elif name == DETAILS or "gen_ai.output.messages" in attributes:
             raw = attributes.get("gen_ai.output.messages")
             out.extend(answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))
         elif "output" in attributes:
             out.extend(messages_of(_of_body(attributes["output"]), "assistant"))
     return out or messages_of(_streamed(events) or _numbered(events, "gen_ai.completion"), "assistant")
+
+
+def _in_pieces(told: list[dict[str, Any]]) -> bool:
+    """Are these choices, counted on from 0, pieces of one stream (Google's client)? The last alone says why it ended."""
+    ended = [bool(a.get("finish_reason")) for a in told]
+    counted = [a.get("index") for a in told] == list(range(len(told)))
+    return len(told) > 1 and counted and ended[-1] and not any(ended[:-1])
+
+
+def _add_piece(message: Message, piece: Message) -> None:
+    message.text = None if message.text is None and piece.text is None else (message.text or "") + (piece.text or "")
+    message.requests += piece.requests
+    message.finish_reason = piece.finish_reason
 
 
 def _numbered(events: list[tuple[str, dict[str, Any]]], key: str) -> list[dict[str, Any]]:
@@ -237,6 +255,8 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
         if isinstance(held, dict) and ("role" in held or "message" in held):
             del out[key]
             out |= held
+            if role_of(str(held.get("role"))) == "assistant":  # all history is told as the user's (Google's client)
+                return out
     if isinstance(out.get("message"), (str, list)):
         out["content"] = out.pop("message")
     out.pop("role", None) if name in ROLES else None

@@ -48,9 +48,10 @@ def _place(digits: str) -> tuple[int, str]:
     return len(number), number
 
 
-def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> list[Message]:
+def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_parts: bool = False) -> list[Message]:
     """Messages of the flattened dialects. OpenInference nests each under `message`, tool calls under `tool_call`. Where
-    no role is told, whoever asks for a tool is the model, and what is named as a tool before it is what that gave."""
+    no role is told, whoever asks for a tool is the model, and what is named as a tool before it is what that gave. Each
+    content may be the list of its parts (`in_parts`), whoever speaks."""
     nested = unflatten(pairs)
     out, asked = list[Message](), set[str]()
     for entry in nested if isinstance(nested, list) else []:
@@ -78,7 +79,8 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str) -> lis
         if isinstance(content, str) and (call := _call(body, content, default_role)) is not None:
             body = body | {"content": None, "tool_calls": [call]}
         elif isinstance(content, str) and not body.get("tool_calls"):
-            body["content"] = _parts(content, body.get("role", default_role) == "assistant") or content
+            parts = parse_json(content) if in_parts and content.startswith("[{") else None
+            body["content"] = parts or _parts(content, body.get("role", default_role) == "assistant") or content
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
         calls = body.get("tool_calls")

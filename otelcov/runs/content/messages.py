@@ -27,7 +27,8 @@ from otelcov.runs.content.parts import (
     requests_in,
     result_in,
 )
-from otelcov.runs.content.reprs import chat_message, langchain_message, with_part, with_reprs
+from otelcov.runs.content.printed_parts import with_part
+from otelcov.runs.content.reprs import chat_message, langchain_message, with_reprs
 
 _WRAPPERS = (
     "messages",
@@ -211,7 +212,8 @@ def _is_message(value: dict[str, Value]) -> bool:
 def _text_message(text: str, role: str) -> Message:
     if hidden(text):
         return Message(role)
-    return with_reprs(Message(role, text)) if role == "assistant" else Message(role, text)
+    m = with_part(Message(role, text))
+    return with_reprs(m) if m.role == "assistant" else m
 
 
 def _finish(value: dict[str, Value]) -> str | None:
@@ -263,7 +265,7 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     if hidden(m.text):
         m.text = None
     if role == "assistant":
-        with_reprs(m)
+        with_reprs(with_part(m))
         pair(m)
     elif role == "user":
         with_part(m)

@@ -54,20 +54,6 @@ def with_reprs(m: Message) -> Message:
     return m
 
 
-_PART = re.compile(r"(?=.*\bfunction_call=)(?=.*\binline_data=)(?:\w+=None )*\w+=", re.S)
-_TEXT = re.compile(r"""(?:^|=None )text=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.S)
-
-
-def with_part(m: Message) -> Message:
-    """What a user says may be a part of Gemini's as Python prints it, where it has no text, or an empty one (Traceloop,
-    of Google's client)."""
-    if m.text is None or "inline_data=" not in m.text or not _PART.match(m.text):
-        return m
-    hit = _TEXT.search(m.text)
-    m.text = literal(hit[1]) if hit is not None else None
-    return m
-
-
 _WHOLE = re.compile(r"^\{'content': .*, 'role': 'assistant'|^\{'id': '.*, 'object': 'response', 'output': \[", re.S)
 
 

@@ -7,7 +7,8 @@ import msgspec
 from otelcov.runs.content.chat import Message, Request, Result, role_of
 from otelcov.runs.content.jsontext import UNREADABLE, Value, hidden
 from otelcov.runs.content.messages import pair, parts_as_text
-from otelcov.runs.content.reprs import with_part, with_reprs
+from otelcov.runs.content.printed_parts import with_part
+from otelcov.runs.content.reprs import with_reprs
 
 
 class _Part(msgspec.Struct, forbid_unknown_fields=True):
@@ -71,5 +72,6 @@ def semconv_messages(text: str) -> list[Message] | None:
             message.text = ""
         if role == "tool" and not message.results:
             return None
-        out.append(with_reprs(message) if role == "assistant" else with_part(message))
+        with_part(message)
+        out.append(with_reprs(message) if role == "assistant" else message)
     return out

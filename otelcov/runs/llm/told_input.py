@@ -20,6 +20,7 @@ from otelcov.runs.rules.habits import (
     prints_results,
     reads_late,
     results_by_user,
+    writes_parts,
 )
 from otelcov.runs.trace.tree import Node
 
@@ -87,7 +88,7 @@ def _first_told(layers: list[Node]) -> Input:
         span = node.span
         pairs = node.side.families["flat_input"].get(span.row)
         if pairs:
-            flat = flattened_messages(pairs, "user")
+            flat = flattened_messages(pairs, "user", writes_parts(span.scope))
             numbers = first_index(pairs)
             if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
                 return Input(with_results(flat, node.input_messages))

@@ -460,6 +460,15 @@ def tells_raised(scope: str) -> bool:
 _IN_RESULTS = re.compile(r"^opentelemetry\.instrumentation\.(?:agno|llamaindex)$")
 
 
+def writes_parts(scope: str) -> bool:
+    """Is what a user says written here as the list of its parts, in JSON (Traceloop, of Google's client and of
+    Bedrock's)?"""
+    return scope in _WRITES_PARTS
+
+
+_WRITES_PARTS = {f"opentelemetry.instrumentation.{of}" for of in ("google_generativeai", "bedrock")}
+
+
 def counts_at_the_end(scope: str) -> bool:
     """Is what was used told here once an answer is whole, so that one without was broken off, perhaps (Pipecat)?"""
     return scope == "pipecat"

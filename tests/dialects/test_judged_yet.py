@@ -1,0 +1,114 @@
+"""What other versions of the recorded instrumentations sent, in small."""
+
+import json
+
+import pytest
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+
+from tests.dialects.test_javascript_newest import agreed
+from tests.runs.requests import records, runs, span
+
+_GOOGLES = "opentelemetry.instrumentation.google_genai"
+_TRACELOOPS = "opentelemetry.instrumentation.google_generativeai"
+_BEDROCKS = "opentelemetry.instrumentation.bedrock"
+_ASK, _CALL = {"text": "how is it?"}, {"function_call": {"name": "look", "args": {"at": "x"}}}
+_BACK = {"function_response": {"name": "look", "response": {"result": "cold"}}}
+
+
+def _generated(number, *said):
+    """A call of Google's client by OpenTelemetry's own 0.4 to 0.7, in a trace of its own, and the log records of what
+    was said: all that the model was given is told as the user's."""
+    told = {"gen_ai__operation__name": "generate_content", "gen_ai__request__model": "m"}
+    told |= {"gen_ai__usage__input_tokens": 9, "gen_ai__usage__output_tokens": 3}
+    bodies = [(number, {"content": {"role": role, "parts": list(parts)}} | more) for role, more, *parts in said]
+    logs = ExportLogsServiceRequest.FromString(records(bodies, number))
+    for record, (_, body) in zip(logs.resource_logs[0].scope_logs[0].log_records, bodies, strict=True):
+        record.event_name = "gen_ai.choice" if "index" in body else "gen_ai.user.message"
+    name = "generate_content m"
+    return span(number, None, name, trace=number, at=3 * number, scope=_GOOGLES, **told), logs.SerializeToString()
+
+
+def _answer(*parts, index=0, finish="STOP"):
+    return ("model", {"index": index} | ({"finish_reason": finish} if finish else {}), *parts)
+
+
+def _asked_twice(*answers):
+    calls = [
+        _generated(1, ("user", {}, _ASK), _answer(_CALL)),
+        _generated(2, ("user", {}, _ASK), ("model", {}, _CALL), ("user", {}, _BACK), *answers),
+    ]
+    return runs(*(call for call, _ in calls), logs=[logs for _, logs in calls])
+
+
+def test_history_that_is_all_told_as_the_users_is_of_whom_each_message_says():
+    (run,) = _asked_twice(_answer({"text": "It is cold."}))
+    assert (run["input"], run["output"], run["status"], len(run["llm_calls"])) == ("how is it?", "It is cold.", "ok", 2)
+    (call,) = run["tool_calls"]
+    assert (call["name"], call["result"], call["status"]) == ("look", {"result": "cold"}, "ok")
+
+
+def test_choices_that_are_counted_on_and_end_with_the_last_are_pieces_of_one_answer():
+    pieces = [{"text": text} for text in ("It ", "is ", "cold.")]
+    (run,) = _asked_twice(*(_answer(p, index=n, finish="STOP" if n == 2 else None) for n, p in enumerate(pieces)))
+    assert run["output"] == "It is cold."
+
+
+def test_choices_that_each_end_are_answers_of_their_own():
+    (run,) = _asked_twice(*(_answer({"text": text}, index=n) for n, text in enumerate(("Cold.", "It is cold."))))
+    assert run["output"] in ("Cold.", "It is cold.")
+
+
+def _flat(number, said, *history, scope=_TRACELOOPS, kind="completion"):
+    """A call by Traceloop's 0.48, in a trace of its own."""
+    told = {"llm.request.type": kind, "gen_ai.request.model": "m", "gen_ai.response.model": "m"}
+    told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 3}
+    told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": said}
+    for n, (role, *parts) in enumerate(history):
+        told |= {f"gen_ai.prompt.{n}.role": role, f"gen_ai.prompt.{n}.content": json.dumps(parts)}
+    name = "gemini.generate_content"
+    return span(number, None, name, trace=number, at=3 * number, scope=scope, status=1, kind=3, attributes=told)
+
+
+_FIELDS = ("file_data", "function_call", "function_response", "inline_data", "text", "thought")
+
+
+def _printed(**told):
+    """A part of Google's client as Python prints it: one field after another."""
+    return {"type": "text", "text": " ".join(f"{field}={told.get(field)}" for field in _FIELDS)}
+
+
+_PRINTED_CALL = "FunctionCall(\n  args={\n    'at': 'x'\n  },\n  name='look'\n)"
+_PRINTED_BACK = "FunctionResponse(\n  name='look',\n  response={\n    'result': 'cold'\n  }\n)"
+
+
+def test_parts_that_python_printed_are_the_calls_and_results_that_they_hold():
+    asked = ("user", {"type": "text", "text": "how is it?"})
+    shown = [("model", _printed(function_call=_PRINTED_CALL)), ("user", _printed(function_response=_PRINTED_BACK))]
+    (run,) = agreed(_flat(1, _printed(function_call=_PRINTED_CALL)["text"], asked), _flat(2, "Cold.", asked, *shown))
+    assert (run["input"], run["output"]) == ("how is it?", "Cold.")
+    (call,) = run["tool_calls"]
+    assert (call["name"], call["arguments"], call["result"]) == ("look", {"at": "x"}, {"result": "cold"})
+    assert call["status"] == "ok"
+
+
+@pytest.mark.parametrize(("text", "seen", "met"), [("''", "", ["empty_input"]), ("'go'", "go", [])])
+def test_what_a_user_says_is_the_text_of_its_parts(text, seen, met):
+    (run,) = agreed(_flat(1, "Hello.", ("user", _printed(text=text))))
+    assert (run["input"], run["boundaries"]) == (seen, met)
+
+
+def test_parts_of_bedrocks_are_what_was_said():
+    (run,) = agreed(_flat(1, "Hello.", ("user", {"text": "go"}), scope=_BEDROCKS, kind="chat"))
+    assert run["input"] == "go"
+
+
+@pytest.mark.parametrize(("text", "seen", "met"), [("''", "", ["empty_input"]), ("'go'", "go", [])])
+def test_a_content_that_python_printed_is_what_it_holds(text, seen, met):
+    """OpenInference of Google's client 0.1.8, which leaves out an empty text of a message."""
+    asked = {"model": "m", "contents": [f"parts=[Part(\n  text={text}\n)] role='user'"]}
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "input.value": json.dumps(asked)}
+    told |= {"llm.input_messages.0.message.role": "user", "llm.output_messages.0.message.content": "Hello."}
+    told |= {"llm.output_messages.0.message.role": "model", "llm.token_count.prompt": 9}
+    scope = "openinference.instrumentation.google_genai"
+    (run,) = agreed(span(1, None, "GenerateContent", scope=scope, status=1, attributes=told))
+    assert (run["input"], run["boundaries"]) == (seen, met)
