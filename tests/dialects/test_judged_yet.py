@@ -112,3 +112,34 @@ def test_a_content_that_python_printed_is_what_it_holds(text, seen, met):
     scope = "openinference.instrumentation.google_genai"
     (run,) = agreed(span(1, None, "GenerateContent", scope=scope, status=1, attributes=told))
     assert (run["input"], run["boundaries"]) == (seen, met)
+
+
+_LANGCHAINS = "opentelemetry.instrumentation.langchain"
+
+
+def _graph(id, parent, at, asked, answer, took=3.0, **more):
+    """A graph of LangChain's by Traceloop's 0.48: its frame, the step that asks a model, and the model."""
+    given = {"inputs": {"messages": [["user", asked]]}, "kwargs": {"name": "planner"}}
+    gave = {"outputs": {"messages": [{"lc": 1, "id": ["langchain", "AIMessage"], "kwargs": {"content": answer}}]}}
+    told = {"traceloop__entity__name": "planner", "traceloop__entity__input": json.dumps(given)}
+    told |= {"traceloop__entity__output": json.dumps(gave), "scope": _LANGCHAINS}
+    yield span(id, parent, "planner.workflow", at=at, took=took, traceloop__span__kind="workflow", **told)
+    yield span(id + 1, id, "model.task", at=at, took=took, traceloop__span__kind="task", scope=_LANGCHAINS)
+    told = {"llm.request.type": "chat", "gen_ai.request.model": "m", "gen_ai.response.model": "m"}
+    told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 3}
+    told |= {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": asked}
+    told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": answer}
+    ended = {"error": "scripted"} if answer is None else {}
+    yield span(id + 2, id + 1, "ChatOpenAI.chat", at=at, took=took, scope=_LANGCHAINS, attributes=told, **ended)
+
+
+@pytest.mark.parametrize("left", [2, 3], ids=["the step", "the model"])
+def test_a_graph_that_was_laid_under_one_that_was_over_is_a_run_of_its_own(left):
+    """What is awaited in one task is laid under the last step of the run before it."""
+    found = agreed(*_graph(1, None, 0, "hi", "Hello."), *_graph(11, left, 4, "hi", "Hello."))
+    assert [(r["input"], r["output"], len(r["llm_calls"])) for r in found] == [("hi", "Hello.", 1)] * 2
+
+
+def test_a_graph_within_a_graph_that_is_at_work_is_a_part_of_its_run():
+    (run,) = agreed(*_graph(1, None, 0, "hi", "Hello.", took=9), *_graph(11, 2, 4, "and?", "Yes."))
+    assert len(run["llm_calls"]) == 2

@@ -99,6 +99,12 @@ def runs_in_threads(scope: str) -> bool:
     return scope in ("openinference.instrumentation.smolagents", "base_tool")
 
 
+def stays_current(scope: str, name: str) -> bool:
+    """Is this a graph, or another request to LangChain, that is laid under whatever span of a model was left current in
+    the same task, though that had ended (Traceloop, of what is awaited)?"""
+    return scope == "opentelemetry.instrumentation.langchain" and name.endswith(".workflow")
+
+
 def lays_in_sessions(scope: str, name: str) -> bool:
     """Is this the session of a client of MCP, under which all that it calls is laid, whoever called it (Traceloop's
     for JavaScript)?"""

@@ -10,6 +10,7 @@ from itertools import takewhile
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.content.jsontext import UNGIVEN
+from otelcov.runs.rules.habits import stays_current
 from otelcov.runs.trace.spans import Side, Span
 
 # Names that instrumentations put where they know no agent (DIALECTS: otel-agents-v2, langgraph, CrewAI; Rig, OpenLIT).
@@ -197,11 +198,16 @@ class Trace:
 
 def _after_its_parent(node: Node, left: Node) -> None:
     """Put right what a span was laid under that had ended with its answer, and was left the current one (OpenInference
-    for Agno, of members that failed, and of teams in teams; Laminar, of a function that raised): a step is of the agent
+    for Agno, of members that failed, and of teams in teams; Laminar, of a function that raised; Traceloop, of LangChain's
+    models and graphs in one task): a step is of the agent
     above that is still at work, and another request to the agent whose run is over is a run of its own."""
     if left.span.service != node.span.service:
         return
     above = left.ancestors()
+    if stays_current(node.span.scope, node.span.name) and node.start > (above[-1] if above else left).end:
+        left.children.remove(node)
+        node.parent = None
+        return
     if any(n.kind in (TOOL, LLM) for n in (left, *above[:-1])) or node.kind not in (AGENT, CHAIN, LLM, TOOL):
         return
     top = above[-1] if above else left
