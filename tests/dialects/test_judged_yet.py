@@ -143,3 +143,29 @@ def test_a_graph_that_was_laid_under_one_that_was_over_is_a_run_of_its_own(left)
 def test_a_graph_within_a_graph_that_is_at_work_is_a_part_of_its_run():
     (run,) = agreed(*_graph(1, None, 0, "hi", "Hello.", took=9), *_graph(11, 2, 4, "and?", "Yes."))
     assert len(run["llm_calls"]) == 2
+
+
+@pytest.mark.parametrize("ran", [{"at": "x"}, {}])
+def test_a_call_that_a_stream_tells_as_it_began_was_given_what_its_tool_was(ran):
+    """OpenInference of Agno 0.1.25 to 0.1.34: of a stream's calls the first piece alone is told, whose arguments are
+    empty."""
+    scope = "openinference.instrumentation.agno"
+    asked = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "look", "arguments": ""}}]}
+    answer = {"role": "assistant", "content": "Cold."}
+    told = {"scope": scope, "openinference__span__kind": "LLM", "llm__model_name": "m", "status": 1}
+    model = "OpenAIChat.ainvoke_stream"
+    planner = {
+        "openinference.span.kind": "AGENT",
+        "agent.name": "planner",
+        "input.value": "go",
+        "output.value": "Cold.",
+    }
+    tool = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": "cold"}
+    tool |= {"input.value": json.dumps(ran), "tool.parameters": json.dumps(ran)}
+    (run,) = agreed(
+        span(1, None, "planner.arun", took=9, scope=scope, status=1, attributes=planner),
+        span(2, 1, model, at=1, output__value=json.dumps({"messages": [asked]}), **told),
+        span(3, 1, "look", at=3, scope=scope, status=1, attributes=tool),
+        span(4, 1, model, at=5, output__value=json.dumps({"messages": [answer]}), **told),
+    )
+    assert [(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [("look", ran, "ok")]

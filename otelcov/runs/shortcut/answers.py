@@ -71,6 +71,7 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
             if kind == "tool_call" and part.name:
                 told = part.arguments
                 if type(told) is not dict or not _WRAPPING.isdisjoint(told) or too_deep(told, raw):
+                    regular = regular and told != ""  # its own span may tell more
                     told, rest = arguments_of(told)
                     regular = regular and rest is None
                 objects.append(told)

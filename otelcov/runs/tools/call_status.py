@@ -355,7 +355,7 @@ _WRAPPING = re.compile(r"^langsmith$|\.beeai$")
 
 def _arguments(call: ToolCall, out: Outcome) -> None:
     found, text = arguments_of(call.arguments)
-    if found is None and call.nodes:
+    if (found is None or call.arguments == "") and call.nodes:  # a stream's first piece, perhaps
         for node in call.nodes:
             raw = node.span.arguments
             raw = _event_arguments(node) if raw is None else raw
