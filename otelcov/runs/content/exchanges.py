@@ -177,7 +177,7 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
 
 
 def _in_pieces(told: list[dict[str, Any]]) -> bool:
-    """Are these choices, counted on from 0, pieces of one stream (Google's client)? The last alone says why it ended."""
+    """Are these choices, counted on from 0, pieces of one stream (Google's client)? The last alone says why it ends."""
     ended = [bool(a.get("finish_reason")) for a in told]
     counted = [a.get("index") for a in told] == list(range(len(told)))
     return len(told) > 1 and counted and ended[-1] and not any(ended[:-1])

@@ -100,9 +100,12 @@ def runs_in_threads(scope: str) -> bool:
 
 
 def stays_current(scope: str, name: str) -> bool:
-    """Is this a graph, or another request to LangChain, that is laid under whatever span of a model was left current in
-    the same task, though that had ended (Traceloop, of what is awaited)?"""
-    return scope == "opentelemetry.instrumentation.langchain" and name.endswith(".workflow")
+    """Is this a graph or a workflow that is laid under whatever span was left current in the same task, though that had
+    ended (Traceloop, of what is awaited)?"""
+    return name.endswith(".workflow") and scope in _STAY_CURRENT
+
+
+_STAY_CURRENT = {f"opentelemetry.instrumentation.{of}" for of in ("langchain", "llamaindex")}
 
 
 def lays_in_sessions(scope: str, name: str) -> bool:

@@ -198,9 +198,9 @@ class Trace:
 
 def _after_its_parent(node: Node, left: Node) -> None:
     """Put right what a span was laid under that had ended with its answer, and was left the current one (OpenInference
-    for Agno, of members that failed, and of teams in teams; Laminar, of a function that raised; Traceloop, of LangChain's
-    models and graphs in one task): a step is of the agent
-    above that is still at work, and another request to the agent whose run is over is a run of its own."""
+    for Agno, of members that failed, and of teams in teams; Laminar, of a function that raised; Traceloop, of what is
+    awaited in one task): a step is of the agent above that is still at work, and another request to the agent whose run
+    is over is a run of its own."""
     if left.span.service != node.span.service:
         return
     above = left.ancestors()
