@@ -5,11 +5,15 @@ import polars as pl
 from otelcov.dialects.base import OTHER, TOOL, Dialect, first, json_text, of_event, scope
 
 _TASK = pl.col("traceloop.span.kind").str.to_lowercase() == "task"
-_TOOL = _TASK & pl.col("tool.name").is_not_null()
+# What a step put out is JSON, told as a text in JSON: its quotes are escaped.
+_PUT_OUT = pl.col("traceloop.entity.output")
+_CALLED = _PUT_OUT.str.extract(r'^"\{\\"tool_name\\":\\"([^"\\]+)\\",\\"tool_kwargs\\":')  # before 0.50 of Traceloop's
+_TOOL = _TASK & (pl.col("tool.name").is_not_null() | _CALLED.is_not_null())
 _STEP = _TASK & pl.col("span.name").str.contains(r"Agent(?:Workflow)?\.task$")  # it puts out who works next
 _KIND = pl.col("openinference.span.kind").str.to_uppercase()
 _KEEPING = r"\.(?:create_task|get_task|initialize_step|finalize_task|a?write_response_to_history)$"
 _CHOOSING = pl.col("span.name").str.contains(r"\.(?:init_run|setup_agent|aggregate_tool_results)$")
+_CHOOSES = _TASK & pl.col("span.name").str.contains(r"^(?:init_run|setup_agent|aggregate_tool_results)\.task$")
 _PRINTED = scope(r"^openinference\.instrumentation\.llama_index$") & _CHOOSING
 _NEXT = r"(?s)\bAgentInput\(.*\bcurrent_agent_name='([^'\\]+)'\)(?:\"\})?$"  # an event, as Python prints it
 
@@ -24,12 +28,15 @@ LLAMA_INDEX = Dialect(
     .then(pl.lit(TOOL)),
     agent=pl.when(_STEP)
     .then(json_text("traceloop.entity.output", "current_agent_name"))
+    .when(_CHOOSES)
+    .then(_PUT_OUT.str.extract(r'\\"current_agent_name\\":\\"([^"\\]+)\\"\}"$'))
     .when(_PRINTED)
     .then(pl.coalesce([pl.col(f"{way}.value").str.extract(_NEXT) for way in ("output", "input")]))
     .when(_CHOOSING & pl.col("mlflow.spanType").is_not_null())
     .then(json_text("mlflow.spanOutputs", "current_agent_name")),
+    tool=pl.when(_TOOL).then(_CALLED),
     arguments=pl.when(_TOOL).then(first("tool.arguments")),
     result=pl.when(_TOOL).then(first("traceloop.entity.output")),
-    call_id=pl.when(_TOOL).then(json_text("traceloop.entity.output", "tool_id")),
+    call_id=pl.when(_TOOL).then(_PUT_OUT.str.extract(r'\\?"tool_id\\?":\s*\\?"([^"\\]+)')),
     finish=pl.when(pl.col(of_event("span.cancelled", "reason")).is_not_null()).then(pl.lit("canceled")),
 )

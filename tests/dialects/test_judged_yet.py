@@ -169,3 +169,60 @@ def test_a_call_that_a_stream_tells_as_it_began_was_given_what_its_tool_was(ran)
         span(4, 1, model, at=5, output__value=json.dumps({"messages": [answer]}), **told),
     )
     assert [(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [("look", ran, "ok")]
+
+
+_LLAMAS = "opentelemetry.instrumentation.llamaindex"
+
+
+def _task(id, parent, at, name, gave=None, took=0.5, **more):
+    """A step of LlamaIndex's by Traceloop's: what it put out is JSON, told as a text in JSON."""
+    told = {"traceloop.span.kind": "task", "traceloop.entity.name": name} | more
+    told |= {} if gave is None else {"traceloop.entity.output": json.dumps(json.dumps(gave, separators=(",", ":")))}
+    return span(id, parent, f"{name}.task", at=at, took=took, scope=_LLAMAS, attributes=told)
+
+
+def _workflow(id, parent, at, failed, named=None):
+    """A workflow of an agent of LlamaIndex 0.12 by Traceloop's 0.48 (0.60 names its tools, too)."""
+    given = json.dumps({"ctx": None, "start_event": json.dumps({"user_msg": "go"})})
+    told = {"traceloop.span.kind": "workflow", "traceloop.entity.input": given}
+    yield span(id, parent, "run.workflow", at=at, took=9, scope=_LLAMAS, attributes=told)
+    chosen = {"input": [{"role": "user", "blocks": [{"block_type": "text", "text": "go"}]}]}
+    yield _task(id + 1, id, at, "setup_agent", chosen | {"current_agent_name": "planner"})
+    yield from _asked(id + 2, id, at + 1, [{"role": "user", "content": "go"}], call=f"c{id}")
+    ran = {"content": "cold", "tool_name": "look", "raw_input": {"at": "x"}, "raw_output": "cold", "is_error": failed}
+    gave = {"tool_name": "look", "tool_kwargs": {"at": "x"}, "tool_id": f"c{id}", "tool_output": ran}
+    yield _task(id + 4, id, at + 3, "call_tool", gave | {"return_direct": False}, **(named or {}))
+    asked = {"role": "assistant", "tool_calls": [{"id": f"c{id}", "name": "look", "arguments": '{"at": "x"}'}]}
+    back = {"role": "tool", "tool_call_id": f"c{id}", "content": "cold"}
+    yield _task(id + 5, id, at + 4, "setup_agent", chosen | {"current_agent_name": "planner"})
+    yield from _asked(id + 6, id, at + 5, [{"role": "user", "content": "go"}, asked, back], said="Cold.")
+
+
+def _asked(id, parent, at, messages, call=None, said=None):
+    yield _task(id, parent, at, "run_agent_step", took=1)
+    told = {"llm.request.type": "chat", "gen_ai.request.model": "m", "gen_ai.completion.0.role": "assistant"}
+    key = "gen_ai.completion.0.tool_calls.0"
+    told |= {f"{key}.id": call, f"{key}.name": "look", f"{key}.arguments": '{"at": "x"}'} if call else {}
+    told |= {"gen_ai.completion.0.content": said} if said else {}
+    for n, message in enumerate(messages):
+        calls = message.get("tool_calls", ())
+        told |= {f"gen_ai.prompt.{n}.{k}": v for k, v in message.items() if k != "tool_calls"}
+        told |= {f"gen_ai.prompt.{n}.tool_calls.{i}.{k}": v for i, c in enumerate(calls) for k, v in c.items()}
+    scope = "opentelemetry.instrumentation.openai.v1"
+    yield span(id + 1, id, "openai.chat", at=at, took=1, scope=scope, status=1, attributes=told)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+@pytest.mark.parametrize("named", [None, {"tool.name": "look", "tool.arguments": '{"at": "x"}'}])
+def test_a_step_that_called_a_tool_of_llama_indexs_tells_what_came_of_it(failed, named):
+    (run,) = agreed(*_workflow(1, None, 0, failed, named))
+    status = "error" if failed else "ok"
+    (call,) = run["tool_calls"]
+    assert (call["name"], call["agent"], call["status"], call["result"]) == ("look", "planner", status, "cold")
+    assert (call["arguments"], run["output"]) == ({"at": "x"}, "Cold.")
+    assert run["boundaries"] == (["tool_failure"] if failed else [])
+
+
+def test_a_workflow_that_was_laid_under_one_that_was_over_is_a_run_of_its_own():
+    found = agreed(*_workflow(1, None, 0, False), *_workflow(21, 1, 10, False))
+    assert [(len(r["tool_calls"]), r["output"]) for r in found] == [(1, "Cold.")] * 2

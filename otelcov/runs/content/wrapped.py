@@ -144,6 +144,8 @@ def _seen(raw: Value) -> tuple[Value, bool | None]:
             return parse_json(frame.group(1)), None
         if value is None:
             return _outcome_repr(raw)
+        if isinstance(value, str) and value.startswith('{"tool_name":'):  # as JSON, and that as JSON (Traceloop's)
+            value = parse_json(value) or value
     flagged: bool | None = None
     for _ in range(_DEEPEST):
         flagged = _flag(value) if isinstance(value, dict) and _flag(value) is not None else flagged
