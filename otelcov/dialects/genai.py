@@ -270,11 +270,20 @@ _STREAMED_JS = (
     & (pl.col("openai.api.type").fill_null("") != "responses")
 )
 
+# Before 1.37 it did not ask what a streamed chat with OpenAI's client had used.
+_STREAMED_CHAT = (
+    scope(r"^openlit\.otel\.tracing$")
+    & (pl.col("gen_ai.request.is_stream").str.to_lowercase() == "true")
+    & (pl.col("gen_ai.system") == "openai")
+    & ~pl.col("gen_ai.response.id").fill_null("").str.starts_with("resp_")
+)
+
 # Where a provider told no usage with a stream it guesses one from the texts' lengths, and leaves out what was cached.
 _GUESSED = pl.when(
     scope(r"^openlit\.instrumentation\.openai$")
     & (pl.col("gen_ai.request.stream").str.to_lowercase() == "true")
     & first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens").is_null()
+    | _STREAMED_CHAT
     | _STREAMED_JS
     & first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens").is_null()
     & pl.col("gen_ai.output.messages").str.contains('"type":"text"', literal=True).fill_null(value=True)
