@@ -226,3 +226,48 @@ def test_a_step_that_called_a_tool_of_llama_indexs_tells_what_came_of_it(failed,
 def test_a_workflow_that_was_laid_under_one_that_was_over_is_a_run_of_its_own():
     found = agreed(*_workflow(1, None, 0, False), *_workflow(21, 1, 10, False))
     assert [(len(r["tool_calls"]), r["output"]) for r in found] == [(1, "Cold.")] * 2
+
+
+def _openlits(id, parent, at, name, took=1.0, **told):
+    told = {"telemetry.sdk.name": "openlit", "gen_ai.request.model": "m", "gen_ai.response.model": "m"} | told
+    return span(id, parent, name, at=at, took=took, scope="openlit.otel.tracing", status=1, attributes=told)
+
+
+@pytest.mark.parametrize(
+    ("streams", "answer", "told"),
+    [("True", "chatcmpl-1", (None, None)), ("False", "chatcmpl-1", (64, 13)), ("True", "resp_1", (64, 13))],
+)
+def test_openlit_before_1_37_counts_what_a_streamed_chat_used_by_itself(streams, answer, told):
+    model = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.is_stream": streams}
+    model |= {"gen_ai.usage.input_tokens": 64, "gen_ai.usage.output_tokens": 13, "gen_ai.response.id": answer}
+    model |= {"gen_ai.prompt": "user: go", "gen_ai.completion": "Done."}
+    (run,) = agreed(_openlits(1, None, 0, "chat m", **model))
+    (call,) = run["llm_calls"]
+    assert (call["input_tokens"], call["output_tokens"]) == told
+
+
+def _sequence(id, parent, at, took=3.0):
+    flow = {"gen_ai.operation.name": "workflow RunnableSequence", "gen_ai.workflow.output": "Done."}
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai"}
+    chat |= {"gen_ai.prompt": "user: go", "gen_ai.completion": "Done."}
+    yield _openlits(id, parent, at, "workflow RunnableSequence", took=took, **flow)
+    yield _openlits(id + 1, id, at + 0.1, "workflow RunnableSequence", **flow)
+    yield _openlits(id + 2, id + 1, at + 0.2, "chat m", took=0.5, **chat)
+
+
+def _planner(id, parent, at, took=3.0):
+    told = {"scope": "langfuse-sdk", "at": at, "took": took}
+    kinds = ("chain", "chain", "generation")
+    for n, (name, kind) in enumerate(zip(("planner", "model", "ChatOpenAI"), kinds, strict=True)):
+        more = {"langfuse.observation.model.name": "m"} if kind == "generation" else {}
+        more |= {"langfuse.observation.input": '[{"role": "user", "content": "go"}]'} if kind == "generation" else {}
+        more |= {"langfuse.observation.output": '{"role": "assistant", "content": "Done."}'}
+        above = parent if n == 0 else id + n - 1
+        yield span(id + n, above, name, attributes={"langfuse.observation.type": kind} | more, **told)
+
+
+@pytest.mark.parametrize("graph", [_sequence, _planner])
+@pytest.mark.parametrize(("at", "expected"), [(5, [1, 1]), (1.2, [2])])
+def test_a_graph_that_begins_once_the_one_above_is_over_is_a_run_of_its_own(graph, at, expected):
+    found = agreed(*graph(1, None, 0), *graph(11, 2, at, took=1.5))
+    assert [len(r["llm_calls"]) for r in found] == expected

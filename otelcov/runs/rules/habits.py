@@ -101,7 +101,9 @@ def runs_in_threads(scope: str) -> bool:
 
 def stays_current(scope: str, name: str) -> bool:
     """Is this a graph or a workflow that is laid under whatever span was left current in the same task, though that had
-    ended (Traceloop, of what is awaited)?"""
+    ended (Traceloop and OpenLIT, of what is awaited)?"""
+    if scope == "openlit.otel.tracing":
+        return name.startswith("workflow ")
     return name.endswith(".workflow") and scope in _STAY_CURRENT
 
 

@@ -198,9 +198,9 @@ class Trace:
 
 def _after_its_parent(node: Node, left: Node) -> None:
     """Put right what a span was laid under that had ended with its answer, and was left the current one (OpenInference
-    for Agno, of members that failed, and of teams in teams; Laminar, of a function that raised; Traceloop, of what is
-    awaited in one task): a step is of the agent above that is still at work, and another request to the agent whose run
-    is over is a run of its own."""
+    for Agno, of members that failed, and of teams in teams; Laminar, of a function that raised; Traceloop and OpenLIT,
+    of what is awaited in one task): a step is of the agent above that is still at work, and another request to the
+    agent whose run is over is a run of its own."""
     if left.span.service != node.span.service:
         return
     above = left.ancestors()
@@ -223,14 +223,12 @@ def _after_its_parent(node: Node, left: Node) -> None:
 
 
 def _same_request(node: Node, top: Node) -> bool:
-    """Is this the agent that the trace begins with, once that has answered, or a function like it that was given
-    something else, once that has raised?"""
+    """Is this the agent that the trace begins with, once that has answered, or a function like it, once that is over
+    (Langfuse, of LangChain's graphs that are awaited in one task)?"""
     named = (node.span.agent or node.span.name, node.span.scope) == (top.span.agent or top.span.name, top.span.scope)
     if not named or node.kind != top.kind:
         return False
-    if top.kind == AGENT:
-        return top.span.output is not None or _ended_well(top)
-    return None is not node.span.input != top.span.input and failure(top) is not None
+    return top.kind != AGENT or top.span.output is not None or _ended_well(top)
 
 
 def _answered(agent: Node) -> bool:
