@@ -17,8 +17,17 @@ from otelcov.dialects.base import (
     scope,
 )
 
-_TYPE = pl.col("mlflow.spanType").str.strip_chars('"').str.to_lowercase()
 _NAME = pl.col("span.name").str.replace(r"_\d+$", "")
+# Before 3.17 Pydantic AI's agents and tools are of a type that is not known where Pydantic AI came without MCP's kit.
+_GIVEN = pl.col("mlflow.spanType").str.strip_chars('"').str.to_lowercase()
+_HANDLES = (_GIVEN == "unknown") & (_NAME == "ToolManager.handle_call")
+_TYPE = (
+    pl.when((_GIVEN == "unknown") & _NAME.str.contains(r"^Agent\.run\w*$"))
+    .then(pl.lit("agent"))
+    .when(_HANDLES)
+    .then(pl.lit("tool"))
+    .otherwise(_GIVEN)
+)
 
 
 def _told(key: str) -> pl.Expr:
@@ -81,14 +90,21 @@ MLFLOW = Dialect(
                 pl.col("mlflow.agent.name"),
                 pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME),
                 pl.when(_told("name") != "None").then(_told("name")),
+                pl.when(_told("_name") != "None").then(_told("_name")),
             ]
         )
     ),
     tool=pl.when((_TYPE == "tool") & _CLASS)
     .then(_told("name"))
+    .when(_HANDLES)
+    .then(pl.col("mlflow.spanInputs").str.json_path_match("$.call.tool_name"))
     .when(_TYPE == "tool")
     .then(_NAME.str.replace(r"^Tool\.", "")),  # DSPy's class and the tool's name
-    arguments=pl.when(_TYPE == "tool").then(first("mlflow.spanInputs")),
+    call_id=pl.when(_HANDLES).then(pl.col("mlflow.spanInputs").str.json_path_match("$.call.tool_call_id")),
+    arguments=pl.when(_HANDLES)
+    .then(pl.col("mlflow.spanInputs").str.json_path_match("$.call.args"))
+    .when(_TYPE == "tool")
+    .then(first("mlflow.spanInputs")),
     result=pl.when((_TYPE == "tool") & (pl.col("mlflow.spanOutputs") != "null")).then(first("mlflow.spanOutputs")),
     request_model=pl.coalesce(
         [

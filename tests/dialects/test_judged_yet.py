@@ -271,3 +271,22 @@ def _planner(id, parent, at, took=3.0):
 def test_a_graph_that_begins_once_the_one_above_is_over_is_a_run_of_its_own(graph, at, expected):
     found = agreed(*graph(1, None, 0), *graph(11, 2, at, took=1.5))
     assert [len(r["llm_calls"]) for r in found] == expected
+
+
+def _of_mlflows(id, parent, method, at=0, took=1.0, **told):
+    told = {"mlflow.spanType": '"UNKNOWN"'} | {key: json.dumps(value) for key, value in told.items()}
+    told = {f"mlflow.{key}" if key in ("spanInputs", "spanOutputs") else key: value for key, value in told.items()}
+    return span(id, parent, method, at=at, took=took, scope="mlflow.tracing.provider", status=1, attributes=told)
+
+
+@pytest.mark.parametrize("key", ["name", "_name"])
+def test_agents_and_tools_of_a_type_that_mlflow_does_not_know_are_known_by_their_methods(key):
+    """MLflow 3.6 to 3.12 of Pydantic AI without MCP's kit."""
+    call = {"tool_name": "look", "args": '{"at": "x"}', "tool_call_id": "c1", "part_kind": "tool-call"}
+    (run,) = agreed(
+        _of_mlflows(1, None, "Agent.run", took=5, spanInputs={"user_prompt": "go"}, **{key: "planner"}),
+        _of_mlflows(2, 1, "ToolManager.handle_call", at=1, spanInputs={"call": call}, spanOutputs="cold"),
+    )
+    assert (run["input"], run["agents"], run["llm_calls"]) == ("go", ["planner"], None)
+    (found,) = run["tool_calls"]
+    assert [found[k] for k in ("name", "arguments", "result", "status")] == ["look", {"at": "x"}, "cold", "ok"]
