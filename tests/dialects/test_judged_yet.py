@@ -290,3 +290,10 @@ def test_agents_and_tools_of_a_type_that_mlflow_does_not_know_are_known_by_their
     assert (run["input"], run["agents"], run["llm_calls"]) == ("go", ["planner"], None)
     (found,) = run["tool_calls"]
     assert [found[k] for k in ("name", "arguments", "result", "status")] == ["look", {"at": "x"}, "cold", "ok"]
+
+
+def test_of_a_list_of_parts_that_a_limit_cut_nothing_is_told_and_of_a_stream_without_words_no_answer():
+    cut = {"gen_ai.prompt.0.content": json.dumps([_printed(function_call=_PRINTED_CALL)])[:200]}
+    asked = _flat(1, "None", ("user", {"type": "text", "text": "go"}))
+    (run,) = agreed(asked | {"attributes": asked["attributes"] | cut})
+    assert (run["input"], run["output"], run["status"]) == (None, None, "unknown")

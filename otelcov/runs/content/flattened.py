@@ -71,7 +71,7 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
             found = [result_in(one, ("content",)) for one in told if isinstance(one, dict)]
             out.append(Message("tool", results=found))
             continue
-        body = dict(body)
+        body, lost = dict(body), False
         if body.get("role") == "unknown" and default_role == "assistant":
             body["role"] = default_role
             said = parse_json(content) if isinstance(content, str) and content.startswith('"') else None
@@ -80,7 +80,9 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
             body = body | {"content": None, "tool_calls": [call]}
         elif isinstance(content, str) and not body.get("tool_calls"):
             parts = parse_json(content) if in_parts and content.startswith("[{") else None
-            body["content"] = parts or _parts(content, body.get("role", default_role) == "assistant") or content
+            lost = in_parts and ((parts is None and content.startswith("[{")) or content == "None")  # cut, or not there
+            answered = body.get("role", default_role) == "assistant"
+            body["content"] = None if lost else parts or _parts(content, answered) or content
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
         calls = body.get("tool_calls")
@@ -99,6 +101,7 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
         message = message_of(body, default_role)
         asked.update(r.name for r in message.requests if r.name)
         message.nameless = message.nameless or nameless
+        message.unreadable = message.unreadable or lost
         out.append(message)
     return out
 

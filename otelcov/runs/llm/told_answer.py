@@ -14,7 +14,14 @@ from otelcov.runs.content.flattened import flattened_messages
 from otelcov.runs.content.jsontext import NOTHING, parse_json
 from otelcov.runs.content.prose import react_request
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import drops_calls, input_as_text, marks_requests, tells_arguments, tells_last_piece
+from otelcov.runs.rules.habits import (
+    drops_calls,
+    input_as_text,
+    marks_requests,
+    tells_arguments,
+    tells_last_piece,
+    writes_parts,
+)
 from otelcov.runs.trace.tree import Node
 
 _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SAFETY")
@@ -175,7 +182,7 @@ def _tellings(node: Node) -> list[list[Message]]:
     span, found = node.span, []
     pairs = node.side.families["flat_output"].get(span.row)
     if pairs:
-        found.append(flattened_messages(pairs, "assistant"))
+        found.append(flattened_messages(pairs, "assistant", writes_parts(span.scope)))
     events = node.side.events.get(span.row)
     if events:
         found.append(event_outputs(events))
