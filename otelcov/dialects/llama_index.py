@@ -38,5 +38,9 @@ LLAMA_INDEX = Dialect(
     arguments=pl.when(_TOOL).then(first("tool.arguments")),
     result=pl.when(_TOOL).then(first("traceloop.entity.output")),
     call_id=pl.when(_TOOL).then(_PUT_OUT.str.extract(r'\\?"tool_id\\?":\s*\\?"([^"\\]+)')),
+    # Whether it failed stands at the end of what it put out.
+    tool_error=pl.when(_CALLED.is_not_null() & ~_PUT_OUT.str.contains("is_error", literal=True)).then(
+        pl.lit("unknown")
+    ),
     finish=pl.when(pl.col(of_event("span.cancelled", "reason")).is_not_null()).then(pl.lit("canceled")),
 )

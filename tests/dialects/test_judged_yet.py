@@ -297,3 +297,11 @@ def test_of_a_list_of_parts_that_a_limit_cut_nothing_is_told_and_of_a_stream_wit
     asked = _flat(1, "None", ("user", {"type": "text", "text": "go"}))
     (run,) = agreed(asked | {"attributes": asked["attributes"] | cut})
     assert (run["input"], run["output"], run["status"]) == (None, None, "unknown")
+
+
+def test_whether_a_tool_of_llama_indexs_failed_is_unknown_where_a_limit_cut_what_its_step_put_out():
+    spans = list(_workflow(1, None, 0, True))
+    told = spans[4]["attributes"]
+    told["traceloop.entity.output"] = told["traceloop.entity.output"].split("raw_input")[0]
+    (run,) = agreed(*spans)
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown")]
