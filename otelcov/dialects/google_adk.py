@@ -36,6 +36,15 @@ _THREW = (
 )
 
 
+# Before 1.27 nothing but what came back tells that a tool raised, where a plugin made a result of that.
+_MUTE = (
+    (pl.col("scope.name") == "gcp.vertex.agent")
+    & pl.col("scope.version").str.contains(r"^(?:0|1\.(?:1?\d|2[0-6]))\.")
+    & (pl.col("gen_ai.tool.type") == "FunctionTool")
+    & (_RESULT.is_null() | ~_CAPTURED)
+)
+
+
 # What stands for a tool that nobody has.
 _NONE_SUCH = (pl.col("gen_ai.tool.description") == "Tool not found") & (pl.col("gen_ai.tool.type") == "BaseTool")
 
@@ -84,5 +93,10 @@ GOOGLE_ADK = Dialect(
     output_messages=first(*_RESPONSES),
     definitions=_REQUEST,
     conversation=first("gcp.vertex.agent.session_id", "adk.session_id"),
-    tool_error=pl.when(_THREW).then(pl.lit("true")).when(_NONE_SUCH).then(pl.lit("denied")),
+    tool_error=pl.when(_THREW)
+    .then(pl.lit("true"))
+    .when(_NONE_SUCH)
+    .then(pl.lit("denied"))
+    .when(_MUTE)
+    .then(pl.lit("unknown")),
 )

@@ -305,3 +305,23 @@ def test_whether_a_tool_of_llama_indexs_failed_is_unknown_where_a_limit_cut_what
     told["traceloop.entity.output"] = told["traceloop.entity.output"].split("raw_input")[0]
     (run,) = agreed(*spans)
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown")]
+
+
+@pytest.mark.parametrize(
+    ("version", "content", "status"),
+    [("1.19.0", False, "unknown"), ("1.27.0", False, "ok"), ("2.13.0", False, "ok"), ("1.19.0", True, "ok")],
+)
+def test_adk_before_1_27_tells_by_the_response_alone_that_a_tool_raised(version, content, status):
+    """Where a plugin makes a response of that."""
+    told = {"scope": "gcp.vertex.agent", "version": version}
+    look = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.type": "FunctionTool"}
+    look |= {"gcp.vertex.agent.llm_request": "{}", "gcp.vertex.agent.llm_response": "{}"}
+    look |= {"gcp.vertex.agent.tool_response": '{"result": "cold"}'} if content else {}
+    planner = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    (run,) = agreed(
+        span(1, None, "invoke_agent planner", took=9, attributes=planner, **told),
+        span(2, 1, "call_llm", at=1, attributes={"gen_ai.request.model": "m"}, **told),
+        span(3, 2, "execute_tool look", at=1.5, took=0.2, attributes=look, **told),
+        span(4, 1, "call_llm", at=3, attributes={"gen_ai.request.model": "m"}, **told),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
