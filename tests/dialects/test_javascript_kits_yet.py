@@ -1,0 +1,68 @@
+"""Kits for JavaScript and their instrumentations, as each was run against a model of ours or its source writes."""
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+_ASK = [("call_p9Xw2Lr", "send_money", {"to": "Ann"})]
+
+
+def _cloudflare(id, parent, operation, name, **told):
+    """Spans of Cloudflare's Agents SDK 0.32 around the AI SDK 6."""
+    return span(
+        id,
+        parent,
+        name,
+        attributes={"cloudflare.agents.operation.name": operation, "gen_ai.agent.name": "planner"}
+        | {key.replace("__", "."): value for key, value in told.items() if "__" in key},
+        **{key: value for key, value in told.items() if "__" not in key},
+    )
+
+
+def _leave(id, parent, name, operation="tool.approval", **told):
+    named = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": "send_money"}
+    return _cloudflare(id, parent, operation, name, **named, gen_ai__tool__call__id="call_p9Xw2Lr", **told)
+
+
+@pytest.mark.parametrize("state", ["requested", "denied"])
+@pytest.mark.parametrize("asked", [_ASK, None])
+def test_a_span_that_cloudflare_makes_for_a_mark_of_leave_is_no_tool_that_ran(state, asked):
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, asked, "Pay Ann.", at=1),
+        _leave(3, 1, "execute_tool send_money", at=3, took=0.001),
+        _leave(4, 3, "tool_approval send_money", at=3, took=0, cloudflare__agents__tool__approval__state=state),
+    )
+    assert [(c["name"], c["status"], c["call_id"]) for c in run["tool_calls"]] == [
+        ("send_money", "requested", "call_p9Xw2Lr")
+    ]
+
+
+def test_a_tool_that_cloudflare_marks_as_approved_ran():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        _leave(3, 1, "execute_tool send_money", "tool.execute", at=3, gen_ai__tool__call__result="sent"),
+        _leave(4, 3, "tool_approval send_money", at=3, took=0, cloudflare__agents__tool__approval__state="approved"),
+        chat(5, 1, "Done.", at=5),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("send_money", "ok", "sent")]
+
+
+@pytest.mark.parametrize("mark", ["canceled", "span.truncated"])
+def test_what_cloudflare_called_off_or_outlived_its_request_did_not_end_well(mark):
+    undone = {f"cloudflare.agents.{mark}": True}
+    chats = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"} | undone
+    (run,) = runs(
+        agent(1, "planner", took=9, attributes=undone),
+        span(2, 1, "chat m", at=1, attributes=chats),
+        tool(3, 1, "lookup", "call_a7Tz", at=3, attributes=undone),
+    )
+    assert run["status"] == "unknown"
+    assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+    assert [c["status"] for c in run["tool_calls"]] == ["unknown"]
+
+
+def test_cloudflare_tells_why_an_answer_ended_by_a_key_of_its_own():
+    why = {"cloudflare.agents.response.finish_reason": "length"}
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, at=1, attributes=why))
+    assert run["boundaries"] == ["length"]
