@@ -11,6 +11,9 @@ _OPERATION = pl.col("ai.operationId")
 _TOOL = _OPERATION == "ai.toolCall"  # of which Traceloop for JavaScript moves content to its own keys
 
 
+# Laminar keeps the place of a prompt that it tells by a key of its own.
+_PROMPT = pl.when(pl.col("ai.prompt") != "_").then(pl.col("ai.prompt"))
+
 _OBJECT = as_message(first("ai.response.object"))
 _TEXT = first("ai.response.text", "ai.result.text")
 _OBJECT_TEXT = as_message(pl.when(_TEXT.str.contains(r"^\s*[\[{]")).then(_TEXT))
@@ -71,7 +74,7 @@ VERCEL = Dialect(
     .then(pl.lit(LLM))
     .when(_TOOL)
     .then(pl.lit(TOOL))
-    .when(_OPERATION.str.contains(r"^ai\.(embed|rerank)"))
+    .when(first("ai.operationId", "ai.operation").str.contains(r"^ai\.(embed|rerank)"))
     .then(pl.lit(OTHER))
     .when(_OPERATION.is_not_null())
     .then(pl.lit(CHAIN)),
@@ -80,6 +83,7 @@ VERCEL = Dialect(
         "ai.telemetry.metadata.agent_name",
         "ai.agent.name",
         "ai.telemetry.functionId",  # of which the SDK's own exporter of GenAI keys makes the agent's name
+        "ai.functionId",  # as Laminar calls it
     ),
     tool=first("ai.toolCall.name"),
     call_id=first("ai.toolCall.id"),
@@ -95,9 +99,9 @@ VERCEL = Dialect(
     output_tokens=first("ai.usage.outputTokens", "ai.usage.completionTokens"),
     response_id=first("ai.response.id"),
     finish=first("ai.response.finishReason", "ai.finishReason"),
-    input_messages=first("ai.prompt.messages", "ai.prompt"),
+    input_messages=pl.coalesce([pl.col("ai.prompt.messages"), _PROMPT]),
     output_messages=pl.coalesce([pl.col("ai.response.toolCalls"), _OBJECT_TEXT, pl.col("ai.response.text"), _OBJECT]),
-    input=first("ai.prompt"),
+    input=_PROMPT,
     output=pl.coalesce([_OBJECT_TEXT, _TEXT, _OBJECT]),
     definitions=first("ai.prompt.tools"),
     # Where answers stream, versions before 4.3 give what a tool threw to the reader alone; 5 renamed the tokens.

@@ -66,3 +66,59 @@ def test_cloudflare_tells_why_an_answer_ended_by_a_key_of_its_own():
     why = {"cloudflare.agents.response.finish_reason": "length"}
     (run,) = runs(agent(1, "planner", took=9), chat(2, 1, at=1, attributes=why))
     assert run["boundaries"] == ["length"]
+
+
+def _laminar(id, parent, name, type, **told):
+    """Spans of Laminar's telemetry (0.8.46) of the AI SDK 7."""
+    return span(
+        id,
+        parent,
+        name,
+        scope="lmnr.tracer",
+        status=1,
+        attributes={"lmnr.span.type": type} | told.pop("attributes"),
+        **told,
+    )
+
+
+def _answered(*parts):
+    return [{"role": "assistant", "content": list(parts)}]
+
+
+_SAID = {"type": "text", "text": "Fine."}
+_USER = [{"role": "user", "content": [{"type": "text", "text": "weather?"}]}]
+
+
+def _model(id, at, asked, answer, why):
+    return _laminar(
+        id,
+        1,
+        "ai.llm openai.chat:m",
+        "LLM",
+        at=at,
+        attributes={
+            "ai.model.id": "m",
+            "gen_ai.response.model": "m-2026-01-01",
+            "gen_ai.input.messages": asked,
+            "gen_ai.output.messages": answer,
+            "ai.response.finishReason": why,
+            "gen_ai.usage.input_tokens": 10,
+            "gen_ai.usage.output_tokens": 2,
+        },
+    )
+
+
+def test_what_laminar_puts_in_a_prompts_place_is_no_prompt_and_its_function_is_the_agent():
+    loop = {"ai.operation": "ai.generateText", "ai.prompt": "_", "ai.functionId": "planner", "lmnr.span.input": _USER}
+    loop |= {"lmnr.span.output": _answered(_SAID), "ai.response.finishReason": "stop"}
+    (run,) = runs(
+        _laminar(1, None, "ai.generateText planner", "DEFAULT", took=9, attributes=loop),
+        _model(2, 1, _USER, _answered(_SAID), "stop"),
+    )
+    assert (run["input"], run["output"], run["agents"]) == ("weather?", "Fine.", ["planner"])
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner"]
+
+
+def test_an_embedding_that_laminar_calls_a_models_call_is_none():
+    told = {"ai.operation": "ai.embed", "ai.model.id": "text-embedding-3-small", "lmnr.span.input": "x"}
+    assert runs(_laminar(1, None, "ai.embed docs", "LLM", attributes=told)) == []
