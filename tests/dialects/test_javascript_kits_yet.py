@@ -122,3 +122,18 @@ def test_what_laminar_puts_in_a_prompts_place_is_no_prompt_and_its_function_is_t
 def test_an_embedding_that_laminar_calls_a_models_call_is_none():
     told = {"ai.operation": "ai.embed", "ai.model.id": "text-embedding-3-small", "lmnr.span.input": "x"}
     assert runs(_laminar(1, None, "ai.embed docs", "LLM", attributes=told)) == []
+
+
+@pytest.mark.parametrize("prefix", ["", "AI_InvalidToolInputError: "])
+def test_a_tool_that_the_ai_sdk_could_not_give_what_was_asked_for_did_not_run(prefix):
+    call = {"type": "tool-call", "toolCallId": "call_Xk29b", "toolName": "get_weather"}
+    said = f"{prefix}Invalid input for tool get_weather: Type validation failed: Value: {{}}."
+    back = call | {"type": "tool-result", "output": {"type": "error-text", "value": said}}
+    history = [*_USER, *_answered(call | {"input": {"town": 1}}), {"role": "tool", "content": [back]}]
+    (run,) = runs(
+        _laminar(1, None, "ai.generateText planner", "DEFAULT", took=9, attributes={"ai.operation": "ai.generateText"}),
+        _model(2, 1, _USER, _answered(call | {"input": {"town": 1}, "invalid": True}), "tool-calls"),
+        _model(3, 3, history, _answered(_SAID), "stop"),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("get_weather", "requested")]
+    assert run["boundaries"] == [] and "tool_failure" not in run["boundaries_unknown"]

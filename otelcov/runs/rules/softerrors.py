@@ -63,6 +63,8 @@ _REFUSED = re.compile(
     r"|Claude requested permissions to use .{1,200}, but you haven't granted it yet|PreToolUse:\S{1,200} hook error: "
     r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
     r"|(?:Output )?Tool not (?:executed|used) - "
+    r"|(?:AI_InvalidToolInputError: )?Invalid input for tool \S{1,200}: (?:AI_\w+: )?"  # the AI SDK
+    r"(?:Type validation|JSON parsing) failed"
     r"|User (?:rejected|declined|denied) (?:the )?tool"
     r"|Error: The requested tool does not exist or is not available\.|Tool not found$"  # Agno, CrewAI
     r"|Tool '[^'\n]{1,200}' has reached its (?:maximum )?usage limit\b"  # CrewAI
