@@ -137,3 +137,52 @@ def test_a_tool_that_the_ai_sdk_could_not_give_what_was_asked_for_did_not_run(pr
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("get_weather", "requested")]
     assert run["boundaries"] == [] and "tool_failure" not in run["boundaries_unknown"]
+
+
+_TANSTACK = "@arizeai/openinference-tanstack-ai"
+
+
+def _tanstack(id, parent, name, kind, **told):
+    """OpenInference's middleware (0.2.13) for TanStack AI 0.58."""
+    return span(id, parent, name, scope=_TANSTACK, status=1, **told) | {
+        "attributes": {"openinference.span.kind": kind} | told.pop("attributes", {})
+    }
+
+
+def _tanstack_model(id, at, why, *messages):
+    told = {"llm.model_name": "m", "llm.token_count.prompt": 9, "tanstack.ai.finish_reason": why}
+    for family, at_most in (("input", -1), ("output", None)):
+        some = messages[:at_most] if family == "input" else messages[-1:]
+        for i, (role, text, *rest) in enumerate(some):
+            key = f"llm.{family}_messages.{i}.message"
+            told |= {f"{key}.role": role} | ({f"{key}.content": text} if text else {})
+            for at_call, call in enumerate(rest):
+                if isinstance(call, str):
+                    told |= {f"{key}.tool_call_id": call}
+                else:
+                    begin = f"{key}.tool_calls.{at_call}.tool_call"
+                    told |= {f"{begin}.id": call[0], f"{begin}.function.name": call[1]}
+                    told |= {f"{begin}.function.arguments": call[2]}
+    return _tanstack(id, 1, "ai.llm 1", "LLM", at=at, attributes=told)
+
+
+def test_tanstack_says_why_an_answer_ended_where_openinference_does_not():
+    (run,) = runs(
+        _tanstack(1, None, "ai.chat", "AGENT", took=9, attributes={"output.value": "cut sh"}),
+        _tanstack_model(2, 1, "length", ("user", "Tell me."), ("assistant", "cut sh")),
+    )
+    assert run["boundaries"] == ["length"]
+    assert [c["finish_reason"] for c in run["llm_calls"]] == ["length"]
+
+
+def test_a_tool_that_tanstack_could_not_give_what_was_asked_for_did_not_run():
+    asks = ("assistant", None, ("call_Lm4s", "get_weather", '{"town":1}'))
+    said = '{"error":"Input validation failed for tool get_weather: Validation failed: Invalid input"}'
+    user = ("user", "weather?")
+    (run,) = runs(
+        _tanstack(1, None, "ai.chat", "AGENT", took=9),
+        _tanstack_model(2, 1, "tool_calls", user, asks),
+        _tanstack_model(3, 3, "stop", user, asks, ("tool", said, "call_Lm4s"), ("assistant", "Fixed.")),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("get_weather", "requested")]
+    assert run["boundaries"] == []

@@ -65,6 +65,7 @@ _REFUSED = re.compile(
     r"|(?:Output )?Tool not (?:executed|used) - "
     r"|(?:AI_InvalidToolInputError: )?Invalid input for tool \S{1,200}: (?:AI_\w+: )?"  # the AI SDK
     r"(?:Type validation|JSON parsing) failed"
+    r"|Input validation failed for tool \S{1,200}: Validation failed"  # TanStack AI
     r"|User (?:rejected|declined|denied) (?:the )?tool"
     r"|Error: The requested tool does not exist or is not available\.|Tool not found$"  # Agno, CrewAI
     r"|Tool '[^'\n]{1,200}' has reached its (?:maximum )?usage limit\b"  # CrewAI
@@ -75,6 +76,8 @@ _REFUSED = re.compile(
 
 def refused(value: Any) -> bool:
     """Does this result say that the call was not executed?"""
+    if isinstance(value, dict) and value.keys() == {"error"}:
+        value = value["error"]
     if isinstance(value, dict):  # the AI SDK's words, by themselves and in the conventions' messages
         return value.get("type") == "execution-denied" or (value.get("denied") is True and value.keys() <= _DENIAL)
     return isinstance(value, str) and _REFUSED.match(value) is not None
