@@ -186,3 +186,19 @@ def test_a_tool_that_tanstack_could_not_give_what_was_asked_for_did_not_run():
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("get_weather", "requested")]
     assert run["boundaries"] == []
+
+
+def test_words_alone_of_an_answer_that_asks_for_tools_do_not_make_its_span_one_of_several():
+    """TanStack AI's own spans leave out what an answer with words asks for, and hold the tools."""
+    why = {"gen_ai.response.finish_reasons": ["tool_calls"]}
+    ran = {"gen_ai.tool.name": "look", "tanstack.ai.tool.outcome": "error"}
+    ran |= {"gen_ai.output.messages": [{"role": "tool", "content": "null"}]}
+    (run,) = runs(
+        span(1, None, "chat m", took=20, attributes={"tanstack.ai.iterations": 2, "gen_ai.request.model": "m"}),
+        chat(2, 1, "Let me look.", "weather?", at=1, took=5, attributes=why),
+        span(3, 2, "execute_tool look", at=5, took=0.1, error="kaput", attributes=ran),
+        chat(4, 1, "Cold.", at=7),
+    )
+    assert len(run["llm_calls"]) == 2
+    assert [(c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [("error", None, 0)]
+    assert "model calls share a span" not in run["incomplete"]

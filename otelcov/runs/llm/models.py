@@ -15,7 +15,7 @@ from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.twins import beside, echoes
-from otelcov.runs.rules.boundaries import broke, letters, limits
+from otelcov.runs.rules.boundaries import asks, broke, letters, limits
 from otelcov.runs.rules.habits import guesses_tokens, holds_others, leaves_open, running_sums, tells_totals
 from otelcov.runs.trace.tree import Node, failure, same_step, some_above
 
@@ -138,7 +138,7 @@ def _overwritten(node: Node) -> bool:
     if not ran:
         return False
     call = ModelCall(node, [node])
-    if call.outputs is None:
+    if call.outputs is None or (not call.asked and asks(call.finish)):  # words alone are told of what asks for tools
         until = max(x.end for x in node.children if x.kind in (TOOL, AGENT))  # who was handed the work took its time
         asked, answered = min(x.start for x in ran) - node.start, node.end - until
         after = node.parent.children if node.parent is not None else ()

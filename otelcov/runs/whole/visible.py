@@ -85,12 +85,13 @@ def _went_on_unseen(calls: list[ModelCall], mute: list[ModelCall]) -> list[Model
 
 def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
     """A model span stands for several calls: the last one holds the run's answer and asks for tools that ran inside it,
-    or one answers in words, while a tool ran inside it that this answer does not ask for: another did."""
+    or one answers in words, while a tool ran inside it that this answer does not ask for: another did, unless it ended
+    to have tools called, so that its words alone are told."""
     if not executions:
         return False
     around = {id(n) for nodes in executions for n in nodes[0].ancestors()}
     holding = [call for call in run.calls if id(call.node) in around and call.node is not run.root]
     answer = run.output
     return any(c is run.last and c.requests and answer and c.text == answer for c in holding) or any(
-        c.text and not c.asked for c in holding
+        c.text and not c.asked and not asks(c.finish) for c in holding
     )
