@@ -37,6 +37,7 @@ from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS,
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.datadog import DATADOG
+from otelcov.dialects.docker_agent import DOCKER_AGENT
 from otelcov.dialects.effect import EFFECT
 from otelcov.dialects.eve import EVE
 from otelcov.dialects.fiddler import FIDDLER
@@ -150,6 +151,7 @@ DIALECTS: tuple[Dialect, ...] = (
     EVE,
     FLUE,
     DATADOG,
+    DOCKER_AGENT,
     GRAFANA,
     FUTURE_AGI,
     FUTURE_AGI_PYDANTIC,
