@@ -2,7 +2,19 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, LLM, OTHER, TOOL, Dialect, first, json_number, value
+from otelcov.dialects.base import (
+    AGENT,
+    CHAIN,
+    EVALUATION,
+    LLM,
+    NOTHING,
+    OTHER,
+    TOOL,
+    Dialect,
+    first,
+    json_number,
+    value,
+)
 
 # The handler for LangChain of 3.2 calls a tool any span; a tool's alone brings a color.
 _TOOL_OF_LANGCHAINS = (pl.col("langfuse.observation.type") == "span") & pl.col(
@@ -11,6 +23,10 @@ _TOOL_OF_LANGCHAINS = (pl.col("langfuse.observation.type") == "span") & pl.col(
 _IS_TOOL = (pl.col("langfuse.observation.type").str.to_lowercase() == "tool") | _TOOL_OF_LANGCHAINS
 _FAILED = pl.col("langfuse.observation.level") == "ERROR"  # not every SDK sets the span's status, too
 _WAITS = pl.col("langfuse.observation.status_message").str.starts_with("(Interrupt(")  # LangGraph's, told as no error
+# Nor are these Eino's, in whose output stands what became of it.
+_EINO_WAITS = pl.col("langfuse.observation.metadata.eino_callback_interrupted").is_not_null()
+_EINO_STOPPED = pl.col("langfuse.observation.metadata.eino_callback_cancelled").is_not_null()
+_CAME_BACK = pl.when(_EINO_WAITS | _EINO_STOPPED).then(pl.lit(NOTHING)).otherwise(first("langfuse.observation.output"))
 
 _USAGE = pl.col("langfuse.observation.usage_details")
 
@@ -96,7 +112,7 @@ LANGFUSE = Dialect(
             ]
         )
     ),
-    result=pl.when(_IS_TOOL).then(first("langfuse.observation.output")),
+    result=pl.when(_IS_TOOL).then(_CAME_BACK),
     request_model=pl.coalesce([_ASKED, pl.when(~_BY_THE_ANSWER).then(pl.col("langfuse.observation.model.name"))]),
     response_model=pl.when(_BY_THE_ANSWER).then(first("langfuse.observation.model.name")),
     input_tokens=_tokens("input", "prompt_tokens", "input_tokens", "promptTokens"),
@@ -105,7 +121,8 @@ LANGFUSE = Dialect(
     output_messages=first("langfuse.observation.output"),
     input=first("langfuse.observation.input", "langfuse.trace.input"),
     output=first("langfuse.observation.output", "langfuse.trace.output"),
-    error_type=pl.when(_FAILED).then(pl.lit("_OTHER")),
+    tool_error=pl.when(_IS_TOOL & _EINO_STOPPED).then(pl.lit("unknown")),
+    error_type=pl.when(_FAILED).then(pl.lit("_OTHER")).when(_EINO_WAITS).then(pl.lit("GraphInterrupt")),
     error_text=pl.when(_FAILED | _WAITS).then(first("langfuse.observation.status_message")),
     definitions=pl.when(pl.col("langfuse.observation.type").str.to_lowercase() == "generation").then(
         pl.when(pl.col("langfuse.observation.input").str.contains(r'[{,]\s*"tools":\s*\[\{"(?:type|name)":\s*"'))

@@ -1,5 +1,7 @@
 """Kits of Go, Java, .NET, Rust and Kotlin, by spans written as their published sources write them."""
 
+import json
+
 import pytest
 
 from tests.runs.requests import chat, runs, span
@@ -71,3 +73,82 @@ def test_docker_tells_agents_by_a_key_of_its_own():
         ("root", "helper", "transfer_task"),
         ("root", "helper", "handoff"),
     ]
+
+
+_GOOSE_ASKS = {
+    "role": "assistant",
+    "parts": [{"type": "tool_call", "id": "call_1xK", "name": "shell", "arguments": {"command": "ls"}}],
+    "finish_reason": "tool_call",
+}
+
+
+def _goose(id, parent, name, at, took=1, **told):
+    """block/goose (crates/goose: the agent, its state machine, and the conventions of its providers)."""
+    attributes = {"gen_ai.operation.name": name, "session.id": "s1"} | told
+    return span(id, parent, name, at=at, took=took, scope="goose", attributes=attributes)
+
+
+def _goose_run(response, *tools):
+    asked = {"role": "user", "parts": [{"type": "text", "content": "hi"}]}
+    back = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1xK", "response": response}]}
+    done = {"role": "assistant", "parts": [{"type": "text", "content": "done"}], "finish_reason": "stop"}
+
+    def model(id, at, answer, *messages):
+        told = {"gen_ai.input.messages": messages, "gen_ai.output.messages": [answer], "gen_ai.request.model": "gpt-5"}
+        return _goose(id, 1, "chat", at, **told)
+
+    (run,) = runs(
+        _goose(1, None, "invoke_agent", 0, 20, **{"gen_ai.agent.name": "goose"}),
+        model(2, 1, _GOOSE_ASKS, asked),
+        *tools,
+        model(4, 5, done, asked, _GOOSE_ASKS, back),
+    )
+    return [(c["name"], c["status"]) for c in run["tool_calls"]]
+
+
+_DECLINED = "The user has declined to run this tool. DO NOT attempt to call it again."
+
+
+
+
+def _eino(id, parent, name, type, at, took=1, told=None, **values):
+    """cloudwego/eino-ext (callbacks/langfuse/v2: handler.go, model.go, marshal.go)."""
+    put = {f"langfuse.observation.{key}": json.dumps(value) for key, value in values.items()}
+    attributes = (
+        {"langfuse.observation.type": type} | put | {f"langfuse.observation.{k}": v for k, v in (told or {}).items()}
+    )
+    scope = "github.com/cloudwego/eino-ext/callbacks/langfuse"
+    return span(id, parent, name, at=at, took=took, scope=scope, attributes=attributes)
+
+
+_EINO_UNDONE = {
+    "interrupted": {"status_message": "callback: interrupted", "metadata.eino_callback_interrupted": "true"},
+    "cancelled": {"status_message": "callback: cancelled", "metadata.eino_callback_cancelled": "true"},
+}
+
+
+@pytest.mark.parametrize(
+    ("became", "status", "result"),
+    [(None, "ok", "sunny"), ("interrupted", "requested", None), ("cancelled", "unknown", None)],
+)
+def test_eino_ends_well_the_spans_of_tools_that_wait_or_were_called_off(became, status, result):
+    asked = [{"role": "user", "content": "hi"}]
+    function = {"name": "look", "arguments": '{"q": 1}'}
+    asks = {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": "call_9xK", "type": "function", "function": function}],
+    }
+    out = {"status": became, "cause": "x"} if became else {"Response": "sunny", "ToolOutput": None, "Extra": None}
+    model = {"model.name": "gpt-4o"}
+    (run,) = runs(
+        _eino(1, None, "helper", "agent", 0, 20, input={"Messages": asked, "EnableStreaming": False}),
+        _eino(2, 1, "ReAct", "span", 1, 19),
+        _eino(3, 2, "ChatModel", "generation", 1, told=model, input=asked, output=asks),
+        _eino(4, 2, "ToolNode", "span", 3, 2, input=asks),
+        _eino(
+            5, 4, "look", "tool", 3, told=_EINO_UNDONE.get(became), input={"ArgumentsInJSON": '{"q": 1}'}, output=out
+        ),
+    )
+    (tool,) = run["tool_calls"]
+    assert (tool["status"], tool["arguments"], tool["result"]) == (status, {"q": 1}, result)

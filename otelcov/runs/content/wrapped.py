@@ -199,6 +199,8 @@ def _inside(value: Value) -> Value:
         return content
     if isinstance(value.get("choices"), list) and (told := _told(value["choices"])) is not None:
         return told
+    if keys - {"ToolOutput"} == {"Response", "Extra"} and isinstance(value["Response"], str) and value["Response"]:
+        return value["Response"]  # Eino
     if "tool_output" in value and "tool_name" in value:
         return value["tool_output"]
     if keys >= _LLAMAS:
