@@ -109,6 +109,18 @@ def _goose_run(response, *tools):
 _DECLINED = "The user has declined to run this tool. DO NOT attempt to call it again."
 
 
+@pytest.mark.parametrize(
+    ("error", "response", "status"),
+    [
+        (None, {"content": [{"type": "text", "text": _DECLINED}], "isError": True}, "requested"),
+        ("hook_denied", {"error": "-32603: Tool call denied by policy hook `p`: no."}, "requested"),
+        ("tool_error", {"content": [{"type": "text", "text": "no such file"}], "isError": True}, "error"),
+    ],
+)
+def test_goose_says_of_a_tool_that_it_was_given_no_leave(error, response, status):
+    ran = {"gen_ai.tool.name": "shell", "gen_ai.tool.call.id": "call_1xK", "error.type": error}
+    assert _goose_run(response, *([_goose(3, 1, "execute_tool", 3, **ran)] if error else [])) == [("shell", status)]
+
 
 
 def _eino(id, parent, name, type, at, took=1, told=None, **values):

@@ -229,9 +229,9 @@ def needs_a_look(failed: tuple[str, str], name: str | None) -> bool:
 
 _STOPPED = re.compile(r"[\w ]*cancelled", re.I)
 """What a tool says that was stopped, perhaps while it ran."""
-_NO_LEAVE = ("denied", "rejected", "declined", "tool not available")
-"""Types of the error of a tool that was given no leave (GitHub's Copilot), or all that is said of it, or of one that
-nobody has (Docker's Agent)."""
+_NO_LEAVE = ("denied", "rejected", "declined", "tool not available", "hook_denied", "hook_failed")
+"""Types of the error of a tool that was given no leave (GitHub's Copilot, goose), or all that is said of it, or of one
+that nobody has (Docker's Agent)."""
 _KEPT_FROM = re.compile(
     r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: "
     r"|\bTool input guardrail \S+ triggered tripwire"
