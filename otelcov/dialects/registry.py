@@ -113,6 +113,7 @@ from otelcov.dialects.platforms import (
 )
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.respan import RESPAN
+from otelcov.dialects.rig import RIG
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import EMBABEL, LANGCHAIN4J, SPRING_AI
@@ -152,6 +153,7 @@ DIALECTS: tuple[Dialect, ...] = (
     FLUE,
     DATADOG,
     DOCKER_AGENT,
+    RIG,
     GRAFANA,
     FUTURE_AGI,
     FUTURE_AGI_PYDANTIC,

@@ -164,3 +164,45 @@ def test_eino_ends_well_the_spans_of_tools_that_wait_or_were_called_off(became, 
     )
     (tool,) = run["tool_calls"]
     assert (tool["status"], tool["arguments"], tool["result"]) == (status, {"q": 1}, result)
+
+
+_PEER = "Tool not executed because another tool call in the same assistant turn was invalid."
+
+
+@pytest.mark.parametrize(
+    ("told", "back", "status"),
+    [
+        ({"gen_ai.tool.call.result": "sunny"}, "sunny", "ok"),
+        ({"gen_ai.tool.call.result": "Toolset error: ToolCallError: ToolCallError: boom"}, None, "error"),
+        ({"gen_ai.tool.call.result": "ToolNotFoundError: look"}, None, "requested"),
+        ({}, "kept from it by a hook", "unknown"),
+        ({"gen_ai.tool.name": None}, "The arguments for tool `look` are not a JSON object: {.", "requested"),
+        (None, _PEER, "requested"),
+    ],
+)
+def test_rig_tells_what_became_of_a_tool_by_what_came_back(told, back, status):
+    """0xPlaygrounds/rig (crates/rig-core/src/agent/runner.rs, prompt_request; src/tool): `tracing` sets no status."""
+    shown = back or (told or {})["gen_ai.tool.call.result"]
+    asks = {"id": "call_9xK", "type": "function", "function": {"name": "look", "arguments": '{"q": 1}'}}
+    asked = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": [asks]}]
+    answered = [*asked, {"role": "tool", "tool_call_id": "call_9xK", "content": shown}]
+
+    def rig(id, parent, name, at, took=1, **more):
+        told = {"gen_ai.operation.name": name, "target": "rig_core::agent::runner"} | more
+        told = {key: value for key, value in told.items() if value is not None}
+        return span(id, parent, name, at=at, took=took, scope="app", attributes=told)
+
+    def model(id, at, said, back):
+        told = {"gen_ai.input.messages": json.dumps(said), "gen_ai.output.messages": json.dumps([back])}
+        return rig(id, 1, "chat", at, **told | {"gen_ai.request.model": "gpt-4o", "target": "rig::agent_chat"})
+
+    tool = {"gen_ai.tool.name": "look", "gen_ai.tool.type": "function"} | (told or {})
+    if tool["gen_ai.tool.name"]:
+        tool |= {"gen_ai.tool.call.id": "call_9xK", "gen_ai.tool.call.arguments": '{"q": 1}'}
+    (run,) = runs(
+        rig(1, None, "invoke_agent", 0, 20, **{"gen_ai.agent.name": "planner", "gen_ai.prompt": "hi"}),
+        model(2, 1, asked[:1], asked[1]),
+        *([rig(3, 1, "execute_tool", 3, **tool)] if told is not None else []),
+        model(4, 5, answered, {"role": "assistant", "content": "done"}),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]

@@ -66,6 +66,8 @@ _REFUSED = re.compile(
     r"|(?:AI_InvalidToolInputError: )?Invalid input for tool \S{1,200}: (?:AI_\w+: )?"  # the AI SDK
     r"(?:Type validation|JSON parsing) failed"
     r"|Input validation failed for tool \S{1,200}: Validation failed"  # TanStack AI
+    r"|The arguments for tool `[^`\n]{1,200}` are not a JSON object: "  # Rig
+    r"|Tool not executed because another tool call in the same assistant turn was invalid\.$"
     r"|User (?:rejected|declined|denied) (?:the )?tool"
     # goose
     r"|The user has declined to run this tool\b|This tool call was denied before execution\b"
