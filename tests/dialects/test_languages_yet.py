@@ -122,6 +122,16 @@ def test_goose_says_of_a_tool_that_it_was_given_no_leave(error, response, status
     assert _goose_run(response, *([_goose(3, 1, "execute_tool", 3, **ran)] if error else [])) == [("shell", status)]
 
 
+@pytest.mark.parametrize("answered", [True, False])
+def test_ellmer_marks_the_calls_that_went_well(answered):
+    """tidyverse/ellmer (R/otel.R): the span of a call that failed ends with nothing more on it."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-4.1"}
+    used = {"gen_ai.response.id": "chatcmpl-7xK", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2}
+    agent = span(1, None, "invoke_agent", kind=3, took=9, scope="ellmer", attributes={"gen_ai.operation.name": "chat"})
+    call = span(2, 1, "chat gpt-4.1", kind=3, at=1, scope="ellmer", attributes=told | (used if answered else {}))
+    (run,) = runs(agent, call | {"status": 1 if answered else None})
+    assert [c["status"] for c in run["llm_calls"]] == ["ok" if answered else "unknown"]
+
 
 def _eino(id, parent, name, type, at, took=1, told=None, **values):
     """cloudwego/eino-ext (callbacks/langfuse/v2: handler.go, model.go, marshal.go)."""

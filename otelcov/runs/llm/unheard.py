@@ -69,12 +69,10 @@ def _left_open(call: ModelCall) -> bool:
 
 
 def _only_asked(call: ModelCall) -> bool:
-    """Are the words it was asked told, and neither here nor above that it went well, or what came of it? It may have
-    been broken off as it streamed (the AI SDK 7)."""
+    """Is it told, neither here nor above, that it went well, or what came of it? It may have been broken off as it
+    streamed (the AI SDK 7), or have failed with no status set (ellmer)."""
     spans = [n.span for n in (*call.layers, *call.node.ancestors())]
-    return call.inputs is not None and all(
-        s.output is None and (s.status_code != 1 or sets_no_status(s.scope)) for s in spans
-    )
+    return all(s.output is None and (s.status_code != 1 or sets_no_status(s.scope)) for s in spans)
 
 
 def _in_a_broken_step(call: ModelCall) -> bool:
