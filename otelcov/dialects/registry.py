@@ -62,6 +62,7 @@ from otelcov.dialects.grafana import GRAFANA
 from otelcov.dialects.griptape import GRIPTAPE
 from otelcov.dialects.guardrails import GUARDRAILS
 from otelcov.dialects.haystack import HAYSTACK, HAYSTACK_PROMPTS
+from otelcov.dialects.koog import KOOG
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
 from otelcov.dialects.langtrace import LANGTRACE, LANGTRACE_JS
@@ -154,6 +155,7 @@ DIALECTS: tuple[Dialect, ...] = (
     DATADOG,
     DOCKER_AGENT,
     RIG,
+    KOOG,
     GRAFANA,
     FUTURE_AGI,
     FUTURE_AGI_PYDANTIC,

@@ -216,3 +216,47 @@ def test_rig_tells_what_became_of_a_tool_by_what_came_back(told, back, status):
         model(4, 5, answered, {"role": "assistant", "content": "done"}),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
+
+
+def _koog(id, parent, operation, at, took=1, **told):
+    """JetBrains/koog (agents-features-opentelemetry: feature/OpenTelemetry.kt, span/*.kt)."""
+    attributes = {"koog.event.id": f"e{id}", "gen_ai.operation.name": operation} | told.pop("attributes", {})
+    span_ = span(id, parent, f"{operation} x", at=at, took=took, scope="ai.koog", attributes=attributes, **told)
+    return span_ | {"status": 2 if told.get("error") else 1}
+
+
+def _koog_model(id, at, asked, answer=None):
+    told = {"gen_ai.request.model": "gpt-4o", "gen_ai.input.messages": json.dumps(asked)}
+    used = {"gen_ai.response.model": "gpt-4o", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2}
+    if answer:
+        told |= used | {"gen_ai.output.messages": json.dumps([answer])}
+    return _koog(id, 1, "chat", at, kind=3, attributes=told)
+
+
+_HI = {"role": "user", "parts": [{"type": "text", "content": "hi"}]}
+_CALL = {"type": "tool_call", "id": "call_9xK", "name": "look", "arguments": {"q": 1}}
+_LOOKS = {"role": "assistant", "parts": [_CALL], "finish_reason": "tool_calls"}
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "status"),
+    [("sunny", None, ("ok", "sunny")), ({}, "boom", ("error", None)), (None, None, ("unknown", None))],
+)
+def test_a_tool_that_was_under_way_as_koogs_agent_was_closed_ends_well(result, error, status):
+    told = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_9xK", "gen_ai.tool.call.arguments": '{"q": 1}'}
+    told |= {"gen_ai.tool.call.result": json.dumps(result)} if result is not None else {}
+    told |= {"error.type": "IllegalStateException"} if error else {}
+    (run,) = runs(
+        _koog(1, None, "invoke_agent", 0, 20, attributes={"gen_ai.agent.id": "planner"}),
+        _koog_model(2, 1, [_HI], _LOOKS),
+        _koog(3, 1, "execute_tool", 3, attributes=told, error=error),
+    )
+    (call,) = run["tool_calls"]
+    assert (call["status"], call["result"]) == status
+    assert [c["response_model"] for c in run["llm_calls"]] == [None]  # the model that was asked for, again
+
+
+def test_a_model_that_was_asked_as_koogs_agent_was_closed_ends_well():
+    agent = _koog(1, None, "invoke_agent", 0, 20, attributes={"gen_ai.agent.id": "planner"})
+    (run,) = runs(agent, _koog_model(2, 1, [_HI]))
+    assert ([c["status"] for c in run["llm_calls"]], run["status"]) == (["unknown"], "unknown")
