@@ -202,3 +202,43 @@ def test_words_alone_of_an_answer_that_asks_for_tools_do_not_make_its_span_one_o
     assert len(run["llm_calls"]) == 2
     assert [(c["status"], c["result"], c["turn"]) for c in run["tool_calls"]] == [("error", None, 0)]
     assert "model calls share a span" not in run["incomplete"]
+
+
+def _lone(trace, at, name, scope="@traceloop/instrumentation-langchain", took=1, **told):
+    return span(1, None, name, trace=trace, at=at, took=took, scope=scope, attributes=told)
+
+
+def _words(role, text, **more):
+    return {"role": role, "parts": [{"type": "text", "content": text}]} | more
+
+
+_MUTE = _words("assistant", "")
+
+
+def _asks_on(trace, at, said, *, answer=None):
+    """Traceloop 0.27 of LangChain for JavaScript: each step has a trace of its own, and no answer says what it asks
+    for."""
+    out = _words("assistant", answer or "", finish_reason="stop" if answer else "tool_call")
+    told = {"gen_ai.input.messages": said, "gen_ai.output.messages": [out], "gen_ai.request.model": "gpt-4.1-mini"}
+    reasons = {"gen_ai.response.finish_reasons": [out["finish_reason"]], "gen_ai.operation.name": "chat"}
+    return _lone(trace, at, "chat gpt-4.1-mini", **told | reasons)
+
+
+def _ran(trace, at, result, id):
+    message = {"status": "success", "content": result, "tool_call_id": id, "name": "look", "type": "tool"}
+    put = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": message}
+    told = {"gen_ai.operation.name": "execute_tool", "traceloop.span.kind": "task", "traceloop.entity.output": put}
+    return _lone(trace, at, "execute_tool DynamicStructuredTool", **told)
+
+
+def test_a_supervisors_work_goes_on_in_another_agent_and_comes_back():
+    user, boss, math = _words("user", "sum"), _words("system", "You supervise."), _words("system", "You do maths.")
+    there = _words("tool", "Successfully transferred to math")
+    back = [_words("assistant", "3"), _MUTE, _words("tool", "Successfully transferred back to supervisor")]
+    found = runs(
+        _asks_on(1, 1, [boss, user]),
+        _ran(2, 3, "Successfully transferred to math", "call_aK1"),
+        _asks_on(3, 5, [math, user, _MUTE, there], answer="3"),
+        _asks_on(4, 7, [boss, user, _MUTE, there, *back], answer="It is 3."),
+    )
+    assert [(r["output"], len(r["llm_calls"]), len(r["tool_calls"])) for r in found] == [("It is 3.", 3, 1)]

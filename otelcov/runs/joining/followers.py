@@ -165,7 +165,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
                     unite(before, p)
-                elif before is None and (first := _asked_since(call, asked)) is not None and first is not p:
+                elif before is None and (first := _asked_since(call, asked) or _lent(call, mute)) not in (None, p):
                     unite(first, p)
         for call in p.calls:
             own = None if call.inputs is None else History(call.inputs)
@@ -268,12 +268,32 @@ def _left_out(mute: dict[bytes, list[tuple[Fragment, ModelCall]]], past: History
 
 
 def _took_over(call: ModelCall) -> bool:
-    """Was this asked of an agent that had been handed the work, as what came back says (LlamaIndex)?"""
+    """Was this asked of an agent that had been handed the work, as what came back says (LlamaIndex, LangGraph)?"""
     last = (call.inputs or [Message("")])[-1]
     return any(isinstance(r.content, str) and _HANDED.match(r.content) for r in last.results)
 
 
-_HANDED = re.compile(r"Agent .+ is now handling the request due to the following reason\b")
+_HANDED = re.compile(
+    r"Agent .+ is now handling the request due to the following reason\b|Successfully transferred to \S"
+)
+
+
+def _lent(call: ModelCall, mute: dict[bytes, list[tuple[Fragment, ModelCall]]]) -> Fragment | None:
+    """The newest fragment whose answer handed on the work that comes back to this call (LangGraph's supervisors), where
+    history leaves out what was asked for."""
+    said = call.inputs or [Message("")]
+    if not any(isinstance(r.content, str) and _BACK.match(r.content) for r in said[-1].results):
+        return None
+    past = History(said)
+    since = max((at for at, x in enumerate(said) if x.role == "user"), default=-1) + 1
+    for at in range(since, len(said)):
+        asked = mute.get(past.print(at), []) if said[at].role == "assistant" else []
+        if asked and asked[-1][0].root.span.service == call.node.span.service:
+            return asked[-1][0]
+    return None
+
+
+_BACK = re.compile(r"Successfully transferred back to \S")
 
 
 def _without_orders(messages: list[Message]) -> list[Message]:
