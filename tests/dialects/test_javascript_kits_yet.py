@@ -242,3 +242,17 @@ def test_a_supervisors_work_goes_on_in_another_agent_and_comes_back():
         _asks_on(4, 7, [boss, user, _MUTE, there, *back], answer="It is 3."),
     )
     assert [(r["output"], len(r["llm_calls"]), len(r["tool_calls"])) for r in found] == [("It is 3.", 3, 1)]
+
+
+@pytest.mark.parametrize(("others", "shown"), [(0, [(2, 2)]), (1, [(2, 1), (1, None), (None, 1)])])
+def test_the_last_tools_of_a_run_that_ended_with_them_ran_for_the_one_call_that_waits(others, shown):
+    user = _words("user", "loop")
+    found = runs(
+        _asks_on(1, 1, [user]),
+        _ran(2, 3, "21 in A", "call_aK1"),
+        *(_asks_on(9, 4, [_words("user", "other")]) for _ in range(others)),
+        _asks_on(3, 5, [user, _MUTE, _words("tool", "21 in A")]),
+        _ran(4, 7, "21 in B", "call_bK1"),
+    )
+    counts = [tuple(None if r[k] is None else len(r[k]) for k in ("llm_calls", "tool_calls")) for r in found]
+    assert sorted(map(str, counts)) == sorted(map(str, shown))

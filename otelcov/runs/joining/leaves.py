@@ -136,24 +136,33 @@ def _unite_by_results(
 ) -> None:
     """A tool without a conversation, where answers do not show what they asked for (Traceloop for LangChain.js): it ran
     between the one call that asked for tools and the call that was told just its result. Some of the tools of a run
-    would look like all of them, so it is all or none."""
+    would look like all of them, so it is all or none. Of a run that ended with its tools (a limit), it ran after the
+    one call that asked for some, and of which no history tells."""
     told: dict[tuple[str | None, str], list[tuple[Fragment, Fragment]]] = {}
     words: dict[str | None, list[tuple[Fragment, Fragment, str]]] = {}
     heads: dict[int, int] = {}  # of each call, with which its run began
     missing: dict[int, int] = {}  # results of a run, for which no tool is found
+    open_: dict[str | None, list[tuple[Fragment]]] = {}
     for q in loose if tools else ():
         after = followers.get(id(q))
-        if after is None or not q.calls or not after.calls:
+        if not q.calls or (after is not None and not after.calls):
             continue
-        head = heads[id(after)] = heads.setdefault(id(q), id(q))
-        if q.calls[-1].requests or not asks(q.calls[-1].finish):
+        head = heads.setdefault(id(q), id(q))
+        mute = not q.calls[-1].requests and asks(q.calls[-1].finish)
+        if after is None:
+            if mute and q.calls[-1].inputs is not None and q.root.span.conversation is None:
+                open_.setdefault(q.root.span.service, []).append((q,))
+            continue
+        heads[id(after)] = head
+        if not mute:
             continue
         for text in brought(after.calls[0]):
             missing[head] = missing.get(head, 0) + 1
             told.setdefault((q.root.span.service, text), []).append((q, after))
             words.setdefault(q.root.span.service, []).append((q, after, text))
     found: list[tuple[Fragment, Fragment]] = []
-    for p in tools if told else ():
+    done: dict[int, int] = {}  # when the first tool ended that an open call asked for: the others had begun
+    for p in tools if told or open_ else ():
         result = _text(result_of(span_fact([p.root], "result"))[0])
         if p.root.span.conversation is not None:
             continue
@@ -166,11 +175,23 @@ def _unite_by_results(
             q = next(iter(fitting.values()))
             missing[heads[id(q)]] -= 1
             found.append((q, p))
+        elif not fitting:
+            ended = [q for (q,) in _begun(open_.get(p.root.span.service, []), p) if _just_before(q, p)]
+            ended = [q for q in ended if done.get(id(q), p.start) >= p.start]
+            if len(ended) == 1:
+                done.setdefault(id(ended[0]), p.end)
+                found.append((ended[0], p))
     for q, p in found:
-        if missing[heads[id(q)]] == 0:
+        if missing.get(heads[id(q)], 0) == 0:
             unite(q, p)
         else:
             p.astray = True
+
+
+def _just_before(call: Fragment, tool: Fragment) -> bool:
+    """May this tool be what that call asked for? One instrumentation tells of both."""
+    alike = call.root.span.scope == tool.root.span.scope
+    return alike and call.end - _JITTER_NS <= tool.start <= call.end + _SOON_NS
 
 
 def _begun(some: list[_Told], tool: Fragment) -> list[_Told]:
