@@ -50,3 +50,15 @@ CLAUDE_ENDED = Dialect(
     error_text=pl.when(_GIVEN_UP).then(_REASON).when(_BY_NONE).then(pl.coalesce([_LAST, pl.lit("_OTHER")])),
     output=pl.when(_BY_NONE).then(pl.lit(NOTHING)),
 )
+
+# What Claude Code says in place of an answer that it got none; that something went wrong is told beside it, and lost.
+_OI = pl.col("scope.name").str.contains(r"openinference-instrumentation-claude-agent-sdk$")
+_SAID = pl.col("output.value").str.contains(r"^API Error: \d{3}\b")
+_NO_ANSWER = _OI & _SAID & (pl.col("llm.finish_reason").fill_null("stop_sequence") == "stop_sequence")
+
+CLAUDE_UNANSWERED = Dialect(
+    name="claude-agent-unanswered",
+    error_type=pl.when(_NO_ANSWER).then(pl.lit("_OTHER")),
+    error_text=pl.when(_NO_ANSWER).then(pl.col("output.value")),
+    output=pl.when(_NO_ANSWER).then(pl.lit(NOTHING)),
+)

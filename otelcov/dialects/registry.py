@@ -31,7 +31,7 @@ from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.browser_use import BROWSER_USE
 from otelcov.dialects.burr import BURR
-from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED
+from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED, CLAUDE_UNANSWERED
 from otelcov.dialects.cloudflare import CLOUDFLARE
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
@@ -165,6 +165,7 @@ DIALECTS: tuple[Dialect, ...] = (
     TANSTACK,
     CLAUDE_AGENT,
     CLAUDE_ENDED,
+    CLAUDE_UNANSWERED,
     CLOUDFLARE,
     CODING_AGENTS,
     CODEX,

@@ -256,3 +256,15 @@ def test_the_last_tools_of_a_run_that_ended_with_them_ran_for_the_one_call_that_
     )
     counts = [tuple(None if r[k] is None else len(r[k]) for k in ("llm_calls", "tool_calls")) for r in found]
     assert sorted(map(str, counts)) == sorted(map(str, shown))
+
+
+@pytest.mark.parametrize(
+    ("said", "why", "status"),
+    [("API Error: 500 overloaded", "stop_sequence", "error"), ("API Error: 500 is what I saw", "end_turn", "ok")],
+)
+def test_claude_codes_notice_that_it_got_no_answer_is_none(said, why, status):
+    """OpenInference 0.3.1 of Claude's Agent SDK for JavaScript, whose results tell of an error beside it."""
+    told = {"openinference.span.kind": "AGENT", "input.value": "hi", "output.value": said, "llm.finish_reason": why}
+    scope = "@arizeai/openinference-instrumentation-claude-agent-sdk"
+    (run,) = runs(span(1, None, "ClaudeAgent.query", took=5, scope=scope, attributes=told) | {"status": 1})
+    assert (run["status"], run["output"]) == (status, None if status == "error" else said)
