@@ -13,6 +13,7 @@ from otelcov.dialects.base import (
     answered_by,
     first,
     json_number,
+    json_text,
     span_name,
 )
 
@@ -26,6 +27,11 @@ _RESPONSES = ("gcp.vertex.agent.llm_response", "adk.llm_response")
 # Early ones for Java tell a call and its result by two spans, one after the other.
 _CALL = span_name(r"^tool_call \[(.+)\]$")
 _ADK = pl.col("scope.name").str.contains("adk|vertex")
+
+
+# The kit for Rust, whose spans have the scope of the exporter, but say where they were made.
+_RUST = first("target", "code.module.name", "code.namespace").str.contains(r"^adk_\w+::")
+_EXECUTES = pl.col("span.name") == "agent.execute"
 
 
 # For JavaScript a tool's span has nothing but its name until the tool gives something.
@@ -65,9 +71,9 @@ GOOGLE_ADK = Dialect(
     name="google-adk",
     kind=pl.when(_RUNNER)
     .then(pl.lit(CHAIN))
-    .when((pl.col("span.name") == "call_llm") & _ADK & pl.col("openinference.span.kind").is_null())
+    .when((pl.col("span.name") == "call_llm") & (_ADK | _RUST) & pl.col("openinference.span.kind").is_null())
     .then(pl.lit(LLM))
-    .when(pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ") & _ADK)
+    .when((pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ") & _ADK) | (_RUST & _EXECUTES))
     .then(pl.lit(AGENT))
     .when(pl.col("span.name").str.contains(r"^invocation( \[|$)") & _ADK)
     .then(pl.lit(CHAIN))
@@ -86,6 +92,7 @@ GOOGLE_ADK = Dialect(
     tool=pl.when(_ADK).then(_CALL),
     arguments=pl.when(_CAPTURED | (_ARGUMENTS != "{}")).then(_ARGUMENTS),
     result=pl.when(_CAPTURED & (_RESULT != '{"result": "<not specified>"}')).then(_RESULT),
+    request_model=pl.when(_RUST).then(json_text("gcp.vertex.agent.llm_request", "model")),
     input_tokens=_number("prompt_token_count", "promptTokenCount"),
     output_tokens=_number("candidates_token_count", "candidatesTokenCount"),
     response_model=answered_by(*_RESPONSES),

@@ -260,3 +260,40 @@ def test_a_model_that_was_asked_as_koogs_agent_was_closed_ends_well():
     agent = _koog(1, None, "invoke_agent", 0, 20, attributes={"gen_ai.agent.id": "planner"})
     (run,) = runs(agent, _koog_model(2, 1, [_HI]))
     assert ([c["status"] for c in run["llm_calls"]], run["status"]) == (["unknown"], "unknown")
+
+
+def _rust(id, parent, name, at, took=1, **told):
+    """zavora-ai/adk-rust (adk-agent/src/llm_agent.rs; adk-core/src/types.rs), whose exporter names the scope."""
+    attributes = {"gcp.vertex.agent.session_id": "s1", "target": "adk_agent::llm_agent"} | told
+    return span(id, parent, name, at=at, took=took, scope="opentelemetry-otlp", attributes=attributes)
+
+
+def _rust_model(id, at, contents, answer=None):
+    told = {"gcp.vertex.agent.llm_request": json.dumps({"model": "gemini-2.5-flash", "contents": contents})}
+    told |= {"gcp.vertex.agent.llm_response": json.dumps(answer)} if answer else {}
+    return _rust(id, 1, "call_llm", at, **told)
+
+
+@pytest.mark.parametrize(
+    ("response", "ran", "status"),
+    [
+        ({"weather": "sunny"}, True, "ok"),
+        ({"error": "boom"}, True, "error"),
+        ({"error": "Tool 'look' execution denied by confirmation policy"}, False, "requested"),
+        ({"error": "Tool 'look' is temporarily disabled after 3 consecutive failures"}, False, "requested"),
+    ],
+)
+def test_adk_for_rust_tells_where_its_spans_were_made_and_a_call_as_a_part_by_itself(response, ran, status):
+    asked = {"role": "user", "parts": [{"text": "hi"}]}
+    asks = {"role": "model", "parts": [{"name": "look", "args": {"q": 1}, "id": "call_9xK"}]}
+    back = {"functionResponse": {"name": "look", "response": response}, "id": "call_9xK"}
+    done = {"role": "model", "parts": [{"text": "done"}]}
+    (run,) = runs(
+        _rust(1, None, "agent.execute", 0, 20, **{"agent.name": "planner"}),
+        _rust_model(2, 1, [asked], asks),
+        *([_rust(3, 1, "execute_tool look", 3, **{"tool.name": "look"})] if ran else []),
+        _rust_model(4, 5, [asked, asks, {"role": "function", "parts": [back]}], done),
+    )
+    assert [(c["agent"], c["request_model"]) for c in run["llm_calls"]] == [("planner", "gemini-2.5-flash")] * 2
+    assert [(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [("look", {"q": 1}, status)]
+    assert (run["input"], run["output"], run["conversation_id"]) == ("hi", "done", "s1")

@@ -18,6 +18,7 @@ from otelcov.runs.content.parts import (
     CALLS,
     RESULT_KEYS,
     RESULTS,
+    bare_call,
     calls_function,
     is_part,
     joined,
@@ -344,9 +345,10 @@ def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
     kind = kind_of(part)
     inside = next((key for key in (*CALL_KEYS, *RESULT_KEYS) if isinstance(part.get(key), dict)), None)
     body = part if inside is None else part[inside]
-    if inside in CALL_KEYS or (inside is None and (kind in CALLS or calls_function(part))):
-        bare = body.keys() == {"type", "id"} and isinstance(body["id"], str)  # all else is left out (Azure's SDK)
-        found = [Request(body["id"], None)] if bare else requests_in([body])
+    bare = m.role == "assistant" and bare_call(part)
+    if inside in CALL_KEYS or (inside is None and (kind in CALLS or bare or calls_function(part))):
+        nameless = body.keys() == {"type", "id"} and isinstance(body["id"], str)  # all else is left out (Azure's SDK)
+        found = [Request(body["id"], None)] if nameless else requests_in([body])
         m.requests += found
         m.nameless = m.nameless or not found
     elif inside or kind in RESULTS:

@@ -104,6 +104,14 @@ def calls_function(value: dict[str, Value]) -> bool:
     return isinstance(function, dict) and "arguments" in function and "name" in function
 
 
+def bare_call(part: dict[str, Value]) -> bool:
+    """Is a part of an answer a call by itself, and nothing else (ADK for Rust)?"""
+    return part.keys() <= _BARE and isinstance(part.get("name"), str) and isinstance(part.get("args"), dict)
+
+
+_BARE = {"id", "name", "args", "thought_signature"}
+
+
 def requests_in(calls: Value) -> list[Request]:
     """The requests in a list of calls, or in one; what has no name is none."""
     several = [calls] if isinstance(calls, dict) else calls if isinstance(calls, list) else []

@@ -165,8 +165,10 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
                     unite(before, p)
-                elif before is None and (first := _asked_since(call, asked) or _lent(call, mute)) not in (None, p):
-                    unite(first, p)
+                elif before is None:
+                    first = _asked_since(call, asked) or _lent(call, mute)
+                    if first is not None and first is not p:
+                        unite(first, p)
         for call in p.calls:
             own = None if call.inputs is None else History(call.inputs)
             for r in call.requests:

@@ -60,6 +60,8 @@ _REFUSED = re.compile(
     r"|The tool call was denied"
     r"|(?:Tool|Function) (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
     r"|Tool execution for '[^'\n]{1,200}' was rejected by the user\b"  # Haystack
+    r"|Tool '[^'\n]{1,200}' (?:execution denied by confirmation policy"  # ADK for Rust
+    r"|is temporarily disabled after \d{1,9} consecutive failures)$"
     r"|Claude requested permissions to use .{1,200}, but you haven't granted it yet|PreToolUse:\S{1,200} hook error: "
     r"|Tool call limit (?:exceeded\. Do not (?:call|make)\b|reached\. Tool call \S+ not executed\b)"
     r"|(?:Output )?Tool not (?:executed|used) - "
