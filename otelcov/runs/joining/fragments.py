@@ -16,7 +16,7 @@ from otelcov.runs.joining.sessions import STEPS, no_handoffs, requests_of
 from otelcov.runs.joining.turns import first_said, goes_on, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
-from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, tells_resumed_anew
+from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, runs_tools, tells_resumed_anew
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
 
 
@@ -24,8 +24,8 @@ class Fragment:
     """What one trace holds of one run. `loose` fragments are model calls, or tools, without anything above them."""
 
     __slots__ = (
-        *("astray", "calls", "end", "frame", "gateway", "hidden", "loose", "nodes", "root", "start", "tools"),
-        "trace_id",
+        *("astray", "between", "calls", "end", "frame", "gateway", "hidden", "loose", "nodes", "root", "start"),
+        *("tools", "trace_id"),
     )
 
     def __init__(self, trace: Trace, root: Node, nodes: list[Node]) -> None:
@@ -37,6 +37,7 @@ class Fragment:
         self.loose = False
         self.astray = False  # several runs may have done this
         self.tools: list[Node] = []  # of a loose one that is no model call: what it ran
+        self.between = False  # is it what runs tools between two calls of a model, and nothing above it?
         self.frame: Node | None = None  # what is around a model call that counts as if it stood alone
         self.gateway = False  # is it a call that a gateway was asked for, of which who asked it may tell, too?
 
@@ -67,6 +68,7 @@ def fragments(trace: Trace) -> list[Fragment]:
     if not tops:  # of an agent's step nothing else may have come, or it was answered before a model was asked
         tops = [(root, nodes) for root, nodes in every if root.orphan and root.own_agent is not None]
         tops = tops or [(root, nodes) for root, nodes in every if _answered_at_once(root) or _asked_unseen(nodes)]
+        tops = tops or [(root, nodes) for root, nodes in every if runs_tools(root.span.scope, root.span.name)]
     if not tops and not called:
         return []
     raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
@@ -91,6 +93,8 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.loose, fragment.tools = True, [root]
         elif not fragment.loose and (held := _held(root)):
             fragment.loose, fragment.tools = True, held
+        elif root.parent is None and runs_tools(root.span.scope, root.span.name):
+            fragment.loose = fragment.between = True
         out.append(fragment)
     return out
 

@@ -19,6 +19,7 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.agents.delegation import bare
+from otelcov.runs.joining.between import unite_between
 from otelcov.runs.joining.children import unite_children
 from otelcov.runs.joining.doubles import Loner, loner, told_elsewhere, unite_doubles
 from otelcov.runs.joining.followers import Unite, unite_echoes, unite_followers, unite_twins
@@ -266,6 +267,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     loose = [p for p in loose if p.calls or p.tools]
     unite_leaves(loose, followers, joined, unite_near)
     unite_children(loose, followers, unite_near)
+    unite_between([p for p in every if p.between or p.calls], followers, unite_near)
     unite_served(parts, unite)
     unite_threads(parts, unite)
     unite_hollow([p for p in parts if len(group[id(p)]) == 1 or not p.tools], unite)
@@ -273,6 +275,8 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     out = []
     for p in parts:
         g = group[id(p)]
+        if len(g) == 1 and p.between and not p.calls:
+            continue  # no step of anybody's
         if id(g) not in seen:
             seen.add(id(g))
             g.sort(key=lambda f: (f.start, f.trace_id, f.root.span.span_id))

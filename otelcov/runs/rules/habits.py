@@ -349,6 +349,12 @@ def tells_steps(name: str) -> bool:
     return name == "haystack.agent.step.tool"
 
 
+def runs_tools(scope: str, name: str) -> bool:
+    """Is this what runs the tools that an answer asked for, with no agent's span around both where a program runs the
+    agent by itself (Haystack 2 under OpenInference)?"""
+    return scope == "openinference.instrumentation.haystack" and name == "ToolInvoker.run"
+
+
 def drops_tools(scope: str) -> bool:
     """Does this tell of a tool that threw, or waits, no more than the step around it (Traceloop's of LlamaIndex)?"""
     return scope == "opentelemetry.instrumentation.llamaindex"
