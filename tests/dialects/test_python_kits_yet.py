@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, records, runs, span
 
 _MS = 0.001
 
@@ -46,3 +46,80 @@ def test_haystack_calls_at_once_with_others_stay_apart(at):
 
 def test_haystack_alone_what_runs_tools_is_no_run():
     assert runs(_haystack(2, 2, "CHAIN", 0)) == []
+
+
+def _moved(of, given=(), said=()):
+    """A record of AWS's distribution; roles are lost where messages had numbers."""
+    held = {"input": given, "output": said}
+    bodies = {way: {"messages": [{"role": r, "content": c} for r, c in told]} for way, told in held.items() if told}
+    return records([(of, bodies)])
+
+
+_GO = '{"messages": [[{"role": "user", "content": "Go"}]]}'
+_ASKED = '{"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "function": {"name": "look"}}]}'
+
+
+def _of_openinference(id, parent, kind, name, at=0.0, took=1.0, **told):
+    scope = "openinference.instrumentation.langchain"
+    return span(id, parent, name, 1, at, took, scope=scope, attributes={"openinference.span.kind": kind} | told)
+
+
+def test_what_aws_moved_from_openinference_spans_is_told():
+    call = {"tool_call.id": "c1", "tool_call.function.name": "look", "tool_call.function.arguments": '{"x": 1}'}
+    asks = {f"message.tool_calls.0.{key}": value for key, value in call.items()}
+    out = {"llm.output_messages.0.message.role": "assistant"}
+    asking = {f"llm.output_messages.0.{k}": v for k, v in asks.items()}
+    user = {"llm.input_messages.0.message.role": "user"}
+    history = user | {"llm.input_messages.1.message.role": "assistant", "llm.input_messages.2.message.role": "tool"}
+    history |= {f"llm.input_messages.1.{k}": v for k, v in asks.items()}
+    history["llm.input_messages.2.message.tool_call_id"] = "c1"
+    spans = [
+        _of_openinference(1, None, "AGENT", "planner", took=9),
+        _of_openinference(2, 1, "LLM", "ChatOpenAI", 1, **user, **out, **asking),
+        _of_openinference(3, 1, "TOOL", "look", 3, **{"tool.name": "look"}),
+        _of_openinference(4, 1, "LLM", "ChatOpenAI", 5, **history, **out),
+    ]
+    results = f'{{"messages": [[{{"role": "user", "content": "Go"}}, {_ASKED}]]}}'
+    logs = [
+        _moved(1, [("user", "Go")], [("assistant", "Done.")]),
+        _moved(2, [("user", _GO), ("user", "Go")], [("assistant", _ASKED)]),
+        _moved(3, [("user", '{"x": 1}')], [("assistant", "found")]),
+        _moved(
+            4, [("user", results), ("user", "Go"), ("user", "found")], [("assistant", "{}"), ("assistant", "Done.")]
+        ),
+    ]
+    (run,) = runs(*spans, logs=logs)
+    assert (run["input"], run["output"]) == ("Go", "Done.")
+    assert [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("look", {"x": 1}, "ok", "found")
+    ]
+
+
+def test_what_aws_moved_from_spans_of_the_conventions_is_told():
+    user = '[{"role": "user", "parts": [{"type": "text", "content": "Go"}]}]'
+    said = '[{"role": "assistant", "parts": [{"type": "text", "content": "Done."}], "finish_reason": "stop"}]'
+    orders = '[{"type": "text", "content": "You plan."}]'
+    told = [("system", orders), ("user", user)], [("assistant", said)]
+    spans = [agent(1, "planner", took=9), chat(2, 1, at=1)]
+    (run,) = runs(*spans, logs=[_moved(1, *told), _moved(2, *told)])
+    assert (run["input"], run["output"], run["tool_calls"]) == ("Go", "Done.", [])
+
+
+def test_what_aws_moved_from_numbered_prompts_joins_their_calls():
+    def call(id, trace, at, *roles, why):
+        told = {f"gen_ai.prompt.{n}.role": role for n, role in enumerate(roles)}
+        told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.finish_reason": why}
+        told |= {"llm.request.type": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 10 * id}
+        scope = "opentelemetry.instrumentation.mistralai"
+        return span(id, None, "mistralai.chat", trace, at, scope=scope, kind=3, attributes=told)
+
+    def moved(of, given, said=()):
+        held = {"input": given, "output": said}
+        bodies = {
+            k: {"messages": [{"role": "unknown", "content": c} for c in told]} for k, told in held.items() if told
+        }
+        return records([(of, bodies)], trace=of)
+
+    spans = [call(1, 1, 0, "user", why="tool_calls"), call(2, 2, 2, "user", "assistant", "tool", why="stop")]
+    (run,) = runs(*spans, logs=[moved(1, ["Go"]), moved(2, ["Go", "found"], ["Done."])])
+    assert (run["input"], run["output"], [c["input_tokens"] for c in run["llm_calls"]]) == ("Go", "Done.", [10, 20])

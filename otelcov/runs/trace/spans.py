@@ -22,6 +22,7 @@ from otelcov.runs.content.chat import ROLES
 from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.rules.boundaries import FORCED_SIGNS
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
+from otelcov.runs.trace.moved import put_back
 from otelcov.runs.trace.recorded import record_pairs
 
 
@@ -118,7 +119,8 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     every = all_dialects()
     height = spans.height
     wanted = {*keys(every), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
-    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted)]
+    back, logs = put_back(logs, spans)
+    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back]
     wide, families = columns([spans["attributes"], spans["content"]], wanted, height, more)
     scopes = {b: scope_of(b) for b in spans["scope"].unique().to_list()}
     names, versions = ({b: told[place] for b, told in scopes.items()} for place in (0, 1))
