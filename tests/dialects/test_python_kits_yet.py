@@ -123,3 +123,54 @@ def test_what_aws_moved_from_numbered_prompts_joins_their_calls():
     spans = [call(1, 1, 0, "user", why="tool_calls"), call(2, 2, 2, "user", "assistant", "tool", why="stop")]
     (run,) = runs(*spans, logs=[moved(1, ["Go"]), moved(2, ["Go", "found"], ["Done."])])
     assert (run["input"], run["output"], [c["input_tokens"] for c in run["llm_calls"]]) == ("Go", "Done.", [10, 20])
+
+
+def _langchain_run(trace, city="Oslo", at=0.0):
+    """An agent whose instrumentation follows callbacks: of a tool's one argument it tells the value."""
+    scope = "openinference.instrumentation.langchain"
+
+    def of(id, parent, kind, name, begins, took, **told):
+        attributes = {"openinference.span.kind": kind} | told
+        return span(trace * 10 + id, parent, name, trace, at + begins, took, scope=scope, attributes=attributes)
+
+    asked = {"llm.output_messages.0.message.role": "assistant"}
+    call = "llm.output_messages.0.message.tool_calls.0.tool_call"
+    asked |= {f"{call}.id": f"call_x{trace}yz8w", f"{call}.function.name": "weather"}
+    asked[f"{call}.function.arguments"] = f'{{"city": "{city}"}}'
+    top = trace * 10 + 1
+    told = {"tool.name": "weather", "input.value": city, "output.value": "sunny"}
+    return [
+        of(1, None, "AGENT", "planner", 0, 9, **{"input.value": "Go"}),
+        of(2, top, "LLM", "ChatOpenAI", 1, 1, **asked),
+        of(3, top, "TOOL", "weather", 3, 2, **told),
+    ]
+
+
+def _by_client(id, trace, at, city="Oslo", took=1.0):
+    told = {"traceloop.span.kind": "tool", "traceloop.entity.name": "weather"}
+    told["traceloop.entity.input"] = f'{{"tool_name": "weather", "arguments": {{"city": "{city}"}}}}'
+    told["traceloop.entity.output"] = '{"result": "sunny"}'
+    scope = "opentelemetry.instrumentation.mcp.instrumentation"
+    return span(id, None, "weather.tool", trace, at, took, scope=scope, attributes=told)
+
+
+def _tools_of(found):
+    return [[(c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] for run in found]
+
+
+def test_a_tool_that_a_client_of_mcp_tells_in_a_trace_of_its_own_is_one_call():
+    found = runs(
+        *_langchain_run(1), *_langchain_run(2, "Rome", 0.1), _by_client(5, 3, 3.5), _by_client(6, 4, 3.6, "Rome")
+    )
+    assert _tools_of(found) == [[("weather", {"city": city}, "ok")] for city in ("Oslo", "Rome")]
+
+
+@pytest.mark.parametrize("told", [{"city": "Rome"}, {"at": 6.0}, {"took": 3.0}])
+def test_a_tool_with_other_arguments_or_at_another_time_is_another(told):
+    found = runs(*_langchain_run(1), _by_client(5, 3, **{"at": 3.5} | told))
+    assert [len(tools) for tools in _tools_of(found)] == [1, 1]
+
+
+def test_a_tool_that_calls_of_two_runs_may_be_is_of_neither():
+    found = runs(*_langchain_run(1), *_langchain_run(2), _by_client(5, 3, 3.5))
+    assert [len(tools) for tools in _tools_of(found)] == [1, 1, 1]

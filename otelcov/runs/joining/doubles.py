@@ -22,7 +22,7 @@ from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.overlaps import JITTER_NS, Times, enclosed, overlap, overlapping
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import knows_no_caller
-from otelcov.runs.tools.executions import server_alone, span_call_id, span_name
+from otelcov.runs.tools.executions import server_alone, span_call_id, span_name, told_apart
 from otelcov.runs.trace.tree import Node, spelling
 
 _ASKED_NS = 5_000_000_000  # how long a thread's tool may have waited since it was asked for
@@ -61,7 +61,8 @@ def loner(part: Fragment) -> Loner | None:
     failed = any(call.error is not None for call in part.calls)
     times = min(part.start, LATEST_NS), min(part.end, LATEST_NS)
     threads = knows_no_caller(span.scope)
-    serves = span_name(part.tools) if part.tools == [part.root] and (threads or server_alone(part.root)) else None
+    serving = part.tools == [part.root] and (threads or server_alone(part.root) or told_apart(part.root))
+    serves = span_name(part.tools) if serving else None
     if threads:
         times = max(times[0] - _ASKED_NS, 0), times[1]
     if part.gateway:

@@ -268,7 +268,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     unite_leaves(loose, followers, joined, unite_near)
     unite_children(loose, followers, unite_near)
     unite_between([p for p in every if p.between or p.calls], followers, unite_near)
-    unite_served(parts, unite)
+    unite_served(parts, lambda p: len(group[id(p)]) == 1, unite)
     unite_threads(parts, unite)
     unite_hollow([p for p in parts if len(group[id(p)]) == 1 or not p.tools], unite)
     seen: set[int] = set()

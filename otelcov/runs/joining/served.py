@@ -5,6 +5,10 @@ client), so its spans know nothing of the call; nor do those of a server elsewhe
 not handed on. It tells of a call again that an agent's trace tells already: of the one tool whose name ends with the
 server's, within whose time it lies, of the same service or, where none of that fits, of another.
 
+An instrumentation that follows a framework's callbacks (OpenInference's of LangChain, Langfuse's handler) opens spans
+that nothing below them sees: what another tells of the same tool, a client of MCP or the function itself, begins a
+trace of its own. It is the call of that name, with those arguments, within whose time it lies.
+
 Nor does a thread know who began it (smolagents 1.20, of several tools at once). What it ran is what an answer of that
 service had asked for just before, by name and arguments.
 
@@ -22,16 +26,22 @@ from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import knows_no_caller
-from otelcov.runs.tools.executions import served_as, server_alone, span_name
-from otelcov.runs.trace.tree import Node, failure, spelling
+from otelcov.runs.tools.executions import served_as, server_alone, span_fact, span_name, told_apart
+from otelcov.runs.trace.tree import Node, failure, same_name, spelling
 
 _JITTER_NS = 1_000_000
 _AT_ONCE = 128  # calls that are under way at one time
 
 
-def unite_served(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
-    """Join such spans with the calls that they served. `parts` by start."""
-    served = [p for p in parts if p.tools == [p.root] and not p.root.orphan and server_alone(p.root)]
+def unite_served(
+    parts: list[Fragment], single: Callable[[Fragment], bool], unite: Callable[[Fragment, Fragment], None]
+) -> None:
+    """Join such spans with the calls that they served, those told twice if they are `single`. `parts` by start."""
+    served = [
+        p
+        for p in parts
+        if p.tools == [p.root] and not p.root.orphan and (server_alone(p.root) or (told_apart(p.root) and single(p)))
+    ]
     if not served:
         return
     callers = [(n, p) for p in parts if not p.loose for n in _callers(p)]
@@ -109,4 +119,15 @@ def _serves(p: Fragment, caller: Node) -> bool:
     name, outer = span_name([p.root]), span_name([caller])
     if not name or not outer or p.end > caller.end + _JITTER_NS:
         return False
-    return served_as(name, outer, p.root)
+    if server_alone(p.root):
+        return served_as(name, outer, p.root)
+    return caller.span.scope != p.root.span.scope and same_name(name, outer) and _given_alike(p.root, caller)
+
+
+def _given_alike(inner: Node, caller: Node) -> bool:
+    """Were these given the same? Of one argument its value may be all that is told (LangChain's)."""
+    given, _ = arguments_of(span_fact([inner], "arguments"))
+    told, text = arguments_of(span_fact([caller], "arguments"))
+    if not given:
+        return False
+    return told == given if told is not None else text is not None and [text] == [str(v) for v in given.values()]

@@ -229,6 +229,12 @@ def server_alone(node: Node) -> bool:
     return node.span.span_kind == _SERVER and node.span.call_id is None
 
 
+def told_apart(node: Node) -> bool:
+    """Is this a tool's span with arguments and no id, of which another may tell, too?"""
+    named = node.kind == TOOL and span_call_id([node]) is None and span_name([node]) is not None
+    return named and bool(span_fact([node], "arguments"))
+
+
 def served_as(name: str, outer: str, node: Node) -> bool:
     """Is this a protocol's span of a tool that the agent knows by a longer name: its server's, then its own?"""
     short, long = spelling(name), spelling(outer)
