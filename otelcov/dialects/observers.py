@@ -63,12 +63,15 @@ JUDGEVAL = Dialect(
 _HONEYHIVE_ERROR = pl.col("honeyhive_error").is_not_null() & pl.col("honeyhive_event_name").is_null()
 _HONEYHIVE_TOOL = pl.when(~_HONEYHIVE_ERROR & (pl.col("honeyhive_event_type") == "tool"))
 
+# Since 1.0 a function without a name of its own is called after its module, too.
+_HONEYHIVE_NAME = pl.coalesce([pl.col("span.name").str.extract(r"^(?:[A-Za-z_]\w*\.)+([A-Za-z_]\w*)$"), "span.name"])
+
 HONEYHIVE = Dialect(
     name="honeyhive",
     kind=pl.when(_HONEYHIVE_ERROR)
     .then(pl.lit(OTHER))
     .otherwise(value("honeyhive_event_type", tool=TOOL, model=LLM, chain=CHAIN, session=CHAIN)),
-    tool=_HONEYHIVE_TOOL.then(pl.coalesce([pl.col("honeyhive_event_name"), pl.col("span.name")])),
+    tool=_HONEYHIVE_TOOL.then(pl.coalesce([pl.col("honeyhive_event_name"), _HONEYHIVE_NAME])),
     result=_HONEYHIVE_TOOL.then(pl.col("honeyhive_outputs.result")),
     output=pl.when(pl.col("honeyhive_event_type") == "chain").then(pl.col("honeyhive_outputs.result")),
 )

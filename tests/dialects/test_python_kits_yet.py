@@ -174,3 +174,11 @@ def test_a_tool_with_other_arguments_or_at_another_time_is_another(told):
 def test_a_tool_that_calls_of_two_runs_may_be_is_of_neither():
     found = runs(*_langchain_run(1), *_langchain_run(2), _by_client(5, 3, 3.5))
     assert [len(tools) for tools in _tools_of(found)] == [1, 1, 1]
+
+
+def test_a_function_that_honeyhive_calls_after_its_module_is_the_tool_that_was_asked_for():
+    told = {"honeyhive_event_type": "tool", "honeyhive_inputs.city": "Oslo", "honeyhive_outputs.result": "sunny"}
+    asked = chat(2, 1, [("call_x1yz8w", "weather", {"city": "Oslo"})], "Go", at=1)
+    tool = span(3, 1, "my_app.tools.weather", at=3, attributes=told, scope="honeyhive.140131020269920")
+    (run,) = runs(span(1, None, "plan", took=9, attributes={"honeyhive_event_type": "chain"}), asked, tool)
+    assert _tools_of([run]) == [[("weather", {"city": "Oslo"}, "ok")]]
