@@ -182,3 +182,39 @@ def test_a_function_that_honeyhive_calls_after_its_module_is_the_tool_that_was_a
     tool = span(3, 1, "my_app.tools.weather", at=3, attributes=told, scope="honeyhive.140131020269920")
     (run,) = runs(span(1, None, "plan", took=9, attributes={"honeyhive_event_type": "chain"}), asked, tool)
     assert _tools_of([run]) == [[("weather", {"city": "Oslo"}, "ok")]]
+
+
+def test_history_that_aws_moved_beside_answers_is_none():
+    use = '[{"toolUse": {"toolUseId": "tooluse_x1yz8w", "name": "look", "input": {"x": 1}}}]'
+    back = '[{"toolResult": {"toolUseId": "tooluse_x1yz8w", "status": "success", "content": [{"text": "found"}]}}]'
+    go = ("user", {"content": '[{"text": "Go"}]'})
+    asked = _moved(2, [go], [("assistant", {"message": use, "finish_reason": "tool_use"})])
+    failed = _moved(4, [go, ("tool", {"content": back})], [("assistant", {"content": use})])
+    spans = [agent(1, "planner", took=9), chat(2, 1, at=1), chat(4, 1, at=5, error="boom")]
+    (run,) = runs(*spans, logs=[asked, failed])
+    assert _tools_of([run]) == [[("look", {"x": 1}, "ok")]]
+
+
+def test_what_aws_moved_of_a_user_without_words_is_not_the_orders():
+    roles = {"llm.input_messages.0.message.role": "system", "llm.input_messages.1.message.role": "user"}
+    spans = [
+        _of_openinference(1, None, "AGENT", "planner", took=9, **{"input.mime_type": "application/json"}),
+        _of_openinference(2, 1, "LLM", "ChatOpenAI", 1, **roles, **{"input.mime_type": "application/json"}),
+    ]
+    (run,) = runs(*spans, logs=[_moved(2, [("user", '{"messages": []}'), ("user", "You plan.")])])
+    assert run["input"] is None
+
+
+def test_what_aws_moved_from_spans_that_are_told_twice_is_told():
+    said = '[{"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}]'
+    user = '[{"role": "user", "parts": [{"type": "text", "content": "Go"}]}]'
+    orders = '[{"type": "text", "content": "You plan."}]'
+    roles = {"llm.input_messages.0.message.role": "user", "llm.input_messages.1.message.role": "system"}
+    kind = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
+    record = _moved(
+        2,
+        [("user", user), ("system", orders), ("user", "Go"), ("user", "You plan.")],
+        [("assistant", said), ("assistant", "Done.")],
+    )
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, at=1, attributes=kind | roles), logs=[record])
+    assert (run["input"], run["output"]) == ("Go", "Done.")

@@ -172,7 +172,7 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
             raw = attributes.get("gen_ai.output.messages")
             out.extend(answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))
         elif "output" in attributes:
-            out.extend(messages_of(_of_body(attributes["output"]), "assistant"))
+            out.extend(messages_of(_of_body(attributes["output"], answers=True), "assistant"))
     return out or messages_of(_streamed(events) or _numbered(events, "gen_ai.completion"), "assistant")
 
 
@@ -263,8 +263,9 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _of_body(held: Any) -> list[dict[str, Any]]:
-    """Messages that AWS's distribution moved from a span into the body of a log record, the content as JSON in it."""
+def _of_body(held: Any, *, answers: bool = False) -> list[dict[str, Any]]:
+    """Messages that AWS's distribution moved from a span into the body of a log record, the content as JSON in it.
+    What an event held is an object; whatever a model said is an output there, and alone its answer has a `message`."""
     told = held.get("messages") if isinstance(held, dict) else None
     out = []
     for message in told if isinstance(told, list) else ():
@@ -272,6 +273,8 @@ def _of_body(held: Any) -> list[dict[str, Any]]:
             continue
         content, more = message.get("content"), {}
         if isinstance(content, dict):
+            if answers and "message" not in content:
+                continue
             more = {k: v for k, v in content.items() if k in ("finish_reason", "tool_calls")}
             content = content.get("message", content.get("content"))
         if isinstance(content, str) and content[:1] in "[{":

@@ -27,6 +27,7 @@ _PLACES = {
     None: {"input": "gen_ai.prompt.{}.content", "output": "gen_ai.completion.{}.content"},
 }
 """Where the text of a message with a number stands."""
+_JSON = ('{"', "[{", "[[{", '["')
 
 
 def put_back(logs: pl.DataFrame, spans: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
@@ -65,7 +66,7 @@ def _told(record: dict[str, Any]) -> list[tuple[str, str]] | None:
         contents = [(role, text) for role, text in told if isinstance(text, str)]
         if not told or len(contents) < len(told):
             return None
-        ways = (_flat,) if _OPENINFERENCE in keys else (_whole, _entity, _flat)
+        ways = (_both, _flat) if _OPENINFERENCE in keys else (_whole, _entity, _flat)
         fitting = (some for read in ways if len(some := list(read(way, contents, keys))) == len(contents))
         attributes = next(fitting, None)
         if attributes is None:
@@ -86,6 +87,16 @@ def _whole(way: str, contents: list[tuple[Any, str]], _: dict[str, str | None]) 
             yield "gen_ai.system_instructions", text
 
 
+def _both(way: str, contents: list[tuple[Any, str]], keys: dict[str, str | None]) -> Iterator[tuple[str, str]]:
+    """Attributes of the conventions, and OpenInference's that were made of them."""
+    own = [told for one in contents for told in _whole(way, [one], keys)] if "gen_ai.operation.name" in keys else []
+    if own:
+        yield from own
+        values = {value for _, value in own}
+        rest = [(role, text) for role, text in contents if text not in values]
+        yield from _flat(way, rest, keys) if rest else ()
+
+
 def _entity(way: str, contents: list[tuple[Any, str]], keys: dict[str, str | None]) -> Iterator[tuple[str, str]]:
     """Traceloop's, of what is no model's call."""
     if _TRACELOOP in keys:
@@ -103,10 +114,11 @@ def _flat(way: str, contents: list[tuple[Any, str]], keys: dict[str, str | None]
     calling = {n for n, what, _ in told if what == "tool_calls"}
     mute = {n for n, what, value in told if what == "role" and value == "assistant"}  # they may have asked for tools
     some = (places, *([n for n in places if n not in without] for without in (calling, mute)))
-    ways = [(whole, slots) for slots in some for whole in (1, 0)]
-    fitting = [(w, slots) for w, slots in ways if len(texts) == w + len(slots) and not (w and style is None)]
-    fitting.sort(key=lambda fit: fit[0] == 1 and texts[0][:1] not in "[{")  # a whole one is JSON, mostly
-    for whole, slots in fitting[:1]:
+    sure = texts[0].startswith(_JSON) or f"{way}.mime_type" in keys or not places
+    whole = style is not None and (sure or len(texts) not in map(len, some))
+    fitting = [slots for slots in some if len(texts) == whole + len(slots)]
+    slots = fitting[0] if fitting else [None] * (len(texts) - whole)
+    if whole or fitting:
         yield from ((f"{way}.value", text) for text in texts[:whole])
         yield from ((place.format(n), text) for n, text in zip(slots, texts[whole:], strict=True))
 
