@@ -218,3 +218,19 @@ def test_what_aws_moved_from_spans_that_are_told_twice_is_told():
     )
     (run,) = runs(agent(1, "planner", took=9), chat(2, 1, at=1, attributes=kind | roles), logs=[record])
     assert (run["input"], run["output"]) == ("Go", "Done.")
+
+
+def test_what_aws_moved_of_a_prompt_and_an_answer_in_one_attribute_each_is_told():
+    def of(id, parent, kind, name, at=0.0, took=1.0):
+        told = {"langsmith.span.kind": kind, "langsmith.trace.name": name, "gen_ai.operation.name": "chat"}
+        return span(id, parent, name, 1, at, took, scope="langsmith", attributes=told)
+
+    spans = [of(1, None, "chain", "planner", took=9), of(2, 1, "llm", "ChatOpenAI", 1)]
+    asked = '{"messages":[{"role":"user","content":"Go"}]}'
+    said = '{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"Done."}}]}'
+    logs = [
+        _moved(1, [("user", '{"text":"Go"}')], [("assistant", '{"output":"Done."}')]),
+        _moved(2, [("user", asked)], [("assistant", said)]),
+    ]
+    (run,) = runs(*spans, logs=logs)
+    assert (run["input"], run["output"]) == ("Go", "Done.")

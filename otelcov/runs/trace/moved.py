@@ -8,15 +8,23 @@ attribute that was is not told, but in which order they come: whole values first
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars as pl
 
 from otelcov.ground.schemas import KEY_VALUE
 from otelcov.runs.content.jsontext import parse_json
-from otelcov.runs.trace.attributes import struct_value
+from otelcov.runs.trace.attributes import scope_of, struct_value
 
+_Contents = list[tuple[Any, str]]
+"""Of each message its role and what it holds."""
+_Keys = dict[str, str | None]
+"""The keys of the attributes that a span has, with their texts."""
+_Read = Callable[[str, _Contents, _Keys], Iterator[tuple[str, str]]]
+
+_PLAIN = re.compile(r"^(?:langsmith|openlit)\b")
+"""Scopes whose spans hold a prompt and an answer in one attribute each (LangSmith's export, OpenLIT)."""
 _OPENINFERENCE, _TRACELOOP = "openinference.span.kind", "traceloop.span.kind"
 _NUMBERED = re.compile(r"(llm\.(?:input|output)_messages|gen_ai\.(?:prompt|completion))\.(\d+)\.(?:message\.)?(\w+)")
 _PLACES = {
@@ -41,7 +49,8 @@ def put_back(logs: pl.DataFrame, spans: pl.DataFrame) -> tuple[list[pl.DataFrame
     some = logs.with_row_index("number").filter(holding & ~other.fill_null(value=False))
     if not some.height:
         return [], logs
-    ids = spans.select("trace_id", "span_id", pl.int_range(pl.len(), dtype=pl.UInt32).alias("row"), own="attributes")
+    row = pl.int_range(pl.len(), dtype=pl.UInt32).alias("row")
+    ids = spans.select("trace_id", "span_id", row, own="attributes", kit="scope")
     found: list[tuple[int, str, str]] = []
     done: list[int] = []
     for record in some.join(ids, on=["trace_id", "span_id"]).sort("number").iter_rows(named=True):
@@ -66,8 +75,9 @@ def _told(record: dict[str, Any]) -> list[tuple[str, str]] | None:
         contents = [(role, text) for role, text in told if isinstance(text, str)]
         if not told or len(contents) < len(told):
             return None
-        ways = (_both, _flat) if _OPENINFERENCE in keys else (_whole, _entity, _flat)
-        fitting = (some for read in ways if len(some := list(read(way, contents, keys))) == len(contents))
+        fitting = (
+            some for read in _ways(record["kit"], keys) if len(some := list(read(way, contents, keys))) == len(contents)
+        )
         attributes = next(fitting, None)
         if attributes is None:
             return None
@@ -75,7 +85,14 @@ def _told(record: dict[str, Any]) -> list[tuple[str, str]] | None:
     return out
 
 
-def _whole(way: str, contents: list[tuple[Any, str]], _: dict[str, str | None]) -> Iterator[tuple[str, str]]:
+def _ways(kit: bytes | None, keys: _Keys) -> tuple[_Read, ...]:
+    """In which ways such a span's attributes may be read, the surest first."""
+    if _PLAIN.match(scope_of(kit)[0]):
+        return _whole, _plain
+    return (_both, _flat) if _OPENINFERENCE in keys else (_whole, _entity, _flat)
+
+
+def _whole(way: str, contents: _Contents, _: _Keys) -> Iterator[tuple[str, str]]:
     """Attributes of the conventions: messages as JSON, and instructions."""
     for role, text in contents:
         parts = parse_json(text) if text[:2] == "[{" else None
@@ -87,7 +104,7 @@ def _whole(way: str, contents: list[tuple[Any, str]], _: dict[str, str | None]) 
             yield "gen_ai.system_instructions", text
 
 
-def _both(way: str, contents: list[tuple[Any, str]], keys: dict[str, str | None]) -> Iterator[tuple[str, str]]:
+def _both(way: str, contents: _Contents, keys: _Keys) -> Iterator[tuple[str, str]]:
     """Attributes of the conventions, and OpenInference's that were made of them."""
     own = [told for one in contents for told in _whole(way, [one], keys)] if "gen_ai.operation.name" in keys else []
     if own:
@@ -97,13 +114,18 @@ def _both(way: str, contents: list[tuple[Any, str]], keys: dict[str, str | None]
         yield from _flat(way, rest, keys) if rest else ()
 
 
-def _entity(way: str, contents: list[tuple[Any, str]], keys: dict[str, str | None]) -> Iterator[tuple[str, str]]:
+def _plain(way: str, contents: _Contents, _: _Keys) -> Iterator[tuple[str, str]]:
+    """One prompt or answer, in whatever form."""
+    yield from (("gen_ai.prompt" if way == "input" else "gen_ai.completion", text) for _, text in contents[:1])
+
+
+def _entity(way: str, contents: _Contents, keys: _Keys) -> Iterator[tuple[str, str]]:
     """Traceloop's, of what is no model's call."""
     if _TRACELOOP in keys:
         yield from ((f"traceloop.entity.{way}", text) for _, text in contents[:1])
 
 
-def _flat(way: str, contents: list[tuple[Any, str]], keys: dict[str, str | None]) -> Iterator[tuple[str, str]]:
+def _flat(way: str, contents: _Contents, keys: _Keys) -> Iterator[tuple[str, str]]:
     """OpenInference's, the whole, and behind it the texts of those messages that have one; Traceloop's, the texts."""
     style = _OPENINFERENCE if _OPENINFERENCE in keys else None
     place = _PLACES[style][way]
