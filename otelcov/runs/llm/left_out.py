@@ -5,15 +5,9 @@ from __future__ import annotations
 import re
 
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.answers import drops_calls, hides_served, input_as_text, tells_last_call, tells_last_piece
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import (
-    drops_calls,
-    hides_served,
-    input_as_text,
-    of_langfuse,
-    tells_last_call,
-    tells_last_piece,
-)
+from otelcov.runs.rules.habits import of_langfuse
 from otelcov.runs.trace.spans import Span
 
 

@@ -13,17 +13,9 @@ from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import UNGIVEN, cut_short, parse_json
 from otelcov.runs.llm.told_answer import AnswerOf
 from otelcov.runs.llm.told_input import begins_with_words, read_input, unordered
+from otelcov.runs.rules.answers import adds_up, calls_functions, says_alike, says_stop, spans_loops, tells_last_call
 from otelcov.runs.rules.boundaries import broke
-from otelcov.runs.rules.habits import (
-    adds_up,
-    calls_functions,
-    holds_others,
-    of_adk,
-    says_alike,
-    says_stop,
-    spans_loops,
-    tells_last_call,
-)
+from otelcov.runs.rules.habits import holds_others, of_adk
 from otelcov.runs.trace.spans import Span
 from otelcov.runs.trace.tree import Node, failure
 

@@ -15,8 +15,9 @@ from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.twins import beside, echoes
+from otelcov.runs.rules.answers import guesses_tokens, running_sums, tells_totals
 from otelcov.runs.rules.boundaries import asks, broke, letters, limits
-from otelcov.runs.rules.habits import guesses_tokens, holds_others, leaves_open, running_sums, tells_totals
+from otelcov.runs.rules.habits import holds_others, leaves_open
 from otelcov.runs.trace.tree import Node, failure, same_step, some_above
 
 OVERWRITTEN = "overwritten"

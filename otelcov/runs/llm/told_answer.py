@@ -13,8 +13,7 @@ from otelcov.runs.content.exchanges import answers, choices, event_outputs
 from otelcov.runs.content.flattened import flattened_messages
 from otelcov.runs.content.jsontext import NOTHING, parse_json
 from otelcov.runs.content.prose import react_request
-from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import (
+from otelcov.runs.rules.answers import (
     drops_calls,
     input_as_text,
     marks_requests,
@@ -22,6 +21,7 @@ from otelcov.runs.rules.habits import (
     tells_last_piece,
     writes_parts,
 )
+from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.trace.tree import Node
 
 _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SAFETY")

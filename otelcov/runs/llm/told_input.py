@@ -12,7 +12,7 @@ from otelcov.runs.content.late_results import with_late_results
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.observed import with_observations
 from otelcov.runs.content.reprs import mapping
-from otelcov.runs.rules.habits import (
+from otelcov.runs.rules.answers import (
     drops_flags,
     input_as_text,
     keeps_flags,

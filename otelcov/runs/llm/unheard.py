@@ -7,15 +7,8 @@ from collections.abc import Collection
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
-from otelcov.runs.rules.habits import (
-    counts_at_the_end,
-    ends_well_unanswered,
-    fails_incomplete,
-    leaves_open,
-    noted_late,
-    sets_no_status,
-    untold,
-)
+from otelcov.runs.rules.answers import counts_at_the_end, ends_well_unanswered
+from otelcov.runs.rules.habits import fails_incomplete, leaves_open, noted_late, sets_no_status, untold
 from otelcov.runs.trace.tree import Node, failure
 
 

@@ -21,21 +21,17 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs.joining.join import Joints, called
 from otelcov.runs.llm.model_call import finish_reason
-from otelcov.runs.rules.boundaries import UNSAID, called_off, stopped
-from otelcov.runs.rules.habits import (
+from otelcov.runs.rules.answers import (
     asks_once_more,
     counts_at_the_end,
     guesses_tokens,
-    in_two_scopes,
-    mute,
     running_sums,
     says_stop,
     tells_arguments,
-    tells_in_results,
-    tells_raised,
     tells_totals,
-    waits_by_events,
 )
+from otelcov.runs.rules.boundaries import UNSAID, called_off, stopped
+from otelcov.runs.rules.habits import in_two_scopes, mute, tells_in_results, tells_raised, waits_by_events
 from otelcov.runs.shortcut.contentless import without_content
 from otelcov.runs.shortcut.run_rows import rows
 from otelcov.runs.shortcut.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch

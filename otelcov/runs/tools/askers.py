@@ -8,8 +8,8 @@ from itertools import accumulate, islice
 
 from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.answers import ends_stream
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import ends_stream
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node
 

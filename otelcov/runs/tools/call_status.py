@@ -9,18 +9,14 @@ from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.reasons import reasons_told
+from otelcov.runs.rules.answers import counts_at_the_end, drops_flags, given_by_events, keeps_flags, says_why
 from otelcov.runs.rules.habits import (
-    counts_at_the_end,
-    drops_flags,
     flags_at_the_end,
-    given_by_events,
-    keeps_flags,
     lists_tools,
     of_adk,
     of_strands_js,
     opens_before_leave,
     runs_by_spans,
-    says_why,
     tells_in_results,
     tells_raised,
     tells_refusals,

@@ -17,7 +17,8 @@ from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import holds_providers, tells_repaired, tells_steps
+from otelcov.runs.rules.answers import holds_providers
+from otelcov.runs.rules.habits import tells_repaired, tells_steps
 from otelcov.runs.tools.askers import Askers, infer_turn
 from otelcov.runs.tools.attempts import differ, gone_on, in_vain, without_vain
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, awaits_result, short_id

@@ -12,8 +12,9 @@ from otelcov.runs.content.exchanges import event_outputs
 from otelcov.runs.content.prose import final_answer
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
+from otelcov.runs.rules.answers import waits_for_models
 from otelcov.runs.rules.boundaries import asks as asks_for_tools
-from otelcov.runs.rules.habits import ends_as_members, waits_for_models, works_over
+from otelcov.runs.rules.habits import ends_as_members, works_over
 from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out

@@ -16,7 +16,8 @@ from otelcov.runs.content.prose import own_words
 from otelcov.runs.content.semconv import semconv_messages
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import guards_first, tells_words
+from otelcov.runs.rules.answers import tells_words
+from otelcov.runs.rules.habits import guards_first
 from otelcov.runs.rules.handovers import asks
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.speakers import front_of, own_calls, shared_out

@@ -12,11 +12,10 @@ from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.llm.reasons import reasons_told
 from otelcov.runs.llm.unheard import broken_off
 from otelcov.runs.rules import boundaries as b
+from otelcov.runs.rules.answers import asks_after_results, asks_after_tools, says_why
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import (
     answers_with_errors,
-    asks_after_results,
-    asks_after_tools,
     ends_alike,
     hides_limits,
     of_adk,
@@ -24,7 +23,6 @@ from otelcov.runs.rules.habits import (
     puts_out_errors,
     runs_in_threads,
     says_well,
-    says_why,
     sets_no_status,
     stops_after_turns,
     throws_to_models,

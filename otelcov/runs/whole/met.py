@@ -12,8 +12,9 @@ from otelcov.runs.agents.charge import broke_off, broken_step, frames, went_on
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
+from otelcov.runs.rules.answers import asks_once_more
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import asks_once_more, raises_at_limits, stops_at_tools
+from otelcov.runs.rules.habits import raises_at_limits, stops_at_tools
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
