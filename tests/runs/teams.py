@@ -200,7 +200,8 @@ class Telling:
                 for n, (call, part) in enumerate(zip(answer, parts, strict=True))
             ]
             at = max(ends) + 1
-            if answer[-1].hands_over and mine is not None:
+            within = self.way["below"] == "its caller" or self._root is None  # who takes over works in who hands over
+            if answer[-1].hands_over and mine is not None and not within:
                 mine["took"] = asked + 0.7 - self._since(mine)
         if mine is not None and not mine["took"]:
             mine["took"] = at - self._since(mine)

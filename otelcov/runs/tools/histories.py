@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from itertools import takewhile
 
 from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import Value
@@ -23,11 +22,12 @@ def conversations(thread: list[ModelCall]) -> list[list[ModelCall]]:
     begun: dict[tuple[tuple[str, str | None], ...], list[ModelCall]] = {}
     for mc in thread:
         inputs = mc.inputs or []
-        head = tuple((x.role, x.text) for x in takewhile(_opens, inputs))
-        if not out or (head and len(head) == len(inputs)):
+        first = next((at for at, x in enumerate(inputs, 1) if x.role == "user"), len(inputs))
+        asked = tuple((x.role, x.text) for x in inputs[:first])  # some tell it again, right behind (OpenLIT)
+        if not out or (inputs and all(map(_opens, inputs))):
             out.append([])
-            begun[head] = out[-1]
-        begun.get(head, out[-1]).append(mc)
+            begun[asked] = out[-1]
+        begun.get(asked, out[-1]).append(mc)
     return out
 
 
@@ -87,14 +87,17 @@ class Histories:
         self, inputs: list[Message], at: int, requests: list[Request], asking: ModelCall, asker: ModelCall
     ) -> bool:
         """Does another agent's conversation, with which this one goes on since that handed over, show this answer
-        earlier? By the ids of what it asked for, or since the agent that could have asked had ended by then."""
+        earlier? By the ids of what it asked for, or since the agent that could have asked had ended by then, or this
+        one works in that other."""
         first = self._first.get(self._key(inputs, at, requests)) if self._first else None
         if first is None or first.agent == asking.agent or first.start >= asking.start:
             return False
         if all(r.id for r in requests):
             return True
-        own, now = owner(asker.node), owner(asking.node)
-        return own is not None and own is not now and own.end <= first.start
+        own, now, other = (owner(mc.node) for mc in (asker, asking, first))
+        if own is None or own is now:
+            return False
+        return own.end <= first.start or any(a is other for a in asking.node.ancestors())
 
 
 _ANYONES = 0
