@@ -45,5 +45,5 @@ def test_some_endings():
 
 @pytest.mark.full
 def test_every_ending():
-    assert len(_EVERY) > 18_000
+    assert len(_EVERY) > 39_000
     assert _wrong(_EVERY) == {}
