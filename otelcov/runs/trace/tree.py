@@ -224,11 +224,15 @@ def _after_its_parent(node: Node, left: Node) -> None:
 
 def _same_request(node: Node, top: Node) -> bool:
     """Is this the agent that the trace begins with, once that has answered, or a function like it, once that is over
-    (Langfuse, of LangChain's graphs that are awaited in one task)?"""
+    (Langfuse, of LangChain's graphs that are awaited in one task)? What raised may be tried again with the same."""
     named = (node.span.agent or node.span.name, node.span.scope) == (top.span.agent or top.span.name, top.span.scope)
     if not named or node.kind != top.kind:
         return False
-    return top.kind != AGENT or top.span.output is not None or _ended_well(top)
+    if top.kind == AGENT:
+        return top.span.output is not None or _ended_well(top)
+    if failure(top) is not None:
+        return None is not node.span.input != top.span.input
+    return top.span.input is not None or top.span.output is not None
 
 
 def _answered(agent: Node) -> bool:
