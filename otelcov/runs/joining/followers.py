@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.fragments import Fragment
-from otelcov.runs.joining.leaves import History, acted, print_of, tail
+from otelcov.runs.joining.handed_on import HandedOn, without_orders
+from otelcov.runs.joining.leaves import acted, tail
+from otelcov.runs.joining.prints import History, print_of
 from otelcov.runs.llm.left_out import pieces
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.twins import echo
@@ -132,6 +134,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
     failed: dict[tuple[str | None, str, bytes], Fragment] = {}
     handed = any(_took_over(call) for p in loose for call in p.calls)
+    handed_on = HandedOn()
     for p in loose:
         if p.tools:
             ids = [told for n in p.tools if (told := span_call_id([n])) is not None]
@@ -144,6 +147,11 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
         _continued_text(p, texts, followers, unite)
         for call in p.calls:
             ending = tail(call)
+            if ending is None:
+                before = handed_on.before(call, None)
+                if before is not None and before is not p:
+                    followers[id(before)] = p
+                    unite(before, p)
             if ending is not None:
                 ids, history = ending
                 past = History(history)
@@ -158,10 +166,11 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                     if before is None and not ids:
                         before = _left_out(mute, past)
                     if before is None and _took_over(call):
-                        before = _left_out(others, History(_without_orders(history)))
+                        before = _left_out(others, History(without_orders(history)))
                     if before is None and history[-1].text:  # a stream's text may not be told beside its calls
                         alone = Message(history[-1].role, requests=history[-1].requests)
                         before = openings.get(print_of([*history[:-1], alone]))
+                    before = before or handed_on.before(call, history)
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
                     unite(before, p)
@@ -179,7 +188,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             if own and (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
                 mute.setdefault(own.print(), []).append((p, call))
                 if handed:
-                    others.setdefault(print_of(_without_orders(call.inputs)), []).append((p, call))
+                    others.setdefault(print_of(without_orders(call.inputs)), []).append((p, call))
+            handed_on.note(p, call)
             if call.text and call.inputs and not call.requests:
                 said[len(call.inputs), call.text] = p, call
             if call.requests:
@@ -296,11 +306,6 @@ def _lent(call: ModelCall, mute: dict[bytes, list[tuple[Fragment, ModelCall]]]) 
 
 
 _BACK = re.compile(r"Successfully transferred back to \S")
-
-
-def _without_orders(messages: list[Message]) -> list[Message]:
-    """Without what each agent has of its own."""
-    return [x for x in messages if x.role != "system"]
 
 
 def _asker(asked: list[_Asked], past: History) -> Fragment | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
 from otelcov.dialects.base import TOOL
@@ -18,12 +17,14 @@ from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.prose import react_request
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.joining.handed_on import goes_on_for
+from otelcov.runs.joining.prints import print_of
 from otelcov.runs.llm.left_out import items_left_out
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.tools.executions import server_alone, span_call_id, span_fact, span_name
 from otelcov.runs.tools.items import by_items, results_alone
-from otelcov.runs.trace.tree import Node, exceptions, same_name, spelling
+from otelcov.runs.trace.tree import Node, exceptions, failure, same_name, spelling
 
 _JITTER_NS = 1_000_000
 _SOON_NS = 5_000_000_000  # after an answer, how long what it asked for may take to begin
@@ -69,8 +70,8 @@ def unite_leaves(
             fitting = [q for q in fitting if _one_agent(q, p)] or fitting
             if len(fitting) == 1:
                 unite(fitting[0], p)
-                if _one_agent(fitting[0], p):  # else one agent called another, and waits
-                    q = fitting[0]
+                if _one_agent(fitting[0], p) or goes_on_for(p.calls[0], fitting[0].calls[-1]) is not None:
+                    q = fitting[0]  # else one agent called another, and waits
                     followers[id(q)] = p
                     _tell_answer(q.calls[-1], p.calls[0])
         open_ = [x for x in open_ if x.asker is not q and not (told and x.hidden and _over(x.asker, p))][-_AT_ONCE:]
@@ -111,12 +112,43 @@ def _unite_by_requests(
         until = q.end + _SOON_NS if after is None else after.start
         for told in {key for r in q.calls[-1].requests for key in _known_as(r)} if q.calls else ():
             asked.setdefault((q.root.span.service, told), []).append((q, until))
+    ran: list[tuple[Fragment, Fragment]] = []
+    alike: dict[tuple[str | None, str, str], list[tuple[Fragment, list[Fragment]]]] = {}
     for p in tools if asked else ():
-        told = spelling(span_name([p.root]) or "") or to_json(arguments_of(span_fact([p.root], "arguments"))[0])
+        given = to_json(arguments_of(span_fact([p.root], "arguments"))[0])
+        told = spelling(span_name([p.root]) or "") or given
         some = _begun(asked.get((p.root.span.service, told), []), p)
         fitting = [q for q, until in some if p.start <= until + _JITTER_NS and ran_for(p, q)]
         if len(fitting) == 1:
-            unite(fitting[0], p)
+            ran.append((fitting[0], p))
+        elif fitting:
+            alike.setdefault((p.root.span.service, told, given), []).append((p, fitting))
+    for several in alike.values():
+        ran.extend(_dealt(several, ran))
+    for q, p in ran:
+        unite(q, p)
+
+
+def _dealt(
+    several: list[tuple[Fragment, list[Fragment]]], ran: list[tuple[Fragment, Fragment]]
+) -> list[tuple[Fragment, Fragment]]:
+    """Tools of one name that were given the same, and who asked for each: by their order, where as many ran as were
+    asked for and none failed. Whose was whose makes no difference, then."""
+    out: list[tuple[Fragment, Fragment]] = []
+    askers = {id(q): q for _, fitting in several for q in fitting}
+    tool = several[0][0]
+    asked = [q for q in askers.values() for r in q.calls[-1].requests if _asks_for(r, tool)]
+    for q, p in ran:
+        if q in asked and same_name(span_name([p.root]), span_name([tool.root])):
+            asked.remove(q)
+    if len(asked) != len(several) or any(failure(p.root) is not None for p, _ in several):
+        return out
+    asked.sort(key=lambda q: (q.end, q.trace_id))
+    for (p, fitting), q in zip(several, asked, strict=True):
+        if q not in fitting:
+            return []
+        out.append((q, p))
+    return out
 
 
 def _known_as(request: Request) -> Iterator[str]:
@@ -257,42 +289,6 @@ def acted(text: str | None) -> Message:
     return Message("assistant", requests=[] if asked is None else [Request(None, asked.name)])
 
 
-class History:
-    """Messages, and what was said by each of them and before, to compare by: made once, however many ask."""
-
-    __slots__ = ("_prints", "messages")
-
-    def __init__(self, messages: list[Message]) -> None:
-        self.messages = messages
-        self._prints: dict[int, bytes] = {}
-
-    def print(self, count: int | None = None) -> bytes:
-        """Of the first `count` messages; of all where there are no more."""
-        whole = len(self.messages)
-        count = whole if count is None else min(count, whole)
-        found = self._prints.get(count)
-        if found is None:
-            found = self._prints[count] = print_of(self.messages[:count])
-        return found
-
-
-def print_of(history: list[Message]) -> bytes:
-    """What was said, as a digest to compare by. An answer may be told as a message for each tool it asks for."""
-    said: list[tuple[str | None, str, list[Value]]] = []
-    for x in history:
-        asked: list[Value] = [[r.name, _given(r)] for r in x.requests]
-        if asked and said and said[-1][0] == x.role and said[-1][2] and not x.text:
-            said[-1][2].extend(asked)
-        else:
-            said.append((x.role, x.text or "", asked))
-    return blake2b(to_json(said).encode(), digest_size=16).digest()
-
-
-def _given(request: Request) -> Value:
-    arguments, text = arguments_of(request.arguments)
-    return {} if request.arguments is None else text if arguments is None else arguments
-
-
 def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
     """Is this the next call of a conversation whose call before cannot be told by ids? `ran`: tools did in between."""
     asked, call = before.calls[-1], p.calls[0]
@@ -308,7 +304,7 @@ def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
         return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told
     if p.root.span.conversation is not None and _wordless(call):
         return _untold(asked) or _answers(call, asked)
-    return _untold(asked) and tail(call) is not None and _repeats(call, asked)
+    return _untold(asked) and tail(call) is not None and (_repeats(call, asked) or goes_on_for(call, asked) is not None)
 
 
 def _wordless(call: ModelCall) -> bool:
@@ -356,6 +352,9 @@ def _untold(call: ModelCall) -> bool:
 def _tell_answer(asked: ModelCall, call: ModelCall) -> None:
     """What a model answered is what the next call's history goes on with."""
     known, told = asked.inputs or [], call.inputs or []
+    if _untold(asked) and (handed := goes_on_for(call, asked)) is not None:
+        asked.was(handed)
+        return
     answer = told[len(known)] if known and len(told) > len(known) and _untold(asked) else None
     if answer is not None and answer.role == "assistant" and answer.requests and _repeats(call, asked):
         asked.was(answer)
@@ -383,11 +382,12 @@ def ran_for(tool: Fragment, asker: Fragment) -> bool:
         return False
     if call.outputs is None:
         return True
+    return any(_asks_for(r, tool) for r in call.requests)
+
+
+def _asks_for(request: Request, tool: Fragment) -> bool:
     name, own = span_name([tool.root]), span_call_id([tool.root])
     ran, _ = arguments_of(span_fact([tool.root], "arguments"))
-    return any(
-        (same_name(r.name, name) if name else ran)
-        and not (own and r.id and own != r.id)
-        and (ran is None or (given := arguments_of(r.arguments)[0]) is None or given == ran)
-        for r in call.requests
-    )
+    if not (same_name(request.name, name) if name else ran) or (own and request.id and own != request.id):
+        return False
+    return ran is None or (given := arguments_of(request.arguments)[0]) is None or given == ran

@@ -1,0 +1,84 @@
+"""Model calls of which one hands the work over and another goes on with it, where each is a trace of its own and no id
+tells: each agent has instructions of its own, and what was said otherwise is the same."""
+
+from __future__ import annotations
+
+from otelcov.runs.agents.delegation import HANDS_OVER
+from otelcov.runs.content.chat import Message
+from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.joining.prints import print_of
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.handovers import transfers
+from otelcov.runs.trace.tree import spelling
+
+_JITTER_NS = 1_000_000
+_SOON_NS = (
+    60_000_000_000  # after a hand-over, how long until somebody goes on of whom nothing says that he was handed to
+)
+_AT_ONCE = 64
+_BY_NAME = frozenset({*HANDS_OVER, "handoff", "handover", "transferagent"})
+
+
+class HandedOn:
+    """The answers that handed over and of which nobody is known yet who went on."""
+
+    def __init__(self) -> None:
+        self._shown: dict[bytes, list[Fragment]] = {}  # by what was said, the hand-over at its end
+        self._unshown: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # by what was said before that
+
+    def note(self, part: Fragment, call: ModelCall) -> None:
+        if call.inputs and any(hands_over(r.name) for r in call.requests):
+            said = without_orders(call.inputs)
+            shown = self._shown.setdefault(print_of([*said, Message("assistant", requests=call.requests)]), [])
+            unshown = self._unshown.setdefault(print_of(said), [])
+            shown.append(part)
+            unshown.append((part, call))
+            del shown[:-_AT_ONCE], unshown[:-_AT_ONCE]
+
+    def before(self, call: ModelCall, history: list[Message] | None) -> Fragment | None:
+        """The newest that handed over to who was asked this. `history` ends with what was asked for last, if an answer
+        is among what was said; where it does not show the hand-over, all else that was said is the same."""
+        if not self._shown:
+            return None
+        if history and any(hands_over(r.name) for r in history[-1].requests):
+            last = Message("assistant", requests=history[-1].requests)
+            found = self._shown.get(print_of([*without_orders(history[:-1]), last]))
+            return found.pop() if found else None
+        some = self._unshown.get(print_of(without_orders(call.inputs or [])), [])
+        at = len(some) - 1
+        while at >= 0 and not _takes_over(call, *some[at]):
+            at -= 1
+        return some.pop(at)[0] if at >= 0 else None
+
+
+def hands_over(tool: str | None) -> bool:
+    """Does a tool's name say that who calls it hands the work over?"""
+    return tool is not None and (transfers(tool) is not None or spelling(tool) in _BY_NAME)
+
+
+def without_orders(messages: list[Message]) -> list[Message]:
+    """Without what each agent has of its own."""
+    return [x for x in messages if x.role != "system"]
+
+
+def goes_on_for(call: ModelCall, asked: ModelCall) -> Message | None:
+    """The answer by which a call handed over, where the other's history shows it and goes on from there."""
+    known, told = without_orders(asked.inputs or []), without_orders(call.inputs or [])
+    if not known or len(told) <= len(known) or not _other(call, asked):
+        return None
+    answer = told[len(known)]
+    handed = answer.role == "assistant" and any(hands_over(r.name) for r in answer.requests)
+    return answer if handed and print_of(told[: len(known)]) == print_of(known) else None
+
+
+def _takes_over(call: ModelCall, part: Fragment, asked: ModelCall) -> bool:
+    soon = part.end - _JITTER_NS <= call.node.start <= part.end + _SOON_NS
+    return soon and part.root.span.service == call.node.span.service and _other(call, asked)
+
+
+def _other(one: ModelCall, two: ModelCall) -> bool:
+    """Are these asked of two agents, by their names or by what they were instructed?"""
+    if one.node.agent is not None and two.node.agent is not None:
+        return one.node.agent != two.node.agent
+    orders = [[x.text for x in call.inputs or () if x.role == "system"] for call in (one, two)]
+    return bool(orders[0]) and bool(orders[1]) and orders[0] != orders[1]
