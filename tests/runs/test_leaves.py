@@ -162,18 +162,20 @@ def test_some_of_the_tools_of_a_run_are_not_told_as_all():
 
 
 @pytest.mark.parametrize("ids", [("call_Qx1v", "call_Zp8m"), ("call_0", "call_0")])
-def test_a_tool_whose_id_only_histories_show_is_of_the_run_that_shows_it_unless_it_counts_in_each_answer_alone(ids):
-    """Two runs at once, each step in a trace of its own, whose answers are not told."""
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_tool_whose_id_only_histories_show_is_of_the_run_that_shows_it(ids, failed):
+    """Two runs at once, each step in a trace of its own, whose answers are not told. An id that counts in each answer
+    alone tells nothing: tools of which the same came are dealt, else whose was whose stays unknown."""
     spans = []
     for at, id in enumerate(ids):
         asked = [_user(f"look at {at}")]
         spans += [
             chat(1, None, None, asked, trace=10 * at + 1, at=0.1 * at, took=0.5),
-            tool(1, None, "look", id, trace=10 * at + 2, at=1 + 0.1 * at, took=0.5),
+            tool(
+                1, None, "look", id, trace=10 * at + 2, at=1 + 0.1 * at, took=0.5, error="no" if at and failed else None
+            ),
             chat(1, None, "done", [*asked, *_history(id)], trace=10 * at + 3, at=3 + at, took=0.5),
         ]
     together = sorted(sorted(int(trace, 16) for trace in run["trace_ids"]) for run in runs(*spans))
-    if ids[0] != ids[1]:
-        assert together == [[1, 2, 3], [11, 12, 13]]
-    else:
-        assert together == [[1, 3], [2], [11, 13], [12]]
+    known = ids[0] != ids[1] or not failed
+    assert together == ([[1, 2, 3], [11, 12, 13]] if known else [[1, 3], [2], [11, 13], [12]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import Any
 
@@ -24,6 +23,7 @@ from otelcov.runs.agents.delegation import (
 from otelcov.runs.agents.delegation_status import status_of
 from otelcov.runs.agents.naming import entity
 from otelcov.runs.agents.scene import Found, Scene, child_thread, cut_thread
+from otelcov.runs.agents.unnamed import anonymous, by_instructions, nameless
 from otelcov.runs.content.jsontext import hidden, parse_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
@@ -331,48 +331,6 @@ def _before_handoff(call: ToolCall, scene: Scene) -> Found | None:
     return Found(first.span.to_agent, "handoff") if alone and first.span.to_agent is not None else None
 
 
-def _anonymous(call: ToolCall, scene: Scene) -> Found | None:
-    """A call without a span that by its name asks an agent; one without a name worked next, inside the asking one."""
-    if call.nodes or call.agent is not None or call.asked_by is None:
-        return None
-    named = transfers(call.name) or asks(call.name)
-    if named is None:
-        return None
-    asker = call.asked_by
-    top = _nearest_agent(asker.node)
-    if top is None:
-        return None
-    later = itertools.islice(scene.model_calls, asker.turn + 1, None)
-    until = next((c.start for c in later if _nearest_agent(c.node) is top), top.end)
-    for n in scene.nodes:
-        if n.kind != AGENT or n.own_agent is not None or id(n) in scene.used or n is top:
-            continue
-        if _nearest_agent(n) is top and asker.end <= n.start < until:
-            return Found(named.group("to"), "tool", n)
-    return None
-
-
-def _nearest_agent(node: Node) -> Node | None:
-    return next((a for a in node.ancestors() if a.kind == AGENT), None)
-
-
-def _nameless(call: ToolCall, scene: Scene) -> Found | None:
-    """A model and tools at work inside a tool's span: an agent, though nobody named it."""
-    if not call.nodes or not call.nodes[0].children:
-        return None
-    named = transfers(call.name) or asks(call.name)
-    if _loop_below(call, named is not None):
-        to = named.group("to") if named is not None else None
-        return Found(scene.known.get(bare(to), to) if to is not None else None, "tool")
-    return None
-
-
-def _loop_below(call: ToolCall, says_so: bool) -> bool:
-    layers = {id(n) for n in call.nodes}
-    kinds = {n.kind for n in call.nodes[0].below() if n.own_agent is None and id(n) not in layers}
-    return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
-
-
 def _left_open(call: ToolCall, scene: Scene) -> Found | None:
     """A tool that by its name hands over, or asks somebody who is at work since, in a run of which not all has come:
     who asked was not told of an end, and is not seen again."""
@@ -437,6 +395,16 @@ def given(call: ToolCall) -> Any:
 
 
 _RULES = (
-    *(_work_seen, _named_in_arguments, _named_by_tool, _managed, _sent_on, _given_to, _given_its_task, _before_handoff),
-    *(_anonymous, _nameless, _left_open, _named_alone),
+    *(
+        _work_seen,
+        _named_in_arguments,
+        by_instructions,
+        _named_by_tool,
+        _managed,
+        _sent_on,
+        _given_to,
+        _given_its_task,
+        _before_handoff,
+    ),
+    *(anonymous, nameless, _left_open, _named_alone),
 )

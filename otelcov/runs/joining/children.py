@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from otelcov.dialects.base import TOOL
 from otelcov.runs.agents.delegation import delegates
@@ -21,6 +22,16 @@ _Fit = tuple[bool, bool, bool]
 delegates."""
 
 
+class _Option(NamedTuple):
+    """By which of its requests a call may have called an agent; calls are numbered by start."""
+
+    fit: _Fit
+    at: int
+    request: int
+    caller: Fragment
+    child: Fragment
+
+
 def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:
     """Model calls made by a delegation: all that their agent said falls between a request and the call that brings its
     result, and their user's words are the request's arguments - or cannot be seen, and the tool's name says that it
@@ -28,7 +39,7 @@ def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite:
     """
     starts = [p.start for p in loose]
     continued = {id(p) for p in followers.values()}
-    best: dict[int, tuple[_Fit, int, Fragment, Fragment]] = {}
+    options: dict[int, list[_Option]] = {}
     for at, p in enumerate(loose):
         after = followers.get(id(p))
         if after is None or not p.calls:
@@ -43,14 +54,31 @@ def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite:
             if q.calls and q.root.span.service == p.root.span.service
         ]
         results = {text for text in brought(after.calls[0]) if text}
-        for child, words, by_name in (*_told(p, requests, inner), *_untold(requests, inner)):
-            found = ((_last(child, followers).calls[-1].text in results, words, by_name), at, p, child)
-            best[id(child)] = max(best.get(id(child), found), found, key=lambda each: each[:2])
-    for _, _, p, child in best.values():
-        unite(p, child)
-    taken = {*best, *continued}
+        for child, request, words, by_name in (*_told(p, requests, inner), *_untold(requests, inner)):
+            fit = (_last(child, followers).calls[-1].text in results, words, by_name)
+            options.setdefault(id(child), []).append(_Option(fit, at, request, p, child))
+    for option in _chosen(options):
+        unite(option.caller, option.child)
+    taken = {*options, *continued}
     taken |= _unite_with_tools(loose, followers, taken, unite)
     _unite_with_open(loose, followers, taken, unite)
+
+
+def _chosen(options: dict[int, list[_Option]]) -> Iterator[_Option]:
+    """Who called each, by order of time: of the requests that it fits best the first for which nobody was called yet,
+    as two who ask the same at once each call one."""
+    called: set[tuple[int, int]] = set()
+    for some in sorted(options.values(), key=lambda some: some[0].child.start):
+        best = max(option.fit for option in some)
+        fitting = [option for option in some if option.fit == best]
+        free = [option for option in fitting if (option.at, option.request) not in called]
+        chosen = min(free, key=_at) if free else max(fitting, key=_at)
+        called.add((chosen.at, chosen.request))
+        yield chosen
+
+
+def _at(option: _Option) -> tuple[int, int]:
+    return option.at, option.request
 
 
 def _unite_with_tools(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> set[int]:
@@ -130,31 +158,32 @@ def _asked_before(after: Fragment) -> list[Request]:
     return said[-1] if said else []
 
 
-def _told(p: Fragment, requests: list[Request], inner: list[Fragment]) -> Iterator[tuple[Fragment, bool, bool]]:
-    """Those whose words say that they were called for one of these requests. Who was told the same as who asked is the
-    same agent, at work for somebody else who may speak of the same things: then the words must be equal."""
+def _told(p: Fragment, requests: list[Request], inner: list[Fragment]) -> Iterator[tuple[Fragment, int, bool, bool]]:
+    """Those whose words say that they were called for one of these requests, and for which. Who was told the same as
+    who asked is the same agent, at work for somebody else who may speak of the same things: then the words must be
+    equal."""
     said = [(_said(r), _delegates(r)) for r in requests]
     for child in inner:
         words = _words(child)
         if words is None:
             continue
         same = _instructions(p) == _instructions(child)
-        fits = [
-            (words in parts, by_name)
-            for parts, by_name in said
-            if words in parts
-            or (parts and not same and (parts[0] in words or words in parts[0]))
-            or (not parts and by_name)
-        ]
-        if fits:
-            yield child, *max(fits)
+        for at, (parts, by_name) in enumerate(said):
+            if (
+                words in parts
+                or (parts and not same and (parts[0] in words or words in parts[0]))
+                or (not parts and by_name)
+            ):
+                yield child, at, words in parts, by_name
 
 
-def _untold(requests: list[Request], inner: list[Fragment]) -> list[tuple[Fragment, bool, bool]]:
+def _untold(requests: list[Request], inner: list[Fragment]) -> list[tuple[Fragment, int, bool, bool]]:
     """Those whose words cannot be seen, if they are no more than what may have called them."""
-    ways = [r for r in requests if _delegates(r)]
+    ways = [at for at, r in enumerate(requests) if _delegates(r)]
     silent = [child for child in inner if not any(x.text for x in child.calls[0].inputs or [])]
-    return [(child, False, False) for child in silent] if len(silent) <= len(ways) else []
+    if len(silent) > len(ways):
+        return []
+    return [(child, at, False, False) for child, at in zip(silent, ways, strict=False)]
 
 
 def _words(p: Fragment) -> str | None:

@@ -132,7 +132,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     mute: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}
     others: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # the same, by what any agent would be told of that
     said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
-    failed: dict[tuple[str | None, str, bytes], Fragment] = {}
+    latest: dict[tuple[str | None, str], Fragment] = {}  # call of a conversation
     handed = any(_took_over(call) for p in loose for call in p.calls)
     handed_on = HandedOn()
     for p in loose:
@@ -143,7 +143,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 unite(asker, p)
                 joined.add(id(p))
             continue
-        _tried_again(p, failed, followers, unite)
+        _tried_again(p, latest, unite)
         _continued_text(p, texts, followers, unite)
         for call in p.calls:
             ending = tail(call)
@@ -319,20 +319,18 @@ def _asker(asked: list[_Asked], past: History) -> Fragment | None:
     return asked[-1].fragment if len({id(one.fragment) for one in asked}) == 1 else None
 
 
-def _tried_again(
-    p: Fragment, failed: dict[tuple[str | None, str, bytes], Fragment], followers: dict[int, Fragment], unite: Unite
-) -> None:
-    """What a conversation asked a model again, word for word, soon after that had failed."""
-    call = p.calls[0]
-    if p.root.span.conversation is None or not call.inputs:
+def _tried_again(p: Fragment, latest: dict[tuple[str | None, str], Fragment], unite: Unite) -> None:
+    """What a conversation asked a model again, word for word, soon after that had failed, and nothing else between."""
+    conversation = p.root.span.conversation
+    if conversation is None:
         return
-    key = (p.root.span.service, p.root.span.conversation, print_of(call.inputs))
-    before = failed.pop(key, None)
-    if before is not None and before.end - _JITTER_NS <= p.start <= before.end + _PATIENCE_NS:
-        followers[id(before)] = p
+    key = (p.root.span.service, conversation)
+    before, latest[key] = latest.get(key), p
+    if before is None or before.calls[-1].error is None or not p.calls[0].inputs:
+        return
+    soon = before.end - _JITTER_NS <= p.start <= before.end + _PATIENCE_NS
+    if soon and print_of(before.calls[-1].inputs or []) == print_of(p.calls[0].inputs):
         unite(before, p)
-    if call.error is not None:
-        failed[key] = p
 
 
 def _continued_text(

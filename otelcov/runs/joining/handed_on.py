@@ -3,6 +3,8 @@ tells: each agent has instructions of its own, and what was said otherwise is th
 
 from __future__ import annotations
 
+import re
+
 from otelcov.runs.agents.delegation import HANDS_OVER
 from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.fragments import Fragment
@@ -54,6 +56,14 @@ class HandedOn:
 def hands_over(tool: str | None) -> bool:
     """Does a tool's name say that who calls it hands the work over?"""
     return tool is not None and (transfers(tool) is not None or spelling(tool) in _BY_NAME)
+
+
+def gone(call: ModelCall) -> bool:
+    """Did a call hand over for good, by a tool whose name says no less?"""
+    return any(_FOR_GOOD.match(r.name or "") for r in call.requests)
+
+
+_FOR_GOOD = re.compile(r"(?:transfer|hand[_ -]?off|hand[_ -]?over)(?:[_ -]|[A-Z]|$)", re.I)
 
 
 def without_orders(messages: list[Message]) -> list[Message]:

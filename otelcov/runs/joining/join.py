@@ -9,7 +9,7 @@ and never by closeness in time alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -253,6 +253,9 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
         if max(a.start, b.start) <= min(a.end, b.end) + max_run_ns:
             unite(a, b)
 
+    def one_run(some: list[Fragment]) -> bool:
+        return len({id(group[id(p)]) for p in some}) == 1
+
     parts.sort(key=lambda p: (p.start, p.trace_id, p.root.span.span_id))
     _links(parts, where, unite)
     _agents_as_tools(parts, where, unite)
@@ -265,8 +268,9 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     unite_doubles(parts, unite)
     followers, joined = unite_followers([p for p in every if p.calls or p.tools], unite_near)
     loose = [p for p in loose if p.calls or p.tools]
-    unite_leaves(loose, followers, joined, unite_near)
+    undecided = unite_leaves(loose, followers, joined, unite_near, one_run)
     unite_children(loose, followers, unite_near)
+    _decide(undecided, lambda p: group[id(p)], unite_near)
     unite_between([p for p in every if p.between or p.calls], followers, unite_near)
     unite_served(parts, lambda p: len(group[id(p)]) == 1, unite)
     unite_threads(parts, unite)
@@ -284,6 +288,23 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
                 p.alone()
             out.append(g)
     return out
+
+
+def _decide(
+    undecided: list[tuple[Fragment, list[Fragment]]], run: Callable[[Fragment], list[Fragment]], unite: Unite
+) -> None:
+    """Tools for which several calls may have asked: whoever of one run did, or of the one that began when the others
+    of the conversation were over."""
+    times: dict[int, tuple[int, int]] = {}
+    for tool, askers in undecided:
+        runs = {id(some): some for some in map(run, askers)}
+        for key, some in runs.items():
+            if key not in times:
+                times[key] = min(p.start for p in some), max(p.end for p in some)
+        began, newest = max((times[key][0], key) for key in runs)
+        one = tool.root.span.conversation is not None or len(runs) == 1
+        if one and all(key == newest or times[key][1] <= began for key in runs):
+            unite(next(p for p in askers if id(run(p)) == newest), tool)
 
 
 def _links(parts: list[Fragment], where: Joints, unite: Unite) -> None:

@@ -17,7 +17,7 @@ from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.prose import react_request
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.joining.fragments import Fragment
-from otelcov.runs.joining.handed_on import goes_on_for
+from otelcov.runs.joining.handed_on import goes_on_for, gone
 from otelcov.runs.joining.prints import print_of
 from otelcov.runs.llm.left_out import items_left_out
 from otelcov.runs.llm.model_call import ModelCall
@@ -39,11 +39,14 @@ def unite_leaves(
     followers: dict[int, Fragment],
     joined: set[int],
     unite: Callable[[Fragment, Fragment], None],
-) -> None:
-    """`loose` by start; `followers` of each call are known where ids told, and so are the tools that are `joined`."""
+    one_run: Callable[[list[Fragment]], bool],
+) -> list[tuple[Fragment, list[Fragment]]]:
+    """`loose` by start; `followers` of each call are known where ids told, and so are the tools that are `joined`.
+    Gives the tools for which several calls may have asked, and these."""
     waiting: dict[str | None, list[_Open]] = {}
     before = {id(p): q for q in loose if (p := followers.get(id(q))) is not None}
     ran: set[int] = set()  # calls for which tools ran
+    undecided: list[tuple[Fragment, list[Fragment]]] = []
     for p in loose:
         conversation = p.root.span.conversation
         told = conversation is not None
@@ -54,6 +57,8 @@ def unite_leaves(
             if len(fitting) == 1:
                 unite(fitting[0], p)
                 ran.add(id(fitting[0]))
+            elif fitting:
+                undecided.append((p, fitting))
             continue
         if not p.calls:
             continue
@@ -70,10 +75,13 @@ def unite_leaves(
             fitting = [q for q in fitting if _one_agent(q, p)] or fitting
             if len(fitting) == 1:
                 unite(fitting[0], p)
-                if _one_agent(fitting[0], p) or goes_on_for(p.calls[0], fitting[0].calls[-1]) is not None:
+                asked = fitting[0].calls[-1]
+                if _one_agent(fitting[0], p) or gone(asked) or goes_on_for(p.calls[0], asked) is not None:
                     q = fitting[0]  # else one agent called another, and waits
                     followers[id(q)] = p
                     _tell_answer(q.calls[-1], p.calls[0])
+            elif fitting and told and one_run(fitting):
+                unite(fitting[-1], p)
         open_ = [x for x in open_ if x.asker is not q and not (told and x.hidden and _over(x.asker, p))][-_AT_ONCE:]
         waiting[conversation] = open_
         last = p.calls[-1]
@@ -82,8 +90,9 @@ def unite_leaves(
         if last.error is None and (last.requests or asks(last.finish) or not done):
             open_.append(_Open(p, _untold(last), bare, by_items(last.requests)))
     alone = [p for p in loose if p.root.kind == TOOL and id(p) not in joined]
-    _unite_by_requests(alone, loose, followers, unite)
+    undecided += _unite_by_requests(alone, loose, followers, unite)
     _unite_by_results(alone, loose, followers, unite)
+    return undecided
 
 
 class _Open(NamedTuple):
@@ -101,10 +110,10 @@ def _unite_by_requests(
     loose: list[Fragment],
     followers: dict[int, Fragment],
     unite: Callable[[Fragment, Fragment], None],
-) -> None:
+) -> list[tuple[Fragment, list[Fragment]]]:
     """A tool that tells no conversation and no id that anybody knows (MCP's clients tell none): it ran after the one
     call whose answer asked for a tool of its name - where it has none, of its arguments - and before the call that was
-    told what came of it, if one was."""
+    told what came of it, if one was. Gives those for which several may have asked, and these."""
     tools = [p for p in tools if not (p.root.span.conversation or server_alone(p.root))]
     asked: dict[tuple[str | None, str], list[tuple[Fragment, int]]] = {}
     for q in loose if tools else ():
@@ -123,17 +132,21 @@ def _unite_by_requests(
             ran.append((fitting[0], p))
         elif fitting:
             alike.setdefault((p.root.span.service, told, given), []).append((p, fitting))
+    undecided = []
     for several in alike.values():
-        ran.extend(_dealt(several, ran))
+        dealt = _dealt(several, ran)
+        ran += dealt
+        undecided += several if not dealt else []
     for q, p in ran:
         unite(q, p)
+    return undecided
 
 
 def _dealt(
     several: list[tuple[Fragment, list[Fragment]]], ran: list[tuple[Fragment, Fragment]]
 ) -> list[tuple[Fragment, Fragment]]:
     """Tools of one name that were given the same, and who asked for each: by their order, where as many ran as were
-    asked for and none failed. Whose was whose makes no difference, then."""
+    asked for and the same came of them. Whose was whose makes no difference, then."""
     out: list[tuple[Fragment, Fragment]] = []
     askers = {id(q): q for _, fitting in several for q in fitting}
     tool = several[0][0]
@@ -141,7 +154,8 @@ def _dealt(
     for q, p in ran:
         if q in asked and same_name(span_name([p.root]), span_name([tool.root])):
             asked.remove(q)
-    if len(asked) != len(several) or any(failure(p.root) is not None for p, _ in several):
+    came = {(failure(p.root), p.root.span.result) for p, _ in several}
+    if len(asked) != len(several) or len(came) > 1:
         return out
     asked.sort(key=lambda q: (q.end, q.trace_id))
     for (p, fitting), q in zip(several, asked, strict=True):
@@ -300,8 +314,7 @@ def _goes_on(before: Fragment, p: Fragment, ran: bool) -> bool:
     if by_items(asked.requests):
         return _kept(asked, call) and p.start <= before.end + _PATIENCE_NS
     if call.inputs is None:
-        told = any(r.id for r in asked.requests)
-        return p.root.span.conversation is not None and (ran or asks(asked.finish)) and not told
+        return p.root.span.conversation is not None and (ran or asks(asked.finish) or bool(asked.requests))
     if p.root.span.conversation is not None and _wordless(call):
         return _untold(asked) or _answers(call, asked)
     return _untold(asked) and tail(call) is not None and (_repeats(call, asked) or goes_on_for(call, asked) is not None)

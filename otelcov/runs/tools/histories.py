@@ -27,7 +27,7 @@ def conversations(thread: list[ModelCall]) -> list[list[ModelCall]]:
         if not out or (inputs and all(map(_opens, inputs))):
             out.append([])
             begun[asked] = out[-1]
-        begun.get(asked, out[-1]).append(mc)
+        begun.setdefault(asked, out[-1]).append(mc)
     return out
 
 

@@ -1,0 +1,86 @@
+"""Tools that by their name ask an agent, or hand over to one, where nothing names anybody who is at work."""
+
+from __future__ import annotations
+
+import itertools
+
+from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.agents.delegation import bare
+from otelcov.runs.agents.scene import Found, Scene
+from otelcov.runs.content.chat import Message
+from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.handovers import asks, transfers
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.trace.tree import Node
+
+_NEXT = 64  # model calls that are looked at after a request
+
+
+def anonymous(call: ToolCall, scene: Scene) -> Found | None:
+    """A call without a span that by its name asks an agent; one without a name worked next, inside the asking one."""
+    if call.nodes or call.agent is not None or call.asked_by is None:
+        return None
+    named = transfers(call.name) or asks(call.name)
+    if named is None:
+        return None
+    asker = call.asked_by
+    top = _nearest_agent(asker.node)
+    if top is None:
+        return None
+    later = itertools.islice(scene.model_calls, asker.turn + 1, None)
+    until = next((c.start for c in later if _nearest_agent(c.node) is top), top.end)
+    for n in scene.nodes:
+        if n.kind != AGENT or n.own_agent is not None or id(n) in scene.used or n is top:
+            continue
+        if _nearest_agent(n) is top and asker.end <= n.start < until:
+            return Found(named.group("to"), "tool", n)
+    return None
+
+
+def _nearest_agent(node: Node) -> Node | None:
+    return next((a for a in node.ancestors() if a.kind == AGENT), None)
+
+
+def nameless(call: ToolCall, scene: Scene) -> Found | None:
+    """A model and tools at work inside a tool's span: an agent, though nobody named it."""
+    if not call.nodes or not call.nodes[0].children:
+        return None
+    named = transfers(call.name) or asks(call.name)
+    if _loop_below(call, named is not None):
+        to = named.group("to") if named is not None else None
+        return Found(scene.known.get(bare(to), to) if to is not None else None, "tool")
+    return None
+
+
+def _loop_below(call: ToolCall, says_so: bool) -> bool:
+    layers = {id(n) for n in call.nodes}
+    kinds = {n.kind for n in call.nodes[0].below() if n.own_agent is None and id(n) not in layers}
+    return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
+
+
+def by_instructions(call: ToolCall, scene: Scene) -> Found | None:
+    """A tool of such a name, beside which another was at work, as its instructions say: in the time of the tool's span,
+    and what it was told first is what the tool was given; or after it, and it goes on with what had been said."""
+    hands_over = transfers(call.name)
+    named, asker = hands_over or asks(call.name), call.asked_by
+    if named is None or asker is None or call.agent is not None or scene.known:
+        return None
+    orders, said = _parted(asker)
+    given = {v.strip() for v in (arguments_of(call.arguments)[0] or {}).values() if isinstance(v, str)}
+    for mc in itertools.islice(scene.model_calls, asker.turn + 1, asker.turn + 1 + _NEXT):
+        others, told = _parted(mc)
+        if mc.start < call.start or not orders or not others or others == orders or not told:
+            continue
+        if call.nodes and mc.end <= call.end and ((told[0].text or "").strip() in given or hands_over is not None):
+            return Found(named.group("to"), "tool")
+        if hands_over is not None and (not call.nodes or mc.start >= call.end):
+            goes_on = [x.text for x in told[: len(said)]] == [x.text for x in said]
+            return Found(named.group("to"), "handoff") if goes_on else None
+    return None
+
+
+def _parted(call: ModelCall) -> tuple[list[str | None], list[Message]]:
+    """What a model was instructed, and what was said."""
+    inputs = call.inputs or []
+    return [x.text for x in inputs if x.role == "system"], [x for x in inputs if x.role != "system"]
