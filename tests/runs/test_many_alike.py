@@ -116,17 +116,65 @@ def _empty_agent(at: float, trace: int) -> Spans:
     return [agent(1, "a", trace=trace, at=at, took=5), *_loose(at, trace + 1)]
 
 
+def _with_orders(of: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"role": "system", "parts": [{"type": "text", "content": f"You are {of}."}]}, *messages]
+
+
+def _handed_over(at: float, trace: int) -> Spans:
+    """Three calls without ids, of which the first hands over and the last goes on without showing that."""
+    words = _told(None)[:1]
+    asked = [("", "transfer_to_helper", {})]
+    return [
+        chat(1, None, asked, _with_orders("boss", words), trace=trace, at=at, took=0.8, scope="b"),
+        tool(1, None, "transfer_to_helper", None, None, trace=trace + 1, at=at + 1, took=0.3),
+        chat(1, None, "x", _with_orders("helper", words), trace=trace + 2, at=at + 2, took=0.8, scope="b"),
+    ]
+
+
+def _asked_beside(at: float, trace: int) -> Spans:
+    """A call that asks another agent, whose own stands in a trace of its own, with a tool of its own."""
+    words = _told(None)[:1]
+    said = {"type": "tool_call", "name": "ask_helper", "arguments": {"task": "do"}}
+    back = {"type": "tool_call_response", "response": "x"}
+    told = [*words, {"role": "assistant", "parts": [said]}, {"role": "tool", "parts": [back]}]
+    inner = [{"role": "user", "parts": [{"type": "text", "content": "do"}]}, *_told(None)[1:]]
+    return [
+        chat(
+            *(1, None, [("", "ask_helper", {"task": "do"})], _with_orders("boss", words)),
+            **{"trace": trace, "at": at, "took": 0.8, "scope": "b"},
+        ),
+        chat(
+            *(1, None, [("", "look", {})], _with_orders("helper", inner[:1])),
+            **{"trace": trace + 1, "at": at + 1, "took": 0.2, "scope": "b"},
+        ),
+        tool(1, None, "look", None, "3", trace=trace + 2, at=at + 1.3, took=0.3),
+        chat(1, None, "x", _with_orders("helper", inner), trace=trace + 3, at=at + 2, took=0.8, scope="b"),
+        chat(1, None, "y", _with_orders("boss", told), trace=trace + 4, at=at + 3, took=0.8, scope="b"),
+    ]
+
+
+def _undecided(at: float, trace: int) -> Spans:
+    """The same of one conversation, whose answers and ids are not told."""
+    spans = [one | {"attributes": dict(one["attributes"])} for one in _asked_beside(at, trace)]
+    for one in spans:
+        one["attributes"] |= {"gen_ai.conversation.id": "one"}
+        one["attributes"].pop("gen_ai.output.messages", None)
+    return spans
+
+
 QUICK = [_told_twice, _through_a_gateway]
 OTHERS = [
     *(_tried_by_a_gateway, _failed_twice, _agent_as_a_tool, _loose, _loose_without_ids, _of_one_conversation),
-    *(_served, _linked, _all_linked_to_one, _empty_agent),
+    *(_served, _linked, _all_linked_to_one, _empty_agent, _handed_over, _asked_beside, _undecided),
 ]
 
 
 @pytest.mark.parametrize("apart", [6, 0])
 @pytest.mark.parametrize("one", [*QUICK, *(pytest.param(one, marks=pytest.mark.full) for one in OTHERS)])
 def test_runs_that_are_all_alike_cost_no_more_each(one: Callable[[float, int], Spans], apart: int) -> None:
-    few = 70 if one is _loose_without_ids else 30  # more than may wait for tools at once (joining/leaves.py)
+    few = (
+        70 if one in (_loose_without_ids, _handed_over, _asked_beside, _undecided) else 30
+    )  # more than may wait for tools at once (joining/leaves.py)
     assert growth(lambda n: [s for i in range(n) for s in one(i * apart, 10 * i + 1)], few) < LINEAR
 
 

@@ -297,14 +297,14 @@ def _decide(
     of the conversation were over."""
     times: dict[int, tuple[int, int]] = {}
     for tool, askers in undecided:
-        runs = {id(some): some for some in map(run, askers)}
+        runs = {id(some[0]): some for some in map(run, askers)}
         for key, some in runs.items():
             if key not in times:
                 times[key] = min(p.start for p in some), max(p.end for p in some)
         began, newest = max((times[key][0], key) for key in runs)
         one = tool.root.span.conversation is not None or len(runs) == 1
         if one and all(key == newest or times[key][1] <= began for key in runs):
-            unite(next(p for p in askers if id(run(p)) == newest), tool)
+            unite(next(p for p in askers if id(run(p)[0]) == newest), tool)
 
 
 def _links(parts: list[Fragment], where: Joints, unite: Unite) -> None:

@@ -8,6 +8,7 @@ call that asked for it, and until another call was made. Where texts can be seen
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
@@ -40,13 +41,13 @@ def unite_leaves(
     joined: set[int],
     unite: Callable[[Fragment, Fragment], None],
     one_run: Callable[[list[Fragment]], bool],
-) -> list[tuple[Fragment, list[Fragment]]]:
+) -> list[_Fitting]:
     """`loose` by start; `followers` of each call are known where ids told, and so are the tools that are `joined`.
     Gives the tools for which several calls may have asked, and these."""
     waiting: dict[str | None, list[_Open]] = {}
     before = {id(p): q for q in loose if (p := followers.get(id(q))) is not None}
     ran: set[int] = set()  # calls for which tools ran
-    undecided: list[tuple[Fragment, list[Fragment]]] = []
+    undecided: list[_Fitting] = []
     for p in loose:
         conversation = p.root.span.conversation
         told = conversation is not None
@@ -110,7 +111,7 @@ def _unite_by_requests(
     loose: list[Fragment],
     followers: dict[int, Fragment],
     unite: Callable[[Fragment, Fragment], None],
-) -> list[tuple[Fragment, list[Fragment]]]:
+) -> list[_Fitting]:
     """A tool that tells no conversation and no id that anybody knows (MCP's clients tell none): it ran after the one
     call whose answer asked for a tool of its name - where it has none, of its arguments - and before the call that was
     told what came of it, if one was. Gives those for which several may have asked, and these."""
@@ -121,48 +122,60 @@ def _unite_by_requests(
         until = q.end + _SOON_NS if after is None else after.start
         for told in {key for r in q.calls[-1].requests for key in _known_as(r)} if q.calls else ():
             asked.setdefault((q.root.span.service, told), []).append((q, until))
-    ran: list[tuple[Fragment, Fragment]] = []
-    alike: dict[tuple[str | None, str, str], list[tuple[Fragment, list[Fragment]]]] = {}
+    ran = Counter[tuple[int, str]]()  # of each call, how many tools of a name
+    alike: dict[tuple[str | None, str, str], list[_Fitting]] = {}
     for p in tools if asked else ():
         given = to_json(arguments_of(span_fact([p.root], "arguments"))[0])
         told = spelling(span_name([p.root]) or "") or given
         some = _begun(asked.get((p.root.span.service, told), []), p)
         fitting = [q for q, until in some if p.start <= until + _JITTER_NS and ran_for(p, q)]
         if len(fitting) == 1:
-            ran.append((fitting[0], p))
+            ran[id(fitting[0]), told] += 1
+            unite(fitting[0], p)
         elif fitting:
             alike.setdefault((p.root.span.service, told, given), []).append((p, fitting))
-    undecided = []
-    for several in alike.values():
-        dealt = _dealt(several, ran)
-        ran += dealt
-        undecided += several if not dealt else []
-    for q, p in ran:
-        unite(q, p)
+    undecided: list[_Fitting] = []
+    for (_, told, _), every in alike.items():
+        for several in _at_one_time(every):
+            dealt = _dealt(several, told, ran)
+            for q, p in dealt:
+                unite(q, p)
+            undecided += several if not dealt else []
     return undecided
 
 
-def _dealt(
-    several: list[tuple[Fragment, list[Fragment]]], ran: list[tuple[Fragment, Fragment]]
-) -> list[tuple[Fragment, Fragment]]:
+_Fitting = tuple[Fragment, list[Fragment]]  # a tool, and the calls that may have asked for it
+
+
+def _at_one_time(every: list[_Fitting]) -> Iterator[list[_Fitting]]:
+    """The tools, by start, in groups of those for which the same calls may have asked."""
+    several: list[_Fitting] = []
+    askers: set[int] = set()
+    for tool, fitting in every:
+        ids = {id(q) for q in fitting}
+        if several and ids.isdisjoint(askers):
+            yield several
+            several, askers = [], set()
+        several.append((tool, fitting))
+        askers |= ids
+    if several:
+        yield several
+
+
+def _dealt(several: list[_Fitting], told: str, ran: Counter[tuple[int, str]]) -> list[tuple[Fragment, Fragment]]:
     """Tools of one name that were given the same, and who asked for each: by their order, where as many ran as were
     asked for and the same came of them. Whose was whose makes no difference, then."""
-    out: list[tuple[Fragment, Fragment]] = []
-    askers = {id(q): q for _, fitting in several for q in fitting}
     tool = several[0][0]
-    asked = [q for q in askers.values() for r in q.calls[-1].requests if _asks_for(r, tool)]
-    for q, p in ran:
-        if q in asked and same_name(span_name([p.root]), span_name([tool.root])):
-            asked.remove(q)
+    asked: list[Fragment] = []
+    for q in {id(q): q for _, fitting in several for q in fitting}.values():
+        count = sum(_asks_for(r, tool) for r in q.calls[-1].requests)
+        asked += [q] * (count - ran[id(q), told])
     came = {(failure(p.root), p.root.span.result) for p, _ in several}
     if len(asked) != len(several) or len(came) > 1:
-        return out
+        return []
     asked.sort(key=lambda q: (q.end, q.trace_id))
-    for (p, fitting), q in zip(several, asked, strict=True):
-        if q not in fitting:
-            return []
-        out.append((q, p))
-    return out
+    dealt = [(q, p) for (p, fitting), q in zip(several, asked, strict=True) if any(q is one for one in fitting)]
+    return dealt if len(dealt) == len(several) else []
 
 
 def _known_as(request: Request) -> Iterator[str]:
