@@ -17,9 +17,9 @@ from otelcov.runs.rules.handovers import asks
 
 _JITTER_NS = 1_000_000
 
-_Fit = tuple[bool, bool, bool]
-"""Whether the result is what was said last, whether the words are the same, whether the tool's name says that it
-delegates."""
+_Fit = tuple[bool, bool, bool, bool]
+"""Whether no conversation says otherwise, whether the result is what was said last, whether the words are the same,
+whether the tool's name says that it delegates."""
 
 
 class _Option(NamedTuple):
@@ -34,12 +34,14 @@ class _Option(NamedTuple):
 
 def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite: Unite) -> None:
     """Model calls made by a delegation: all that their agent said falls between a request and the call that brings its
-    result, and their user's words are the request's arguments - or cannot be seen, and the tool's name says that it
-    delegates. Many may be at work at once, and speak of the same things: each was called by the one whom it fits best.
+    result, and their user's words are the request's arguments - or cannot be seen, and they are no more than tools
+    whose names say that they delegate. Many may be at work at once, and speak of the same things: each was called by
+    the one whom it fits best.
     """
     starts = [p.start for p in loose]
     continued = {id(p) for p in followers.values()}
     options: dict[int, list[_Option]] = {}
+    silent: list[tuple[int, int, list[Request], list[Fragment]]] = []
     for at, p in enumerate(loose):
         after = followers.get(id(p))
         if after is None or not p.calls:
@@ -54,9 +56,20 @@ def unite_children(loose: list[Fragment], followers: dict[int, Fragment], unite:
             if q.calls and q.root.span.service == p.root.span.service
         ]
         results = {text for text in brought(after.calls[0]) if text}
-        for child, request, words, by_name in (*_told(p, requests, inner), *_untold(requests, inner)):
-            fit = (_last(child, followers).calls[-1].text in results, words, by_name)
+        for child, request, words, by_name in _told(p, requests, inner):
+            last = _last(child, followers).calls[-1].text
+            fit = (_may_talk(p, child), last in results, words, by_name)
             options.setdefault(id(child), []).append(_Option(fit, at, request, p, child))
+        untold = [q for q in inner if _may_talk(p, q) and not any(x.text for x in q.calls[0].inputs or [])]
+        if untold:
+            silent.append((after.start - p.end, at, requests, untold))
+    called: set[int] = set()
+    for _, at, requests, children in sorted(silent, key=lambda each: each[:2]):  # who waits longer may ask who asks
+        left = [child for child in children if id(child) not in called]
+        ways = [n for n, request in enumerate(requests) if _delegates(request)]
+        for child, n in zip(left, ways, strict=False) if len(left) <= len(ways) else ():
+            called.add(id(child))
+            options.setdefault(id(child), []).append(_Option((True, False, False, False), at, n, loose[at], child))
     for option in _chosen(options):
         unite(option.caller, option.child)
     taken = {*options, *continued}
@@ -75,6 +88,11 @@ def _chosen(options: dict[int, list[_Option]]) -> Iterator[_Option]:
         chosen = min(free, key=_at) if free else max(fitting, key=_at)
         called.add((chosen.at, chosen.request))
         yield chosen
+
+
+def _may_talk(one: Fragment, two: Fragment) -> bool:
+    """Are these of one conversation, as far as they tell?"""
+    return len({one.root.span.conversation, two.root.span.conversation} - {None}) < 2
 
 
 def _at(option: _Option) -> tuple[int, int]:
@@ -175,15 +193,6 @@ def _told(p: Fragment, requests: list[Request], inner: list[Fragment]) -> Iterat
                 or (not parts and by_name)
             ):
                 yield child, at, words in parts, by_name
-
-
-def _untold(requests: list[Request], inner: list[Fragment]) -> list[tuple[Fragment, int, bool, bool]]:
-    """Those whose words cannot be seen, if they are no more than what may have called them."""
-    ways = [at for at, r in enumerate(requests) if _delegates(r)]
-    silent = [child for child in inner if not any(x.text for x in child.calls[0].inputs or [])]
-    if len(silent) > len(ways):
-        return []
-    return [(child, at, False, False) for child, at in zip(silent, ways, strict=False)]
 
 
 def _words(p: Fragment) -> str | None:

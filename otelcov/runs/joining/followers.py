@@ -119,19 +119,62 @@ def _count_alike(one: Fragment, two: Fragment) -> bool:
     return counted and (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
 
 
+class _Known:
+    """What calls asked for tools, by what was said before: of one service, and of one conversation if any is told."""
+
+    __slots__ = ("mute", "named", "openings", "others", "said", "streams")
+
+    def __init__(self) -> None:
+        self.openings: dict[bytes, Fragment] = {}
+        self.named: dict[bytes, Fragment] = {}  # the same of answers that tell ids, for histories that tell none
+        self.streams: dict[bytes, tuple[Fragment, ModelCall]] = {}  # of which the last piece is told
+        self.mute: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # where that shows no requests
+        self.others: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # by what any agent would be told of that
+        self.said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told
+
+    def before(self, call: ModelCall, past: History, by_id: bool) -> Fragment | None:
+        """Who asked for the tools with which this history ends; `by_id`: ids tell of these."""
+        history = past.messages
+        begun = self.streams.get(past.print(len(history) - 1))
+        before = self.openings.get(past.print()) or _begun(begun, history[-1]) or _asked_beside(self.said, past)
+        before = before or (None if by_id else self.named.get(past.print()))
+        if before is None and not by_id:
+            before = _left_out(self.mute, past)
+        if before is None and _took_over(call):
+            before = _left_out(self.others, History(without_orders(history)))
+        if before is None and history[-1].text:  # a stream's text may not be told beside its calls
+            alone = Message(history[-1].role, requests=history[-1].requests)
+            before = self.openings.get(print_of([*history[:-1], alone]))
+        return before
+
+    def note(self, p: Fragment, call: ModelCall, own: History | None, handed: bool) -> None:
+        """What a call asked for; `handed`: somebody who was handed the work may go on with it."""
+        asks_untold = asks(call.finish) and not call.asked and not call.text
+        if own and (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
+            self.mute.setdefault(own.print(), []).append((p, call))
+            if handed:
+                self.others.setdefault(print_of(without_orders(call.inputs)), []).append((p, call))
+        if call.text and call.inputs and not call.requests:
+            self.said[len(call.inputs), call.text] = p, call
+        if call.requests:
+            unnamed = not any(r.id for r in call.requests)
+            answer = [acted(call.text)] if call.text_react else call.outputs or []
+            known = self.openings if unnamed else self.named
+            known[print_of([*(call.inputs or []), *answer])] = p
+            if len(answer) == 1 and answer[0].text:  # history may leave it out, or tell it in pieces
+                alone = Message(answer[0].role, requests=answer[0].requests)
+                known[print_of([*(call.inputs or []), alone])] = p
+            if unnamed and own and call.inputs and pieces(call):
+                self.streams[own.print()] = (p, call)
+
+
 def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment], set[int]]:
     """Join by results brought for tools asked. Returns the follower of each fragment, and the tools that are joined."""
     asked: dict[str, list[_Asked]] = {}
-    openings: dict[bytes, Fragment] = {}
-    named: dict[bytes, Fragment] = {}  # the same of answers that tell ids, for histories that tell none
-    streams: dict[bytes, tuple[Fragment, ModelCall]] = {}  # of which the last piece is told, by what came before
+    every: dict[tuple[str | None, str | None], _Known] = {}
     followers: dict[int, Fragment] = {}
     joined: set[int] = set()
     texts: dict[str | None, list[tuple[str, Fragment]]] = {}  # prompts that are plain text
-    # What asked for tools, by what came before, where that shows no requests.
-    mute: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}
-    others: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # the same, by what any agent would be told of that
-    said: dict[tuple[int, str], tuple[Fragment, ModelCall]] = {}  # answers of which a text is told, by what came before
     latest: dict[tuple[str | None, str], Fragment] = {}  # call of a conversation
     handed = any(_took_over(call) for p in loose for call in p.calls)
     handed_on = HandedOn()
@@ -143,6 +186,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 unite(asker, p)
                 joined.add(id(p))
             continue
+        known = every.setdefault((p.root.span.service, p.root.span.conversation), _Known())
         _tried_again(p, latest, unite)
         _continued_text(p, texts, followers, unite)
         for call in p.calls:
@@ -160,22 +204,12 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                     askers = (q for q in askers if id(q) not in followers)
                 before = next(askers, None)
                 if before is None and history:
-                    begun = streams.get(past.print(len(history) - 1))
-                    before = openings.get(past.print()) or _begun(begun, history[-1]) or _asked_beside(said, past)
-                    before = before or (None if ids else named.get(past.print()))
-                    if before is None and not ids:
-                        before = _left_out(mute, past)
-                    if before is None and _took_over(call):
-                        before = _left_out(others, History(without_orders(history)))
-                    if before is None and history[-1].text:  # a stream's text may not be told beside its calls
-                        alone = Message(history[-1].role, requests=history[-1].requests)
-                        before = openings.get(print_of([*history[:-1], alone]))
-                    before = before or handed_on.before(call, history)
+                    before = known.before(call, past, bool(ids)) or handed_on.before(call, history)
                 if before is not None and before is not p and before.root.span.service == p.root.span.service:
                     followers[id(before)] = p
                     unite(before, p)
                 elif before is None:
-                    first = _asked_since(call, asked) or _lent(call, mute)
+                    first = _asked_since(call, asked) or _lent(call, known.mute)
                     if first is not None and first is not p:
                         unite(first, p)
         for call in p.calls:
@@ -184,24 +218,8 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 for told in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
                     asked.setdefault(told, []).append(_Asked(p, call, own))
                     del asked[told][:-_AT_ONCE]
-            asks_untold = asks(call.finish) and not call.asked and not call.text
-            if own and (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
-                mute.setdefault(own.print(), []).append((p, call))
-                if handed:
-                    others.setdefault(print_of(without_orders(call.inputs)), []).append((p, call))
             handed_on.note(p, call)
-            if call.text and call.inputs and not call.requests:
-                said[len(call.inputs), call.text] = p, call
-            if call.requests:
-                unnamed = not any(r.id for r in call.requests)
-                answer = [acted(call.text)] if call.text_react else call.outputs or []
-                known = openings if unnamed else named
-                known[print_of([*(call.inputs or []), *answer])] = p
-                if len(answer) == 1 and answer[0].text:  # history may leave it out, or tell it in pieces
-                    alone = Message(answer[0].role, requests=answer[0].requests)
-                    known[print_of([*(call.inputs or []), alone])] = p
-                if unnamed and own and call.inputs and pieces(call):
-                    streams[own.print()] = (p, call)
+            known.note(p, call, own, handed)
     _unite_by_history([p for p in loose if p.tools and id(p) not in joined], loose, joined, unite)
     return followers, joined
 

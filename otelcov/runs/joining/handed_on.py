@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from otelcov.runs.agents.delegation import HANDS_OVER
+from otelcov.runs.agents.delegation import HANDS_OVER, bare
 from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.prints import print_of
@@ -32,10 +32,11 @@ class HandedOn:
         if call.inputs and any(hands_over(r.name) for r in call.requests):
             said = without_orders(call.inputs)
             shown = self._shown.setdefault(print_of([*said, Message("assistant", requests=call.requests)]), [])
-            unshown = self._unshown.setdefault(print_of(said), [])
             shown.append(part)
+            del shown[:-_AT_ONCE]
+            unshown = self._unshown.setdefault(print_of(said), [])
             unshown.append((part, call))
-            del shown[:-_AT_ONCE], unshown[:-_AT_ONCE]
+            del unshown[:-_AT_ONCE]
 
     def before(self, call: ModelCall, history: list[Message] | None) -> Fragment | None:
         """The newest that handed over to who was asked this. `history` ends with what was asked for last, if an answer
@@ -82,8 +83,19 @@ def goes_on_for(call: ModelCall, asked: ModelCall) -> Message | None:
 
 
 def _takes_over(call: ModelCall, part: Fragment, asked: ModelCall) -> bool:
+    """Does this go on, soon, with what another answered by a hand-over? Hidden words are all alike: then it is of the
+    same conversation, or of the agent that the hand-over names."""
     soon = part.end - _JITTER_NS <= call.node.start <= part.end + _SOON_NS
-    return soon and part.root.span.service == call.node.span.service and _other(call, asked)
+    talks = {n.span.conversation for n in (call.node, asked.node)}
+    if not soon or part.root.span.service != call.node.span.service or not _other(call, asked):
+        return False
+    if len(talks) == 1 and None not in talks:
+        return True
+    if len(talks - {None}) > 1:
+        return False
+    named = (transfers(r.name) for r in asked.requests)
+    to = {bare(match.group("to")) for match in named if match is not None}
+    return any(x.text for x in call.inputs or ()) or (call.node.agent is not None and bare(call.node.agent) in to)
 
 
 def _other(one: ModelCall, two: ModelCall) -> bool:
