@@ -4,6 +4,7 @@ is of one request is one run, alone or beside another, in a conversation or in n
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections import Counter, defaultdict
 
@@ -28,12 +29,13 @@ BESIDE = {
     "at once": ((0.05, 0.3, 1.45, -0.7), _ELSE),
     "the same later": ((40, 70), ()),
 }
-TELLS = ("conversations", "nothing")
+TELLS = ("conversations", "nothing", "ids that count in each answer")
 _UNTOLD = ("a tool of another name", "an agent of two words")  # by no more than a tool's name, if agents have none
 
 
-def _steps(telling: Telling, conversation: str | None, named: bool, other=()):
+def _steps(telling: Telling, conversation: str | None, named: bool, other=(), counted=False):
     steps = [one for one in telling.spans if one["name"].split()[0] in ("chat", "execute_tool")]
+    other = (*other, *(_counted(steps) if counted else ()))
     for step in steps:
         told = dict(step["attributes"])
         if not named:
@@ -44,6 +46,14 @@ def _steps(telling: Telling, conversation: str | None, named: bool, other=()):
             for pair in other if isinstance(value, str) and "agent" not in key else ():
                 told[key] = value = value.replace(*pair.split("|"))
         yield step | {"trace": _alone(step["id"]), "parent": None, "attributes": told}
+
+
+def _counted(steps):
+    """In place of each id, how manieth it is in its answer."""
+    for step in steps:
+        for message in json.loads(step["attributes"].get("gen_ai.output.messages", "[]")):
+            asked = [part["id"] for part in message["parts"] if "id" in part]
+            yield from (f"{id}|call_{at}" for at, id in enumerate(asked))
 
 
 def _alone(id: int) -> int:
@@ -60,14 +70,15 @@ def _wrong(some, tells, beside, named):
     told, bodies = [], []
     for number, (encoding, course, way) in enumerate(some):
         first = Telling(number, course, way)
-        in_one = f"talk-{number}" if tells == "conversations" else None
-        spans = list(_steps(first, in_one, named))
+        in_one, counted = f"talk-{number}" if tells == "conversations" else None, tells == TELLS[2]
+        spans = list(_steps(first, in_one, named, (), counted))
         told.append(first)
         if after is not None:
             other, later = Telling(number + _OTHER, course, way), after[number % len(after)]
             in_one = f"other-{number}" if in_one and beside == "at once" else in_one
             spans += [
-                step | {"at": step["at"] - 1_000 * _OTHER + later} for step in _steps(other, in_one, named, words)
+                step | {"at": step["at"] - 1_000 * _OTHER + later}
+                for step in _steps(other, in_one, named, words, counted)
             ]
             told.append(other)
         bodies.append(request(map(ENCODINGS[encoding], spans), service=f"app-{number}"))
@@ -88,6 +99,8 @@ def _wrong(some, tells, beside, named):
 def _some(tells, named, seed, count):
     texts = ("all", "histories", "answers") if tells == "conversations" and named else ("all", "histories")
     every = [(course, way) for course, way in _EVERY if way["texts"] in texts and (named or course not in _UNTOLD)]
+    if tells == TELLS[2]:  # of which answers tell, and a hand-over's is not told of two at once
+        every = [(c, way) for c, way in every if (way["ids"], way["texts"], way["handed"]) == ("all", "all", "whole")]
     some = random.Random(seed).sample(every, min(count, len(every)))
     return [(encoding, *one) for encoding, one in zip(itertools.cycle(ENCODINGS), some, strict=False)]
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message
+from otelcov.runs.joining.doubles import random
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.handed_on import HandedOn, without_orders
-from otelcov.runs.joining.leaves import acted, tail
+from otelcov.runs.joining.leaves import acted, ran_for, tail
 from otelcov.runs.joining.prints import History, print_of
 from otelcov.runs.llm.left_out import pieces
 from otelcov.runs.llm.model_call import ModelCall
@@ -19,6 +20,7 @@ from otelcov.runs.llm.twins import echo
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.executions import span_call_id
+from otelcov.runs.trace.tree import Node
 
 _JITTER_NS = 1_000_000
 _PATIENCE_NS = 60_000_000_000  # how long a client waits, at the most, before it tries again
@@ -119,6 +121,33 @@ def _count_alike(one: Fragment, two: Fragment) -> bool:
     return counted and (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
 
 
+class _AskedFor:
+    """Who asked for a tool by an id: the newest of each service."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str | None, list[_Asked]]] = {}
+
+    def note(self, told: str, asked: _Asked) -> None:
+        some = self._known.setdefault(told, {}).setdefault(asked.fragment.root.span.service, [])
+        some.append(asked)
+        del some[:-_AT_ONCE]
+
+    def near(self, told: str, node: Node) -> list[_Asked]:
+        """Those of the same service and the same conversation as a node, if any is; of others only by an id that nobody
+        gives twice."""
+        known = self._known.get(told)
+        if known is None:
+            return []
+        near = known.get(node.span.service, [])
+        if not near and random(told):
+            near = [x for some in known.values() for x in some]
+        if len(near) < 2:
+            return near
+        return [x for x in near if x.fragment.root.span.conversation == node.span.conversation] or near
+
+
 class _Known:
     """What calls asked for tools, by what was said before: of one service, and of one conversation if any is told."""
 
@@ -168,23 +197,23 @@ class _Known:
                 self.streams[own.print()] = (p, call)
 
 
-def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment], set[int]]:
-    """Join by results brought for tools asked. Returns the follower of each fragment, and the tools that are joined."""
-    asked: dict[str, list[_Asked]] = {}
+def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Fragment], dict[int, Fragment]]:
+    """Join by results brought for tools asked. Returns the follower of each fragment, and of each tool that is joined
+    with whom."""
+    asked = _AskedFor()
     every: dict[tuple[str | None, str | None], _Known] = {}
     followers: dict[int, Fragment] = {}
-    joined: set[int] = set()
+    joined: dict[int, Fragment] = {}
     texts: dict[str | None, list[tuple[str, Fragment]]] = {}  # prompts that are plain text
     latest: dict[tuple[str | None, str], Fragment] = {}  # call of a conversation
     handed = any(_took_over(call) for p in loose for call in p.calls)
     handed_on = HandedOn()
     for p in loose:
         if p.tools:
-            ids = [told for n in p.tools if (told := span_call_id([n])) is not None]
-            asker = next((asked[told][-1].fragment for told in ids if told in asked), None)
+            asker = _asker_of(p, asked)
             if asker is not None:
                 unite(asker, p)
-                joined.add(id(p))
+                joined[id(p)] = asker
             continue
         known = every.setdefault((p.root.span.service, p.root.span.conversation), _Known())
         _tried_again(p, latest, unite)
@@ -199,7 +228,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             if ending is not None:
                 ids, history = ending
                 past = History(history)
-                askers = (q for i in ids if (q := _asker(asked.get(i, []), past)) is not None)
+                askers = (q for i in ids if (q := _asker(asked.near(i, p.root), past)) is not None)
                 if call.unordered:  # of what came before somebody else went on
                     askers = (q for q in askers if id(q) not in followers)
                 before = next(askers, None)
@@ -216,15 +245,24 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             own = None if call.inputs is None else History(call.inputs)
             for r in call.requests:
                 for told in dict.fromkeys((r.id, short_id(r.id, r.name))) if r.id else ():
-                    asked.setdefault(told, []).append(_Asked(p, call, own))
-                    del asked[told][:-_AT_ONCE]
+                    asked.note(told, _Asked(p, call, own))
             handed_on.note(p, call)
             known.note(p, call, own, handed)
     _unite_by_history([p for p in loose if p.tools and id(p) not in joined], loose, joined, unite)
     return followers, joined
 
 
-def _unite_by_history(tools: list[Fragment], loose: list[Fragment], joined: set[int], unite: Unite) -> None:
+def _asker_of(p: Fragment, asked: _AskedFor) -> Fragment | None:
+    """Who asked for these tools, by their ids; where several asked for something by that id, by what this was, too."""
+    ids = [told for n in p.tools if (told := span_call_id([n])) is not None]
+    some = next((found for told in ids if (found := asked.near(told, p.root))), [])
+    if len({id(x.fragment) for x in some}) < 2 or len(p.tools) > 1:
+        return some[-1].fragment if some else None
+    fitting = {id(x.fragment): x.fragment for x in some if ran_for(p, x.fragment)}
+    return next(iter(fitting.values())) if len(fitting) == 1 else None
+
+
+def _unite_by_history(tools: list[Fragment], loose: list[Fragment], joined: dict[int, Fragment], unite: Unite) -> None:
     """Tools whose ids no answer tells: each is of the run whose history is the first to show its id once it ran. An id
     that several tools bear, or that was shown before, counts in each answer alone and tells nothing."""
     told = [(i, p) for p in tools for i in {span_call_id([n]) for n in p.tools} if i is not None]
@@ -242,11 +280,11 @@ def _unite_by_history(tools: list[Fragment], loose: list[Fragment], joined: set[
             elif p.end <= q.start + _JITTER_NS and p.root.span.service == q.root.span.service:
                 del ran[known]
                 if id(p) not in joined:
-                    joined.add(id(p))
+                    joined[id(p)] = q
                     unite(q, p)
 
 
-def _asked_since(call: ModelCall, asked: dict[str, list[_Asked]]) -> Fragment | None:
+def _asked_since(call: ModelCall, asked: _AskedFor) -> Fragment | None:
     """The fragment that asked for a tool since the user spoke last, where history goes on from that by calls that no
     model asked for (a supervisor's `transfer_back_to_planner`)."""
     past = History(call.inputs or [])
@@ -254,7 +292,7 @@ def _asked_since(call: ModelCall, asked: dict[str, list[_Asked]]) -> Fragment | 
         if x.role == "user" and not x.results:
             return None
         for r in x.requests:
-            if r.id and r.id in asked and (found := _asker(asked[r.id], past)) is not None:
+            if r.id and (found := _asker(asked.near(r.id, call.node), past)) is not None:
                 return found if found.root.span.service == call.node.span.service else None
     return None
 

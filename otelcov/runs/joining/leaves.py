@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from otelcov.dialects.base import TOOL
@@ -38,7 +38,7 @@ _Told = TypeVar("_Told", bound=tuple[Any, ...])  # the call that asked for tools
 def unite_leaves(
     loose: list[Fragment],
     followers: dict[int, Fragment],
-    joined: set[int],
+    joined: dict[int, Fragment],
     unite: Callable[[Fragment, Fragment], None],
     one_run: Callable[[list[Fragment]], bool],
 ) -> list[_Fitting]:
@@ -91,7 +91,8 @@ def unite_leaves(
         if last.error is None and (last.requests or asks(last.finish) or not done):
             open_.append(_Open(p, _untold(last), bare, by_items(last.requests)))
     alone = [p for p in loose if p.root.kind == TOOL and id(p) not in joined]
-    undecided += _unite_by_requests(alone, loose, followers, unite)
+    ran_by_id = ((q, p) for p in loose if p.tools and (q := joined.get(id(p))) is not None)
+    undecided += _unite_by_requests(alone, loose, followers, ran_by_id, unite)
     _unite_by_results(alone, loose, followers, unite)
     return undecided
 
@@ -110,6 +111,7 @@ def _unite_by_requests(
     tools: list[Fragment],
     loose: list[Fragment],
     followers: dict[int, Fragment],
+    ran_by_id: Iterable[tuple[Fragment, Fragment]],
     unite: Callable[[Fragment, Fragment], None],
 ) -> list[_Fitting]:
     """A tool that tells no conversation and no id that anybody knows (MCP's clients tell none): it ran after the one
@@ -122,7 +124,7 @@ def _unite_by_requests(
         until = q.end + _SOON_NS if after is None else after.start
         for told in {key for r in q.calls[-1].requests for key in _known_as(r)} if q.calls else ():
             asked.setdefault((q.root.span.service, told), []).append((q, until))
-    ran = Counter[tuple[int, str]]()  # of each call, how many tools of a name
+    ran = Counter((id(q), spelling(span_name([p.root]) or "")) for q, p in ran_by_id)  # tools of a name, of each call
     alike: dict[tuple[str | None, str, str], list[_Fitting]] = {}
     for p in tools if asked else ():
         given = to_json(arguments_of(span_fact([p.root], "arguments"))[0])
