@@ -1,5 +1,5 @@
-"""Model calls and tools that each stand in a trace of their own: which of them tell of one call, and which goes on with
-which, by the ids and the words that they share."""
+"""Model calls and tools that each stand in a trace of their own: which goes on with which, by the ids and the words
+that they share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from otelcov.runs.joining.leaves import acted, ran_for, tail
 from otelcov.runs.joining.prints import History, print_of
 from otelcov.runs.llm.left_out import pieces
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.llm.twins import echo
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.executions import span_call_id
@@ -24,6 +23,7 @@ from otelcov.runs.trace.tree import Node
 
 _JITTER_NS = 1_000_000
 _PATIENCE_NS = 60_000_000_000  # how long a client waits, at the most, before it tries again
+_SOON_NS = 10_000_000_000
 _AT_ONCE = 64  # conversations that are held against each other, where nothing else tells them apart
 
 Unite = Callable[[Fragment, Fragment], None]
@@ -35,90 +35,6 @@ class _Asked(NamedTuple):
     fragment: Fragment
     call: ModelCall
     before: History | None
-
-
-_STREAMS_TWICE = ("litellm",)
-"""Scopes that tell of a stream before its last piece came, with a guess of what was used, and after it (1.55)."""
-
-
-def unite_twins(loose: list[Fragment], unite: Unite) -> None:
-    """Two instrumentations of one client, each with a trace of its own: the answer's id is the same, or - where not
-    both tell one - one lies within the other's time, or ends a little later with the same tokens (of a stream)."""
-    answers: dict[str, Fragment] = {}
-    last: dict[str | None, list[Fragment]] = {}
-    for p in loose:
-        if not p.calls:
-            continue
-        answer = p.root.span.response_id
-        twin = answers.setdefault(answer, p) if answer else p
-        if twin is p:
-            recent = last.setdefault(p.root.span.service, [])
-            fitting = [q for q in recent if q.calls and (_nested(q, p) or _overlap(q, p)) and _one_call(q, p)]
-            twin = fitting[0] if len(fitting) == 1 else p
-            last[p.root.span.service] = [q for q in recent if q.end >= p.start] + [p]
-        again = twin.root.span.scope == p.root.span.scope
-        if twin is p or (again and (twin.start != p.start or p.root.span.scope not in _STREAMS_TWICE)):
-            continue
-        keep, drop = (p, twin) if twin.calls and _tells(p) > _tells(twin) else (twin, p)
-        if again:
-            keep, drop = (p, twin) if p.end > twin.end else (twin, p)
-        if keep.calls and drop.calls:
-            keep.calls = [ModelCall(keep.calls[0].node, [*keep.calls[0].layers, *drop.calls[0].layers])]
-            drop.calls = []
-            if answer:
-                answers[answer] = keep
-            unite(keep, drop)
-
-
-def unite_echoes(loose: list[Fragment], unite: Unite) -> None:
-    """What came of a stream, told in a trace of its own when it was read."""
-    waiting: dict[str | None, list[Fragment]] = {}
-    for p in loose:
-        if len(p.calls) != 1:
-            continue
-        recent = waiting.setdefault(p.root.span.service, [])
-        told_later = p.root.start == p.root.end
-        first = next((q for q in reversed(recent) if echo(p.root, q.root)), None) if told_later else None
-        if first is not None:
-            first.calls = [ModelCall(first.calls[0].node, [*first.calls[0].layers, p.root])]
-            p.calls = []
-            unite(first, p)
-            recent.remove(first)
-        elif p.root.span.output_messages is None:
-            recent.append(p)
-            del recent[:-_AT_ONCE]
-
-
-def _nested(q: Fragment, p: Fragment) -> bool:
-    """Does one of these lie within the other's time? JavaScript's begin at whole milliseconds, together perhaps."""
-    return q.end >= p.end or q.start == p.start
-
-
-def _tells(p: Fragment) -> tuple[bool, bool]:
-    """How much a call's own span tells: what came of it, then by which id. Who knows that knows who answered."""
-    return bool(p.calls[0].outputs), bool(p.root.span.response_id)
-
-
-def _one_call(outer: Fragment, inner: Fragment) -> bool:
-    """May these two, one within the other's time, tell of one call? Where one knows the answer's id, both count the
-    same tokens."""
-    a, b = outer.root.span, inner.root.span
-    if a.scope == b.scope:
-        return False
-    if not a.response_id and not b.response_id:
-        return True
-    return _count_alike(outer, inner) and not (a.response_id and b.response_id)
-
-
-def _overlap(first: Fragment, second: Fragment) -> bool:
-    """Do these count the same tokens, in the same time for the most part?"""
-    return (first.end - second.start) * 2 > second.end - second.start and _count_alike(first, second)
-
-
-def _count_alike(one: Fragment, two: Fragment) -> bool:
-    a, b = one.root.span, two.root.span
-    counted = None not in (a.input_tokens, a.output_tokens)
-    return counted and (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
 
 
 class _AskedFor:
@@ -205,7 +121,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
     followers: dict[int, Fragment] = {}
     joined: dict[int, Fragment] = {}
     texts: dict[str | None, list[tuple[str, Fragment]]] = {}  # prompts that are plain text
-    latest: dict[tuple[str | None, str], Fragment] = {}  # call of a conversation
+    tries = _Failed()
     handed = any(_took_over(call) for p in loose for call in p.calls)
     handed_on = HandedOn()
     for p in loose:
@@ -216,7 +132,9 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 joined[id(p)] = asker
             continue
         known = every.setdefault((p.root.span.service, p.root.span.conversation), _Known())
-        _tried_again(p, latest, unite)
+        failed = tries.again(p)
+        if failed is not None:
+            unite(failed, p)
         _continued_text(p, texts, followers, unite)
         for call in p.calls:
             ending = tail(call)
@@ -375,18 +293,31 @@ def _asker(asked: list[_Asked], past: History) -> Fragment | None:
     return asked[-1].fragment if len({id(one.fragment) for one in asked}) == 1 else None
 
 
-def _tried_again(p: Fragment, latest: dict[tuple[str | None, str], Fragment], unite: Unite) -> None:
-    """What a conversation asked a model again, word for word, soon after that had failed, and nothing else between."""
-    conversation = p.root.span.conversation
-    if conversation is None:
-        return
-    key = (p.root.span.service, conversation)
-    before, latest[key] = latest.get(key), p
-    if before is None or before.calls[-1].error is None or not p.calls[0].inputs:
-        return
-    soon = before.end - _JITTER_NS <= p.start <= before.end + _PATIENCE_NS
-    if soon and print_of(before.calls[-1].inputs or []) == print_of(p.calls[0].inputs):
-        unite(before, p)
+class _Failed:
+    """Calls of conversations that failed, and what each conversation asked last."""
+
+    __slots__ = ("_by_words", "_latest")
+
+    def __init__(self) -> None:
+        self._by_words: dict[tuple[str | None, str, bytes], Fragment] = {}
+        self._latest: dict[tuple[str | None, str], Fragment] = {}
+
+    def again(self, p: Fragment) -> Fragment | None:
+        """What a conversation asks here a model again, word for word, soon after that had failed: sooner where others
+        were asked between."""
+        service, conversation = p.root.span.service, p.root.span.conversation
+        if conversation is None:
+            return None
+        last = self._latest.get((service, conversation))
+        self._latest[service, conversation] = p
+        if not p.calls[0].inputs:
+            return None
+        key = (service, conversation, print_of(p.calls[0].inputs))
+        before = self._by_words.pop(key, None)
+        if p.calls[0].error is not None:
+            self._by_words[key] = p
+        patience = _PATIENCE_NS if before is last else _SOON_NS
+        return before if before and before.end - _JITTER_NS <= p.start <= before.end + patience else None
 
 
 def _continued_text(

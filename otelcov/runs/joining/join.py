@@ -22,12 +22,13 @@ from otelcov.runs.agents.delegation import bare
 from otelcov.runs.joining.between import unite_between
 from otelcov.runs.joining.children import unite_children
 from otelcov.runs.joining.doubles import Loner, loner, told_elsewhere, unite_doubles
-from otelcov.runs.joining.followers import Unite, unite_echoes, unite_followers, unite_twins
+from otelcov.runs.joining.followers import Unite, unite_followers
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.gateways import unite_gateways
 from otelcov.runs.joining.hollow import unite_hollow
 from otelcov.runs.joining.leaves import unite_leaves
 from otelcov.runs.joining.served import unite_served, unite_threads
+from otelcov.runs.joining.twins import unite_echoes, unite_twins
 from otelcov.runs.trace.attributes import scope_of
 from otelcov.runs.trace.tree import Node
 
