@@ -99,6 +99,12 @@ def _langwatch(side: str) -> pl.Expr:
 
 _LANGWATCH_IN, _LANGWATCH_OUT = _langwatch("input"), _langwatch("output")
 
+# A tool's message of LangChain's, of which the text alone is left.
+_LANGWATCH_SAID = pl.col("langwatch.output")
+_LANGWATCH_MESSAGE = (_LANGWATCH == "tool") & _LANGWATCH_SAID.str.contains(
+    r'^\{"type": ?"chat_messages", ?"value": ?\[\{"role": ?"unknown"'
+)
+
 LANGWATCH = Dialect(
     name="langwatch",
     kind=value(
@@ -124,7 +130,11 @@ LANGWATCH = Dialect(
     ),
     tool=pl.when(_LANGWATCH == "tool").then(pl.col("span.name")),
     arguments=pl.when(_LANGWATCH == "tool").then(_LANGWATCH_IN),
-    result=pl.when(_LANGWATCH == "tool").then(_LANGWATCH_OUT),
+    result=pl.when(_LANGWATCH_MESSAGE)
+    .then(_LANGWATCH_SAID.str.json_path_match("$.value[0].content"))
+    .when(_LANGWATCH == "tool")
+    .then(_LANGWATCH_OUT),
+    tool_error=pl.when(_LANGWATCH_MESSAGE).then(pl.lit("unknown")),
     input_tokens=json_number("langwatch.metrics", "promptTokens", "prompt_tokens"),
     output_tokens=json_number("langwatch.metrics", "completionTokens", "completion_tokens"),
     input_messages=_LANGWATCH_IN,

@@ -26,7 +26,7 @@ from otelcov.runs.rules.habits import (
 from otelcov.runs.rules.softerrors import awaits_leave, may_not_have_run, nobodys, not_taken, plain, refused, soft_error
 from otelcov.runs.tools.attempts import held
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
-from otelcov.runs.tools.executions import OF_ALL, client_alone, span_fact
+from otelcov.runs.tools.executions import OF_ALL, client_alone, message_around, span_fact
 from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import Node, failure, waiting
 
@@ -275,7 +275,11 @@ def broken_off(call: ToolCall) -> bool:
 def _flags(call: ToolCall) -> list[bool]:
     """Whether it failed, by each of its spans that has a word on it, outermost first."""
     told = (str(n.span.tool_error).lower() for n in call.nodes if n.span.tool_error not in _NO_FLAGS)
-    return [flag in ("true", "1") for flag in told]
+    flags = [flag in ("true", "1") for flag in told]
+    if flags or not any(n.span.tool_error == "unknown" for n in call.nodes):
+        return flags
+    back = (message_around(n) for n in call.nodes)
+    return [told["status"] == "error" for told in back if told and told.get("status") in ("error", "success")]
 
 
 _NO_FLAGS = (None, "", "unknown", "untold")

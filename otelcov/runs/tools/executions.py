@@ -312,4 +312,18 @@ def span_call_id(nodes: list[Node]) -> str | None:
         for name, attributes in n.side.events.get(n.span.row, ()):
             if name in ("gen_ai.tool.message", "gen_ai.choice") and isinstance(attributes.get("id"), str):
                 return str(attributes["id"])
+        if n.span.tool_error == "unknown" and (back := message_around(n)) is not None:
+            return str(back["tool_call_id"])
     return None
+
+
+def message_around(node: Node) -> dict[str, Any] | None:
+    """The message that the step around a tool made of what came of it, where it ran no other tool: LangGraph's node of
+    tools tells whose request it was and how it went, when the tool's own span keeps the text alone (LangWatch)."""
+    step = node.parent
+    if step is None or step.kind != CHAIN or sum(n.kind == TOOL for n in step.children) != 1:
+        return None
+    told = parse_json(step.span.output or "")
+    messages = told.get("messages") if isinstance(told, dict) else None
+    only = messages[0] if isinstance(messages, list) and len(messages) == 1 else None
+    return only if isinstance(only, dict) and isinstance(only.get("tool_call_id"), str) else None
