@@ -428,6 +428,7 @@ _OF_LAMINAR = scope(r"^lmnr\.tracer$")
 _OF_SPLUNK = scope(r"^opentelemetry\.util\.genai\.handler$") & (pl.col("gen_ai.framework") == "openai_agents")
 _ANSWERED = (
     _OF_AGENTS
+    | scope(r"^openai-agents$") & (pl.col("span.name") == "response")  # AgentOps
     | scope(r"^weave\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
     | _OF_LAMINAR & (pl.col("span.name") == "agents.response")
 )

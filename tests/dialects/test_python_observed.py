@@ -43,3 +43,46 @@ def test_what_is_left_of_a_message_of_langchains_is_its_text_and_its_node_tells_
         step(5, {"role": "assistant", "content": "no"}, {"role": "assistant", "content": ""}, *said),
     )
     assert _called(run) == [("look", {"at": "x"}, status, "no such city", call_id)]
+
+
+def _agentops(id, parent, name, kind=None, **more):
+    told = {"instrumentation.name": "agentops"} | ({"agentops.span.kind": kind} if kind else {})
+    told |= more.pop("told", {})
+    return span(id, parent, name, scope="openai-agents", version="0.24.0", status=1, attributes=told, **more)
+
+
+def _response(id, parent, at, asked, said, call=None):
+    flat = {f"gen_ai.prompt.{n}.{key}": value for n, told in enumerate(asked) for key, value in told.items()}
+    flat |= {"gen_ai.completion.0.content": said} if said else {}
+    flat |= {f"gen_ai.completion.0.tool_calls.0.{key}": value for key, value in (call or {}).items()}
+    model = {"gen_ai.request.model": "m-2024-07-18", "gen_ai.response.model": "m-2024-07-18"}
+    flat |= model | {"gen_ai.response.id": f"resp_{id}", "gen_ai.usage.completion_tokens": 3}
+    return _agentops(id, parent, "response", "llm", at=at, told=flat)
+
+
+def test_agentops_knows_no_model_that_was_asked_for_and_a_tool_that_waits_for_leave_may_not_have_run():
+    """AgentOps 0.4.21, of OpenAI's kit: the tool that needs leave has a span at once, and all spans end well."""
+    call = {"id": "fc_1", "type": "function_call", "name": "book", "arguments": '{"at": "x"}'}
+    (run,) = runs(
+        _agentops(1, None, "Agent workflow", took=9),
+        _agentops(2, 1, "planner", "agent", took=9, told={"agent.name": "planner"}),
+        _agentops(3, 2, "turn", took=8),
+        _response(4, 3, 1, [{"role": "user", "content": "go"}], None, call),
+        _agentops(5, 3, "book", "tool", at=3, told={"tool.name": "book", "tool.parameters": '{"at": "x"}'}),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("book", "unknown", None)]
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(None, "m-2024-07-18")]
+    assert run["status"] == "unknown"
+
+
+def test_an_agent_whose_guard_stopped_it_before_a_model_was_asked_failed_though_its_span_ends_well():
+    """AgentOps 0.4.21, of OpenAI's kit: the turn alone tells of the guard, and ends well, too."""
+    stopped = {"error.type": "AgentError", "error.message": "Guardrail tripwire triggered"}
+    thrown = ("exception", {"exception.type": "Exception", "exception.message": "Guardrail tripwire triggered"})
+    (run,) = runs(
+        _agentops(1, None, "Agent workflow", took=9),
+        _agentops(2, 1, "guarded", "agent", took=9, told={"agent.name": "guarded"}),
+        _agentops(3, 2, "turn", took=2, told=stopped, events=[thrown]),
+        _agentops(4, 3, "guard", at=1),
+    )
+    assert (run["status"], run["boundaries"], run["agents"]) == ("error", ["error"], ["guarded"])

@@ -22,8 +22,8 @@ def raises_at_limits(scope: str) -> bool:
 
 
 def ends_alike(scope: str) -> bool:
-    """Does an agent's span of this scope end well, however its run went?"""
-    return scope.endswith("handler openai_agents") or scope == "opentelemetry.instrumentation.agno"
+    """Does an agent's span of this scope end well, however its run went (the last is AgentOps's, of OpenAI's kit)?"""
+    return scope.endswith("handler openai_agents") or scope in ("opentelemetry.instrumentation.agno", "openai-agents")
 
 
 def answers_with_errors(scope: str) -> bool:
@@ -272,7 +272,7 @@ def opens_before_leave(scope: str) -> bool:
     return _BEFORE_LEAVE.search(scope) is not None
 
 
-_BEFORE_LEAVE = re.compile(r"openai_agents|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$")
+_BEFORE_LEAVE = re.compile(r"openai_agents|^openai-agents$|util\.genai\.handler$|instrumentation\.(?:ag2|google_adk)$")
 
 
 def in_two_scopes(scope: str) -> bool:

@@ -49,7 +49,12 @@ def status(run: Evidence) -> str:
     if last is not None and last.error is not None:
         return "unknown" if _answered_for(root, last) else "error"
     over = _told_over(run)
-    if died_in_a_tool(run) or died_in_a_step(run) or (over is not None and over.error is not None):
+    if (
+        died_at_first(run)
+        or died_in_a_tool(run)
+        or died_in_a_step(run)
+        or (over is not None and over.error is not None)
+    ):
         return "error"
     if run.output is None and died_in_a_later_trace(root, run.nodes, run.calls):
         return "error"
@@ -332,6 +337,18 @@ def _broke_unread(run: Evidence) -> bool:
         return False
     since = (n for n in run.nodes if n.kind is None and n is not root and n.start >= last.start)
     return any(n.span.scope == last.node.span.scope and exceptions(n) and failure(n) is not None for n in since)
+
+
+def died_at_first(run: Evidence) -> bool:
+    """Did the last step of an agent fail before a model was asked, and was nothing put out? A guard stopped it, though
+    its own span ends well (AgentOps, of OpenAI's kit)."""
+    if run.calls or run.outcomes or run.output is not None:
+        return False
+    for agent in (run.root, *top_agents(run.root)):
+        steps = [n for n in agent.children if n.span.scope == agent.span.scope and n.kind in (None, CHAIN)]
+        if agent.kind == AGENT and steps and failure(max(steps, key=lambda n: n.start)) is not None:
+            return True
+    return False
 
 
 def died_in_a_tool(run: Evidence) -> bool:

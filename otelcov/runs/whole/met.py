@@ -24,6 +24,7 @@ from otelcov.runs.whole.endings import (
     answer_lost,
     asked_for_nobodys,
     called_off,
+    died_at_first,
     died_in_a_step,
     died_in_a_tool,
     limits_hidden,
@@ -91,7 +92,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
                 late = run.last is not None and run.last.error is not None
                 (seen if late else unknown).add("timeout")
     broken = broken_step(run.root) and not went_on(run.root, run.last)
-    if died_in_a_tool(run) or died_in_a_step(run) or broken:
+    if died_at_first(run) or died_in_a_tool(run) or died_in_a_step(run) or broken:
         seen.add("error")
 
 
