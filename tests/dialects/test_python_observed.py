@@ -86,3 +86,29 @@ def test_an_agent_whose_guard_stopped_it_before_a_model_was_asked_failed_though_
         _agentops(4, 3, "guard", at=1),
     )
     assert (run["status"], run["boundaries"], run["agents"]) == ("error", ["error"], ["guarded"])
+
+
+@pytest.mark.parametrize(("gave", "status"), [(None, "requested"), ("Tool execution was not approved.", "ok")])
+def test_a_tool_whose_span_was_opened_before_it_was_refused_did_not_run(gave, status):
+    """Laminar 0.8.2, of OpenAI's kit. What the tool itself gave is its result, whatever it says."""
+    refused = "Tool execution was not approved."
+    history = [
+        {"role": "user", "content": "go"},
+        {"type": "function_call", "call_id": "call_7Q", "name": "book", "arguments": '{"at": "x"}'},
+    ]
+    back = {"type": "function_call_output", "call_id": "call_7Q", "output": refused}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "no"}]}
+
+    def model(id, at, asked, came):
+        told = {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps([came])}
+        told |= {"lmnr.span.type": "LLM", "gen_ai.response.id": f"resp_{id}"}
+        return span(id, 1, "agents.response", at=at, scope="lmnr.tracer", attributes=told)
+
+    given = {"lmnr.span.type": "TOOL", "lmnr.span.input": '{"at": "x"}'} | ({"lmnr.span.output": gave} if gave else {})
+    (run,) = runs(
+        span(1, None, "planner", took=9, scope="lmnr.tracer", attributes={"lmnr.span.type": "DEFAULT"}),
+        model(2, 1, history[:1], history[1]),
+        span(3, 1, "book", at=3, scope="lmnr.tracer", attributes=given),
+        model(4, 5, [*history, back], said),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("book", status, refused)]

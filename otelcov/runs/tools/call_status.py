@@ -100,7 +100,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     if (
         waits
         or denied(call)
-        or (refused(value) and any(tells_refusals(n.span.scope) for n in call.nodes))
+        or (refused(value) and (any(tells_refusals(n.span.scope) for n in call.nodes) or _opened_in_vain(call)))
         or (value is None and any(waiting(n) or _waits_unsaid(n) for n in call.nodes))
         or (out.error_kind == "hard" and _given_no_leave(out))
         or (out.error_kind is not None and nobodys(out.message, call.name))
@@ -156,6 +156,11 @@ def _waits_unsaid(node: Node) -> bool:
     if waits_by_events(node.span.scope):
         return failure(node) is None and any("interrupt" in reasons_told(n) for n in node.ancestors())
     return of_strands_js(node.span.scope) and step is not None and waiting(step)
+
+
+def _opened_in_vain(call: ToolCall) -> bool:
+    """Did the spans of a call that a model hears was refused, opened before anyone gave leave, tell of no result?"""
+    return bool(call.nodes) and all(n.span.result is None and not n.span.error_type for n in call.nodes)
 
 
 def _abandoned(call: ToolCall, out: Outcome) -> bool:
