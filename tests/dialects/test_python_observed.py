@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import chat, runs, span
 
 
 def _called(run):
@@ -112,3 +112,21 @@ def test_a_tool_whose_span_was_opened_before_it_was_refused_did_not_run(gave, st
         model(4, 5, [*history, back], said),
     )
     assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("book", status, refused)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda before: ["and now?", before],
+        lambda before: {"args": [before, "and now?"], "kwargs": {}},
+        lambda before: {"session": "s1", "messages": before, "text": "and now?"},
+    ],
+)
+def test_what_a_user_says_beside_the_history_that_a_function_is_given_is_what_was_asked(given):
+    """Functions that a program declares, by their arguments in any order (Braintrust's, Traceloop's, Langfuse's)."""
+    before = [{"role": "user", "content": "first"}, {"role": "assistant", "content": "one"}]
+    heard = [{"role": x["role"], "parts": [{"type": "text", "content": x["content"]}]} for x in before]
+    heard += [{"role": "user", "parts": [{"type": "text", "content": "and now?"}]}]
+    told = {"openinference.span.kind": "CHAIN", "input.value": json.dumps(given(before))}
+    (run,) = runs(span(1, None, "handle", took=9, attributes=told), chat(2, 1, "two", heard, at=1))
+    assert run["input"] == "and now?"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
+from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.dialects.coding_agents import NOTICE
@@ -68,6 +69,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             held = len(told) < len(whole) or any(x.role == "assistant" for x in whole)
             text = last_user(told) if held else user_text(raw, limit)
             text = _asked_at_first(text, whole, first) if held else text
+            text = _beside_history(text, value, first)
             if text is not None and not object_repr(text):
                 return text
         for name, attributes in reversed(node.side.events.get(node.span.row, ())):  # history first, then what is new
@@ -136,6 +138,27 @@ def _asked_at_first(text: str | None, told: list[Message], first: ModelCall | No
         return text
     known, said = ([own_words(x.text) for x in some or () if of_user(x)] for some in (first.inputs, told))
     return known[-1] if known and text not in known and known[-1] in said else text
+
+
+def _beside_history(text: str | None, given: Any, first: ModelCall | None) -> str | None:
+    """What a user says now, where a function is given it beside all that was said before, in which it looked newest:
+    the first model was told so, after an answer to that."""
+    if text is None or first is None or first.truncated_input or not isinstance(given, (list, dict)):
+        return text
+    known = [own_words(x.text) for x in first.inputs or () if of_user(x)]
+    if not known or known[-1] == text or text not in known or known[-1] not in _texts(given):
+        return text
+    return known[-1]
+
+
+def _texts(given: Any, deepest: int = 3) -> set[str]:
+    """The texts that stand in what a function was given, but in no message."""
+    if isinstance(given, str):
+        return {given}
+    inside = list(given.values()) if isinstance(given, dict) and "role" not in given else given
+    if not isinstance(inside, list) or not deepest:
+        return set()
+    return {text for value in inside for text in _texts(value, deepest - 1)}
 
 
 def _prompt_recorded(root: Node) -> str | None:
