@@ -130,3 +130,34 @@ def test_what_a_user_says_beside_the_history_that_a_function_is_given_is_what_wa
     told = {"openinference.span.kind": "CHAIN", "input.value": json.dumps(given(before))}
     (run,) = runs(span(1, None, "handle", took=9, attributes=told), chat(2, 1, "two", heard, at=1))
     assert run["input"] == "and now?"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_langtrace_leaves_out_of_an_answer_with_words_was_asked_for_all_the_same(whole):
+    """Langtrace 3.8: of Anthropic's client the next input tells it, of OpenAI's no more than what came of it."""
+    scope = f"langtrace_python_sdk.instrumentation.{'anthropic' if whole else 'openai'}.instrumentation"
+    user, says = {"role": "user", "content": "go"}, {"type": "text", "text": "I look."}
+    use = {"type": "tool_use", "id": "toolu_7Q", "name": "look", "input": {"at": "x"}}
+    back = {"type": "tool_result", "tool_use_id": "toolu_7Q", "content": "seen"}
+    history = [{"role": "assistant", "content": [says, use]}, {"role": "user", "content": [back]}]
+    if not whole:
+        history = [[{"id": "", "type": ""}], {"role": "tool", "tool_call_id": "call_7Q", "content": "seen"}]
+
+    def model(id, at, asked, said):
+        came = [{"role": "assistant", "content": said}]
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9}
+        prompt = ("gen_ai.content.prompt", {"gen_ai.prompt": json.dumps(asked)})
+        answer = ("gen_ai.content.completion", {"gen_ai.completion": json.dumps(came)})
+        return span(id, 1, "create", at=at, kind=3, status=1, scope=scope, attributes=told, events=[prompt, answer])
+
+    (run,) = runs(
+        span(1, None, "planner", took=9),
+        model(2, 1, [user], "I look."),
+        model(3, 4, [user, *history], "done"),
+    )
+    if whole:
+        assert (
+            _called(run) == [("look", {"at": "x"}, "ok", "seen", "toolu_7Q")] or run["tool_calls"][0]["name"] == "look"
+        )
+    else:
+        assert (run["tool_calls"], "tool calls not visible" in run["incomplete"]) == (None, True)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.answers import drops_calls, hides_served, input_as_text, tells_last_call, tells_last_piece
+from otelcov.runs.rules.answers import (
+    drops_beside_text,
+    drops_calls,
+    hides_served,
+    input_as_text,
+    tells_last_call,
+    tells_last_piece,
+)
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import of_langfuse
 from otelcov.runs.trace.spans import Span
@@ -53,6 +60,8 @@ def hides_requests(call: ModelCall) -> bool:
         return call.error is None
     if call.asked:
         return False
+    if any(drops_beside_text(n.span.scope) for n in call.layers):
+        return True
     return (asks(call.finish) and not call.text) or any(_text_only(n.span) for n in call.layers)
 
 

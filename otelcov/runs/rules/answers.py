@@ -33,6 +33,12 @@ def drops_calls(scope: str) -> bool:
     return scope == "@langtrase/typescript-sdk"
 
 
+def drops_beside_text(scope: str) -> bool:
+    """Does this leave out what an answer asks for beside a text (Langtrace)? Later inputs tell it, or what came of it
+    at least."""
+    return scope.startswith("langtrace_python_sdk.instrumentation.")
+
+
 def may_be_response(response_id: str | None) -> bool:
     """May this be the id of one of OpenAI's Responses?"""
     return response_id is None or response_id.startswith("resp_")

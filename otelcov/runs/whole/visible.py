@@ -9,6 +9,7 @@ from otelcov.dialects.base import AGENT
 from otelcov.runs.llm.left_out import last_only, served_left_out
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
+from otelcov.runs.rules.answers import drops_beside_text
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import leaves_open, stops_to_ask
 from otelcov.runs.trace.tree import Node
@@ -31,7 +32,7 @@ def tools_visible(
             incomplete.add("truncated values")
         elif c.cut:
             incomplete.add("attributes dropped")
-    lossy = [c for c in calls if served_left_out(c)]
+    lossy = [c for c in calls if served_left_out(c)] + _came_unasked(calls)
     if lossy:
         incomplete.add("tool calls not visible")
     if executions:
@@ -65,6 +66,16 @@ def _without_end(call: ModelCall) -> bool:
     if call.error is not None or call.asked or not leaves_open(call.node.span.scope):
         return False
     return call.outputs is None and call.finish is None and call.output_tokens is None
+
+
+def _came_unasked(calls: list[ModelCall]) -> list[ModelCall]:
+    """Those that were told what came of a tool since the first of them was asked, which no answer and no history asks
+    for: it was asked for beside a text (Langtrace, of OpenAI's client)."""
+    if not any(drops_beside_text(n.span.scope) for c in calls for n in c.layers):
+        return []
+    known = {r.id for c in calls for r in c.asked} | {r.id for m in calls[0].inputs or () for r in m.results}
+    known |= {r.id for c in calls for m in c.inputs or () for r in m.requests}
+    return [c for c in calls[1:] if any(r.id and r.id not in known for m in c.inputs or () for r in m.results)]
 
 
 def _may_have_served(call: ModelCall) -> bool:
