@@ -15,6 +15,7 @@ from otelcov.dialects.base import (
     Dialect,
     first,
     json_text,
+    scope,
     value,
 )
 
@@ -24,10 +25,28 @@ _LLM, _TOOL, _HANDOFF = pl.when(_TYPE == "chat"), pl.when(_TYPE == "tool"), pl.w
 # What LangChain runs for an agent is a workflow or a task with the agent's name.
 _GRAPH = _TYPE.is_in(["workflow", "task"]) & (json_text("langchain.metadata", "lc_agent_name") == _NAME)
 _AGENT = pl.when(((_TYPE == "agent") | _GRAPH).fill_null(value=False))
+# Methods of kits that OpenInference calls agents: what smolagents' are called, and whose step one of LlamaIndex's is.
+_OF_SMOLAGENTS = scope(r"smolagents$")
+_METHOD = _NAME.str.contains(r"^\w*(?:Agent|Workflow)\w*\.\w+$")
+_CALLED = (
+    pl.when(_OF_SMOLAGENTS & _NAME.str.contains(r"^\w*Agent\.run$"))
+    .then(None)
+    .when(_OF_SMOLAGENTS)
+    .then(_NAME.str.extract(r"^(.+?)(?:\.run)?$"))
+    .when(_METHOD & _NAME.str.ends_with(".run"))
+    .then(None)
+    .when(_METHOD)
+    .then(json_text("traceloop.entity.output", "current_agent_name"))
+    .otherwise(_NAME)
+)
 # One model is in both places, of OpenAI's kit: a response knows the one that answered, a generation the one asked for.
 _SAME = (_TYPE == "chat") & (pl.col("gen_ai.request.model") == pl.col("gen_ai.response.model"))
 # What OpenAI's kit says of a tool that raised is not what the model was told.
-_RAISED = pl.col("traceloop.entity.output").str.contains(r'^\{"error":\{"message":".*","status_code":\d+\}\}$')
+_RAISED = pl.col("traceloop.entity.output").str.contains(
+    r'^\{"error":\{"message":".*","status_code":\d+\}\}$|^\{"status": "error", "error": "\w+", "message": "'
+)
+# A call that failed is told by LlamaIndex's method alone.
+_UNANSWERED = (_TYPE == "task") & _RAISED & _NAME.str.contains(r"^\w+\.a?(?:stream_)?(?:chat|complete)\w*$")
 
 # What it says of an agent, a turn or a workflow is what these are made of, and nobody's words.
 _MADE_OF = pl.col("traceloop.entity.input").str.contains(
@@ -40,6 +59,7 @@ _GIVEN = pl.when(pl.col("traceloop.entity.input").str.starts_with('[{"role": "to
 )
 _FRAMED = pl.col("traceloop.entity.output").str.starts_with('{"role": "tool", "content": "')
 _GAVE = pl.when(_FRAMED).then(pl.col("traceloop.entity.output").str.json_path_match("$.content"))
+_TWICE = _OF_SMOLAGENTS & pl.col("traceloop.entity.output").str.starts_with('"\\"')  # as JSON, and that as JSON
 _UNTOLD = (_TYPE == "tool") & (pl.col("traceloop.entity.output") == '{"role": "tool", "content": ""}')
 
 RESPAN = Dialect(
@@ -47,6 +67,7 @@ RESPAN = Dialect(
     kind=pl.coalesce(
         [
             _AGENT.then(pl.lit(AGENT)),
+            pl.when(_UNANSWERED).then(pl.lit(LLM)),
             value(
                 "respan.entity.log_type",
                 workflow=CHAIN,
@@ -68,12 +89,14 @@ RESPAN = Dialect(
             ),
         ]
     ),
-    agent=_AGENT.then(_NAME),
+    agent=_AGENT.then(_CALLED),
     tool=_TOOL.then(_NAME),
     arguments=_TOOL.then(pl.coalesce([_GIVEN, first("gen_ai.tool.call.arguments", "traceloop.entity.input")])),
     tool_error=pl.when(_UNTOLD).then(pl.lit("unknown")),
     result=pl.when((_TYPE == "tool") & _RAISED)
     .then(pl.lit(NOTHING))
+    .when((_TYPE == "tool") & _TWICE)
+    .then(pl.col("traceloop.entity.output").str.json_path_match("$"))
     .when(_TYPE == "tool")
     .then(pl.coalesce([_GAVE, first("gen_ai.tool.call.result", "traceloop.entity.output")])),
     request_model=pl.when(_SAME & (_NAME == "response")).then(pl.lit(NOTHING)),
@@ -82,6 +105,7 @@ RESPAN = Dialect(
     output_messages=_LLM.then(
         pl.when(~pl.col("traceloop.entity.output").str.starts_with('{"error":')).then(pl.col("traceloop.entity.output"))
     ),
+    output=pl.when(_TYPE.is_not_null() & _RAISED).then(pl.lit("null")),
     definitions=_LLM.then(pl.col("llm.request.functions")),
     input=pl.when(_TYPE.is_not_null() & _MADE_OF).then(pl.lit("null")),
     conversation=pl.coalesce(

@@ -119,11 +119,17 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
         and keys <= {"name", "arguments", "meta", "_meta", "task"}
         and isinstance(value["arguments"], dict)
     ):
-        return value["arguments"]
+        return _once_more(value["arguments"], value["name"])
     called = value.get("type") == "tool_call" or "callId" in keys  # LangChain, Gemini CLI
     if keys >= {"name", "args"} and called and isinstance(value["args"], dict):
         return value["args"]
     return value
+
+
+def _once_more(given: dict[str, Value], name: Value) -> dict[str, Value]:
+    """What is told twice beside the tool's name, each time with what a kit puts around it (Respan, of smolagents)."""
+    again = given.keys() == {"name", "arguments"} and given["name"] == name and isinstance(given["arguments"], dict)
+    return _unwrap(given) if again or given.keys() > _SWITCHES else given
 
 
 def result_of(raw: Value) -> tuple[Value, bool | None]:

@@ -414,8 +414,8 @@ def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[N
 
 def _after_raising(tops: list[tuple[Node, list[Node]]], raised: set[bytes | None]) -> list[tuple[Node, list[Node]]]:
     """The runs in a trace with parents that never came because they raised: their spans were left open, and what came
-    later was laid under them (OpenInference for smolagents). Steps call other agents, a run calls none: the agents that
-    stand beside steps are runs of their own, of which nothing is missing."""
+    later was laid under them (OpenInference for smolagents, and Respan, for which a step is a task). Steps call other
+    agents, a run calls none: the agents that stand beside steps are runs of their own, of which nothing is missing."""
     later = [(root, nodes) for root, nodes in tops if _next_run(root, raised)]
     rest = [(root, nodes) for root, nodes in tops if not _next_run(root, raised)]
     for root, _ in later:
@@ -435,7 +435,7 @@ def _next_run(node: Node, raised: set[bytes | None]) -> bool:
     return node.orphan and node.kind == AGENT and node.span.parent_span_id in raised
 
 
-_STEP, _SMOLAGENTS = re.compile(r"Step \d+"), re.compile(r"smolagents$")
+_STEP, _SMOLAGENTS = re.compile(r"Step \d+|task"), re.compile(r"smolagents$")
 
 
 def _entries(root: Node) -> list[Node]:

@@ -1,0 +1,84 @@
+"""Respan 2.24's packages for single kits, by what their spans told of runs against a model of ours: shortened."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+
+def _told(id, parent, kind, named, at=0.0, took=1.0, given=None, came=None, scope="respan.tracer", **more):
+    texts = {"traceloop.entity.input": given, "traceloop.entity.output": came}
+    told = {"respan.entity.log_type": kind, "traceloop.entity.name": named} | more.pop("told", {})
+    told |= {key: x if isinstance(x, str) else json.dumps(x) for key, x in texts.items() if x is not None}
+    return span(id, parent, more.pop("name", kind), at=at, took=took, scope=scope, attributes=told, **more)
+
+
+def _model(id, parent, at, asked, came, scope="respan.tracer", **more):
+    flat = {f"gen_ai.prompt.{n}.{key}": value for n, told in enumerate(asked) for key, value in told.items()}
+    flat |= {f"gen_ai.completion.0.{key}": value for key, value in came.items()}
+    flat |= {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2}
+    return _told(id, parent, "chat", "chat", at, told=flat, scope=scope, **more)
+
+
+def _asks(name, call_id="call_7Q", **given):
+    function = {"name": name, "arguments": json.dumps(given)}
+    calls = [{"id": call_id, "type": "function", "function": function}]
+    return {"role": "assistant", "content": "", "tool_calls": json.dumps(calls)}
+
+
+_GO, _SAYS = {"role": "user", "content": "go"}, {"role": "assistant", "content": "done"}
+_BACK = {"role": "tool", "content": "seen", "tool_call_id": "call_7Q"}
+
+
+def _called(run):
+    return [(c["name"], c["agent"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]]
+
+
+def test_methods_of_llama_indexs_agents_are_no_agents():
+    """respan-instrumentation-llama-index 0.1: each is told as one; what it put out says who was at work."""
+    next_one = {"current_agent_name": "planner"}
+    (run,) = runs(
+        _told(1, None, "agent", "FunctionAgent.run", took=20, came={"result": {"response": _SAYS} | next_one}),
+        _told(2, 1, "agent", "BaseWorkflowAgent.init_run", 0.1, 0.2, came={"input": [_GO]} | next_one),
+        _told(3, 1, "agent", "BaseWorkflowAgent.setup_agent", 0.4, 0.2, came={"input": [_GO]} | next_one),
+        _told(4, 1, "agent", "BaseWorkflowAgent.run_agent_step", 1, 3, came={"response": _SAYS} | next_one),
+        _model(5, 4, 2, [_GO], _asks("look", at="x")),
+        _told(6, 1, "agent", "BaseWorkflowAgent.parse_agent_output", 5, 0.1, came="null"),
+        _told(7, 1, "task", "BaseWorkflowAgent.call_tool", 6, 2),
+        _told(8, 7, "tool", "look", 6.5, 1, {"name": "look", "arguments": {"at": "x"}}, '"seen"'),
+        _told(9, 1, "agent", "BaseWorkflowAgent.run_agent_step", 10, 3, came={"response": _SAYS} | next_one),
+        _model(10, 9, 11, [_GO, _asks("look", at="x"), _BACK], _SAYS),
+    )
+    assert (run["agents"], run["delegations"], run["output"]) == (["planner"], [], "done")
+    assert _called(run) == [("look", "planner", {"at": "x"}, "ok", "seen")]
+
+
+def test_what_was_raised_in_llama_index_is_no_answer_and_the_method_tells_of_the_call_that_failed():
+    failed = {"status": "error", "error": "InternalServerError", "message": "scripted failure"}
+    wrong = {"came": failed, "error": "scripted failure"}
+    (run,) = runs(
+        _told(1, None, "agent", "FunctionAgent.run", took=9, **wrong),
+        _told(2, 1, "agent", "BaseWorkflowAgent.run_agent_step", 1, 3, **wrong),
+        _told(3, 2, "task", "OpenAI._prepare_chat_with_tools", 1.1, 0.1),
+        _told(4, 2, "task", "OpenAI.achat", 2, 1, **wrong),
+    )
+    assert (run["status"], run["output"], [c["status"] for c in run["llm_calls"]]) == ("error", None, ["error"])
+
+
+def test_agents_and_tools_of_smolagents_are_told_in_frames():
+    """respan-instrumentation-smolagents 0.1, on top of OpenInference's; a run that raised left its span open."""
+    scope = "openinference.instrumentation.smolagents"
+    given = {"name": "look", "arguments": {"args": [], "kwargs": {"at": "x"}, "sanitize_inputs_outputs": True}}
+    first, second = runs(
+        _told(1, 90, "task", "smolagents.step", 0, 2, name="task", error="boom", scope=scope),
+        _model(2, 1, 1, [_GO], {}, scope, error="boom"),
+        _told(3, 90, "agent", "ToolCallingAgent.run", 10, 20, {"task": "and now?"}, '"done"', scope, status=1),
+        _told(4, 3, "task", "smolagents.step", 11, 5, name="task", scope=scope, status=1),
+        _model(5, 4, 12, [_GO], _asks("look", at="x"), scope, status=1),
+        _told(6, 4, "tool", "look", 14, 1, {"arguments": given, "name": "look"}, r'"\"seen\""', scope, status=1),
+        _told(7, 3, "task", "smolagents.step", 17, 5, name="task", scope=scope, status=1),
+        _told(8, 7, "agent", "worker.run", 18, 2, {"task": "help"}, '"nine"', scope, status=1),
+        _model(9, 8, 18.5, [{"role": "user", "content": "help"}], {"role": "assistant", "content": "nine"}, scope),
+    )
+    assert (first["status"], second["status"], second["input"]) == ("error", "ok", "and now?")
+    assert (second["agents"], second["output"]) == (["worker"], "done")
+    assert _called(second) == [("look", None, {"at": "x"}, "ok", "seen")]
