@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import runs, span
 
 
@@ -82,3 +84,40 @@ def test_agents_and_tools_of_smolagents_are_told_in_frames():
     assert (first["status"], second["status"], second["input"]) == ("error", "ok", "and now?")
     assert (second["agents"], second["output"]) == (["worker"], "done")
     assert _called(second) == [("look", None, {"at": "x"}, "ok", "seen")]
+
+
+def test_a_task_of_crewais_is_told_with_its_prompt_and_a_tool_that_nobody_has_with_words_of_the_kit():
+    """respan-instrumentation-crewai 0.1."""
+    prompt = "go\n\nThis is the expected criteria for your final answer: text\nyou MUST return the actual content."
+    back = _BACK | {"content": "Tool not found"}
+    (run,) = runs(
+        _told(1, None, "workflow", "crew", took=20, scope="crewai", status=1),
+        _told(2, 1, "agent", "planner", 1, 18, json.dumps(prompt), '"done"', "crewai", status=1),
+        _model(3, 2, 2, [{"role": "user", "content": prompt}], _asks("look", at="x"), "crewai", status=1),
+        _told(4, 2, "tool", "look", 4, 1, {"name": "look", "arguments": {"at": "x"}}, '"Tool not found"', "crewai"),
+        _model(5, 2, 6, [_GO, _asks("look", at="x"), back], _SAYS, "crewai", status=1),
+    )
+    assert run["input"] == "go"
+    assert [(name, status) for name, _, _, status, _ in _called(run)] == [("look", "requested")]
+
+
+_NO_TOOL = "Invoking `look()` failed as no tool with that name is available. The tools you can call are: add."
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [
+        {"name": "look", "result": "Unknown tool name: 'look'. Available tools: 'add'", "tool_call_id": "call_7Q"},
+        {"name": "look", "response": {"error": _NO_TOOL}},
+    ],
+)
+def test_a_tools_message_may_be_a_frame_with_the_calls_name_and_id(framed):
+    """respan-instrumentation-pydantic-ai and -google-adk 0.1."""
+    back = {"role": "tool", "content": json.dumps(framed)}
+    (run,) = runs(
+        _told(1, None, "agent", "planner", took=20),
+        _model(2, 1, 2, [_GO], _asks("look", at="x")),
+        _model(3, 1, 6, [_GO, _asks("look", at="x"), back], _SAYS),
+    )
+    given = framed.get("result", framed.get("response"))
+    assert _called(run) == [("look", "planner", {"at": "x"}, "requested", given)]

@@ -217,6 +217,17 @@ def _text_message(text: str, role: str) -> Message:
     return with_reprs(m) if m.role == "assistant" else m
 
 
+def _framed(content: Value) -> dict[str, Value] | None:
+    """The id and the name of a call, where a tool's message has them in a frame around what came of it (Respan, of
+    Pydantic AI and Google's ADK)."""
+    told = parse_json(content) if isinstance(content, str) and content.startswith('{"name"') else None
+    if not isinstance(told, dict) or not isinstance(told.get("name"), str):
+        return None
+    if told.keys() == {"name", "result", "tool_call_id"}:
+        return {"tool_call_id": told["tool_call_id"], "name": told["name"], "content": told["result"]}
+    return {"name": told["name"], "content": told["response"]} if told.keys() == {"name", "response"} else None
+
+
 def _finish(value: dict[str, Value]) -> str | None:
     if value.keys().isdisjoint(_REASONS):
         return None
@@ -242,6 +253,8 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     name = value.get("name")
     m.name = name if isinstance(name, str) else None
     content = next((value[key] for key in _CONTENTS if key in value), None)
+    if role == "tool" and "tool_call_id" not in value and (back := _framed(content)) is not None:
+        value, content = value | back, back["content"]
     if content is None and isinstance(value.get("text"), str):
         content = value["text"]
     inner = value.get("message")

@@ -262,8 +262,9 @@ def guards_first(scope: str) -> bool:
 
 
 def tells_refusals(scope: str) -> bool:
-    """Does this put somebody's refusal of a tool where its result would be (AG2's)?"""
-    return scope == "opentelemetry.instrumentation.ag2"
+    """Does this put somebody's refusal of a tool, or that nobody has it, where its result would be (AG2's; CrewAI's
+    under Respan)?"""
+    return scope in ("opentelemetry.instrumentation.ag2", "crewai")
 
 
 def opens_before_leave(scope: str) -> bool:

@@ -156,6 +156,7 @@ _NONE_SUCH = (
     r"|ag2\.exceptions\.ToolNotFoundError: Tool `{0}` not found\b"
     r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
+    r"|Invoking `{0}\(\)` failed as no tool with that name is available\b"  # Google's ADK
     r"|The function `{0}` is not currently available\b"  # Pipecat
     r"|Invalid tool_call: \"{0}\"\. Available options are: "  # OpenAI's client, which runs functions
 )

@@ -51,7 +51,7 @@ def user_text(raw: str | None, limit: int | None) -> str | None:
 
 def _said(value: Any, depth: int = 0) -> str | None:
     if isinstance(value, str):
-        return value
+        return own_words(value)
     if depth > 6:
         return None
     if isinstance(value, dict) and set(value) >= {"args", "kwargs"}:
