@@ -161,3 +161,28 @@ def test_what_langtrace_leaves_out_of_an_answer_with_words_was_asked_for_all_the
         )
     else:
         assert (run["tool_calls"], "tool calls not visible" in run["incomplete"]) == (None, True)
+
+
+def test_agentops_names_agents_of_crewai_by_their_role_and_their_goal_is_not_what_was_asked():
+    """AgentOps 0.4.21, of CrewAI 1.6: every tool that was used is told as a success, with the kit's words on it."""
+
+    def step(id, parent, name, kind, at, took, **told):
+        told = {"gen_ai.system": "crewai", "agentops.span.kind": kind} | told
+        return span(id, parent, name, at=at, took=took, scope="crewai", status=1, attributes=told)
+
+    def used(id, at, gave):
+        told = {"tool.name": "look", "tool.parameters": "{'at': 'x'}", "tool.result": gave, "tool.status": "success"}
+        return step(id, 3, "look.tool_usage", "tool.usage", at, 1, **told)
+
+    goal = {"agentops.entity.name": "Agent", "agent.role": "planner", "agentops.entity.input": "help people"}
+    task = {"agentops.entity.name": "Task", "agentops.entity.input": "go", "agentops.entity.output": "done"}
+    (run,) = runs(
+        step(1, None, "crewai.workflow", "workflow", 0, 20, **{"crewai.crew.result": "done"}),
+        step(2, 1, "go.task", "workflow.step", 1, 18, **task),
+        step(3, 2, "planner.agent", "agent", 2, 16, **goal),
+        used(4, 5, "seen"),
+        used(5, 9, "\nI encountered an error while trying to use the tool. This was the error: no such city.\n"),
+    )
+    assert (run["input"], run["output"], run["agents"]) == ("go", "done", ["planner"])
+    told = [(c["name"], c["agent"], c["arguments"], c["status"]) for c in run["tool_calls"]]
+    assert told == [("look", "planner", {"at": "x"}, "ok"), ("look", "planner", {"at": "x"}, "error")]
