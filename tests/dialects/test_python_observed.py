@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 
 def _called(run):
@@ -186,3 +186,19 @@ def test_agentops_names_agents_of_crewai_by_their_role_and_their_goal_is_not_wha
     assert (run["input"], run["output"], run["agents"]) == ("go", "done", ["planner"])
     told = [(c["name"], c["agent"], c["arguments"], c["status"]) for c in run["tool_calls"]]
     assert told == [("look", "planner", {"at": "x"}, "ok"), ("look", "planner", {"at": "x"}, "error")]
+
+
+@pytest.mark.parametrize("messages", [3, 1])
+def test_each_message_that_is_consumed_at_once_is_a_request(messages):
+    """By the conventions a span that processes a batch links the span of each message; of one it is one request."""
+    at = [1, 11, 21]
+    links = [(90 + n, 1) for n in range(messages)]
+    found = runs(
+        span(1, None, "process inbox", took=40, kind=5, messaging__system="sqs", links=links),
+        *(agent(10 * n + 10, "helper", 1, at=at[n], took=8) for n in range(3)),
+        *(chat(10 * n + 11, 10 * n + 10, f"answer {n}", f"question {n}", at=at[n] + 1) for n in range(3)),
+    )
+    told = [(run["input"], run["output"]) for run in found]
+    assert told == (
+        [(f"question {n}", f"answer {n}") for n in range(3)] if messages > 1 else [("question 0", "answer 2")]
+    )

@@ -343,7 +343,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if (
         entries == [root]
         or len(entries) < 2
-        or root.span.span_kind in _REQUESTS
+        or (root.span.span_kind in _REQUESTS and not _batch(root))
         or root.span.conversation
         or root.span.case
     ):
@@ -355,6 +355,12 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if not same and not (len(cases) == len(entries) and None not in cases):
         return tops
     return _apart(nodes, entries)
+
+
+def _batch(root: Node) -> bool:
+    """Does this consume messages of several traces at once, each with a request of its own?"""
+    linked = {trace for trace, _ in root.side.links.get(root.span.row, ())}
+    return root.span.span_kind == _CONSUMER and len(linked) > 1
 
 
 def _laid_elsewhere(root: Node) -> bool:
