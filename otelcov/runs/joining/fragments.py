@@ -12,7 +12,7 @@ from collections import Counter
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.content.jsontext import parse_json
-from otelcov.runs.joining.sessions import STEPS, no_handoffs, requests_of
+from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
 from otelcov.runs.joining.turns import first_said, goes_on, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
@@ -343,7 +343,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if (
         entries == [root]
         or len(entries) < 2
-        or (root.span.span_kind in _REQUESTS and not _batch(root))
+        or (root.span.span_kind in _REQUESTS and not of_several_messages(root))
         or root.span.conversation
         or root.span.case
     ):
@@ -355,12 +355,6 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if not same and not (len(cases) == len(entries) and None not in cases):
         return tops
     return _apart(nodes, entries)
-
-
-def _batch(root: Node) -> bool:
-    """Does this consume messages of several traces at once, each with a request of its own?"""
-    linked = {trace for trace, _ in root.side.links.get(root.span.row, ())}
-    return root.span.span_kind == _CONSUMER and len(linked) > 1
 
 
 def _laid_elsewhere(root: Node) -> bool:

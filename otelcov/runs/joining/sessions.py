@@ -25,6 +25,13 @@ def requests_of(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
     return found if len(found) > 1 else []
 
 
+def of_several_messages(root: Node) -> bool:
+    """Does this consume messages of several traces at once, each with a request of its own?"""
+    linked = {trace for trace, _ in root.side.links.get(root.span.row, ())}
+    return root.span.span_kind == _CONSUMER and len(linked) > 1
+
+
+_CONSUMER = 5  # OTLP's kind of a span
 _SESSIONS = re.compile(r"livekit|pipecat")
 
 
