@@ -1,4 +1,4 @@
-"""Platforms' own SDKs: AgentOps, LangWatch, Laminar, Braintrust, TruLens, Prompt flow, LiveKit, Pipecat. One kind key
+"""Platforms' own SDKs: LangWatch, Laminar, Braintrust, TruLens, Prompt flow, LiveKit, Pipecat. One kind key
 each."""
 
 import polars as pl
@@ -19,80 +19,7 @@ from otelcov.dialects.base import (
     json_number,
     json_text,
     scope,
-    span_name,
     value,
-)
-
-_AGENTOPS = pl.col("agentops.span.kind").str.to_lowercase()
-_AGENTOPS_KINDS = ("entity", "session", "agent", "workflow", "operation", "task")
-_AGENTOPS_NAME = pl.coalesce(
-    [
-        pl.col("agentops.entity.name"),
-        pl.col("operation.name"),
-        span_name(r"^(.+)\.(?:agent|tool|operation|task|workflow)$"),
-    ]
-)
-# How a trace ended that raised, whatever its status; `Unknown` is one that was never ended.
-_AGENTOPS_RAISED = pl.when(pl.col("agentops.session.end_state").is_in(["Indeterminate", "Error", "Fail"]))
-
-# Of CrewAI it tells an agent's goal as its input, and a class as its name.
-_AGENTOPS_CREW = pl.when((pl.col("gen_ai.system") == "crewai") & (_AGENTOPS == "agent"))
-_AGENTOPS_USED = pl.when(_AGENTOPS == "tool.usage")
-
-# What a model's answer asked for, each by a mark below the model's span.
-_AGENTOPS_ASKED = pl.when(
-    scope(r"^agentops\.instrumentation\.providers\.") & pl.col("span.name").str.starts_with("tool_call.")
-)
-
-AGENTOPS = Dialect(
-    name="agentops",
-    kind=pl.coalesce(
-        [
-            _AGENTOPS_ASKED.then(pl.lit(OTHER)),
-            _AGENTOPS.replace_strict(
-                {
-                    "agent": AGENT,
-                    "tool": TOOL,
-                    "tool.usage": TOOL,
-                    "llm": LLM,
-                    "session": CHAIN,
-                    "workflow": CHAIN,
-                    "workflow.step": CHAIN,
-                    "operation": CHAIN,
-                    "task": CHAIN,
-                    "chain": CHAIN,
-                    "guardrail": OTHER,
-                },
-                default=None,
-                return_dtype=pl.String,
-            ),
-            value("gen_ai.request.type", chat=LLM, completion=LLM),
-        ]
-    ),
-    agent=pl.coalesce([_AGENTOPS_CREW.then(pl.col("agent.role")), pl.when(_AGENTOPS == "agent").then(_AGENTOPS_NAME)]),
-    tool=pl.coalesce([_AGENTOPS_USED.then(pl.col("tool.name")), pl.when(_AGENTOPS == "tool").then(_AGENTOPS_NAME)]),
-    call_id=_AGENTOPS_ASKED.then(pl.col("tool.call.id")),
-    arguments=pl.coalesce(
-        [
-            pl.when(_AGENTOPS == "tool").then(first("agentops.entity.input", "agentops.tool.input")),
-            _AGENTOPS_ASKED.then(pl.col("tool.parameters")),
-            _AGENTOPS_USED.then(pl.col("tool.parameters")),
-        ]
-    ),
-    result=pl.coalesce(
-        [
-            pl.when(_AGENTOPS == "tool").then(first("agentops.entity.output", "agentops.tool.output")),
-            _AGENTOPS_USED.then(pl.col("tool.result")),
-        ]
-    ),
-    definitions=_AGENTOPS_CREW.then(pl.col("agent.tools")),
-    input=pl.coalesce(
-        [_AGENTOPS_CREW.then(pl.lit("null")), first(*(f"agentops.{kind}.input" for kind in _AGENTOPS_KINDS))]
-    ),
-    output=first("crewai.crew.result", *(f"agentops.{kind}.output" for kind in _AGENTOPS_KINDS)),
-    finish=pl.when(pl.col("agentops.session.end_state") == "Success").then(pl.lit("success")),
-    error_type=_AGENTOPS_RAISED.then(pl.lit("error")),
-    error_text=_AGENTOPS_RAISED.then(pl.lit("error")),
 )
 
 _LANGWATCH = pl.col("langwatch.span.type").str.to_lowercase()

@@ -19,6 +19,7 @@ import polars as pl
 from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.agenta import AGENTA
+from otelcov.dialects.agentops import AGENTOPS
 from otelcov.dialects.agents_exports import ORQ, PROMPTLAYER
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agno import AGNO
@@ -100,7 +101,6 @@ from otelcov.dialects.openllmetry import (
     RAINDROP,
 )
 from otelcov.dialects.platforms import (
-    AGENTOPS,
     BRAINTRUST,
     LAMINAR,
     LANGWATCH,

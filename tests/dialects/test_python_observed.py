@@ -202,3 +202,37 @@ def test_each_message_that_is_consumed_at_once_is_a_request(messages):
     assert told == (
         [(f"question {n}", f"answer {n}") for n in range(3)] if messages > 1 else [("question 0", "answer 2")]
     )
+
+
+def _agno(id, parent, name, kind, at=0.0, took=1.0, **told):
+    told = {"agentops.span.kind": kind, "gen_ai.system": "agno"} | told
+    return span(id, parent, name, at=at, took=took, scope="agentops.instrumentation.agno", status=1, attributes=told)
+
+
+def test_agentops_names_agents_teams_and_tools_of_agno_by_keys_of_their_own():
+    """AgentOps 0.4.21, of Agno 3.1: an agent that failed ends well, and its answer is what went wrong."""
+
+    def used(id, parent, at, name, **told):
+        told = {"agentops.entity.name": "tool", "tool.name": name, "tool.status": "success"} | told
+        return _agno(id, parent, "agno.tool.execute.tool_usage", "tool", at, **told)
+
+    def gave(text, state="success", **told):
+        return {"tool.result": text, "tool.execution_result_status": state, "tool.parameters": '{"at": "x"}'} | told
+
+    delegated = {"tool.result": "Generator<generator>(...)", "tool.result_is_generator": "true"}
+    worker = {"agentops.entity.name": "agent", "agent.name": "worker", "agent.input": "compute", "agent.output": "nine"}
+    (run,) = runs(
+        _agno(
+            1, None, "boss.agno.team.run.workflow", "workflow", 0, 30, **{"team.name": "boss", "workflow.input": "go"}
+        ),
+        used(2, 1, 1, "delegate_task_to_member", **delegated, **{"tool.parameters": '{"member_id": "worker"}'}),
+        _agno(3, 1, "worker.agno.agent.run.agent", "agent", 3, 20, **worker),
+        used(4, 3, 5, "look", **gave("seen")),
+        used(5, 3, 7, "look", **gave("failure", "failure", **{"tool.execution_error": "no such city"})),
+    )
+    assert (run["agents"], run["input"], run["status"]) == (["boss", "worker"], "go", "unknown")
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [
+        ("boss", "worker", "delegate_task_to_member")
+    ]
+    told = [(c["name"], c["agent"], c["status"], c["result"]) for c in run["tool_calls"]]
+    assert told == [("look", "worker", "ok", "seen"), ("look", "worker", "error", "no such city")]

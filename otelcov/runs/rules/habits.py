@@ -23,7 +23,10 @@ def raises_at_limits(scope: str) -> bool:
 
 def ends_alike(scope: str) -> bool:
     """Does an agent's span of this scope end well, however its run went (the last is AgentOps's, of OpenAI's kit)?"""
-    return scope.endswith("handler openai_agents") or scope in ("opentelemetry.instrumentation.agno", "openai-agents")
+    return scope.endswith("handler openai_agents") or scope in _END_ALIKE
+
+
+_END_ALIKE = ("opentelemetry.instrumentation.agno", "agentops.instrumentation.agno", "openai-agents")
 
 
 def answers_with_errors(scope: str) -> bool:
@@ -34,8 +37,8 @@ def answers_with_errors(scope: str) -> bool:
 
 def puts_out_errors(scope: str) -> bool:
     """Does an agent of this scope end well where it failed, with the error's words as its answer, and is no model's
-    call told that would say so (Agno 2 and later under Traceloop's)?"""
-    return scope == "opentelemetry.instrumentation.agno"
+    call told that would say so (Agno 2 and later under Traceloop's and AgentOps's)?"""
+    return scope in ("opentelemetry.instrumentation.agno", "agentops.instrumentation.agno")
 
 
 def asks_a_model(scope: str, name: str) -> bool:
