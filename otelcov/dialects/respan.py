@@ -62,6 +62,11 @@ _GAVE = pl.when(_FRAMED).then(pl.col("traceloop.entity.output").str.json_path_ma
 _TWICE = _OF_SMOLAGENTS & pl.col("traceloop.entity.output").str.starts_with('"\\"')  # as JSON, and that as JSON
 _UNTOLD = (_TYPE == "tool") & (pl.col("traceloop.entity.output") == '{"role": "tool", "content": ""}')
 
+# Of Agno one call stands for all of a run's, which were asked what came of tools, too, and a tool without a result may
+# wait for leave.
+_ALL = (_NAME == "model_request") & (pl.col("traceloop.entity.input").str.extract(r'(?s)^.*\{"role":"(\w+)"') == "tool")
+_OPEN = (_TYPE == "tool") & pl.col("agno.tool.name").is_not_null() & pl.col("traceloop.entity.output").is_null()
+
 RESPAN = Dialect(
     name="respan",
     kind=pl.coalesce(
@@ -92,7 +97,8 @@ RESPAN = Dialect(
     agent=_AGENT.then(_CALLED),
     tool=_TOOL.then(_NAME),
     arguments=_TOOL.then(pl.coalesce([_GIVEN, first("gen_ai.tool.call.arguments", "traceloop.entity.input")])),
-    tool_error=pl.when(_UNTOLD).then(pl.lit("unknown")),
+    call_id=_TOOL.then(pl.col("agno.tool.call.id")),
+    tool_error=pl.when(_UNTOLD | _OPEN).then(pl.lit("unknown")).when((_TYPE == "chat") & _ALL).then(pl.lit("shared")),
     result=pl.when((_TYPE == "tool") & _RAISED)
     .then(pl.lit(NOTHING))
     .when((_TYPE == "tool") & _TWICE)

@@ -121,3 +121,33 @@ def test_a_tools_message_may_be_a_frame_with_the_calls_name_and_id(framed):
     )
     given = framed.get("result", framed.get("response"))
     assert _called(run) == [("look", "planner", {"at": "x"}, "requested", given)]
+
+
+def _of_agno(*tools, last="tool", came=None):
+    said = [_GO, {"role": "assistant", "content": "", "tool_calls": []}, _BACK][: 3 if last == "tool" else 1]
+    asked = json.dumps(said, separators=(",", ":"))
+    used = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 429, "gen_ai.usage.output_tokens": 65}
+    (run,) = runs(
+        _told(1, None, "agent", "planner", 0, 20, {"input_content": "go"}, "done", "", status=1),
+        _told(2, 1, "chat", "model_request", 0, 20, asked, came or "done", "", told=used, status=1),
+        *(_told(n, 1, "tool", "look", 0, 20, {"name": "look", "arguments": {"at": n}}, **told) for n, told in tools),
+    )
+    return run
+
+
+def test_one_call_that_stands_for_all_of_an_agents_run_is_none():
+    """respan-exporter-agno and -instrumentation-agno 0.1 tell a run once it is over, all of it as long as the run."""
+    run = _of_agno((3, {"came": "seen"}))
+    assert run["llm_calls"] in (None, [])
+    assert "model calls share a span" in run["incomplete"]
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("ok", "seen")]
+    (call,) = _of_agno(last="user")["llm_calls"]
+    assert (call["status"], call["input_tokens"]) == ("ok", 429)
+
+
+def test_which_of_two_calls_that_are_told_at_one_time_came_first_is_not_known():
+    """The one that failed may have come after the one that went well."""
+    run = _of_agno((3, {"error": "no such city"}), (4, {"came": "seen"}))
+    assert [c["status"] for c in run["tool_calls"]] == ["error", "ok"]
+    assert "tool_recovery" not in run["boundaries"]
+    assert "tool_recovery" in run["boundaries_unknown"]

@@ -270,14 +270,15 @@ def _ended_well(last: ModelCall) -> bool:
 
 def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     done = list(enumerate(run.done))
-    well = {t.name: i for i, (t, o) in done if t.name and o.status == "ok" and o.error_kind is None}
+    well = {t.name: (i, t) for i, (t, o) in done if t.name and o.status == "ok" and o.error_kind is None}
     failed = [(i, t) for i, (t, o) in done if o.status == "error" or o.error_kind]
     if failed:
         seen.add("tool_failure")
-        if any(well.get(t.name or "", -1) > i for i, t in failed):
+        after = [(t, well[t.name][1]) for i, t in failed if t.name in well and well[t.name][0] > i]
+        if any(t.turn is not None or t.start != x.start for t, x in after):
             seen.add("tool_recovery")
-        elif any(_may_recover(t, x, o) for i, t in failed for _, (x, o) in done[i + 1 :]):
-            unknown.add("tool_recovery")
+        elif after or any(_may_recover(t, x, o) for i, t in failed for _, (x, o) in done[i + 1 :]):
+            unknown.add("tool_recovery")  # or which of them came first is not told
     elif not run.visible or any(o.status == "unknown" or (o.status == "ok" and o.result is None) for o in run.outcomes):
         unknown |= {"tool_failure", "tool_recovery"}
     told = [(t, o) for t, o in run.done if t.name and o.arguments is not None and o.status != "requested"]
