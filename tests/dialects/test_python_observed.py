@@ -236,3 +236,49 @@ def test_agentops_names_agents_teams_and_tools_of_agno_by_keys_of_their_own():
     ]
     told = [(c["name"], c["agent"], c["status"], c["result"]) for c in run["tool_calls"]]
     assert told == [("look", "worker", "ok", "seen"), ("look", "worker", "error", "no such city")]
+
+
+def _react(id, at, asked, said, parent=None, trace=1):
+    """Langtrace 3.8 tells what OpenAI's client was asked by events of the span."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9}
+    prompt = ("gen_ai.content.prompt", {"gen_ai.prompt": json.dumps(asked)})
+    answer = ("gen_ai.content.completion", {"gen_ai.completion": json.dumps([{"role": "assistant", "content": said}])})
+    scope = "langtrace_python_sdk.instrumentation.openai.instrumentation"
+    more = {"attributes": told, "events": [prompt, answer], "status": 1, "scope": scope, "trace": trace}
+    return span(id, parent, "create", at=at, kind=3, **more)
+
+
+_ACTS = 'Thought: I should act.\nAction: look\nAction Input: {"at": "x"}'
+_TASK = {"role": "user", "content": "\nCurrent Task: go\n\nThis is the expected criteria for your final answer: text\n"}
+
+
+def _seen(text):
+    return {"role": "assistant", "content": f"{_ACTS}\nObservation: {text}"}
+
+
+def test_what_crewai_repeats_with_its_order_to_answer_is_no_further_observation():
+    """CrewAI 1.6: at its limit it tells a model once more what was said last."""
+    again = "I tried reusing the same input, I must stop using this action input. I'll try something else instead."
+    order = "\n\n\nNow it's time you MUST give your absolute best final answer."
+    (run,) = runs(
+        span(1, None, "Crew.kickoff", took=20, status=1),
+        _react(2, 1, [_TASK], _ACTS, 1),
+        _react(3, 4, [_TASK, _seen("seen")], _ACTS, 1),
+        _react(4, 7, [_TASK, _seen("seen"), _seen(again), _seen(again + order)], "Final Answer: done", 1),
+    )
+    assert [(c["turn"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        (0, "ok", "seen"),
+        (1, "requested", again),
+    ]
+    assert (run["output"], "max_steps" in run["boundaries"]) == ("done", True)
+
+
+def test_an_answer_that_ends_with_what_came_of_its_tool_goes_on_with_the_one_that_asked():
+    """CrewAI's agents by themselves: each call has a trace of its own, as its client's tells it."""
+    (run,) = runs(
+        _react(2, 1, [_TASK], _ACTS),
+        _react(3, 4, [_TASK, _seen("one")], _ACTS, trace=2),
+        _react(4, 7, [_TASK, _seen("one"), _seen("two")], "Final Answer: done", trace=3),
+    )
+    assert (len(run["llm_calls"]), run["input"], run["output"]) == (3, "go", "done")
+    assert [c["result"] for c in run["tool_calls"]] == ["one", "two"]

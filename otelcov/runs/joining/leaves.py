@@ -288,6 +288,8 @@ def tail(call: ModelCall) -> tuple[list[str], list[Message]] | None:
         return None
     if _observed(inputs):
         return [], [*inputs[:-2], acted(inputs[-2].text)]
+    if _observed_within(inputs[-1]):
+        return [], [*inputs[:-1], acted(inputs[-1].text)]
     if call.unordered:
         brought = [r.id for x in inputs for r in x.results if r.id]
         return (brought, []) if brought else None
@@ -310,6 +312,12 @@ def _observed(inputs: list[Message]) -> bool:
     if len(inputs) < 2 or inputs[-1].role != "user" or inputs[-2].role != "assistant":
         return False
     return (inputs[-1].text or "").lstrip().startswith("Observation:") and react_request(inputs[-2].text) is not None
+
+
+def _observed_within(last: Message) -> bool:
+    """Does an answer tell what came of the tool that it asked for, since its own loop wrote that after it (CrewAI)?"""
+    told = (last.text or "").rpartition("\nAction Input:")[2] if last.role == "assistant" else ""
+    return "\nObservation:" in told and react_request(last.text) is not None
 
 
 def acted(text: str | None) -> Message:

@@ -332,6 +332,7 @@ def _brings(result: Result, call: ToolCall) -> bool:
 def _match_observed(inputs: list[Message], turn: int, whose: Value, calls: Calls, settle: _Settle) -> None:
     """The observations that follow actions in a prompt of text (ReAct): of calls asked for in the same words, the
     newest have what follows these words last."""
+    inputs = _once(inputs)
     told = sum((x.text or "").count(_OBSERVED) for x in inputs)
     waiting = calls.in_words(whose, turn, max(2 * told, _AT_ONCE))
     alike: dict[str, list[ToolCall]] = {}
@@ -344,6 +345,15 @@ def _match_observed(inputs: list[Message], turn: int, whose: Value, calls: Calls
                 observation = _reworded(call, inputs, turn, whose, calls.every)
             if observation is not None:
                 settle(call, Result(None, call.name, observation))
+
+
+def _once(inputs: list[Message]) -> list[Message]:
+    """Without what was said last, told once more with an order to answer at last (CrewAI)."""
+    before, last = inputs[-2:] if len(inputs) > 1 else (None, None)
+    if before is None or last is None or before.role != "assistant" or last.role != "assistant":
+        return inputs
+    again = bool(before.text) and (last.text or "").startswith((before.text or "") + "\n")
+    return inputs[:-1] if again else inputs
 
 
 _AT_ONCE = 64  # calls at the least that are looked for in a prompt

@@ -175,7 +175,7 @@ def _of_nobody(node: Node) -> bool:
 
 def _forced(last: ModelCall) -> bool:
     """The framework told the model to stop: its order stands at the end of the last input."""
-    if not any(n.span.forced or _forced_flat(n) for n in last.layers):
+    if not any(n.span.forced or _forced_flat(n) or n.side.events.get(n.span.row) for n in last.layers):
         return False
     return any(x.text and b.FORCED.search(x.text) for x in (last.inputs or [])[-3:])
 
