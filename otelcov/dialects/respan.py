@@ -6,6 +6,7 @@ import polars as pl
 from otelcov.dialects.base import (
     AGENT,
     CHAIN,
+    DATED,
     EVALUATION,
     HANDOFF,
     LLM,
@@ -27,13 +28,17 @@ _GRAPH = _TYPE.is_in(["workflow", "task"]) & (json_text("langchain.metadata", "l
 _AGENT = pl.when(((_TYPE == "agent") | _GRAPH).fill_null(value=False))
 # Methods of kits that OpenInference calls agents: what smolagents' are called, and whose step one of LlamaIndex's is.
 _OF_SMOLAGENTS = scope(r"smolagents$")
+_OF_AUTOGEN = scope(r"autogen_agentchat$")
+_OF_DSPY = _NAME.is_in(["ReAct", "CodeAct", "ChainOfThought", "ProgramOfThought"])  # what makes an agent, not its name
 _METHOD = _NAME.str.contains(r"^\w*(?:Agent|Workflow)\w*\.\w+$")
 _CALLED = (
     pl.when(_OF_SMOLAGENTS & _NAME.str.contains(r"^\w*Agent\.run$"))
     .then(None)
     .when(_OF_SMOLAGENTS)
     .then(_NAME.str.extract(r"^(.+?)(?:\.run)?$"))
-    .when(_METHOD & _NAME.str.ends_with(".run"))
+    .when(_OF_AUTOGEN)
+    .then(_NAME.str.extract(r"^(.+?)(?:\.(?:on_messages|run)(?:_stream)?)?$"))
+    .when((_METHOD & _NAME.str.ends_with(".run")) | _OF_DSPY)
     .then(None)
     .when(_METHOD)
     .then(json_text("traceloop.entity.output", "current_agent_name"))
@@ -65,6 +70,10 @@ _UNTOLD = (_TYPE == "tool") & (pl.col("traceloop.entity.output") == '{"role": "t
 # Of Agno one call stands for all of a run's, which were asked what came of tools, too, and a tool without a result may
 # wait for leave.
 _ALL = (_NAME == "model_request") & (pl.col("traceloop.entity.input").str.extract(r'(?s)^.*\{"role":"(\w+)"') == "tool")
+_FINISHED = (
+    (_TYPE == "tool") & (_NAME == "finish") & (pl.col("traceloop.entity.output").str.strip_chars('"') == "Completed.")
+)  # DSPy's ReAct is done
+_RESOLVED = _OF_AUTOGEN & pl.col("gen_ai.request.model").str.contains(DATED)
 _OPEN = (_TYPE == "tool") & pl.col("agno.tool.name").is_not_null() & pl.col("traceloop.entity.output").is_null()
 
 RESPAN = Dialect(
@@ -73,6 +82,7 @@ RESPAN = Dialect(
         [
             _AGENT.then(pl.lit(AGENT)),
             pl.when(_UNANSWERED).then(pl.lit(LLM)),
+            pl.when(_FINISHED).then(pl.lit(OTHER)),
             value(
                 "respan.entity.log_type",
                 workflow=CHAIN,
@@ -105,8 +115,11 @@ RESPAN = Dialect(
     .then(pl.col("traceloop.entity.output").str.json_path_match("$"))
     .when(_TYPE == "tool")
     .then(pl.coalesce([_GAVE, first("gen_ai.tool.call.result", "traceloop.entity.output")])),
-    request_model=pl.when(_SAME & (_NAME == "response")).then(pl.lit(NOTHING)),
-    response_model=pl.when(_SAME & (_NAME == "generation")).then(pl.lit(NOTHING)),
+    request_model=pl.when((_SAME & (_NAME == "response")) | _RESOLVED).then(pl.lit(NOTHING)),
+    response_model=pl.when(_SAME & (_NAME == "generation"))
+    .then(pl.lit(NOTHING))
+    .when(_RESOLVED)
+    .then(pl.col("gen_ai.request.model")),
     input_messages=_LLM.then(pl.col("traceloop.entity.input")),
     output_messages=_LLM.then(
         pl.when(~pl.col("traceloop.entity.output").str.starts_with('{"error":')).then(pl.col("traceloop.entity.output"))

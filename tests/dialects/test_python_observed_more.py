@@ -151,3 +151,38 @@ def test_which_of_two_calls_that_are_told_at_one_time_came_first_is_not_known():
     assert [c["status"] for c in run["tool_calls"]] == ["error", "ok"]
     assert "tool_recovery" not in run["boundaries"]
     assert "tool_recovery" in run["boundaries_unknown"]
+
+
+def test_autogens_agents_bear_the_name_of_a_method_and_models_that_of_the_one_that_answered():
+    """respan-instrumentation-autogen 0.1, on top of OpenInference's."""
+    scope = "openinference.instrumentation.autogen_agentchat"
+    dated = {"gen_ai.request.model": "m-2024-07-18"}
+
+    def model(id, parent, at, came):
+        made = _model(id, parent, at, [_GO], came, scope, status=1)
+        return made | {"attributes": made["attributes"] | dated}
+
+    moved = '"Transferred to booker, adopting the role of booker immediately."'
+    (run,) = runs(
+        _told(1, None, "workflow", "Swarm.run_stream", 0, 20, {"task": "go"}, scope=scope, status=1),
+        _told(2, 1, "agent", "front.on_messages_stream", 1, 5, scope=scope, status=1),
+        model(3, 2, 2, _asks("transfer_to_booker")),
+        _told(4, 2, "tool", "transfer_to_booker", 4, 1, {"name": "transfer_to_booker", "arguments": {}}, moved, scope),
+        _told(5, 1, "agent", "booker.on_messages_stream", 7, 5, scope=scope, status=1),
+        model(6, 5, 8, _SAYS),
+    )
+    assert run["agents"] == ["booker", "front"]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("front", "booker", "handoff")]
+    assert {(c["request_model"], c["response_model"]) for c in run["llm_calls"]} == {(None, "m-2024-07-18")}
+
+
+def test_a_module_of_dspys_is_no_agents_name_and_its_end_no_tool():
+    """respan-instrumentation-dspy 0.1."""
+    (run,) = runs(
+        _told(1, None, "agent", "ReAct", 0, 20, {"question": "go"}, {"answer": "done"}, "", status=1),
+        _model(2, 1, 1, [_GO], _SAYS, "", status=1),
+        _told(3, 1, "tool", "look", 3, 1, {"name": "look", "arguments": {"at": "x"}}, '"seen"', "", status=1),
+        _model(4, 1, 5, [_GO], _SAYS, "", status=1),
+        _told(5, 1, "tool", "finish", 7, 1, {"name": "finish", "arguments": {}}, '"Completed."', "", status=1),
+    )
+    assert (run["agents"], [c["name"] for c in run["tool_calls"]]) == ([], ["look"])
