@@ -225,7 +225,8 @@ def _framed(content: Value) -> dict[str, Value] | None:
         return None
     if told.keys() == {"name", "result", "tool_call_id"}:
         return {"tool_call_id": told["tool_call_id"], "name": told["name"], "content": told["result"]}
-    return {"name": told["name"], "content": told["response"]} if told.keys() == {"name", "response"} else None
+    back = told.get("response") if told.keys() == {"name", "response"} else None  # Gemini's, always an object
+    return {"name": told["name"], "content": back} if isinstance(back, dict) else None
 
 
 def _finish(value: dict[str, Value]) -> str | None:
