@@ -103,7 +103,8 @@ def _check_models(sketch: Sketch, models: Models, hushed: Bools) -> None:
     last[trace] = np.arange(len(at))
     sketch.bad |= hushed & _ended(models, asks)[last]
     sketch.bad |= hushed & sketch.broken[at][last] & ~sketch.broken[sketch.top]  # that of an agent that was called
-    open_ = ~_ended(models, final) & ~sketch.broken[at]
+    unanswered = sketch.broken[at] & ~(sketch.frame["output_tokens"][at].fill_null(0) > 0).to_numpy()
+    open_ = ~_ended(models, final) & ~unanswered
     names = [sketch.taken(name, at) for name in ("scope", "request_model", "response_model")]
     google = np.zeros(len(at), dtype=bool)
     for values in names:

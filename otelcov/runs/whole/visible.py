@@ -25,7 +25,9 @@ def tools_visible(
 ) -> bool:
     """Would a tool call have shown itself in this run? `asking` are the turns that tool calls are of."""
     blind = [
-        c for c in calls if c.error is None and not c.asked and (c.outputs is None or c.text is None or asks(c.finish))
+        c
+        for c in calls
+        if (c.error is None or _answered(c)) and not c.asked and (c.outputs is None or c.text is None or asks(c.finish))
     ]
     for c in blind:
         if c.truncated_output:
@@ -54,6 +56,11 @@ def tools_visible(
         return True
     incomplete.add("tool calls not visible")
     return any(c.asked for c in calls)
+
+
+def _answered(call: ModelCall) -> bool:
+    """Did the model answer a call that failed after that, as the tokens say: by what its kit could not read, perhaps?"""
+    return bool(call.output_tokens) and call.outputs is None
 
 
 def _left_open(agent: Node) -> bool:
