@@ -25,7 +25,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.tools.executions import server_alone, span_call_id, span_fact, span_name
 from otelcov.runs.tools.items import by_items, results_alone
-from otelcov.runs.trace.tree import Node, exceptions, failure, same_name, spelling
+from otelcov.runs.trace.tree import Node, exceptions, failure, same_name, spelling, waiting
 
 _JITTER_NS = 1_000_000
 _SOON_NS = 5_000_000_000  # after an answer, how long what it asked for may take to begin
@@ -198,7 +198,7 @@ def _unite_by_results(
     """A tool without a conversation, where answers do not show what they asked for (Traceloop for LangChain.js): it ran
     between the one call that asked for tools and the call that was told just its result. Some of the tools of a run
     would look like all of them, so it is all or none. Of a run that ended with its tools (a limit), it ran after the
-    one call that asked for some, and of which no history tells."""
+    one call that asked for some, and of which no history tells. What waited for somebody ran again to its end."""
     told: dict[tuple[str | None, str], list[tuple[Fragment, Fragment]]] = {}
     words: dict[str | None, list[tuple[Fragment, Fragment, str]]] = {}
     heads: dict[int, int] = {}  # of each call, with which its run began
@@ -222,6 +222,7 @@ def _unite_by_results(
             told.setdefault((q.root.span.service, text), []).append((q, after))
             words.setdefault(q.root.span.service, []).append((q, after, text))
     found: list[tuple[Fragment, Fragment]] = []
+    held: list[tuple[Fragment, list[Fragment]]] = []  # tools that waited for somebody, with who may have asked
     done: dict[int, int] = {}  # when the first tool ended that an open call asked for: the others had begun
     for p in tools if told or open_ else ():
         result = _text(result_of(span_fact([p.root], "result"))[0])
@@ -231,22 +232,43 @@ def _unite_by_results(
             some = _begun(told.get((p.root.span.service, result), []), p)
         else:
             some = [(q, x) for q, x, text in _begun(words.get(p.root.span.service, []), p) if _threw(p.root, text)]
-        fitting = {id(q): q for q, x in some if q.end <= p.start + _JITTER_NS and p.end <= x.start + _JITTER_NS}
+        fitting = _around(p, some)
+        went_on = _around(p, _begun(words.get(p.root.span.service, []), p)) if not result else []
         if len(fitting) == 1:
-            q = next(iter(fitting.values()))
-            missing[heads[id(q)]] -= 1
-            found.append((q, p))
-        elif not fitting:
+            missing[heads[id(fitting[0])]] -= 1
+            found.append((fitting[0], p))
+        elif went_on and waiting(p.root):
+            held.append((p, went_on))
+        elif not fitting and not went_on:
             ended = [q for (q,) in _begun(open_.get(p.root.span.service, []), p) if _just_before(q, p)]
-            ended = [q for q in ended if done.get(id(q), p.start) >= p.start]
+            ended = [q for q in ended if done.get(id(q), p.start) + _JITTER_NS >= p.start]
             if len(ended) == 1:
                 done.setdefault(id(ended[0]), p.end)
                 found.append((ended[0], p))
+    again = [(_ran_again(p, askers, found), p) for p, askers in held]
+    found += [(askers[0], p) for askers, p in again if len(askers) == 1]
     for q, p in found:
         if missing.get(heads[id(q)], 0) == 0:
             unite(q, p)
         else:
             p.astray = True
+
+
+def _around(tool: Fragment, some: list[Any]) -> list[Fragment]:
+    """Those of these calls that had ended as a tool began, and went on once it had ended."""
+    fits = ((q, x) for q, x, *_ in some if q.end <= tool.start + _JITTER_NS and tool.end <= x.start + _JITTER_NS)
+    return list({id(q): q for q, _ in fits}.values())
+
+
+def _ran_again(tool: Fragment, some: list[Fragment], found: list[tuple[Fragment, Fragment]]) -> list[Fragment]:
+    """Those of these calls for which a tool ran later that was given the same."""
+    given = _given_to(tool)
+    again = {id(q) for q, p in found if p.start >= tool.end and _given_to(p) == given}
+    return [q for q in some if id(q) in again]
+
+
+def _given_to(tool: Fragment) -> str:
+    return to_json(arguments_of(span_fact([tool.root], "arguments"))[0])
 
 
 def _just_before(call: Fragment, tool: Fragment) -> bool:

@@ -18,6 +18,7 @@ _NEAR = 8  # calls of one tool beside another that are looked at
 
 def gone_on(calls: list[ToolCall]) -> list[ToolCall]:
     """With the calls that waited for somebody, and were run again from their beginning then, each once (LlamaIndex)."""
+    calls = _named_since(calls)
     unasked = _by_start((c for c in calls if c.asked_by is None and c.nodes), lambda c: c.agent)
     if not unasked:
         return calls
@@ -32,6 +33,22 @@ def gone_on(calls: list[ToolCall]) -> list[ToolCall]:
             again.add(id(done))
             c.nodes, c.start, c.end = done.nodes, done.start, done.end
     return [c for c in calls if id(c) not in again]
+
+
+def _named_since(calls: list[ToolCall]) -> list[ToolCall]:
+    """Without those that waited and whose span tells no name, where the next that was given the same does (Traceloop of
+    LangChain for JavaScript names a tool by what it brought)."""
+    nameless = [c for c in calls if c.name is None and c.nodes and all(waiting(n) for n in c.nodes)]
+    if not nameless:
+        return calls
+    named = sorted((c for c in calls if c.name is not None and c.nodes), key=lambda c: c.start)
+    again = {id(c) for c in nameless if any(x.start >= c.end and _given_alike(c, x) for x in named)}
+    return [c for c in calls if id(c) not in again]
+
+
+def _given_alike(one: ToolCall, other: ToolCall) -> bool:
+    given = arguments_of(span_fact(one.nodes, "arguments"))[0]
+    return given is not None and not differ(one.nodes, other.nodes) and one.turn in (None, other.turn)
 
 
 def without_vain(calls: list[ToolCall]) -> list[ToolCall]:

@@ -100,10 +100,12 @@ def status(run: Evidence) -> str:
 
 def _asked_for_more(run: Evidence) -> bool:
     """Did a run end on an answer that holds no word, and does not say that it was the end, or leaves out what it may
-    have asked for (OpenLIT, of OpenAI's Responses)?"""
+    have asked for (OpenLIT, of OpenAI's Responses), as it says (Traceloop, of LangChain for JavaScript)?"""
     last = run.last
-    if last is None or last.outputs is None or last.text or last.requests:
+    if last is None or last.outputs is None or last.requests:
         return False
+    if last.text:
+        return asks(last.finish)
     return items_left_out(last) or not b.final(last.finish)
 
 

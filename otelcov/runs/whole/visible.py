@@ -59,7 +59,7 @@ def tools_visible(
 
 
 def _answered(call: ModelCall) -> bool:
-    """Did the model answer a call that failed after that, as the tokens say: by what its kit could not read, perhaps?"""
+    """Did the model answer, as the tokens say, though the call failed? Its kit could not read that, perhaps."""
     return bool(call.output_tokens) and call.outputs is None
 
 
