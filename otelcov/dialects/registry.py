@@ -36,6 +36,7 @@ from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED, CLAUDE_UNA
 from otelcov.dialects.cloudflare import CLOUDFLARE
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
+from otelcov.dialects.copilot import COPILOT
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.datadog import DATADOG
 from otelcov.dialects.docker_agent import DOCKER_AGENT
@@ -153,6 +154,7 @@ DIALECTS: tuple[Dialect, ...] = (
     EVE,
     FLUE,
     DATADOG,
+    COPILOT,
     DOCKER_AGENT,
     RIG,
     KOOG,

@@ -8,6 +8,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, SETUP, TOOL
 from otelcov.runs.content.jsontext import cut_short, parse_json
 from otelcov.runs.content.messages import messages_of
+from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node, Trace, placeholder, spelling
 
 _ENTITY = re.compile(r"^(?:execute_task|invoke_agent|agent_run|run|node)\s+|\.(?:task|agent|workflow|node|run)$")
@@ -22,15 +23,15 @@ def name_agents(trace: Trace) -> None:
     """
     known: dict[str, str] = {}
     for n in trace.nodes:
-        if n.kind == AGENT and n.span.agent is not None and not placeholder(n.span.agent):
-            known.setdefault(spelling(n.span.agent), n.span.agent)
+        if n.kind == AGENT and (name := _own_name(n)) is not None and not placeholder(name):
+            known.setdefault(spelling(name), name)
     named = set(known.values())
     left = _left_behind(trace)
     for root in trace.roots:
         stack: list[tuple[Node, str | None, bool]] = [(root, None, False)]
         while stack:
             node, above, from_span = stack.pop()
-            told = node.span.agent
+            told = _own_name(node)
             stamp = None if told is None or placeholder(told) else known.get(spelling(told), told)
             if stamp is not None and left.get(stamp, node.start) < node.start and above in left and node.kind != AGENT:
                 stamp = None
@@ -55,6 +56,17 @@ def name_agents(trace: Trace) -> None:
     _name_authors(trace)
     _name_called_authors(trace)
     _name_beside_idle(trace)
+
+
+def _own_name(node: Node) -> str | None:
+    """What an agent is called here; one that is called what all of its kind are (GitHub's Copilot) is who was asked
+    for."""
+    name, above = node.span.agent, node.parent
+    if name != "custom-agent" or above is None or above.kind != TOOL:
+        return name
+    given = arguments_of(above.span.arguments)[0]
+    asked = given.get("agent_type") if isinstance(given, dict) else None
+    return asked if isinstance(asked, str) else name
 
 
 _LEAVES_NAMES = re.compile(r"^traceloop\.tracer$")

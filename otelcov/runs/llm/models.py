@@ -14,18 +14,19 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.llm.told_twice import OVERWRITTEN, once, ran_once
 from otelcov.runs.llm.twins import beside, echoes
 from otelcov.runs.rules.answers import guesses_tokens, running_sums, tells_totals
 from otelcov.runs.rules.boundaries import asks, broke, letters, limits
 from otelcov.runs.rules.habits import holds_others, leaves_open
 from otelcov.runs.trace.tree import Node, failure, same_step, some_above
 
-OVERWRITTEN = "overwritten"
-"""Kind of a model span that stands for several calls, each written over the one before (ADK under OpenInference)."""
+__all__ = ["OVERWRITTEN", "model_calls"]
 
 
 def model_calls(nodes: list[Node]) -> list[ModelCall]:
     """The model calls among the nodes of one trace, by start."""
+    ran_once(nodes)
     spans = [n for n in nodes if n.kind == LLM and not _never_sent(n) and not _made_ready(n)]
     for n in spans:
         if _told_again(n):
@@ -75,6 +76,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
     for n in spans:  # an enclosing span of several calls is no call: what was asked within it is
         if len(within := inner.get(id(n), [])) > 1:
             n.kind = OVERWRITTEN if all(_another(n, x) for x in within) else "chain"
+    calls = once(calls)
     _aggregates(calls, nodes)
     _named_around(calls)
     _ends(calls)

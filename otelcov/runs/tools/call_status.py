@@ -181,8 +181,9 @@ def _says_stopped(message: str) -> bool:
 
 _WITHHELD = re.compile(r"\bTool output guardrail \S+ triggered tripwire")
 """What OpenAI's kit says of a tool that ran, and of whose result a guard would not hear."""
-_ABORTED = re.compile(r"^(?:\w*Error: )*This operation was aborted(?!\w| due to)")
-"""What an `AbortSignal` that somebody pulled throws, before a tool ran or as it did; one that time pulled says so."""
+_ABORTED = re.compile(r"^(?:\w*Error: )*(?:This operation was aborted(?!\w| due to)|Operation aborted$)")
+"""What an `AbortSignal` that somebody pulled throws, before a tool ran or as it did; one that time pulled says so. And
+what Copilot says of a tool that was under way as somebody called all off."""
 _NOBODY_ASKED = ("HumanInputNotProvidedError", "HumanInputTimeoutError")
 _OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
 _STOPPED_IT = re.compile(
