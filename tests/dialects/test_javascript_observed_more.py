@@ -126,3 +126,13 @@ def test_an_agent_that_the_sdks_runtime_calls_what_all_are_called_is_who_was_ask
     ]
     assert [(c["name"], c["agent"], c["status"]) for c in run["tool_calls"]] == [("pay", "researcher", "ok")]
     assert run["llm_calls"] is None
+
+
+def test_a_digest_is_no_tools_name_and_a_span_around_tools_is_several_calls():
+    digest = "e33637ee6376db005d33fac0606c13c156466beb32247342353586093608152e"
+    (run,) = runs(
+        _turn(), _chat(2, 1, None, "tool_calls", 100), _tool(3, 3, name=digest), _chat(4, 5, None, "stop", 101)
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [(None, "ok")]
+    (run,) = runs(_turn(), _chat(2, 1, None, "stop", 406, took=9), _tool(3, 3))
+    assert run["llm_calls"] is None

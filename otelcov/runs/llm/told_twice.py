@@ -15,7 +15,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import final
 from otelcov.runs.trace.tree import Node
 
-_AT_ONCE_NS = 1_000_000
+_AT_ONCE_NS = 100_000_000
 OVERWRITTEN = "overwritten"
 """Kind of a model span that stands for several calls, each written over the one before (ADK under OpenInference)."""
 
@@ -46,20 +46,25 @@ def once(calls: list[ModelCall]) -> list[ModelCall]:
     begun: dict[int, ModelCall] = {}
     for some in ours.values():
         for first, again in pairwise(sorted(some, key=lambda c: (c.start, c.end))):
-            if _bare(first) and abs(again.start - first.end) <= _AT_ONCE_NS:
+            if _bare(first) and again.start - first.end <= _AT_ONCE_NS:
                 begun[id(first)] = again
     for call in begun.values():
         call.input_tokens = call.output_tokens = None  # the sum of both tellings
         for message in call.outputs or ():
             _halve(message)
     for call in (c for some in ours.values() for c in some):
-        if call.requests and final(call.finish):
+        if final(call.finish) and (call.requests or _ran_within(call.node)):
             call.node.kind = OVERWRITTEN  # all that an agent's model answered
     return [c for c in calls if id(c) not in begun and c.node.kind == LLM]
 
 
 def _bare(call: ModelCall) -> bool:
     return call.error in (None, ("", "")) and call.outputs is None and call.output_tokens is None
+
+
+def _ran_within(model: Node) -> bool:
+    beside = model.parent.children if model.parent is not None else ()
+    return any(n.kind == TOOL and model.start <= n.start and n.end < model.end for n in beside)
 
 
 def _halve(message: Message) -> None:

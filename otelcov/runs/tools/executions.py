@@ -289,8 +289,12 @@ def span_name(nodes: list[Node]) -> str | None:
 
 
 def bare_name(name: str) -> str | None:
-    """A tool's name without what surrounds it where a model wrote it."""
-    return name.strip(" '\"`") or None
+    """A tool's name without what surrounds it where a model wrote it; a digest hides one (GitHub's Copilot)."""
+    bare = name.strip(" '\"`")
+    return None if _DIGEST.fullmatch(bare) else bare or None
+
+
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 _ANY_TOOL = re.compile(
