@@ -2,7 +2,7 @@
 
 import json
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import chat, runs, span
 
 
 def test_a_call_that_failed_after_the_model_had_answered_may_have_asked_for_tools():
@@ -83,3 +83,15 @@ def test_a_tool_that_waited_and_was_run_again_is_one_call_of_who_asked_for_it():
     )
     told = {r["input"]: [(c["name"], c["status"], c["result"]) for c in r["tool_calls"] or []] for r in found}
     assert told == {"something else": [], "look": [("ask_human", "ok", "human said yes")]}
+
+
+def test_what_a_loop_of_the_ai_sdk_asks_leave_for_did_not_run():
+    """As LangSmith's wrapper tells of its version 7, where a tool that was put off has no span."""
+    call = {"type": "tool-call", "toolCallId": "call_IHD0n9", "toolName": "pay", "input": {}}
+    wait = {"type": "tool-approval-request", "approvalId": "aitxt-kyUF", "toolCall": call}
+    put_out = {"langsmith.span.kind": "chain", "gen_ai.completion": {"content": [call, wait], "role": "assistant"}}
+    (run,) = runs(
+        span(1, None, "openai.chat", took=9, status=1, scope="langsmith", attributes=put_out),
+        chat(2, 1, [("call_IHD0n9", "pay", {})], "go", at=1),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("pay", "requested")]

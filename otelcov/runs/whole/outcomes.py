@@ -82,6 +82,14 @@ def left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
             found.status, found.error_kind = "requested", None
         elif tool.nodes and (how in ("suspended", "aborted") or _of_an_open_step(tool.nodes[0])):
             found.status, found.error_kind = "unknown", None
+        elif not tool.nodes and tool.call_id and node is not None and _asks_leave(node, tool.call_id):
+            found.status = "requested"
+
+
+def _asks_leave(model: Node, call_id: str) -> bool:
+    """Did what is around a model's call put out that somebody is to give leave for this call (the AI SDK)?"""
+    outputs = (n.span.output or "" for n in model.ancestors())
+    return any('"tool-approval-request"' in told and f'"{call_id}"' in told for told in outputs)
 
 
 _FRONT = 128  # letters, in which an output begins to say something, as a message of the conventions or alone
