@@ -41,6 +41,7 @@ from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.datadog import DATADOG
 from otelcov.dialects.docker_agent import DOCKER_AGENT
 from otelcov.dialects.effect import EFFECT
+from otelcov.dialects.elixir import LANGCHAIN_EX
 from otelcov.dialects.eve import EVE
 from otelcov.dialects.fiddler import FIDDLER
 from otelcov.dialects.flue import FLUE
@@ -156,6 +157,7 @@ DIALECTS: tuple[Dialect, ...] = (
     DATADOG,
     COPILOT,
     DOCKER_AGENT,
+    LANGCHAIN_EX,
     RIG,
     KOOG,
     GRAFANA,
