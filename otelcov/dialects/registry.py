@@ -117,6 +117,7 @@ from otelcov.dialects.platforms import (
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
 from otelcov.dialects.respan import RESPAN
 from otelcov.dialects.rig import RIG
+from otelcov.dialects.ruby import LLM_RB
 from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import EMBABEL, LANGCHAIN4J, SPRING_AI
@@ -158,6 +159,7 @@ DIALECTS: tuple[Dialect, ...] = (
     COPILOT,
     DOCKER_AGENT,
     LANGCHAIN_EX,
+    LLM_RB,
     RIG,
     KOOG,
     GRAFANA,

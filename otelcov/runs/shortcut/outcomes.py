@@ -12,7 +12,7 @@ from otelcov.runs.content.chat import role_of
 from otelcov.runs.content.jsontext import UNREADABLE, to_json
 from otelcov.runs.content.semconv import semconv
 from otelcov.runs.content.wrapped import arguments_of, result_of
-from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, soft_error
+from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, nobodys, soft_error
 from otelcov.runs.shortcut import answers
 from otelcov.runs.shortcut.requested import Calls
 from otelcov.runs.shortcut.sketch import Bools, Models, Sketch
@@ -58,7 +58,8 @@ class Outcomes:
             wrong = failure(Node(Span._make(row), sketch.side))
             self.types[i] = wrong[0] if wrong is not None else None
             unnamed = wrong is None or wrong[0] in ("", *UNNAMED) or len(wrong[0].split()) > 1  # `<class …>`, or words
-            if unnamed or needs_a_look(wrong or ("", ""), calls.name[int(self.number[i])]):
+            name = calls.name[int(self.number[i])]
+            if unnamed or needs_a_look(wrong or ("", ""), name) or nobodys(raws[i], name):
                 spoilt.append(i)
         sketch.bad[self.trace[spoilt]] = True
         unsaid = of_attributes(dict.fromkeys(config.coverage.state_attributes))  # who has them is not regular

@@ -218,6 +218,8 @@ def _given_no_leave(out: Outcome) -> bool:
     """Does what it failed with say that it did not run at all?"""
     if (out.error_type or out.message) in _NO_LEAVE or _KEPT_FROM.search(out.message):
         return True
+    if _NO_SUCH.search(out.error_type or ""):
+        return True
     return refused(out.message) and not _STOPPED.match(out.message)
 
 
@@ -234,6 +236,8 @@ _STOPPED = re.compile(r"[\w ]*cancelled", re.I)
 _NO_LEAVE = ("denied", "rejected", "declined", "tool not available", "hook_denied", "hook_failed")
 """Types of the error of a tool that was given no leave (GitHub's Copilot, goose), or all that is said of it, or of one
 that nobody has (Docker's Agent)."""
+_NO_SUCH = re.compile(r"(?:^|[.:\\])(?:unknown_?tool|no_?such_?tool|tool_?not_?found)(?:_?(?:error|exception))?$", re.I)
+"""Types of the error of a tool that nobody has."""
 _KEPT_FROM = re.compile(
     r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: "
     r"|\bTool input guardrail \S+ triggered tripwire"
