@@ -91,3 +91,51 @@ def test_llm_rb_tells_the_model_that_was_asked_as_the_one_that_answered():
         span(1, None, "chat gpt-4.1", scope="llm.rb", attributes=told | {"gen_ai.response.id": "chatcmpl-8X"})
     )
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("gpt-4.1", None)]
+
+
+@pytest.mark.parametrize(
+    ("type", "says", "status"),
+    [
+        ("tool_call_approval_denied", "Tool call approval denied", "requested"),
+        ("tool_denied", "", "requested"),
+        ("ToolCallRejectedException", "no", "requested"),
+        ("tool_call_incomplete", "Tool call did not finish before run completed", "unknown"),
+        ("TOOL_CALL_PERMANENT_FAILURE", "Tool call failed: boom", "error"),
+        ("permission_denied", "/etc/shadow", "error"),
+    ],
+)
+def test_the_type_of_an_error_says_that_a_tool_was_given_no_leave(type, says, status):
+    """Sentinel AI for Java (OpenTelemetryAgentExtension.java, Constants.java): no span of a model."""
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_a1Xk"}
+    (run,) = _agreed(
+        agent(1, "helper", took=10, scope="sentinel", attributes={"gen_ai.provider.name": "openai"}),
+        span(2, 1, "execute_tool look", at=3, error=says, scope="sentinel", attributes=told | {"error.type": type}),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]
+    assert ("tool_failure" in run["boundaries"]) == (status == "error")
+
+
+def test_ellmer_says_of_a_tool_that_nobody_has_no_more_than_that():
+    """tidyverse/ellmer (R/otel.R, R/chat-tools.R): such a tool, and one that was rejected, has no span."""
+    calls = [{"type": "tool_call", "id": f"call_{n}Xk", "name": n, "arguments": {}} for n in ("look", "nope", "rm")]
+    brought = {"look": "21", "nope": "Unknown tool", "rm": "Tool call rejected. The user has chosen to disallow it."}
+    back = [{"type": "tool_call_response", "id": f"call_{n}Xk", "response": text} for n, text in brought.items()]
+    asks, user = {"role": "assistant", "parts": calls}, {"role": "user", "parts": [{"type": "text", "content": "hi"}]}
+    says = {"role": "assistant", "parts": [{"type": "text", "content": "It is 21."}]}
+    scope = "co.posit.r-package.ellmer"
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_lookXk"}
+
+    def call(id, at, why, said, answer):
+        told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-4.1"}
+        told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 3, "gen_ai.response.finish_reasons": why}
+        told |= {"gen_ai.input.messages": said, "gen_ai.output.messages": [answer]}
+        return span(id, 1, "chat gpt-4.1", at=at, kind=3, status=1, scope=scope, attributes=told)
+
+    (run,) = _agreed(
+        span(1, None, "invoke_agent", took=12, scope=scope, attributes={"gen_ai.operation.name": "invoke_agent"}),
+        call(2, 1, "tool_calls", [user], asks),
+        span(3, 1, "execute_tool look", at=3, scope=scope, attributes=told),
+        call(4, 5, "stop", [user, asks, {"role": "tool", "parts": back}], says),
+    )
+    assert {c["name"]: c["status"] for c in run["tool_calls"]} == {"look": "ok", "nope": "requested", "rm": "requested"}
+    assert run["boundaries"] == []

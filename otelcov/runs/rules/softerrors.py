@@ -76,7 +76,8 @@ _REFUSED = re.compile(
     r"|Approval was denied or cancelled by the session controller, so this tool was not run\b"
     r"|Let the user know the tool call was skipped in \S+ chat mode\b"
     r"|Tool approval expired because its extension lease\b"
-    r"|Error: The requested tool does not exist or is not available\.|Tool not found$"  # Agno, CrewAI
+    r"|Error: The requested tool does not exist or is not available\."  # Agno
+    r"|(?:Tool not found|Unknown tool)$"  # CrewAI, ellmer
     r"|Tool '[^'\n]{1,200}' has reached its (?:maximum )?usage limit\b"  # CrewAI
     r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",
     re.I,

@@ -188,8 +188,10 @@ _NOBODY_ASKED = ("HumanInputNotProvidedError", "HumanInputTimeoutError")
 _OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
 _STOPPED_IT = re.compile(
     r"The user doesn't want to proceed with this tool use\. |\bTool run not completed \(conversation ended\)"
+    r"|Tool call did not finish before "
 )
-"""What Claude is told of a tool that somebody stopped, and LangSmith of one that was under way at the end."""
+"""What Claude is told of a tool that somebody stopped, and LangSmith and Sentinel AI of one that was under way at the
+end."""
 
 
 def _unserved(call: ToolCall) -> bool:
@@ -218,7 +220,7 @@ def _given_no_leave(out: Outcome) -> bool:
     """Does what it failed with say that it did not run at all?"""
     if (out.error_type or out.message) in _NO_LEAVE or _KEPT_FROM.search(out.message):
         return True
-    if _NO_SUCH.search(out.error_type or ""):
+    if _NOT_RUN.search(out.error_type or ""):
         return True
     return refused(out.message) and not _STOPPED.match(out.message)
 
@@ -236,8 +238,13 @@ _STOPPED = re.compile(r"[\w ]*cancelled", re.I)
 _NO_LEAVE = ("denied", "rejected", "declined", "tool not available", "hook_denied", "hook_failed")
 """Types of the error of a tool that was given no leave (GitHub's Copilot, goose), or all that is said of it, or of one
 that nobody has (Docker's Agent)."""
-_NO_SUCH = re.compile(r"(?:^|[.:\\])(?:unknown_?tool|no_?such_?tool|tool_?not_?found)(?:_?(?:error|exception))?$", re.I)
-"""Types of the error of a tool that nobody has."""
+_NOT_RUN = re.compile(
+    r"(?:^|[.:\\])(?:unknown_?tool|no_?such_?tool|tool_?(?:not_?found"
+    r"|(?:(?:call|use|execution)_?)?(?:(?:approval|permission)_?)?(?:denied|rejected|declined)))"
+    r"(?:_?(?:error|exception))?$",
+    re.I,
+)
+"""Types of the error of a tool that nobody has, or that was given no leave (Sentinel AI, loops of one's own)."""
 _KEPT_FROM = re.compile(
     r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: "
     r"|\bTool input guardrail \S+ triggered tripwire"
