@@ -28,6 +28,7 @@ from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.ax import AX
 from otelcov.dialects.axiom import AXIOM
 from otelcov.dialects.azure import AGENT_FRAMEWORK, AZURE, MICROSOFT
+from otelcov.dialects.ballerina import BALLERINA
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.browser_use import BROWSER_USE
@@ -158,6 +159,7 @@ DIALECTS: tuple[Dialect, ...] = (
     DATADOG,
     COPILOT,
     DOCKER_AGENT,
+    BALLERINA,
     LANGCHAIN_EX,
     LLM_RB,
     RIG,

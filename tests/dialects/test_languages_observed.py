@@ -139,3 +139,43 @@ def test_ellmer_says_of_a_tool_that_nobody_has_no_more_than_that():
     )
     assert {c["name"]: c["status"] for c in run["tool_calls"]} == {"look": "ok", "nope": "requested", "rm": "requested"}
     assert run["boundaries"] == []
+
+
+@pytest.mark.parametrize(
+    ("output", "told", "status"),
+    [
+        ('error("no such town")', {}, "error"),
+        ('error ai:ToolError ("no such town",code=404)', {}, "error"),
+        (None, {"error": "true"}, "error"),
+        ("error counts: 0", {}, "ok"),
+    ],
+)
+def test_what_a_tool_of_ballerinas_gives_back_may_be_an_error(output, told, status):
+    """ballerina-platform/module-ballerina-ai (modules/observe/observe.bal, agent-spans.bal, agent-utils.bal): every
+    value is a text, and an error that a tool gave back is told in place of its output, on a span that ends well."""
+    call = {"name": "look", "arguments": {"c": 1}, "id": "call_a1Xk"}
+    asks, user = {"role": "assistant", "content": None, "toolCalls": [call]}, _USER | {"name": None}
+    came = {"role": "function", "name": "look", "content": output or "Tool execution failed.", "id": "call_a1Xk"}
+    ran = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_a1Xk", "gen_ai.tool.arguments": '{"c":1}'}
+    ran |= told | ({"gen_ai.tool.output": output} if output else {})
+
+    def made(id, parent, name, at, took, operation, **told):
+        attributes = {"span.type": "ai", "gen_ai.operation.name": operation} | told
+        return span(id, parent, name, at=at, took=took, scope="app", attributes=attributes)
+
+    def asked(id, at, said, answer):
+        told = {"gen_ai.request.model": "gpt-4o", "gen_ai.provider.name": "openai", "gen_ai.usage.input_tokens": "9"}
+        told |= {"gen_ai.usage.output_tokens": "3", "gen_ai.input.messages": said, "gen_ai.output.messages": answer}
+        return made(id, 1, "chat gpt-4o", at, 1, "chat", **told)
+
+    whole = {"gen_ai.agent.name": "Helper", "gen_ai.input.messages": "weather?", "gen_ai.output.messages": "None."}
+    (run,) = _agreed(
+        made(1, None, "invoke_agent Helper", 0, 20, "invoke_agent", **whole),
+        asked(2, 1, [user], asks),
+        made(3, 1, "execute_tool look", 3, 1, "execute_tool", **ran),
+        asked(4, 5, [user, asks, came], {"role": "assistant", "content": "None."}),
+    )
+    (tool,) = run["tool_calls"]
+    assert (tool["name"], tool["arguments"], tool["status"]) == ("look", {"c": 1}, status)
+    assert run["output"] == "None." and [c["input_tokens"] for c in run["llm_calls"]] == [9, 9]
+    assert ("tool_failure" in run["boundaries"]) == (status == "error")
