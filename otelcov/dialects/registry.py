@@ -61,6 +61,7 @@ from otelcov.dialects.genai import (
 )
 from otelcov.dialects.genai_otel import GENAI_OTEL
 from otelcov.dialects.genkit import GENKIT
+from otelcov.dialects.goai import GOAI
 from otelcov.dialects.google_adk import GOOGLE_ADK
 from otelcov.dialects.grafana import GRAFANA
 from otelcov.dialects.griptape import GRIPTAPE
@@ -160,6 +161,7 @@ DIALECTS: tuple[Dialect, ...] = (
     COPILOT,
     DOCKER_AGENT,
     BALLERINA,
+    GOAI,
     LANGCHAIN_EX,
     LLM_RB,
     RIG,

@@ -179,3 +179,33 @@ def test_what_a_tool_of_ballerinas_gives_back_may_be_an_error(output, told, stat
     assert (tool["name"], tool["arguments"], tool["status"]) == ("look", {"c": 1}, status)
     assert run["output"] == "None." and [c["input_tokens"] for c in run["llm_calls"]] == [9, 9]
     assert ("tool_failure" in run["boundaries"]) == (status == "error")
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "status"),
+    [
+        ("goai: unknown tool", {}, "requested"),
+        ("not allowed", {"goai.tool.skipped": True}, "requested"),
+        (None, {"goai.tool.skipped": True}, "requested"),
+        ("no such file", {}, "error"),
+        (None, {}, "ok"),
+    ],
+)
+def test_goai_opens_a_span_for_what_nobody_has_and_for_what_a_hook_skips(error, told, status):
+    """zendev-sh/goai (generate.go, observability/otel): the whole loop is a call of the model's, too."""
+    model = {"gen_ai.system": "goai", "gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
+    told |= {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_a1Xk", "goai.step": 1}
+
+    def asked(id, at, step, why):
+        used = {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 3, "goai.step": step}
+        used |= {"gen_ai.response.finish_reasons": [why]}
+        return span(id, 1, "chat gpt-4o", at=at, scope="goai", attributes=model | used)
+
+    (run,) = _agreed(
+        span(1, None, "chat", took=20, scope="goai", attributes=model | {"gen_ai.response.model": "gpt-4o-2024-08-06"}),
+        asked(2, 1, 1, "tool-calls"),
+        span(3, 1, "execute_tool look", at=3, error=error, scope="goai", attributes=told),
+        asked(4, 5, 2, "stop"),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
+    assert len(run["llm_calls"]) == 2

@@ -77,7 +77,7 @@ _REFUSED = re.compile(
     r"|Let the user know the tool call was skipped in \S+ chat mode\b"
     r"|Tool approval expired because its extension lease\b"
     r"|Error: The requested tool does not exist or is not available\."  # Agno
-    r"|(?:Tool not found|Unknown tool)$"  # CrewAI, ellmer
+    r"|(?:goai: )?(?:Tool not found|Unknown tool)$"  # CrewAI, ellmer, GoAI
     r"|Tool '[^'\n]{1,200}' has reached its (?:maximum )?usage limit\b"  # CrewAI
     r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",
     re.I,
