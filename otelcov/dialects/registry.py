@@ -71,6 +71,7 @@ from otelcov.dialects.koog import KOOG
 from otelcov.dialects.langfuse import LANGFUSE
 from otelcov.dialects.langsmith import LANGSMITH, LANGSMITH_AGENTS
 from otelcov.dialects.langtrace import LANGTRACE, LANGTRACE_JS
+from otelcov.dialects.laravel import LARAVEL
 from otelcov.dialects.lastmile import FAST_AGENT, MCP_AGENT
 from otelcov.dialects.litellm import LITELLM
 from otelcov.dialects.llama_index import LLAMA_INDEX
@@ -166,6 +167,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LLM_RB,
     RIG,
     KOOG,
+    LARAVEL,
     GRAFANA,
     FUTURE_AGI,
     FUTURE_AGI_PYDANTIC,

@@ -209,3 +209,38 @@ def test_goai_opens_a_span_for_what_nobody_has_and_for_what_a_hook_skips(error, 
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
     assert len(run["llm_calls"]) == 2
+
+
+def _laravel(id, parent, name, at, took, operation, **told):
+    """Literaj\\AiOtel (Recorders/SpanRecorder.php), Anantrp\\Refract (README): no content by default."""
+    attributes = {"gen_ai.operation.name": operation, "laravel.ai.invocation.id": "i1"} | told
+    return span(id, parent, name, at=at, took=took, scope="laravel-ai", attributes=attributes)
+
+
+def _prompted(*steps, **told):
+    who = {"gen_ai.agent.name": "Helper", "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-4o"}
+    (run,) = _agreed(_laravel(1, None, "invoke_agent Helper", 0, 20, "invoke_agent", **who | told), *steps)
+    return run
+
+
+def _step(id, at, why, **told):
+    model = {"gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-4o"}
+    return _laravel(id, 1, "chat gpt-4o", at, 1, "chat", **model | {"gen_ai.response.finish_reasons": [why]} | told)
+
+
+_LEFT = {"laravel.ai.abandoned": True}
+_SPENT = {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 3, "gen_ai.response.model": "gpt-4o-2024"}
+
+
+@pytest.mark.parametrize(("left", "status"), [(_LEFT, "unknown"), ({}, "ok")])
+def test_what_is_open_as_all_is_told_of_laravels_agents_has_no_end(left, status):
+    ran = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_a1Xk"} | left
+    tool = _laravel(3, 1, "execute_tool look", 3, 1, "execute_tool", **ran)
+    run = _prompted(_step(2, 1, "tool_calls", **_SPENT), tool, **left)
+    assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+def test_a_stream_of_laravels_that_nobody_read_to_its_end_did_not_fail():
+    run = _prompted(_step(2, 1, "stop", **_SPENT), _step(3, 3, "error", **_LEFT), **_LEFT)
+    assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("unknown", ["ok", "unknown"])
+    assert "error" not in run["boundaries"]
