@@ -244,3 +244,24 @@ def test_a_stream_of_laravels_that_nobody_read_to_its_end_did_not_fail():
     run = _prompted(_step(2, 1, "stop", **_SPENT), _step(3, 3, "error", **_LEFT), **_LEFT)
     assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("unknown", ["ok", "unknown"])
     assert "error" not in run["boundaries"]
+
+
+@pytest.mark.parametrize(
+    ("result", "status"),
+    [
+        ('Tool "nope" was not found, please use one of these: look, read', "requested"),
+        ({"result": 'Tool "nope" was not found, please use one of these: look, read'}, "requested"),
+        ('Tool "look" was not found, please use one of these: nope', "ok"),
+        ('An error occurred while executing tool "nope".', "error"),
+    ],
+)
+def test_symfonys_toolbox_says_that_nobody_has_a_tool_on_a_span_that_ends_well(result, status):
+    """symfony/ai (TracingToolbox.php of the OpenTelemetry bridge about FaultTolerantToolbox.php)."""
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "nope", "gen_ai.tool.call.id": "call_a1Xk"}
+    (run,) = _agreed(
+        agent(1, "support", took=10, scope="symfony/ai"),
+        span(
+            2, 1, "execute_tool nope", at=3, scope="symfony/ai", attributes=told | {"gen_ai.tool.call.result": result}
+        ),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]

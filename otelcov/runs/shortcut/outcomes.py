@@ -48,7 +48,9 @@ class Outcomes:
         doubtful = np.arange(len(texts)) if soft else np.flatnonzero(texts.str.contains_any(SIGNS).to_numpy())
         some = zip(places[doubtful].tolist(), texts.gather(doubtful).to_list(), strict=True)
         spoilt = [
-            i for i, text in some if soft_error(text, None, soft) or awaits_leave(text)
+            i
+            for i, text in some
+            if soft_error(text, None, soft) or awaits_leave(text) or nobodys(text, calls.name[int(self.number[i])])
         ]  # rare; the general way weighs it with more care
         failed = sketch.failed[at]
         hard = np.flatnonzero(failed)
@@ -75,10 +77,11 @@ class Outcomes:
         spoilt = []
         seen = _Seen(sketch, models)
         alone = sketch.headless[self.trace[which]] & (sketch.above[at] < 0)  # whose call it was has not come
-        for i, trace, agent, id, raw, own, failed, orphan in zip(
+        for i, trace, agent, name, id, raw, own, failed, orphan in zip(
             which,
             self.trace[which].tolist(),
             calls.agent.gather(number).to_list(),
+            calls.name.gather(number).to_list(),
             sketch.taken("call_id", at).to_list(),
             sketch.taken("result", at).to_list(),
             sketch.taken("arguments", at).to_list(),
@@ -94,7 +97,7 @@ class Outcomes:
             if (
                 not (told or (orphan and failed))
                 or self.arguments[i] is None
-                or (not failed and _soft(value, flagged, soft))
+                or (not failed and (_soft(value, flagged, soft) or nobodys(value, name)))
                 or (value == [] and told != "[]")  # nothing in a frame of more (call.py)
             ):
                 spoilt.append(i)

@@ -103,7 +103,8 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         or (refused(value) and (any(tells_refusals(n.span.scope) for n in call.nodes) or _opened_in_vain(call)))
         or (value is None and any(waiting(n) or _waits_unsaid(n) for n in call.nodes))
         or (out.error_kind == "hard" and _given_no_leave(out))
-        or (out.error_kind is not None and (nobodys(out.message, call.name) or nobodys(value, call.name)))
+        or (out.error_kind is not None and nobodys(out.message, call.name))
+        or nobodys(value, call.name)
     ):
         out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
     elif out.error_kind == "hard" and _abandoned(call, out):
