@@ -433,7 +433,7 @@ def test_words_are_no_type_of_an_error():
     assert told("no such thing") is None
     assert told("ValueError: no such thing") == "ValueError"
     assert told("<class 'ValueError'>") == "ValueError"
-    assert told("TOOL_NOT_FOUND") == "TOOL_NOT_FOUND"
+    assert told("QUOTA_EXCEEDED") == "QUOTA_EXCEEDED"
 
 
 def test_a_tools_span_of_googles_kit_for_javascript_that_tells_nothing_is_of_one_that_threw():
