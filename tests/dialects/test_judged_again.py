@@ -1,6 +1,10 @@
 """What further pairs of kit and instrumentation sent, in small: AgentOps, Splunk's, Laminar, LangSmith beside the spans
 that a client tells itself."""
 
+import json
+
+import pytest
+
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import span
 
@@ -39,3 +43,61 @@ def test_agentops_calls_agnos_agents_and_tools_by_their_own_names_and_says_besid
 def test_agno_puts_out_what_went_wrong_as_its_answer_under_agentops():
     (run,) = _agno("Request timed out.")
     assert run["status"] == "unknown"
+
+
+_KIT, _CLIENT = {"scope": "openai-agents", "status": 1}, {"scope": "openai", "status": 1, "kind": 3}
+_ASKED = {"id": "call_9FwDPbgJvARk", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+_BROUGHT = [
+    {"role": "assistant", "content": None, "tool_calls": [_ASKED]},
+    {"role": "tool", "tool_call_id": "call_9FwDPbgJvARk", "content": "cold"},
+]
+
+
+def _generation(id, at, *said):
+    """AgentOps 0.4.21 of OpenAI's kit: all that a chat was asked is the text of one message, and no answer is told."""
+    told = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": json.dumps(said), "gen_ai.request.model": "m"}
+    return span(id, 1, "generation", at=at, took=2, attributes={"agentops.span.kind": "llm"} | told, **_KIT)
+
+
+def _asked(id, at, answer, *said):
+    """The same call by the instrumentation of the client, which finds no span to stand under."""
+    told = {
+        "gen_ai.request.type": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.response.id": f"chatcmpl-HG0sUgyeamu{id}",
+    }
+    told |= {"gen_ai.usage.prompt_tokens": 9 + id, "gen_ai.usage.completion_tokens": 3}
+    told |= {f"gen_ai.completion.0.{key}": value for key, value in answer.items()}
+    for n, message in enumerate(said):
+        told |= {f"gen_ai.prompt.{n}.role": message["role"], f"gen_ai.prompt.{n}.content": message.get("content") or ""}
+        if "tool_call_id" in message:
+            told[f"gen_ai.prompt.{n}.tool_call_id"] = message["tool_call_id"]
+    return span(id, None, "openai.chat.completion", trace=id, at=at, took=1, attributes=told, **_CLIENT)
+
+
+@pytest.mark.parametrize("text", ["go", ""])
+def test_what_is_asked_as_one_text_is_the_conversation_and_the_clients_telling_of_it_is_the_same_call(text):
+    said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
+    frame = {"agentops.span.kind": "agent", "agent.name": "planner"}
+    tool = {"agentops.span.kind": "tool", "tool.name": "look", "tool.parameters": "{}", "tool.result": "cold"}
+    (run,) = agreed(
+        span(1, None, "planner", took=12, attributes=frame, **_KIT),
+        _generation(2, 0.5, *said),
+        _asked(12, 1, {"role": "assistant", "finish_reason": "tool_calls"}, *said),
+        span(3, 1, "look", at=3, attributes=tool, **_KIT),
+        _generation(4, 5, *said, *_BROUGHT),
+        _asked(14, 5.5, {"role": "assistant", "content": "It is cold.", "finish_reason": "stop"}, *said, *_BROUGHT),
+    )
+    assert (run["input"], run["output"], run["agents"]) == (text, "It is cold.", ["planner"])
+    assert [call["input_tokens"] for call in run["llm_calls"]] == [21, 23]
+    assert [(call["name"], call["status"]) for call in run["tool_calls"]] == [("look", "ok")]
+
+
+def test_a_call_of_other_words_stands_by_itself_beside_one_of_which_no_answer_is_told():
+    frame = {"agentops.span.kind": "agent", "agent.name": "planner"}
+    found = agreed(
+        span(1, None, "planner", took=12, attributes=frame, **_KIT),
+        _generation(2, 0.5, {"role": "user", "content": "go"}),
+        _asked(12, 1, {"role": "assistant", "content": "No."}, {"role": "user", "content": "stop"}),
+    )
+    assert [run["input"] for run in found] == ["go", "stop"]

@@ -53,6 +53,8 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
     no role is told, whoever asks for a tool is the model, and what is named as a tool before it is what that gave. Each
     content may be the list of its parts (`in_parts`), whoever speaks."""
     nested = unflatten(pairs)
+    if (held := _held(nested)) is not None:
+        return messages_of(held, default_role)
     out, asked = list[Message](), set[str]()
     for entry in nested if isinstance(nested, list) else []:
         if not isinstance(entry, dict):
@@ -105,6 +107,19 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
         out.append(message)
     return out
 
+
+def _held(nested: Value) -> Value:
+    """The conversation that is written out as the text of the one message that there is, a user's (AgentOps, of what
+    OpenAI's kit asks for chats)."""
+    entry = nested[0] if isinstance(nested, list) and len(nested) == 1 else None
+    content = entry.get("content") if isinstance(entry, dict) and entry.get("role") == "user" else None
+    told = parse_json(content) if isinstance(content, str) and content.startswith("[{") else None
+    if not isinstance(told, list) or not all(isinstance(one, dict) and one.get("role") in _ROLES for one in told):
+        return None
+    return told if all(isinstance(one, dict) and one.keys() & {"content", "tool_calls"} for one in told) else None
+
+
+_ROLES = ("system", "developer", "user", "assistant", "tool")
 
 _NOWHERE = "-1"
 """The place of a call that OpenInference of Anthropic's client for JavaScript lost as it streamed, but for what it was

@@ -104,6 +104,7 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
             _beside(models, counted.filter("anywhere"), *_TOKENS),
             _beside(models.filter(pl.col("status") == "error"), told.filter("failed"), "service"),
             _beside(models.filter(pl.col("input_tokens").is_null()), gateways),
+            _beside(models.filter(pl.col("input_tokens").is_null()), told.drop_nulls(_TOKENS), "service"),
             _beside(models, gateways.filter("failed")),
             _beside(numbered.filter(idle), told, "service"),
             _beside(_called(calls, told), told.drop_nulls("serves")),
@@ -199,7 +200,9 @@ class _Told:
                 if span_call_id([n]) is None:
                     self._tools.setdefault((id(p), spelling(span_name([n]) or "")), []).append(n)
         self._by_id = {i: Times(some, _host) for i, some in by_id.items()}
-        self._by_tokens = {key: Times(some, _call) for key, some in tokens.items() if None not in key[1:]}
+        self._by_tokens = {
+            key: Times(some, _call) for key, some in tokens.items() if (key[1] is None) == (key[2] is None)
+        }
         self._of_host = {id(p): Times([(p, call) for call in p.calls], _call) for p in whole}
         failed = [(p, call) for p in whole for call in p.calls if call.error is not None]
         self._failed = {
@@ -217,8 +220,21 @@ class _Told:
             return host, min(twins, key=lambda c: (abs(c.start - call.start), c.node.span.span_id), default=None)
         if call.error is not None:
             return self._of_failure(p, call)
-        counted = self._by_tokens.get((p.root.span.service, call.input_tokens, call.output_tokens))
-        return self._nested(counted, call, lambda c: True)
+        told = call.input_tokens, call.output_tokens
+        counted = self._by_tokens.get((p.root.span.service, *told)) if None not in told else None
+        found = self._nested(counted, call, lambda c: True)
+        return found if found[0] is not None else self._of_words(p, call)
+
+    def _of_words(self, p: Fragment, call: ModelCall) -> Found | tuple[None, None]:
+        """The call that was asked the same, of which no more is told than that (AgentOps, of what OpenAI's kit asks)."""
+        new, thread = brought(call), _thread(call)
+        some = self._by_tokens.get((p.root.span.service, None, None)) if thread else None
+
+        def like(c: ModelCall) -> bool:
+            alike = new == brought(c) if new else thread == _thread(c)
+            return c.outputs is None and c.error is None and alike
+
+        return self._nested(some, call, like)
 
     def _of_failure(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         words = words_of(call)
@@ -283,6 +299,11 @@ def _service(found: Found) -> str:
 def words_of(call: ModelCall) -> str | None:
     """What a model was told last that was no result."""
     return next((x.text for x in reversed(call.inputs or ()) if x.role == "user" and x.text), None)
+
+
+def _thread(call: ModelCall) -> list[tuple[str, str]]:
+    """What a model was told, and by whom."""
+    return [(x.role, x.text or "") for x in call.inputs or ()]
 
 
 def may_be_one(one: ModelCall, two: ModelCall) -> bool:
