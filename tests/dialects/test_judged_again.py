@@ -101,3 +101,50 @@ def test_a_call_of_other_words_stands_by_itself_beside_one_of_which_no_answer_is
         _asked(12, 1, {"role": "assistant", "content": "No."}, {"role": "user", "content": "stop"}),
     )
     assert [run["input"] for run in found] == ["go", "stop"]
+
+
+def _traced(id, parent, at, ask, **told):
+    """LangSmith's export of a call of Anthropic's client, in a trace that it makes as it exports."""
+    told = {"langsmith.span.kind": "llm", "gen_ai.prompt": json.dumps({"messages": [ask]}), **_COUNTED} | told
+    return span(id, parent, "ChatAnthropic", at=at, took=2, scope="langsmith", status=1, attributes=told)
+
+
+def _native(id, at, trace=7, **told):
+    """Anthropic's client 2.14 of itself: under a span of LangSmith's that never comes."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic", **_COUNTED} | told
+    name, scope = "anthropic.messages.create", "com.anthropic.sdk.python"
+    return span(id, 77, name, trace=trace, at=at + 0.1, took=1.8, kind=3, scope=scope, status=1, attributes=told)
+
+
+_COUNTED = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 3}
+_ASK = {"role": "user", "content": "go"}
+
+
+def _answered(id, text):
+    return {"gen_ai.response.id": id, "gen_ai.completion": json.dumps({"role": "assistant", "content": text})}
+
+
+def _chain(took=9.0, **told):
+    told = {"langsmith.span.kind": "chain", "gen_ai.prompt": '{"question": "go"}'} | told
+    return span(1, None, "planner", took=took, scope="langsmith", attributes=told)
+
+
+def test_what_a_client_tells_of_itself_under_a_span_that_never_comes_is_the_call_that_bears_its_id_elsewhere():
+    first, last = "msg_01HdVg7mZcTqYwXb", "msg_01KqRs9nLpVtBgXz"
+    found = agreed(
+        _chain(**{"gen_ai.completion": '{"output": "Done."}'}),
+        _traced(2, 1, 1, _ASK, **_answered(first, "Not yet.")),
+        _native(12, 1, **{"gen_ai.response.id": first}),
+        _traced(3, 1, 5, _ASK, **_answered(last, "Done.")),
+        _native(13, 5, **{"gen_ai.response.id": last}),
+    )
+    assert [(run["input"], run["output"], len(run["llm_calls"])) for run in found] == [("go", "Done.", 2)]
+
+
+def test_a_call_under_a_span_that_did_not_come_is_its_own_where_nobody_tells_of_its_answer():
+    found = agreed(
+        _chain(**{"gen_ai.completion": '{"output": "Done."}'}),
+        _traced(2, 1, 1, _ASK, **_answered("msg_01HdVg7mZcTqYwXb", "Done.")),
+        _native(12, 1, **{"gen_ai.response.id": "msg_01KqRs9nLpVtBgXz"}),
+    )
+    assert [len(run["llm_calls"]) for run in found] == [1, 1]

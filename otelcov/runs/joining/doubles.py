@@ -72,8 +72,10 @@ def loner(part: Fragment) -> Loner | None:
 
 
 def _alone(part: Fragment) -> bool:
-    """Does this stand under nothing? What has a parent that did not come, or not yet, is told in its own trace."""
-    return part.loose and not part.root.orphan
+    """Does this stand under nothing? What has a parent that did not come, or not yet, is told in its own trace, but for
+    calls that another trace may tell, too, by the ids of their answers: a client that tells of itself may be laid under
+    a span that never comes (Anthropic's, under LangSmith's)."""
+    return part.loose and (not part.root.orphan or any(answer_ids(c) or c.error is not None for c in part.calls))
 
 
 def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
@@ -158,7 +160,7 @@ def unite_doubles(parts: list[Fragment], unite: Callable[[Fragment, Fragment], N
         return
     told = _Told(whole)
     for p in alone:
-        for call in list(p.calls):
+        for call in list(p.calls) if told.known(p) else ():
             host, twin = told.of_call(p, call)
             if host is not None:
                 unite(host, p)
@@ -209,6 +211,11 @@ class _Told:
             service: Times(list(some), _call) for service, some in groupby(sorted(failed, key=_service), key=_service)
         }
 
+    def known(self, p: Fragment) -> bool:
+        """Is this known to be told here, too, where something else may be above it?"""
+        ids = {i for call in p.calls for i in answer_ids(call)}
+        return not p.root.orphan or not ids or self._only(p, ids) is not None
+
     def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         """The fragment in which this call was made, and that one's telling of it."""
         own = answer_ids(call) | set(asked_ids(call))
@@ -226,7 +233,7 @@ class _Told:
         return found if found[0] is not None else self._of_words(p, call)
 
     def _of_words(self, p: Fragment, call: ModelCall) -> Found | tuple[None, None]:
-        """The call that was asked the same, of which no more is told than that (AgentOps, of what OpenAI's kit asks)."""
+        """The call that was asked the same, of which no more is told (AgentOps, of what OpenAI's kit asks)."""
         new, thread = brought(call), _thread(call)
         some = self._by_tokens.get((p.root.span.service, None, None)) if thread else None
 
