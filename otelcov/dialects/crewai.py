@@ -19,20 +19,24 @@ _METHOD = (
 )
 _RUNS_AN_AGENT = _OPENLIT & (pl.col("span.name") == "invoke_workflow AgentExecutor")
 
+# Splunk's calls the crew around all an agent, and an agent is told its task, and after that what to make of it.
+_SPLUNKS = scope(r"^opentelemetry\.util\.genai\.handler$") & (pl.col("gen_ai.framework") == "crewai")
+_CREW = (_SPLUNKS & (pl.col("gen_ai.conversation_root").str.to_lowercase() == "true")).fill_null(value=False)
+
 CREWAI = Dialect(
     name="crewai",
     kind=pl.when(
         _OURS & pl.col("span.name").str.contains(r"\.(task|workflow)$") & pl.col("gen_ai.agent.name").is_null()
     )
     .then(pl.lit(CHAIN))
-    .when(_METHOD | _RUNS_AN_AGENT)
+    .when(_METHOD | _RUNS_AN_AGENT | _CREW)
     .then(pl.lit(CHAIN))
     .when(scope(r"^crewai\.telemetry$"))
     .then(pl.lit(OTHER)),
     agent=pl.coalesce(
         [
             first("crewai.agent.role"),
-            pl.when(_METHOD | _RUNS_AN_AGENT).then(pl.lit(NOTHING)),
+            pl.when(_METHOD | _RUNS_AN_AGENT | _CREW).then(pl.lit(NOTHING)),
             _TASK.then(pl.col("input.value").str.extract(r"^\{\"agent\": \"[^\"]*? role='([^']+)' goal=")),
             _TASK.then(pl.col("output.value").str.extract(r'"agent": "([^"\\]+)", "output_format": "\w+"\}$')),
         ]
@@ -40,6 +44,11 @@ CREWAI = Dialect(
     tool=pl.when(_TOOL & (pl.col("span.name") != "ToolUsage._use")).then(span_name(r"^'?(.+?)'?(?:\.run|\._?use)$")),
     arguments=_USED.then(_CALLING.str.extract(r"(?s) arguments=(\{.*\})$").fill_null(NOTHING)),
     definitions=first("crewai.agent.tools", "crewai.task.tools"),
-    input=first("crewai.task.description"),
+    input=pl.coalesce(
+        [
+            first("crewai.task.description"),
+            pl.when(_SPLUNKS).then(pl.col("gen_ai.input.messages").str.json_path_match("$[0].parts[0].content")),
+        ]
+    ),
     output=pl.coalesce([first("crewai.crew.result"), pl.when(_METHOD | _RUNS_AN_AGENT).then(pl.lit(NOTHING))]),
 )

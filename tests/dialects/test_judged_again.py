@@ -148,3 +148,45 @@ def test_a_call_under_a_span_that_did_not_come_is_its_own_where_nobody_tells_of_
         _native(12, 1, **{"gen_ai.response.id": "msg_01KqRs9nLpVtBgXz"}),
     )
     assert [len(run["llm_calls"]) for run in found] == [1, 1]
+
+
+_SPLUNKS = {"scope": "opentelemetry.util.genai.handler"}
+_TASK = [{"role": "user", "parts": [{"type": "text", "content": text}]} for text in ("Fly me out.", "an answer")]
+
+
+def _of_crew(id, parent, name, at, took, **told):
+    """splunk-otel-instrumentation-crewai 0.1.3."""
+    return span(id, parent, name, at=at, took=took, attributes=told, **_SPLUNKS)
+
+
+def test_splunk_calls_a_crew_an_agent_and_what_to_make_of_a_task_comes_after_the_task():
+    marks = {"agent_fingerprint": {"uuid_str": "93dcc831", "metadata": {}}, "task_fingerprint": {"metadata": {}}}
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.framework": "crewai"}
+    done = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}])
+    crew = agent | {"gen_ai.agent.name": "crew", "gen_ai.conversation_root": True, "gen_ai.output.messages": done}
+    planner = agent | {"gen_ai.agent.name": "planner", "gen_ai.output.messages": done}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.agent.name": "planner"}
+    tool |= {"gen_ai.tool.call.arguments": str({"input": {"at": "x", "security_context": marks}})}
+    (run,) = agreed(
+        _of_crew(1, None, "invoke_agent crew", 0, 9, **crew),
+        _of_crew(2, 1, "invoke_agent planner", 1, 7, **planner, **{"gen_ai.input.messages": json.dumps(_TASK)}),
+        _of_crew(3, 2, "execute_tool look", 2, 1, **tool),
+    )
+    assert (run["input"], run["output"], run["agents"]) == ("Fly me out.", "Done.", ["planner"])
+    assert run["delegations"] == []
+    assert [(call["name"], call["arguments"]) for call in run["tool_calls"]] == [("look", {"at": "x"})]
+
+
+def test_agentops_tells_beside_an_exception_what_openais_kit_says_went_wrong():
+    thrown = {"exception.type": "Exception", "exception.message": "Error getting response"}
+    thrown |= {
+        "exception.stacktrace": "Exception: Error getting response",
+        "error.data": '{"error": "Request timed out."}',
+    }
+    failed = {"agentops.span.kind": "llm", "error.type": "AgentError", "error.message": "Error getting response"}
+    frame = {"agentops.span.kind": "agent", "agent.name": "planner"}
+    (run,) = agreed(
+        span(1, None, "planner", took=9, attributes=frame, **_KIT),
+        span(2, 1, "response", at=1, attributes=failed, events=[("exception", thrown)], **_KIT),
+    )
+    assert (run["status"], sorted(run["boundaries"])) == ("error", ["error", "timeout"])

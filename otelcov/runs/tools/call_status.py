@@ -382,14 +382,25 @@ def _arguments(call: ToolCall, out: Outcome) -> None:
                 continue
             parsed, raw_text = arguments_of(raw)
             if parsed is not None and not schema(parsed):
-                wrapped = parsed.keys() == {"input"} and _WRAPPING.search(node.span.scope) is not None
-                inner = parsed["input"] if wrapped else parsed
+                inner = _unwrapped(parsed, node)
                 found, text = inner if isinstance(inner, dict) else None if inner is None else parsed, None
                 break
             text = text or raw_text
     out.arguments = found
     out.arguments_text = text if found is None else None
 
+
+def _unwrapped(given: dict[str, Any], node: Node) -> Any:
+    """What a function was given beside its frame, and beside the fingerprints that CrewAI adds."""
+    framed = given.keys() == {"input"}
+    marked = framed and isinstance(given["input"], dict) and _MARKS in given["input"]
+    inner = given["input"] if marked or (framed and _WRAPPING.search(node.span.scope)) else given
+    if isinstance(inner, dict) and isinstance(marks := inner.get(_MARKS), dict) and "agent_fingerprint" in marks:
+        return {name: value for name, value in inner.items() if name != _MARKS}
+    return inner
+
+
+_MARKS = "security_context"
 
 _TYPES = ("string", "integer", "number", "boolean", "object", "array", "null", "any", "image", "audio")
 _DESCRIBING = {"type", "description", "title", "default", "nullable", "enum", "items", "properties", "required"}
