@@ -365,11 +365,11 @@ def _events(spans: pl.DataFrame, side: Side) -> None:
 
 
 def _thrown(attributes: dict[str, Any]) -> tuple[str, str]:
-    """The type and the message of an exception; with what MLflow tells of an error of OpenAI's kit where the places in
-    the program would stand."""
+    """The type and the message of an exception; with what is told beside it of an error of OpenAI's kit (AgentOps), or
+    where the places in the program would stand (MLflow)."""
     kind, message = (str(attributes.get(f"exception.{of}") or "") for of in ("type", "message"))
-    details = attributes.get("exception.stacktrace")
-    if not kind and isinstance(details, str) and details.startswith('{"'):
+    details = attributes.get("error.data") or ("" if kind else attributes.get("exception.stacktrace"))
+    if isinstance(details, str) and details.startswith('{"'):
         message = f"{message}: {details}"
     return kind, message
 
