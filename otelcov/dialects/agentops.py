@@ -87,6 +87,7 @@ AGENTOPS = Dialect(
     ),
     result=pl.coalesce(
         [
+            pl.when(_AGENTOPS_FAILED & _OF_AGNO).then(pl.col("tool.error")),
             pl.when(_AGENTOPS == "tool").then(first("agentops.entity.output", "agentops.tool.output")),
             pl.when(pl.col("tool.result_is_generator") == "true").then(pl.lit(NOTHING)),
             pl.when(_AGENTOPS_FAILED).then(pl.col("tool.execution_error")),
@@ -94,6 +95,7 @@ AGENTOPS = Dialect(
         ]
     ),
     tool_error=pl.when(_AGENTOPS_FAILED).then(pl.lit("true")),
+    conversation=pl.when(_OF_AGNO).then(first("agent.run_session_id", "agent.session_id")),
     definitions=_AGENTOPS_CREW.then(pl.col("agent.tools")),
     input=pl.coalesce(
         [

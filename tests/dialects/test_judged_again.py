@@ -190,3 +190,38 @@ def test_agentops_tells_beside_an_exception_what_openais_kit_says_went_wrong():
         span(2, 1, "response", at=1, attributes=failed, events=[("exception", thrown)], **_KIT),
     )
     assert (run["status"], sorted(run["boundaries"])) == ("error", ["error", "timeout"])
+
+
+def _asked_again(second):
+    """Laminar 0.8 and Splunk's 0.1.16, of a graph of LangChain's whose step raised, and that was awaited again."""
+    frame = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    call = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+
+    def graph(id, parent, at, text, **more):
+        said = json.dumps([{"role": "user", "parts": [{"type": "text", "content": text}]}])
+        step = {"gen_ai.step.name": "model"}
+        return [
+            span(id, parent, "invoke_agent planner", at=at, took=3, attributes=frame, **_SPLUNKS, **more),
+            span(id + 1, id, "step model", at=at + 1, took=2, attributes=step, **_SPLUNKS, **more),
+            span(
+                id + 2,
+                id + 1,
+                "chat m",
+                at=at + 1.5,
+                attributes=call | {"gen_ai.input.messages": said},
+                **_SPLUNKS,
+                **more,
+            ),
+        ]
+
+    return agreed(*graph(1, None, 0, "go", error="scripted failure"), *graph(4, 2, 5, second))
+
+
+def test_what_an_agent_is_asked_after_its_step_raised_is_a_run_of_its_own():
+    found = _asked_again("stay")
+    assert [(run["input"], len(run["llm_calls"])) for run in found] == [("go", 1), ("stay", 1)]
+    assert found[0]["status"] == "error"
+
+
+def test_the_same_words_after_a_step_raised_are_another_try():
+    assert len(_asked_again("go")) == 1

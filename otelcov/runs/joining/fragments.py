@@ -8,12 +8,12 @@ span link. `joining` puts such parts together.
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.joining.left_current import set_apart
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
-from otelcov.runs.joining.turns import first_said, goes_on, in_turn, one_conversation
+from otelcov.runs.joining.turns import first_said, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
 from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, runs_tools, tells_resumed_anew
@@ -60,7 +60,7 @@ def fragments(trace: Trace) -> list[Fragment]:
         if len(siblings) > 1:
             _twins(siblings)
             _replays(siblings)
-    _after_streams(trace)
+    set_apart(trace)
     no_handoffs(trace)
     called = _in_sessions(trace)
     every = [(root, [root, *root.below()]) for root in trace.roots]
@@ -210,32 +210,6 @@ def _twins(siblings: list[Node]) -> None:
 def _dismiss(top: Node) -> None:
     for n in (top, *top.below()):
         n.kind, n.agent, n.own_agent = OTHER, None, None
-
-
-def _after_streams(trace: Trace) -> None:
-    """A stream that was not read to its end leaves its span current, and what the same agent is asked next is laid
-    under it (OpenInference for AutoGen, of `on_messages`): that is no work of the span's, but a request of its own."""
-    left = []
-    tried = Counter[int]()
-    for n in reversed(trace.nodes):  # the last first: what is below another holds no more than its own
-        above = n.parent
-        if n.kind != AGENT or above is None or above.kind != AGENT or n.own_agent is None:
-            continue
-        if (n.own_agent, n.span.scope) != (above.own_agent, above.span.scope) or n.span.input == above.span.input:
-            continue
-        tried[id(above)] += 1
-        if tried[id(above)] > _STREAMS:
-            continue
-        done = [c for c in above.children if c.start < n.start and c.kind in (LLM, TOOL)]
-        if done and all(c.end <= n.start for c in done) and goes_on(first_said(above), first_said(n)):
-            above.children.remove(n)
-            n.parent = None
-            left.append(n)
-    if left:
-        trace.roots = sorted([*trace.roots, *left], key=by_time)
-
-
-_STREAMS = 64  # requests under one stream, at the most
 
 
 def _in_sessions(trace: Trace) -> list[Node]:

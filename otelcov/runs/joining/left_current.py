@@ -1,0 +1,73 @@
+"""What was laid under a span that was over, as nobody had put it away: requests of their own.
+
+An instrumentation that attaches its span as it begins does not always detach it as it ends: not where a stream was not
+read to its end, nor where a step raised. What the same agent is asked next in that task is laid under what is over.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.joining.turns import first_said, goes_on
+from otelcov.runs.trace.tree import Node, Trace, by_time, failure
+
+
+def set_apart(trace: Trace) -> None:
+    """Make roots of the requests that were laid under others."""
+    left = _after_streams(trace) + _after_raising(trace)
+    if left:
+        trace.roots = sorted([*trace.roots, *left], key=by_time)
+
+
+def _after_streams(trace: Trace) -> list[Node]:
+    """A stream that was not read to its end leaves its span current, and what the same agent is asked next is laid
+    under it (OpenInference for AutoGen, of `on_messages`)."""
+    left = []
+    tried = Counter[int]()
+    for n in reversed(trace.nodes):  # the last first: what is below another holds no more than its own
+        above = n.parent
+        if n.kind != AGENT or above is None or above.kind != AGENT or n.own_agent is None:
+            continue
+        if _agent(n) != _agent(above) or n.span.input == above.span.input:
+            continue
+        tried[id(above)] += 1
+        if tried[id(above)] > _REQUESTS:
+            continue
+        done = [c for c in above.children if c.start < n.start and c.kind in (LLM, TOOL)]
+        if done and all(c.end <= n.start for c in done) and goes_on(first_said(above), first_said(n)):
+            _cut(n, above)
+            left.append(n)
+    return left
+
+
+def _after_raising(trace: Trace) -> list[Node]:
+    """A step that raised leaves its span current, and its agent's run is over (Laminar's and Splunk's of LangChain, of
+    what is awaited in one task). The same words are another try."""
+    left = list[Node]()
+    for n in reversed(trace.nodes):
+        parent = n.parent
+        if n.kind != AGENT or parent is None or n.own_agent is None or n.start <= parent.end:
+            continue
+        above = next((a for a in n.ancestors() if a.kind == AGENT), None)
+        if above is None or _agent(n) != _agent(above) or n.start <= above.end or failure(above) is None:
+            continue
+        if len(left) >= _REQUESTS:
+            break
+        before, said = first_said(above), first_said(n)
+        if before and said and before[-1].text != said[-1].text:
+            _cut(n, parent)
+            left.append(n)
+    return left
+
+
+_REQUESTS = 64  # that were laid under one, at the most
+
+
+def _agent(node: Node) -> tuple[str | None, str]:
+    return node.own_agent, node.span.scope
+
+
+def _cut(node: Node, parent: Node) -> None:
+    parent.children.remove(node)
+    node.parent = None
