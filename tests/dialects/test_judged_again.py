@@ -225,3 +225,21 @@ def test_what_an_agent_is_asked_after_its_step_raised_is_a_run_of_its_own():
 
 def test_the_same_words_after_a_step_raised_are_another_try():
     assert len(_asked_again("go")) == 1
+
+
+@pytest.mark.parametrize(("told", "status"), [({}, "requested"), ({"arguments": '{"at": "x"}'}, "unknown")])
+def test_a_tool_that_a_broken_stream_asked_for_before_it_told_what_for_was_not_run(told, status):
+    """OpenInference of Mistral's client 2.2, whose reader could not read the second piece."""
+    tool = "llm.output_messages.0.message.tool_calls.0.tool_call.function."
+    call = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.output_messages.0.message.role": "assistant"}
+    call |= {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    call |= {f"{tool}name": "look"} | {tool + name: value for name, value in told.items()}
+    scope = "openinference.instrumentation.mistralai"
+    (run,) = agreed(
+        span(
+            1, None, "planner", took=9, error="no piece", attributes={"openinference.span.kind": "AGENT"}, scope=scope
+        ),
+        span(2, 1, "MistralClient.chat", at=1, error="no piece", attributes=call, scope=scope),
+    )
+    assert [(call["name"], call["status"]) for call in run["tool_calls"]] == [("look", status)]
+    assert run["status"] == "error"

@@ -93,6 +93,14 @@ def short_id(id: str, tool: str | None) -> str:
     return id[len(tool) + 2 :] if tool and id.startswith(f"{tool}__{tool}") else id
 
 
+def broke_off(call: ToolCall) -> bool:
+    """Did the call of the model fail, in a stream, before it had told what the tool is given? Nobody could run it."""
+    asker = call.asked_by
+    if asker is None or asker.error is None or call.arguments not in (None, ""):
+        return False
+    return any(x.text for x in asker.inputs or ())  # else what was said may be left out
+
+
 def asks_leave(call_id: str | None) -> bool:
     """Is this what one of OpenAI's Responses asks leave for, to run it on a server once somebody gave that?"""
     return call_id is not None and call_id.startswith("mcpr_")

@@ -25,7 +25,7 @@ from otelcov.runs.rules.habits import (
 )
 from otelcov.runs.rules.softerrors import awaits_leave, may_not_have_run, nobodys, not_taken, plain, refused, soft_error
 from otelcov.runs.tools.attempts import held
-from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, framed
+from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, broke_off, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, message_around, span_fact
 from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import Node, failure, waiting
@@ -340,7 +340,13 @@ def _span_lost(call: ToolCall, spans_shown: bool) -> bool:
 
 
 def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
-    if asks_leave(call.call_id) or later.goes_on(call) or later.held_up(call) or _left_to_others(call):
+    if (
+        asks_leave(call.call_id)
+        or broke_off(call)
+        or later.goes_on(call)
+        or later.held_up(call)
+        or _left_to_others(call)
+    ):
         return "requested"
     unseen = _providers_own(call) or later.may_have_led_on(call) or later.named_after(call)
     return "requested" if spans_shown and not unseen else "unknown"
