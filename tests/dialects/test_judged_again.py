@@ -243,3 +243,21 @@ def test_a_tool_that_a_broken_stream_asked_for_before_it_told_what_for_was_not_r
     )
     assert [(call["name"], call["status"]) for call in run["tool_calls"]] == [("look", status)]
     assert run["status"] == "error"
+
+
+@pytest.mark.parametrize(("reason", "found"), [("stop", 2), ("tool_calls", 1)])
+def test_an_agent_that_says_neither_how_it_ended_nor_what_it_said_is_over_once_its_model_stopped(reason, found):
+    """Splunk's 0.1.16 without content, of a graph of LangChain's that was awaited twice in one task."""
+    frame = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    call = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.finish_reasons": [reason]}
+    step = {"gen_ai.step.name": "model", "gen_ai.step.type": "chain"}
+    told = [
+        part
+        for id, parent, at in ((1, None, 0), (4, 2, 5))
+        for part in (
+            span(id, parent, "invoke_agent planner", at=at, took=3, attributes=frame, **_SPLUNKS),
+            span(id + 1, id, "step model", at=at + 1, took=2, attributes=step, **_SPLUNKS),
+            span(id + 2, id + 1, "chat m", at=at + 1.5, attributes=call, **_SPLUNKS),
+        )
+    ]
+    assert len(agreed(*told)) == found

@@ -10,6 +10,7 @@ from itertools import takewhile
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.content.jsontext import UNGIVEN
+from otelcov.runs.rules.boundaries import final
 from otelcov.runs.rules.habits import stays_current
 from otelcov.runs.trace.spans import Side, Span
 
@@ -244,11 +245,16 @@ def _answered(agent: Node) -> bool:
 
 
 def _ended_well(agent: Node) -> bool:
-    """Did an agent end well, with all that was begun by then, after a model that it asked?"""
-    if agent.span.status_code != _OK:
+    """Did an agent end well, with all that was begun by then, after a model that it asked? Where it says neither, the
+    model that it asked last says that it asked for no tool."""
+    if agent.span.status_code not in (0, _OK) or failure(agent) is not None:
         return False
     steps = [n for n in agent.below() if n.start <= agent.end and n.kind in _STEPS]
-    return any(n.kind == LLM and _right_below(agent, n) for n in steps) and all(n.end <= agent.end for n in steps)
+    asked = [n for n in steps if n.kind == LLM and _right_below(agent, n)]
+    if not asked or any(n.end > agent.end for n in steps):
+        return False
+    last = max(asked, key=lambda n: n.start)
+    return agent.span.status_code == _OK or (failure(last) is None and final(last.span.finish))
 
 
 def _right_below(agent: Node, node: Node) -> bool:
