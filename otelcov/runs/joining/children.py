@@ -12,7 +12,7 @@ from otelcov.runs.content.chat import Request
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.joining.followers import Unite
 from otelcov.runs.joining.fragments import Fragment
-from otelcov.runs.joining.leaves import brought
+from otelcov.runs.joining.lone_tools import brought
 from otelcov.runs.rules.handovers import asks
 
 _JITTER_NS = 1_000_000

@@ -12,7 +12,8 @@ from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.doubles import random
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.handed_on import HandedOn, without_orders
-from otelcov.runs.joining.leaves import acted, ran_for, tail
+from otelcov.runs.joining.leaves import acted, tail
+from otelcov.runs.joining.lone_tools import ran_for
 from otelcov.runs.joining.prints import History, print_of
 from otelcov.runs.llm.left_out import pieces
 from otelcov.runs.llm.model_call import ModelCall

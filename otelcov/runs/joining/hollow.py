@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.joining.fragments import Fragment
-from otelcov.runs.joining.leaves import ran_for
+from otelcov.runs.joining.lone_tools import ran_for
 from otelcov.runs.trace.tree import Node
 
 _JITTER_NS = 1_000_000
