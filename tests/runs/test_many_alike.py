@@ -116,6 +116,14 @@ def _empty_agent(at: float, trace: int) -> Spans:
     return [agent(1, "a", trace=trace, at=at, took=5), *_loose(at, trace + 1)]
 
 
+def _told_without_tokens(at: float, trace: int) -> Spans:
+    """An agent whose call tells no tokens, and a client's telling of some other call at that time."""
+    inner = chat(2, 1, None, f"go {trace}", trace=trace, at=at + 0.1, took=2)
+    inner["attributes"] = {key: told for key, told in inner["attributes"].items() if ".usage." not in key}
+    other = chat(1, None, "x", f"stay {trace}", trace=trace + 1, at=at + 0.5, took=0.8, scope="b")
+    return [agent(1, "a", trace=trace, at=at, took=5), inner, other]
+
+
 def _with_orders(of: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"role": "system", "parts": [{"type": "text", "content": f"You are {of}."}]}, *messages]
 
@@ -162,19 +170,19 @@ def _undecided(at: float, trace: int) -> Spans:
     return spans
 
 
+_WAIT = (_loose_without_ids, _handed_over, _asked_beside, _undecided, _told_without_tokens)
 QUICK = [_told_twice, _through_a_gateway]
 OTHERS = [
     *(_tried_by_a_gateway, _failed_twice, _agent_as_a_tool, _loose, _loose_without_ids, _of_one_conversation),
     *(_served, _linked, _all_linked_to_one, _empty_agent, _handed_over, _asked_beside, _undecided),
+    _told_without_tokens,
 ]
 
 
 @pytest.mark.parametrize("apart", [6, 0])
 @pytest.mark.parametrize("one", [*QUICK, *(pytest.param(one, marks=pytest.mark.full) for one in OTHERS)])
 def test_runs_that_are_all_alike_cost_no_more_each(one: Callable[[float, int], Spans], apart: int) -> None:
-    few = (
-        70 if one in (_loose_without_ids, _handed_over, _asked_beside, _undecided) else 30
-    )  # more than may wait for tools at once (joining/leaves.py)
+    few = 70 if one in _WAIT else 30  # more than may wait for tools at once (joining/leaves.py)
     assert growth(lambda n: [s for i in range(n) for s in one(i * apart, 10 * i + 1)], few) < LINEAR
 
 

@@ -10,7 +10,7 @@ that failed has neither ids nor tokens: it is told elsewhere if one call failed 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
@@ -202,9 +202,14 @@ class _Told:
                 if span_call_id([n]) is None:
                     self._tools.setdefault((id(p), spelling(span_name([n]) or "")), []).append(n)
         self._by_id = {i: Times(some, _host) for i, some in by_id.items()}
-        self._by_tokens = {
-            key: Times(some, _call) for key, some in tokens.items() if (key[1] is None) == (key[2] is None)
-        }
+        self._by_tokens = {key: Times(some, _call) for key, some in tokens.items() if None not in key[1:]}
+        words: dict[tuple[str | None, Hashable], list[Found]] = {}
+        for (service, *told), some in tokens.items():
+            for p, call in some if told == [None, None] else ():
+                if call.outputs is None and call.error is None:
+                    for key in {_new(call), tuple(_thread(call))}:
+                        words.setdefault((service, key), []).append((p, call))
+        self._by_words = {key: Times(some, _call) for key, some in words.items()}
         self._of_host = {id(p): Times([(p, call) for call in p.calls], _call) for p in whole}
         failed = [(p, call) for p in whole for call in p.calls if call.error is not None]
         self._failed = {
@@ -234,14 +239,10 @@ class _Told:
 
     def _of_words(self, p: Fragment, call: ModelCall) -> Found | tuple[None, None]:
         """The call that was asked the same, of which no more is told (AgentOps, of what OpenAI's kit asks)."""
-        new, thread = brought(call), _thread(call)
-        some = self._by_tokens.get((p.root.span.service, None, None)) if thread else None
-
-        def like(c: ModelCall) -> bool:
-            alike = new == brought(c) if new else thread == _thread(c)
-            return c.outputs is None and c.error is None and alike
-
-        return self._nested(some, call, like)
+        thread = _thread(call)
+        key: Hashable = _new(call) or tuple(thread)
+        some = self._by_words.get((p.root.span.service, key)) if thread else None
+        return self._nested(some, call, lambda c: True)
 
     def _of_failure(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         words = words_of(call)
@@ -306,6 +307,10 @@ def _service(found: Found) -> str:
 def words_of(call: ModelCall) -> str | None:
     """What a model was told last that was no result."""
     return next((x.text for x in reversed(call.inputs or ()) if x.role == "user" and x.text), None)
+
+
+def _new(call: ModelCall) -> tuple[str, ...]:
+    return tuple(sorted(brought(call)))
 
 
 def _thread(call: ModelCall) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.trace.tree import Node, failure, spelling, waiting
 
 _NEAR = 8  # calls of one tool beside another that are looked at
+_NEXT = 64  # calls after one that waited
 
 
 def gone_on(calls: list[ToolCall]) -> list[ToolCall]:
@@ -41,9 +42,17 @@ def _named_since(calls: list[ToolCall]) -> list[ToolCall]:
     nameless = [c for c in calls if c.name is None and c.nodes and all(waiting(n) for n in c.nodes)]
     if not nameless:
         return calls
-    named = sorted((c for c in calls if c.name is not None and c.nodes), key=lambda c: c.start)
-    again = {id(c) for c in nameless if any(x.start >= c.end and _given_alike(c, x) for x in named)}
+    named = sorted((c for c in calls if c.name is not None and c.nodes), key=_start)
+    again = set[int]()
+    for c in nameless:
+        since = bisect_left(named, c.end, key=_start)
+        if any(_given_alike(c, x) for x in named[since : since + _NEXT]):
+            again.add(id(c))
     return [c for c in calls if id(c) not in again]
+
+
+def _start(call: ToolCall) -> int:
+    return call.start
 
 
 def _given_alike(one: ToolCall, other: ToolCall) -> bool:
