@@ -170,7 +170,10 @@ def _undecided(at: float, trace: int) -> Spans:
     return spans
 
 
-_WAIT = (_loose_without_ids, _handed_over, _asked_beside, _undecided, _told_without_tokens)
+_WAIT = (
+    *(_loose, _loose_without_ids, _of_one_conversation, _empty_agent, _handed_over, _asked_beside, _undecided),
+    _told_without_tokens,
+)
 QUICK = [_told_twice, _through_a_gateway]
 OTHERS = [
     *(_tried_by_a_gateway, _failed_twice, _agent_as_a_tool, _loose, _loose_without_ids, _of_one_conversation),
