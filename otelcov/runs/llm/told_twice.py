@@ -7,6 +7,7 @@ span for all that it answered, and under the one above, empty ones for each time
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import pairwise
 
 from otelcov.dialects.base import LLM, OTHER, TOOL
@@ -52,9 +53,11 @@ def once(calls: list[ModelCall]) -> list[ModelCall]:
         call.input_tokens = call.output_tokens = None  # the sum of both tellings
         for message in call.outputs or ():
             _halve(message)
-    for call in (c for some in ours.values() for c in some):
-        if final(call.finish) and (call.requests or _ran_within(call.node)):
-            call.node.kind = OVERWRITTEN  # all that an agent's model answered
+    for some in ours.values():
+        tools = _tools_beside(some[0].node)
+        for call in some:
+            if final(call.finish) and (call.requests or _ran_within(call.node, tools)):
+                call.node.kind = OVERWRITTEN  # all that an agent's model answered
     return [c for c in calls if id(c) not in begun and c.node.kind == LLM]
 
 
@@ -62,9 +65,18 @@ def _bare(call: ModelCall) -> bool:
     return call.error in (None, ("", "")) and call.outputs is None and call.output_tokens is None
 
 
-def _ran_within(model: Node) -> bool:
+def _tools_beside(model: Node) -> list[Node]:
     beside = model.parent.children if model.parent is not None else ()
-    return any(n.kind == TOOL and model.start <= n.start and n.end < model.end for n in beside)
+    return sorted((n for n in beside if n.kind == TOOL), key=_start)
+
+
+def _ran_within(model: Node, tools: list[Node]) -> bool:
+    first, last = (bisect_left(tools, time, key=_start) for time in (model.start, model.end))
+    return any(n.end < model.end for n in tools[first:last])
+
+
+def _start(node: Node) -> int:
+    return node.start
 
 
 def _halve(message: Message) -> None:
