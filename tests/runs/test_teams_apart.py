@@ -109,7 +109,7 @@ def _some(tells, named, seed, count):
 @pytest.mark.parametrize("beside", BESIDE)
 def test_some_requests_whose_steps_are_traces_of_their_own(tells, beside):
     for named in (True, False):
-        assert _wrong(_some(tells, named, 1, 40), tells, beside, named) == {}
+        assert _wrong(_some(tells, named, 1, 25), tells, beside, named) == {}
 
 
 @pytest.mark.full
