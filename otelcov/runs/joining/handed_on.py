@@ -14,9 +14,8 @@ from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.trace.tree import spelling
 
 _JITTER_NS = 1_000_000
-_SOON_NS = (
-    60_000_000_000  # after a hand-over, how long until somebody goes on of whom nothing says that he was handed to
-)
+_SOON_NS = 60_000_000_000  # until somebody goes on after a hand-over of which nothing tells later
+_PATIENCE_NS = 600_000_000_000  # the same where what was said shows it
 _AT_ONCE = 64
 _BY_NAME = frozenset({*HANDS_OVER, "handoff", "handover", "transferagent"})
 
@@ -25,18 +24,19 @@ class HandedOn:
     """The answers that handed over and of which nobody is known yet who went on."""
 
     def __init__(self) -> None:
-        self._shown: dict[bytes, list[Fragment]] = {}  # by what was said, the hand-over at its end
-        self._unshown: dict[bytes, list[tuple[Fragment, ModelCall]]] = {}  # by what was said before that
+        self._shown: dict[bytes, list[_Part]] = {}  # by what was said, the hand-over at its end
+        self._unshown: dict[bytes, list[_Part]] = {}  # by what was said before that
+        self._taken: set[int] = set()
 
     def note(self, part: Fragment, call: ModelCall) -> None:
+        """Keep a call that handed over."""
         if call.inputs and any(hands_over(r.name) for r in call.requests):
             said = without_orders(call.inputs)
-            shown = self._shown.setdefault(print_of([*said, Message("assistant", requests=call.requests)]), [])
-            shown.append(part)
-            del shown[:-_AT_ONCE]
-            unshown = self._unshown.setdefault(print_of(said), [])
-            unshown.append((part, call))
-            del unshown[:-_AT_ONCE]
+            shown = [*said, Message("assistant", requests=call.requests)]
+            for known, key in ((self._shown, print_of(shown)), (self._unshown, print_of(said))):
+                some = known.setdefault(key, [])
+                some.append((part, call))
+                del some[:-_AT_ONCE]
 
     def before(self, call: ModelCall, history: list[Message] | None) -> Fragment | None:
         """The newest that handed over to who was asked this. `history` ends with what was asked for last, if an answer
@@ -45,13 +45,19 @@ class HandedOn:
             return None
         if history and any(hands_over(r.name) for r in history[-1].requests):
             last = Message("assistant", requests=history[-1].requests)
-            found = self._shown.get(print_of([*without_orders(history[:-1]), last]))
-            return found.pop() if found else None
-        some = self._unshown.get(print_of(without_orders(call.inputs or [])), [])
-        at = len(some) - 1
-        while at >= 0 and not _takes_over(call, *some[at]):
-            at -= 1
-        return some.pop(at)[0] if at >= 0 else None
+            known = self._shown.get(print_of([*without_orders(history[:-1]), last]), [])
+            some = [part for part, asked in known if _may_follow(call, part, asked, _PATIENCE_NS)]
+            left = [part for part in some if id(part) not in self._taken] or some  # who failed may try again
+        else:
+            known = self._unshown.get(print_of(without_orders(call.inputs or [])), [])
+            left = [part for part, asked in known if id(part) not in self._taken and _takes_over(call, part, asked)]
+        if not left:
+            return None
+        self._taken.add(id(left[-1]))
+        return left[-1]
+
+
+_Part = tuple[Fragment, ModelCall]
 
 
 def hands_over(tool: str | None) -> bool:
@@ -82,17 +88,20 @@ def goes_on_for(call: ModelCall, asked: ModelCall) -> Message | None:
     return answer if handed and print_of(told[: len(known)]) == print_of(known) else None
 
 
+def _may_follow(call: ModelCall, part: Fragment, asked: ModelCall, within: int) -> bool:
+    """Is this soon enough after another call, of the same service and of no other conversation?"""
+    soon = part.end - _JITTER_NS <= call.node.start <= part.end + within
+    talks = {n.span.conversation for n in (call.node, asked.node)} - {None}
+    return soon and part.root.span.service == call.node.span.service and len(talks) < 2
+
+
 def _takes_over(call: ModelCall, part: Fragment, asked: ModelCall) -> bool:
-    """Does this go on, soon, with what another answered by a hand-over? Hidden words are all alike: then it is of the
-    same conversation, or of the agent that the hand-over names."""
-    soon = part.end - _JITTER_NS <= call.node.start <= part.end + _SOON_NS
-    talks = {n.span.conversation for n in (call.node, asked.node)}
-    if not soon or part.root.span.service != call.node.span.service or not _other(call, asked):
+    """Does this go on with what another answered by a hand-over? Hidden words are all alike: then it is of the same
+    conversation, or of the agent that the hand-over names."""
+    if not _may_follow(call, part, asked, _SOON_NS) or not _other(call, asked):
         return False
-    if len(talks) == 1 and None not in talks:
+    if call.node.span.conversation is not None and call.node.span.conversation == asked.node.span.conversation:
         return True
-    if len(talks - {None}) > 1:
-        return False
     named = (transfers(r.name) for r in asked.requests)
     to = {bare(match.group("to")) for match in named if match is not None}
     return any(x.text for x in call.inputs or ()) or (call.node.agent is not None and bare(call.node.agent) in to)
