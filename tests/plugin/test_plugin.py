@@ -79,6 +79,7 @@ def test_the_summary_shows_what_is_missing_and_a_threshold_not_reached_fails_the
     assert "Required agent coverage of 10% reached" in passing.stdout
 
 
+@pytest.mark.full
 def test_with_xdist_the_workers_add_up_to_the_same(tmp_path: Path) -> None:
     shots = []
     for number, extra in enumerate(([], ["-n", "2"])):
@@ -126,6 +127,7 @@ def test_what_cannot_be_is_said_before_the_first_test(tmp_path: Path, options: t
     assert "passed" not in done.stdout
 
 
+@pytest.mark.full
 def test_a_report_makes_its_folder_and_one_that_cannot_be_written_fails_the_session(tmp_path: Path) -> None:
     reports = ("--otelcov-report=json:made/here.json", "--otelcov-report=html:.")
     done = session(tmp_path, "--otelcov", *reports)
@@ -236,6 +238,7 @@ act("cancel")
 '''
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("extra", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
 def test_an_own_provider_and_other_processes_are_seen_each_span_once(tmp_path: Path, extra: tuple[str, ...]) -> None:
     done = session(tmp_path, "--otelcov", *extra, tests=OWN)

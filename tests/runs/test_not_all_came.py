@@ -83,7 +83,7 @@ DIALECTS = (
 HANDED_BACK = {("langgraph--openllmetry", "S5")}  # who is handed over to mostly answers; here it hands back
 
 
-SOME = [("langgraph--openllmetry", 0), ("pydantic-ai--native-v5", 0)]
+SOME = [("langgraph--openllmetry", 0)]
 MORE = [(name, seed) for name in DIALECTS for seed in range(4) if (name, seed) not in SOME]
 
 

@@ -102,6 +102,7 @@ def test_many_batches_of_an_hour_are_put_together_while_it_lasts(store, monkeypa
     equal(store)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("little", [pytest.param(0, marks=pytest.mark.full), 200_000])
 def test_a_day_that_is_over_and_rests_is_read_as_one(store, monkeypatch, little):
     monkeypatch.setattr(rolled, "LITTLE", little)
@@ -262,6 +263,7 @@ def test_traces_whose_roots_have_not_come_wait_as_they_are_and_are_counted_with_
     equal(store)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "first", ["the call", *(pytest.param(one, marks=pytest.mark.full) for one in ("the agent", "both"))]
 )
@@ -318,6 +320,7 @@ def test_spans_whose_clock_is_far_off_are_told_with_their_trace_whichever_come_f
         store.count()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "first", ["producer", *(pytest.param(one, marks=pytest.mark.full) for one in ("consumer", "both"))]
 )
@@ -341,6 +344,7 @@ def test_traces_that_a_link_joins_are_one_run_in_whatever_order_they_are_counted
     equal(store)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "asked", [[("call_Ab3dE5fG7hI9jK1lM", "search", {})], pytest.param("Cold.", marks=pytest.mark.full)]
 )

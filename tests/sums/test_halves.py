@@ -91,6 +91,7 @@ def test_two_processes_give_the_report_of_one(store, second, shared):
     assert min(shared) > 20
 
 
+@pytest.mark.full
 def test_copies_of_spans_in_both_halves_are_told_once(store, second, shared):
     sent = bodies(600)
     store.commit(sent[:3])
@@ -101,6 +102,7 @@ def test_copies_of_spans_in_both_halves_are_told_once(store, second, shared):
     equal(store, second=second)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 6))])
 def test_what_several_traces_hold_is_one_run_in_whichever_halves_they_lie(store, second, shared, seed):
     chance = random.Random(seed)
@@ -144,6 +146,7 @@ def test_log_records_are_told_with_spans_that_the_second_process_has(store, seco
     assert shared[0] > 10
 
 
+@pytest.mark.full
 def test_spans_of_no_time_are_told_by_the_second_process_too(store, second, shared):
     store.commit(bodies(300))
     store.count()
