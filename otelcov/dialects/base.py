@@ -135,6 +135,9 @@ def answered_by(*keys: str) -> pl.Expr:
     return pl.coalesce([pl.col(key).str.extract(pattern) for key in keys for pattern in _ANSWERED_BY])
 
 
+AS_ASKED = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
+"""Where the model that answered bears just the name of the one that was asked."""
+
 DATED = r"-(?:\d{4}-\d{2}-\d{2}|\d{8})$"
 """How the name of a model ends that answered for an alias, or was asked for by its date."""
 

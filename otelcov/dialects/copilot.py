@@ -6,7 +6,7 @@ event twice: see `told_twice`.
 
 import polars as pl
 
-from otelcov.dialects.base import NOTHING, OTHER, UNTOLD, Dialect, of_event, scope
+from otelcov.dialects.base import AS_ASKED, NOTHING, OTHER, UNTOLD, Dialect, of_event, scope
 
 _OURS = scope(r"^github\.copilot$")
 _OPERATION = pl.col("gen_ai.operation.name")
@@ -25,9 +25,7 @@ _SUM = pl.when(_OURS & (_OPERATION == "invoke_agent")).then(pl.lit(UNTOLD))
 COPILOT = Dialect(
     name="copilot",
     kind=pl.when(_OURS & (((_EMPTY | _UNASKED) & _BROKE) | _BEGUN_AGAIN)).then(pl.lit(OTHER)),
-    response_model=pl.when(_OURS & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))).then(
-        pl.lit(NOTHING)
-    ),
+    response_model=pl.when(_OURS & AS_ASKED).then(pl.lit(NOTHING)),
     input_tokens=_SUM,
     output_tokens=_SUM,
     output=pl.when(_OURS & (_OPERATION == "invoke_agent")).then(pl.lit(NOTHING)),  # what its last model said

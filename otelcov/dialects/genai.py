@@ -7,6 +7,7 @@ import polars as pl
 
 from otelcov.dialects.base import (
     AGENT,
+    AS_ASKED,
     CHAIN,
     EVALUATION,
     HANDOFF,
@@ -305,10 +306,7 @@ OPENLIT_GUESSES = Dialect(
     ),
     input_tokens=pl.coalesce([_GUESSED, pl.when(_LANGCHAIN_JS).then(pl.lit(UNTOLD))]),
     output_tokens=_GUESSED,
-    response_model=pl.when(
-        (_ENDLESS | _STREAMED_JS & scope("together$"))
-        & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))
-    ).then(pl.lit(NOTHING)),
+    response_model=pl.when((_ENDLESS | _STREAMED_JS & scope("together$")) & AS_ASKED).then(pl.lit(NOTHING)),
 )
 
 # Operations that use a model and are no call of an agent.
@@ -420,7 +418,6 @@ GENAI_WORDS = Dialect(
 # that was asked for - of LangChain's and Laminar's where they stream or fail, of Google's, Mirascope's and those of
 # LlamaIndex for JavaScript always, of CrewAI's under AWS's distribution, and of Bedrock's and Cohere's under OpenLIT,
 # whose answers name none.
-_SAME = pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model")
 _ID = pl.col("gen_ai.response.id")
 _OF_AGENTS = scope(r"^opentelemetry\.instrumentation\.openai_agents$")
 _MISPLACED = (pl.col("gen_ai.operation.name") == "response") & pl.col("gen_ai.response.model").is_null() & _OF_AGENTS
@@ -444,7 +441,7 @@ _ALWAYS = scope(
 
 GENAI_ECHOES = Dialect(
     name="genai-echoes",
-    request_model=pl.when(_SAME & (_ID.is_not_null() & _ANSWERED | _OF_SPLUNK) | _MISPLACED)
+    request_model=pl.when(AS_ASKED & (_ID.is_not_null() & _ANSWERED | _OF_SPLUNK) | _MISPLACED)
     .then(pl.lit(NOTHING))
     .when(
         pl.col("gen_ai.request.model") == pl.col("gen_ai.operation.name")
@@ -452,6 +449,6 @@ GENAI_ECHOES = Dialect(
     .then(pl.lit(NOTHING)),
     response_model=pl.when(_MISPLACED)
     .then(pl.col("gen_ai.request.model"))
-    .when(_SAME & (_ALWAYS | (_ID.is_null() & _ASKED)))
+    .when(AS_ASKED & (_ALWAYS | (_ID.is_null() & _ASKED)))
     .then(pl.lit(NOTHING)),
 )

@@ -3,7 +3,7 @@ was asked and answered; the client's span inside tells less."""
 
 import polars as pl
 
-from otelcov.dialects.base import LLM, NOTHING, OTHER, UNTOLD, Dialect, json_text, scope
+from otelcov.dialects.base import AS_ASKED, LLM, NOTHING, OTHER, UNTOLD, Dialect, json_text, scope
 
 _OURS = scope("langtrace_python_sdk") & (pl.col("langchain.task.name") == "chatmodel")
 _ASKED = _OURS & pl.col("span.name").str.contains(r"^\w+\.a?(?:invoke|stream)$")
@@ -34,7 +34,5 @@ LANGTRACE_JS = Dialect(
     name="langtrace-js",
     input_tokens=_MISCOUNTED,
     output_tokens=_MISCOUNTED,
-    response_model=pl.when(_ANTHROPICS & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))).then(
-        pl.lit(NOTHING)
-    ),
+    response_model=pl.when(_ANTHROPICS & AS_ASKED).then(pl.lit(NOTHING)),
 )

@@ -4,6 +4,7 @@ import polars as pl
 
 from otelcov.dialects.base import (
     AGENT,
+    AS_ASKED,
     CHAIN,
     HANDOFF,
     LLM,
@@ -28,7 +29,7 @@ _CHAT = _AGENTS & _TEMPLATE.str.starts_with("Chat completion")
 _TOLD = pl.when(scope("^pydantic-ai$")).then(pl.col("gen_ai.usage.output_tokens"))
 _FILLED_IN = (
     pl.col("logfire.span_type").is_not_null()
-    & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))
+    & AS_ASKED
     & pl.coalesce([first("gen_ai.response.id", "response_id"), _TOLD]).is_null()
 )
 # Over the model that LangSmith's export tells as the one that was asked for it writes the one that answered.

@@ -2,11 +2,9 @@
 
 import polars as pl
 
-from otelcov.dialects.base import NOTHING, Dialect, scope
+from otelcov.dialects.base import AS_ASKED, NOTHING, Dialect, scope
 
 LLM_RB = Dialect(
     name="llm-rb",
-    response_model=pl.when(
-        scope(r"^llm\.rb$") & (pl.col("gen_ai.response.model") == pl.col("gen_ai.request.model"))
-    ).then(pl.lit(NOTHING)),
+    response_model=pl.when(scope(r"^llm\.rb$") & AS_ASKED).then(pl.lit(NOTHING)),
 )

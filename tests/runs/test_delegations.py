@@ -340,3 +340,45 @@ def test_an_agent_whose_model_failed_last_and_of_whom_an_error_came_back_was_cal
     failed = ("dev", True, "Error: Failed to get response from agent 'dev'.", None)
     assert _handed(failed, error="scripted") == [("boss", "dev", "send_message", "error")]
     assert _handed(failed) == [("boss", "dev", "send_message", "ok")]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "is_one"),
+    [
+        ("You plan.", "You write texts of all kinds.", True),
+        ("You are clerk. It is 10:02.", "You are clerk. It is 10:03.", False),
+    ],
+)
+def test_who_goes_on_after_a_hand_over_is_known_by_instructions_where_nobody_is_named(first, then, is_one):
+    def told(orders, *more):
+        said = [("system", {"type": "text", "content": orders}), ("user", {"type": "text", "content": "go"}), *more]
+        return [{"role": role, "parts": [part]} for role, part in said]
+
+    asked = {"type": "tool_call", "name": "transfer_to_savings", "arguments": {}, "id": "call_Ab3dE5"}
+    done = {"type": "tool_call_response", "response": "Done.", "id": "call_Ab3dE5"}
+    (run,) = runs(
+        span(1, None, "serve", took=9),
+        chat(2, 1, [("call_Ab3dE5", "transfer_to_savings", {})], told(first), at=1),
+        tool(3, 1, "transfer_to_savings", "call_Ab3dE5", "Done.", at=2.5, took=0.2),
+        chat(4, 1, "x", told(then, ("assistant", asked), ("tool", done)), at=3),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ([] if is_one else ["transfer_to_savings"])
+    assert not is_one or handed(run) == [(None, "savings", "handoff", "transfer_to_savings")]
+
+
+@pytest.mark.parametrize(("who", "one"), [("writer", True), ("critic", False)])
+def test_who_asks_the_same_goes_on_after_a_hand_over_if_that_names_it(who, one):
+    """Each call in a trace of its own, without ids, and the hand-over is not shown."""
+
+    def told(orders):
+        said = (("system", orders), ("user", "go"))
+        return [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in said]
+
+    found = runs(
+        chat(
+            *(1, None, [("", "transfer_to_writer", {})], told("You plan.")),
+            **{"trace": 1, "attributes": {"gen_ai.agent.name": "planner"}},
+        ),
+        chat(1, None, "x", told("You do."), trace=2, at=2, attributes={"gen_ai.agent.name": who}),
+    )
+    assert len(found) == (1 if one else 2)

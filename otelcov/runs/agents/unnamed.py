@@ -76,8 +76,23 @@ def by_instructions(call: ToolCall, scene: Scene) -> Found | None:
             return Found(named.group("to"), "tool")
         if hands_over is not None and (not call.nodes or mc.start >= call.end):
             goes_on = [x.text for x in told[: len(said)]] == [x.text for x in said]
-            return Found(named.group("to"), "handoff") if goes_on else None
+            return Found(named.group("to"), "handoff") if goes_on and not _alike(orders, others) else None
     return None
+
+
+def _alike(orders: list[str | None], others: list[str | None]) -> bool:
+    """Are these instructions of one agent, but for a part that changes from call to call (the time of day)?"""
+    one, two = ("\n".join(text or "" for text in texts) for texts in (orders, others))
+    same = _in_common(one, two) + _in_common(one[::-1], two[::-1])
+    return same >= _MOSTLY * max(len(one), len(two))
+
+
+def _in_common(one: str, two: str) -> int:
+    """How many characters both begin with."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
+
+
+_MOSTLY = 0.8
 
 
 def _parted(call: ModelCall) -> tuple[list[str | None], list[Message]]:

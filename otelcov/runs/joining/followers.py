@@ -144,7 +144,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
                 if before is not None and before is not p:
                     followers[id(before)] = p
                     unite(before, p)
-            if ending is not None:
+            else:
                 ids, history = ending
                 past = History(history)
                 askers = (q for i in ids if (q := _asker(asked.near(i, p.root), past)) is not None)

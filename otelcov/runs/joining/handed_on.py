@@ -96,15 +96,17 @@ def _may_follow(call: ModelCall, part: Fragment, asked: ModelCall, within: int) 
 
 
 def _takes_over(call: ModelCall, part: Fragment, asked: ModelCall) -> bool:
-    """Does this go on with what another answered by a hand-over? Hidden words are all alike: then it is of the same
-    conversation, or of the agent that the hand-over names."""
+    """Does this go on with what another answered by a hand-over? It is of the same conversation, or of the agent that
+    the hand-over names; where no agent is named, the words are the same, and not hidden: those are all alike."""
     if not _may_follow(call, part, asked, _SOON_NS) or not _other(call, asked):
         return False
     if call.node.span.conversation is not None and call.node.span.conversation == asked.node.span.conversation:
         return True
     named = (transfers(r.name) for r in asked.requests)
     to = {bare(match.group("to")) for match in named if match is not None}
-    return any(x.text for x in call.inputs or ()) or (call.node.agent is not None and bare(call.node.agent) in to)
+    if call.node.agent is not None and to:
+        return bare(call.node.agent) in to
+    return any(x.text for x in without_orders(call.inputs or []))
 
 
 def _other(one: ModelCall, two: ModelCall) -> bool:
