@@ -6,9 +6,9 @@ dialects are asked first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.metadata import entry_points
 from itertools import groupby, takewhile
 from typing import Any
@@ -23,13 +23,14 @@ from otelcov.dialects.agentops import AGENTOPS
 from otelcov.dialects.agents_exports import ORQ, PROMPTLAYER
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agno import AGNO
+from otelcov.dialects.answers import CONTEXT, Answer, Present
 from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
 from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.ax import AX
 from otelcov.dialects.axiom import AXIOM
 from otelcov.dialects.azure import AGENT_FRAMEWORK, AZURE, MICROSOFT
 from otelcov.dialects.ballerina import BALLERINA
-from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect, first
+from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.browser_use import BROWSER_USE
 from otelcov.dialects.burr import BURR
@@ -128,7 +129,6 @@ from otelcov.dialects.strands import STRANDS
 from otelcov.dialects.tanstack import TANSTACK
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
 from otelcov.dialects.voltagent import VOLTAGENT
-from otelcov.ground.errors import USAGE, OtelcovError
 
 # The most telling first: a framework's own mark, then the conventions, then names alone.
 DIALECTS: tuple[Dialect, ...] = (
@@ -268,8 +268,6 @@ DIALECTS: tuple[Dialect, ...] = (
     COMMON,
 )
 
-CONTEXT = ("span.name", "scope.name", "scope.version", "span.kind")
-
 _MOST = 2**40  # no model counts more tokens, and sums of them stay exact; what is beyond is no count
 _HEAD, _FEW = 4096, 256  # a column is taken to have few values if so many spans have so many at most
 
@@ -279,52 +277,6 @@ def dialects() -> tuple[Dialect, ...]:
     """Built-in dialects, after those of installed third parties."""
     found = [e.load() for e in sorted(entry_points(group="otelcov.dialects"), key=lambda e: e.name)]
     return (*found, *DIALECTS)
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What one dialect says of one fact."""
-
-    expr: pl.Expr
-    roots: tuple[str, ...]
-    plain: bool  # it is the first of these attributes that is set, and nothing else
-
-    @classmethod
-    def of(cls, expr: pl.Expr, asked: str = "") -> Answer:
-        if expr.meta.has_multiple_outputs():
-            raise OtelcovError(f"{asked}: an answer is one column; ask for several attributes by first(...).", USAGE)
-        roots = tuple(dict.fromkeys(expr.meta.root_names()))
-        same = expr.meta.eq(first(*roots)) or (len(roots) == 1 and expr.meta.eq(pl.col(roots[0]))) if roots else False
-        return cls(expr, roots, same)
-
-    @cached_property
-    def conditions(self) -> list[list[pl.Expr]] | None:
-        """For this to tell anything, one of these lists must be true in all; None: nobody knows."""
-        return _conditions(self.expr)
-
-    def can_be(self, present: Collection[str]) -> bool:
-        """An expression over attributes that no span of the batch has is null everywhere, unless names alone may do."""
-        return not self.roots or any(root in CONTEXT or root in present for root in self.roots)
-
-
-def _conditions(expr: pl.Expr) -> list[list[pl.Expr]] | None:
-    found = []
-    while str(expr) != "null":
-        parts = expr.meta.pop()
-        if len(parts) != 3 or str(expr) != f".when({parts[0]}).then({parts[2]}).otherwise({parts[1]})":
-            return None
-        found.append(list(_conjuncts(parts[0])))
-        expr = parts[1]
-    return found
-
-
-def _conjuncts(expr: pl.Expr) -> Iterator[pl.Expr]:
-    parts = expr.meta.pop() if str(expr).startswith("[") else []
-    if len(parts) == 2 and str(expr) == f"[({parts[1]}) & ({parts[0]})]":
-        for part in parts:
-            yield from _conjuncts(part)
-    else:
-        yield expr
 
 
 @cache
@@ -350,7 +302,8 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
     """
     table = table or dialects()
     present = set(attributes.columns)
-    asked = {fact: [a for a in some if a.can_be(present)] for fact, some in _answers(table).items()}
+    there = Present(attributes)
+    asked = {fact: [cut for a in some if (cut := a.cut(there))] for fact, some in _answers(table).items()}
     other = {root for some in asked.values() for a in some if not a.plain for root in a.roots if root in present}
     few = _few(attributes, sorted(other)) or [CONTEXT[0]]
     begins = _begins(attributes, few)
@@ -359,8 +312,8 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
     asked = {fact: [a for a in some if a not in idle] for fact, some in asked.items()}
     steps = {fact: _steps(fact, some, present, few) for fact, some in asked.items()}
     frame = _with_once(attributes, rows, begins, [step for some in steps.values() for step in some])
-    there = set(frame.columns)
-    steps = {fact: [step for step in some if step.once.keys() <= there] for fact, some in steps.items()}
+    columns = set(frame.columns)
+    steps = {fact: [step for step in some if step.once.keys() <= columns] for fact, some in steps.items()}
     cheap = {fact: list(takewhile(lambda step: step.cheap, some)) for fact, some in steps.items()}
     height = CONTEXT[0]  # as many, also where every answer is null
     found = frame.select(height, **{fact: _first(fact, some) for fact, some in cheap.items()}).drop(height)

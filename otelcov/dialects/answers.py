@@ -1,0 +1,255 @@
+"""What a dialect answers to one question, and how much of it can be true of a batch of spans.
+
+To ask costs the same for three spans as for thousands: each expression is planned, each pattern made an automaton. Most
+of what dialects ask for is not there - attributes that no span bears, scopes that no span is of - so an answer is cut
+down to the branches that can hold before it is asked. What is left tells of these spans what the whole would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import and_, or_
+
+import polars as pl
+
+from otelcov.dialects.base import first
+from otelcov.ground.errors import USAGE, OtelcovError
+
+CONTEXT = ("span.name", "scope.name", "scope.version", "span.kind")
+
+_NULL = pl.lit(None)
+_SCOPE = frozenset(["scope.name"])
+_MOST_SCOPES, _MOST_CUTS = 64, 64
+_CALLED, _COLUMN = re.compile(r"\.([a-z_][\w.]*)\("), re.compile(r'col\("[^"]*"\)')
+_PLAIN = re.compile(r"\.coalesce\((?:\[c(?:, c)*\])?\)|\.replace_strict\(\[\[[^]]*\], \[[^]]*\], null\]\)")
+_OF_TEXT = "contains starts_with ends_with extract extract_all replace replace_all strip_chars strip_prefix split"
+_OF_TEXT += " json_path_match to_lowercase to_uppercase"
+_NULL_OF_NULL = frozenset([*(f"str.{does}" for does in _OF_TEXT.split()), "is_in", "cast"])
+"""Functions that make null of what they are called on where that is null."""
+
+
+class Present:
+    """What a batch of spans bears: which attributes, and which scopes."""
+
+    def __init__(self, attributes: pl.DataFrame) -> None:
+        self.columns = frozenset(attributes.columns)
+        scopes = attributes["scope.name"].unique().to_list() if "scope.name" in self.columns else []
+        self._scopes = scopes if len(scopes) <= _MOST_SCOPES else []
+
+    def may_hold(self, condition: Condition) -> bool:
+        if condition.either:
+            return any(map(self.may_all_hold, condition.either))
+        if condition.roots == _SCOPE and self._scopes:
+            return any(condition.holds_of(name) for name in self._scopes)
+        return not condition.asks or self.some(condition.roots)
+
+    def may_all_hold(self, conditions: Iterable[Condition]) -> bool:
+        return all(map(self.may_hold, conditions))
+
+    def some(self, roots: Iterable[str]) -> bool:
+        return any(root in self.columns or root in CONTEXT for root in roots)
+
+
+class Condition:
+    """What must be true, among others, for a branch to be taken."""
+
+    def __init__(self, expr: pl.Expr, text: str) -> None:
+        self.expr, self.roots = expr, frozenset(expr.meta.root_names())
+        self.either = [conditions(part) for part in _parted(expr, text, "|")]  # one of these must hold
+        self.asks = bool(self.roots) and not self.either and _asks(text, "is_not_null")
+        self._of_scope: dict[str | None, bool] = {}
+
+    def holds_of(self, scope: str | None) -> bool:
+        """Of a condition on the scope alone."""
+        if scope not in self._of_scope:
+            if len(self._of_scope) >= _MOST_SCOPES:
+                self._of_scope.clear()
+            one = pl.DataFrame({"scope.name": [scope]}, schema={"scope.name": pl.String})
+            self._of_scope[scope] = one.select_seq(self.expr).item() is True
+        return self._of_scope[scope]
+
+
+_CONDITIONS: dict[str, Condition] = {}  # by how they are written: many dialects ask the same
+
+
+def conditions(expr: pl.Expr) -> list[Condition]:
+    """What is joined by `and`, one by one."""
+    text = str(expr)
+    if parts := _parted(expr, text, "&"):
+        return [condition for part in parts for condition in conditions(part)]
+    if "…" in text:  # a list that is not written to its end
+        return [Condition(expr, text)]
+    if text not in _CONDITIONS:
+        _CONDITIONS[text] = Condition(expr, text)
+    return [_CONDITIONS[text]]
+
+
+def _parted(expr: pl.Expr, text: str, by: str) -> list[pl.Expr]:
+    """The two sides of an operator; nothing where it is another expression."""
+    parts = expr.meta.pop() if text.startswith("[") else []
+    return parts[::-1] if len(parts) == 2 and text == f"[({parts[1]}) {by} ({parts[0]})]" else []
+
+
+def _asks(text: str, *also: str) -> bool:
+    """Whether an expression, as it is written, is null where all its columns are."""
+    called = _CALLED.findall(_PLAIN.sub("", _COLUMN.sub("c", text)))
+    return _NULL_OF_NULL.issuperset(set(called).difference(also)) and "=v " not in text  # as nulls are compared
+
+
+@dataclass(frozen=True)
+class _Branch:
+    asked: pl.Expr
+    conditions: list[Condition]
+    value: _Form
+
+    def cut(self, present: Present) -> tuple[pl.Expr, pl.Expr | None] | None:
+        """What it asks and tells, if it can be taken."""
+        if not present.may_all_hold(self.conditions):
+            return None
+        left = [_of_either(condition, present) for condition in self.conditions]
+        same = all(one is condition.expr for one, condition in zip(left, self.conditions, strict=True))
+        return self.asked if same else reduce(and_, left), self.value.cut(present)
+
+
+def _of_either(condition: Condition, present: Present) -> pl.Expr:
+    can = [some for some in condition.either if present.may_all_hold(some)]
+    if len(can) == len(condition.either):
+        return condition.expr
+    return reduce(or_, [reduce(and_, [_of_either(one, present) for one in some]) for some in can])
+
+
+class _Form:
+    """An expression, as far as it can be cut."""
+
+    def cut(self, present: Present) -> pl.Expr | None:
+        """What of it can tell anything of these spans."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _Leaf(_Form):
+    expr: pl.Expr
+    roots: Collection[str]
+    asks: bool
+
+    def cut(self, present: Present) -> pl.Expr | None:
+        return None if self.asks and not present.some(self.roots) else self.expr
+
+
+@dataclass(frozen=True)
+class _Chain(_Form):
+    branches: list[_Branch]
+    default: _Form | None
+
+    def cut(self, present: Present) -> pl.Expr | None:
+        taken = [branch.cut(present) for branch in self.branches]
+        told = None if self.default is None else self.default.cut(present)
+        for part in reversed(taken):
+            if part is None or (part[1] is None and told is None):
+                continue
+            asked, value = part
+            told = pl.when(asked).then(_NULL if value is None else value).otherwise(_NULL if told is None else told)
+        return told
+
+
+@dataclass(frozen=True)
+class _First(_Form):
+    parts: list[_Form]
+
+    def cut(self, present: Present) -> pl.Expr | None:
+        left = [some for part in self.parts if (some := part.cut(present)) is not None]
+        return pl.coalesce(left) if len(left) > 1 else left[0] if left else None
+
+
+def _form(expr: pl.Expr) -> _Form:
+    text = str(expr)
+    if text.startswith(".when("):
+        branches, rest = [], expr
+        while (parts := _choice(rest)) is not None:
+            asked, rest, value = parts
+            branches.append(_Branch(asked, conditions(asked), _form(value)))
+        if branches:
+            return _Chain(branches, None if str(rest) == "null" else _form(rest))
+    if ".coalesce([" in text and text.endswith("])"):
+        some = expr.meta.pop()[::-1]
+        if pl.coalesce(some).meta.eq(expr):
+            return _First([_form(part) for part in some])
+    roots = expr.meta.root_names()
+    return _Leaf(expr, roots, bool(roots) and _asks(text))
+
+
+def _choice(expr: pl.Expr) -> tuple[pl.Expr, pl.Expr, pl.Expr] | None:
+    parts = expr.meta.pop() if str(expr).startswith(".when(") else []
+    if len(parts) != 3 or str(expr) != f".when({parts[0]}).then({parts[2]}).otherwise({parts[1]})":
+        return None
+    return parts[0], parts[1], parts[2]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one dialect says of one fact."""
+
+    expr: pl.Expr
+    roots: tuple[str, ...]
+    plain: bool  # it is the first of these attributes that is set, and nothing else
+    _cuts: dict[object, Answer | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, expr: pl.Expr, asked: str = "") -> Answer:
+        if expr.meta.has_multiple_outputs():
+            raise OtelcovError(f"{asked}: an answer is one column; ask for several attributes by first(...).", USAGE)
+        roots = tuple(dict.fromkeys(expr.meta.root_names()))
+        same = expr.meta.eq(first(*roots)) or (len(roots) == 1 and expr.meta.eq(pl.col(roots[0]))) if roots else False
+        return cls(expr, roots, same)
+
+    @cached_property
+    def conditions(self) -> list[list[pl.Expr]] | None:
+        """For this to tell anything, one of these lists must be true in all; None: nobody knows."""
+        if not isinstance(self._form, _Chain) or self._form.default is not None:
+            return None
+        return [[condition.expr for condition in branch.conditions] for branch in self._form.branches]
+
+    @cached_property
+    def _form(self) -> _Form:
+        return _form(self.expr)
+
+    @cached_property
+    def _of_scopes(self) -> list[Condition]:
+        return list(_of_scopes(self._form))
+
+    def cut(self, present: Present) -> Answer | None:
+        """This, without what can tell nothing of these spans."""
+        if not self.roots or self.plain:
+            return self if not self.roots or present.some(self.roots) else None
+        if not present.some(self.roots):
+            return None
+        key = (present.columns.intersection(self.roots), *map(present.may_hold, self._of_scopes))
+        if key not in self._cuts:
+            if len(self._cuts) >= _MOST_CUTS:
+                self._cuts.clear()
+            left = self._form.cut(present)
+            self._cuts[key] = None if left is None else self if left.meta.eq(self.expr) else Answer.of(left)
+        return self._cuts[key]
+
+
+def _of_scopes(form: _Form) -> Iterator[Condition]:
+    if isinstance(form, _First):
+        for part in form.parts:
+            yield from _of_scopes(part)
+    elif isinstance(form, _Chain):
+        for branch in form.branches:
+            yield from _scoped(branch.conditions)
+            yield from _of_scopes(branch.value)
+        if form.default is not None:
+            yield from _of_scopes(form.default)
+
+
+def _scoped(some: Sequence[Condition]) -> Iterator[Condition]:
+    for condition in some:
+        if condition.roots == _SCOPE and not condition.either:
+            yield condition
+        for one in condition.either:
+            yield from _scoped(one)
