@@ -164,15 +164,15 @@ class _First(_Form):
         return pl.coalesce(left) if len(left) > 1 else left[0] if left else None
 
 
-def _form(expr: pl.Expr) -> _Form:
-    text = str(expr)
-    if text.startswith(".when("):
-        branches, rest = [], expr
-        while (parts := _choice(rest)) is not None:
-            asked, rest, value = parts
-            branches.append(_Branch(asked, conditions(asked), _form(value)))
-        if branches:
-            return _Chain(branches, None if str(rest) == "null" else _form(rest))
+def _form(expr: pl.Expr, text: str = "") -> _Form:
+    text = text or str(expr)
+    branches: list[_Branch] = []
+    rest, left = expr, text  # each text is long: it is written once
+    while (parts := _choice(rest, left)) is not None:
+        asked, value, rest, left = parts
+        branches.append(_Branch(asked, conditions(asked), _form(value)))
+    if branches:
+        return _Chain(branches, None if left == "null" else _form(rest, left))
     if ".coalesce([" in text and text.endswith("])"):
         some = expr.meta.pop()[::-1]
         if pl.coalesce(some).meta.eq(expr):
@@ -181,11 +181,14 @@ def _form(expr: pl.Expr) -> _Form:
     return _Leaf(expr, roots, bool(roots) and _asks(text))
 
 
-def _choice(expr: pl.Expr) -> tuple[pl.Expr, pl.Expr, pl.Expr] | None:
-    parts = expr.meta.pop() if str(expr).startswith(".when(") else []
-    if len(parts) != 3 or str(expr) != f".when({parts[0]}).then({parts[2]}).otherwise({parts[1]})":
+def _choice(expr: pl.Expr, text: str) -> tuple[pl.Expr, pl.Expr, pl.Expr, str] | None:
+    """What it asks, what it tells where that is true, and what else, which is also written out."""
+    parts = expr.meta.pop() if text.startswith(".when(") else []
+    if len(parts) != 3:
         return None
-    return parts[0], parts[1], parts[2]
+    asked, rest, value = parts
+    left = str(rest)
+    return (asked, value, rest, left) if text.endswith(f".otherwise({left})") else None
 
 
 @dataclass(frozen=True, eq=False)
