@@ -9,11 +9,12 @@ from typing import NamedTuple
 from otelcov.dialects.base import TOOL
 from otelcov.runs.agents.delegation import delegates
 from otelcov.runs.content.chat import Request
-from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.joining.followers import Unite
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.lone_tools import brought
 from otelcov.runs.rules.handovers import asks
+from otelcov.runs.trace.tree import failure
 
 _JITTER_NS = 1_000_000
 
@@ -100,8 +101,9 @@ def _at(option: _Option) -> tuple[int, int]:
 
 
 def _unite_with_tools(loose: list[Fragment], followers: dict[int, Fragment], taken: set[int], unite: Unite) -> set[int]:
-    """The same where no model tells what it asked for (LangChain for JavaScript under Traceloop): who is told just the
-    words that the one tool was given in whose time all of its calls are. Gives the first calls of those."""
+    """The same where no model tells what it asked for (LangChain for JavaScript under Traceloop): all calls of whom the
+    tool asked are in its time, and what it was given or brought says that it did (`_asked_by`). Gives the first calls
+    of those."""
     found: set[int] = set()
     open_: list[Fragment] = []
     for part in loose:
@@ -109,14 +111,14 @@ def _unite_with_tools(loose: list[Fragment], followers: dict[int, Fragment], tak
         if not part.calls:
             open_ += [part] if part.root.kind == TOOL and part.root.span.arguments else []
             continue
-        words = _words(part) if open_ and id(part) not in taken else None
-        fitting = [
+        if not open_ or id(part) in taken:
+            continue
+        around = [
             tool
-            for tool in (open_ if words is not None else ())
-            if tool.root.span.service == part.root.span.service
-            and _within(part, tool.end + _JITTER_NS, followers)
-            and words in _said(Request(None, None, tool.root.span.arguments))
+            for tool in open_
+            if tool.root.span.service == part.root.span.service and _within(part, tool.end + _JITTER_NS, followers)
         ]
+        fitting = _asked_by(around, part, _last(part, followers)) if around else []
         if len(fitting) != 1:
             continue
         found.add(id(part))
@@ -128,6 +130,33 @@ def _unite_with_tools(loose: list[Fragment], followers: dict[int, Fragment], tak
                 fitting[0].root.children.append(child.root)
             child = followers.get(id(child))
     return found
+
+
+def _asked_by(tools: list[Fragment], first: Fragment, last: Fragment) -> list[Fragment]:
+    """Those of these tools that may have asked an agent, by its first call and its last: who were given just the words
+    that it was told; else, who brought just what it said last; else, who failed, where it gave no answer, and was told
+    more than what the tool was given."""
+    words, said = _words(first), last.calls[-1].text
+    if words is None:
+        return []
+    given = {id(tool): _said(Request(None, None, tool.root.span.arguments)) for tool in tools}
+    if fitting := [tool for tool in tools if words in given[id(tool)]]:
+        return fitting
+    if said:
+        return [tool for tool in tools if _brings(tool, said)]
+    return [
+        tool
+        for tool in tools
+        if failure(tool.root) is not None and any(len(part) > _WORD and part in words for part in given[id(tool)][:1])
+    ]
+
+
+_WORD = 3  # letters that many texts have in common
+
+
+def _brings(tool: Fragment, said: str) -> bool:
+    result, _ = result_of(tool.root.span.result)
+    return isinstance(result, str) and result.strip() == said.strip()
 
 
 _AT_ONCE = 64  # tools that run at one time

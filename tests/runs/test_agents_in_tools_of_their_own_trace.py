@@ -1,0 +1,55 @@
+"""Agents that a tool ran where each call has a trace of its own, and no model tells what it asked for."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+_SCOPE = "@traceloop/instrumentation-langchain"
+
+
+def _said(role, text):
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+def _call(id, at, asked, answer, finish="stop", **more):
+    """Traceloop 0.27 of LangChain for JavaScript: an answer's text alone."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(asked)}
+    if answer is not None:
+        told |= {"gen_ai.request.model": "m", "gen_ai.response.finish_reasons": json.dumps([finish])}
+        told["gen_ai.output.messages"] = json.dumps([_said("assistant", answer) | {"finish_reason": finish}])
+    return span(id, None, "chat m", trace=id, at=at, scope=_SCOPE, attributes=told, **more)
+
+
+def _tool(id, at, took, given, back=None, **more):
+    told = {"gen_ai.operation.name": "execute_tool", "traceloop.span.kind": "task"}
+    told |= {
+        "traceloop.entity.name": "DynamicStructuredTool",
+        "traceloop.entity.input": json.dumps({"args": [json.dumps(given)]}),
+    }
+    if back is not None:
+        name, call, text = back
+        message = {"status": "success", "content": text, "tool_call_id": call, "name": name}
+        kind = ["langchain_core", "messages", "ToolMessage"]
+        told["traceloop.entity.output"] = json.dumps({"lc": 1, "type": "constructor", "id": kind, "kwargs": message})
+    name = "execute_tool DynamicStructuredTool"
+    return span(id, None, name, trace=id, at=at, took=took, scope=_SCOPE, attributes=told, **more)
+
+
+def test_who_is_told_more_than_the_tool_was_given_works_for_it_by_what_it_answers_or_fails_with():
+    thrown = [("exception", {"exception.type": "Error", "exception.message": "500 no"})]
+    well, badly = [_said("user", "look it up")], [_said("user", "look elsewhere")]
+    inner = [_said("system", "You research."), _said("user", "Deeply: Oslo")]
+    found = runs(
+        _call(1, 0, well, "", "tool_call"),
+        _tool(2, 2, 5, {"topic": "Oslo"}, ("research", "call_a1", "It is 21.")),
+        _call(3, 3, inner, "It is 21."),
+        _call(4, 8, [*well, _said("assistant", ""), _said("tool", "It is 21.")], "It is warm."),
+        _call(11, 20, badly, "", "tool_call"),
+        _tool(12, 22, 5, {"topic": "Oslo"}, error="500 no", events=thrown),
+        _call(13, 23, inner, None, error="500 no", events=thrown),
+        _call(14, 28, [*badly, _said("assistant", ""), _said("tool", "Error: 500 no\n")], "It failed."),
+    )
+    assert [(run["input"], [c["status"] for c in run["llm_calls"]]) for run in found] == [
+        ("look it up", ["ok", "ok", "ok"]),
+        ("look elsewhere", ["ok", "error", "ok"]),
+    ]
