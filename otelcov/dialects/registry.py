@@ -80,6 +80,7 @@ from otelcov.dialects.llama_index_otel import LLAMA_INDEX_OTEL
 from otelcov.dialects.logfire import LOGFIRE
 from otelcov.dialects.mastra import MASTRA, MASTRA_LAMINAR
 from otelcov.dialects.mcp import MCP
+from otelcov.dialects.mistral import MISTRAL
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
 from otelcov.dialects.neatlogs import NEATLOGS
@@ -173,6 +174,7 @@ DIALECTS: tuple[Dialect, ...] = (
     FUTURE_AGI_PYDANTIC,
     MCP_AGENT,
     FAST_AGENT,
+    MISTRAL,
     NEUROLINK,
     TANSTACK,
     CLAUDE_AGENT,

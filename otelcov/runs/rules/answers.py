@@ -206,5 +206,6 @@ _WRITES_PARTS = {f"opentelemetry.instrumentation.{of}" for of in ("google_genera
 
 
 def counts_at_the_end(scope: str) -> bool:
-    """Is what was used told here once an answer is whole, so that one without was broken off, perhaps (Pipecat)?"""
-    return scope == "pipecat"
+    """Is what was used told here once an answer is whole, so that one without was broken off, perhaps (Pipecat,
+    Mistral's client)?"""
+    return scope in ("pipecat", "mistralai_sdk_tracer")
