@@ -9,7 +9,7 @@ was asked for, once there is a response; in chats it knows no other than the lat
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, DATED, LLM, NOTHING, Dialect, scope
+from otelcov.dialects.base import CHAIN, DATED, LLM, NOTHING, SETUP, Dialect, scope
 
 _ASKED = (
     pl.col("az.namespace").is_not_null()
@@ -21,8 +21,30 @@ _ASKED = (
 
 AZURE = Dialect(name="azure", kind=pl.when(_ASKED).then(pl.lit(LLM)))
 
-_MICROSOFT = scope(r"^microsoft\.opentelemetry\..*openai_agents")
+_JAVASCRIPT = scope("^microsoft-otel-openai-agents$")
+_MICROSOFT = scope(r"^microsoft(?:-otel-openai-agents$|\.opentelemetry\..*openai_agents)")
 _ANSWERED = (_MICROSOFT & pl.col("gen_ai.request.model").str.contains(DATED)).fill_null(value=False)
+
+# For JavaScript (1.4) it lists the tools of a server as a tool that ran, lays what is no object into one, and writes
+# all that a chat was given, and its whole answer, as the text of one message.
+_LISTS = _JAVASCRIPT & (pl.col("gen_ai.tool.type") == "extension")
+_WRAPS = _JAVASCRIPT & pl.col("gen_ai.tool.call.result").str.starts_with('{"result":"')
+_CHAT = pl.when(_JAVASCRIPT & pl.col("custom.parent.span.id").is_not_null())
+_GIVEN, _GAVE = (
+    pl.col(f"gen_ai.{way}.messages").str.json_path_match("$[0].parts[0].content") for way in ("input", "output")
+)
+_BY = _GAVE.str.json_path_match("$[0].model")
+
+MICROSOFT_JS = Dialect(
+    name="microsoft-js",
+    kind=pl.when(_LISTS).then(pl.lit(SETUP)),
+    result=pl.when(_WRAPS).then(pl.col("gen_ai.tool.call.result").str.json_path_match("$.result")),
+    input_messages=_CHAT.then(_GIVEN),
+    output_messages=_CHAT.then(_GAVE),
+    finish=_CHAT.then(_GAVE.str.json_path_match("$[0].choices[0].finish_reason")),
+    response_id=_CHAT.then(_GAVE.str.json_path_match("$[0].id")),
+    response_model=_CHAT.then(pl.when(pl.col("gen_ai.request.model") != _BY).then(_BY)),
+)
 
 MICROSOFT = Dialect(
     name="microsoft",

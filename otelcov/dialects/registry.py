@@ -28,7 +28,7 @@ from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
 from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.ax import AX
 from otelcov.dialects.axiom import AXIOM
-from otelcov.dialects.azure import AGENT_FRAMEWORK, AZURE, MICROSOFT
+from otelcov.dialects.azure import AGENT_FRAMEWORK, AZURE, MICROSOFT, MICROSOFT_JS
 from otelcov.dialects.ballerina import BALLERINA
 from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
@@ -142,6 +142,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AGENTSPEC,
     OPENAI_AGENTS,
     OPENAI_AGENTS_TOOLS,
+    MICROSOFT_JS,
     CREWAI,
     BEEAI,
     BEEAI_JS,
