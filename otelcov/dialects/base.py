@@ -74,6 +74,9 @@ FAMILIES = {
     "gen_ai.tool.definitions.": "flat_tools",
     "llm.request.functions.": "flat_tools",
     "gen_ai.request.functions.": "flat_tools",
+    # As OpenLLMetry wrote them before the conventions came, and as it does for Go.
+    "llm.prompts.": "flat_input",
+    "llm.completions.": "flat_output",
     # Names of an enumeration in place of its values (LiteLLM since 1.4x under Python 3.11).
     "SpanAttributes.LLM_PROMPTS.": "flat_input",
     "SpanAttributes.LLM_COMPLETIONS.": "flat_output",
