@@ -22,6 +22,7 @@ from otelcov.dialects.agenta import AGENTA
 from otelcov.dialects.agentops import AGENTOPS
 from otelcov.dialects.agents_exports import ORQ, PROMPTLAYER
 from otelcov.dialects.agentspec import AGENTSPEC
+from otelcov.dialects.agentuniverse import AGENTUNIVERSE
 from otelcov.dialects.agno import AGNO
 from otelcov.dialects.answers import CONTEXT, Answer, Present
 from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
@@ -140,6 +141,7 @@ DIALECTS: tuple[Dialect, ...] = (
     ORQ,
     PROMPTLAYER,
     AGENTSPEC,
+    AGENTUNIVERSE,
     OPENAI_AGENTS,
     OPENAI_AGENTS_TOOLS,
     MICROSOFT_JS,
