@@ -72,6 +72,8 @@ class ModelCall:
         self.error = self.error or next((told for n in layers if (told := _told_in_stream(n)) is not None), None)
         if self.error is None and broke(self.finish):
             self.error = ("", "")
+        if self.error is None and (vain := _tried_in_vain(node)) is not None:
+            self.error, self.finish, self.response_model = vain, None, None
         self.turn = -1
         self.limit: int | None = None  # the length at which values of its run were cut
         self.context: Any = None
@@ -217,6 +219,16 @@ class ModelCall:
 
     def _is_cut(self, raw: str | None) -> bool:
         return cut_short(raw) or (raw is not None and self.limit is not None and len(raw) >= self.limit)
+
+
+def _tried_in_vain(node: Node) -> tuple[str, str] | None:
+    """With what the last attempt in a call failed of which no answer is told (LiveKit's for JavaScript names the model
+    that was asked and says `stop` all the same)."""
+    span = node.span
+    if span.response_id is not None or span.output_tokens or span.output_messages is not None:
+        return None
+    tries = [n for n in node.children if n.kind is None and n.span.scope == span.scope]
+    return failure(max(tries, key=lambda n: n.start)) if tries else None
 
 
 def in_order(calls: Iterable[ModelCall]) -> list[ModelCall]:
