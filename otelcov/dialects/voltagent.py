@@ -25,6 +25,11 @@ _TOOL = _AGENTS & (_TYPE == "tool")
 _ROOT = _AGENTS & _TYPE.is_null()
 _OFFERED = pl.col("llm.tools").str.replace(r"\bdelegate_task\b", "")  # its way to other agents
 
+# A loop without tools is one call of a model, and each attempt has a span; one with tools tells the last of several.
+_LOOP = _AGENTS & (_TYPE == "llm") & pl.col("llm.tools.count").is_not_null()
+_ALONE = _LOOP & (pl.col("llm.tools.count") == "0")
+_CALL = pl.when(_ALONE)
+
 _GUARD = _AGENTS & (_TYPE == "guardrail")
 _FLOW = (_ENTITY == "workflow") & _TYPE.is_null()
 
@@ -49,6 +54,8 @@ VOLTAGENT = Dialect(
     kind=pl.when(_ROOT)
     .then(pl.lit(AGENT))
     .when(_AGENTS & (_TYPE == "llm") & span_name(r"^llm:(.+)$").is_in(["generateObject", "streamObject"]))
+    .then(pl.lit(LLM))
+    .when(_LOOP)
     .then(pl.lit(LLM))
     .when(_ENTITY.is_in(["agent", "workflow"]))
     .then(
@@ -78,7 +85,11 @@ VOLTAGENT = Dialect(
     result=pl.when(_TOOL).then(first("output")),
     request_model=pl.when(_AGENTS).then(first("llm.model")),
     definitions=pl.when(_AGENTS & (_TYPE == "llm")).then('["' + _OFFERED.str.replace_all(",", '","') + '"]'),
-    finish=pl.when(_ROOT).then(_WHY).when(_FLOW).then(_STATE),
+    input_messages=_CALL.then(pl.col("llm.messages")),
+    input_tokens=_CALL.then(pl.col("llm.usage.prompt_tokens")),
+    output_tokens=_CALL.then(pl.col("llm.usage.completion_tokens")),
+    finish=pl.when(_ROOT).then(_WHY).when(_FLOW).then(_STATE).when(_ALONE).then(pl.col("llm.finish_reason")),
+    tool_error=pl.when(_LOOP & ~_ALONE).then(pl.lit("shared")),
     input=pl.when(_ROOT | _FLOW).then(first("input")).when(_GUARD).then(first("guardrail.input.original")),
     output=pl.when(_ROOT | _FLOW).then(pl.coalesce([_OBJECT, first("output")])),
 )

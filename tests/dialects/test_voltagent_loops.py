@@ -1,0 +1,32 @@
+"""VoltAgent 2.10: a span of a model holds the loop around it, which is one call where no tools are offered."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+
+def _of(id, parent, name, agent, at, took, **told):
+    told = {"entity.type": "agent", "entity.name": agent} | told
+    return span(id, parent, name, at=at, took=took, scope="@voltagent/core", status=1, attributes=told)
+
+
+def _loop(id, parent, agent, at, tools):
+    told = {"span.type": "llm", "llm.model": "m", "llm.tools.count": tools, "llm.finish_reason": "stop"}
+    told |= {"llm.usage.prompt_tokens": 100 + id, "llm.usage.completion_tokens": id}
+    told["llm.messages"] = json.dumps([{"role": "user", "content": [{"type": "text", "text": "plain"}]}])
+    return _of(id, parent, "llm:generateText", agent, at, 1, **told)
+
+
+def test_a_loop_without_tools_is_a_call_and_one_with_tools_leaves_the_calls_unknown():
+    answered = {"input": "plain", "output": "done", "ai.response.finish_reason": "stop"}
+    (alone,) = runs(_of(1, None, "writer", "writer", 0, 4, **answered), _loop(2, 1, "writer", 1, 0))
+    assert [(c["agent"], c["input_tokens"], c["output_tokens"], c["status"]) for c in alone["llm_calls"]] == [
+        ("writer", 102, 2, "ok")
+    ]
+    (mixed,) = runs(
+        _of(1, None, "lead", "lead", 0, 9, **answered),
+        _loop(2, 1, "lead", 1, 3),
+        _of(3, 2, "writer", "writer", 1.2, 0.5, **answered),
+        _loop(4, 3, "writer", 1.3, 0),
+    )
+    assert mixed["llm_calls"] is None
