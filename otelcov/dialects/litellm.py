@@ -33,7 +33,9 @@ def _number(name: str) -> pl.Expr:
 
 
 # Of a stream it tells the model that was asked for as the one that answered, its proxy that by which users know it.
-_STREAM = (pl.col("span.name") == "litellm_request") & (pl.col("llm.is_streaming").str.to_lowercase() == "true")
+_STREAM = ((pl.col("span.name") == "litellm_request") | (pl.col("scope.name") == "litellm")) & (
+    first("llm.is_streaming", "litellm.request.streaming").str.to_lowercase() == "true"
+)
 _SAID = pl.col("gen_ai.response.model")
 _ECHO = pl.when(
     (_STREAM & (pl.col("gen_ai.request.model") == _SAID))

@@ -25,6 +25,7 @@ from otelcov.runs.trace.tree import Node
 _JITTER_NS = 1_000_000
 _PATIENCE_NS = 60_000_000_000  # how long a client waits, at the most, before it tries again
 _SOON_NS = 10_000_000_000
+_AT_ONCE_NS = 1_000_000_000  # what a router waits before it asks another model
 _AT_ONCE = 64  # conversations that are held against each other, where nothing else tells them apart
 
 Unite = Callable[[Fragment, Fragment], None]
@@ -295,30 +296,31 @@ def _asker(asked: list[_Asked], past: History) -> Fragment | None:
 
 
 class _Failed:
-    """Calls of conversations that failed, and what each conversation asked last."""
+    """Calls that failed, and what each conversation asked last."""
 
     __slots__ = ("_by_words", "_latest")
 
     def __init__(self) -> None:
-        self._by_words: dict[tuple[str | None, str, bytes], Fragment] = {}
-        self._latest: dict[tuple[str | None, str], Fragment] = {}
+        self._by_words: dict[tuple[str | None, str | None, bytes], Fragment] = {}
+        self._latest: dict[tuple[str | None, str | None], Fragment] = {}
 
     def again(self, p: Fragment) -> Fragment | None:
         """What a conversation asks here a model again, word for word, soon after that had failed: sooner where others
-        were asked between."""
-        service, conversation = p.root.span.service, p.root.span.conversation
-        if conversation is None:
-            return None
+        were asked between. Where no conversation is told, it is another model that is asked at once: a user who tries
+        again takes longer, and has the same one answer."""
+        call, service, conversation = p.calls[0], p.root.span.service, p.root.span.conversation
         last = self._latest.get((service, conversation))
         self._latest[service, conversation] = p
-        if not p.calls[0].inputs:
+        if not call.inputs:
             return None
-        key = (service, conversation, print_of(p.calls[0].inputs))
+        key = (service, conversation, print_of(call.inputs))
         before = self._by_words.pop(key, None)
-        if p.calls[0].error is not None:
+        if call.error is not None:
             self._by_words[key] = p
-        patience = _PATIENCE_NS if before is last else _SOON_NS
-        return before if before and before.end - _JITTER_NS <= p.start <= before.end + patience else None
+        if before is None or (conversation is None and call.request_model == before.calls[0].request_model):
+            return None
+        patience = _AT_ONCE_NS if conversation is None else _PATIENCE_NS if before is last else _SOON_NS
+        return before if before.end - _JITTER_NS <= p.start <= before.end + patience else None
 
 
 def _continued_text(
