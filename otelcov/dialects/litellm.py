@@ -59,6 +59,9 @@ LITELLM = Dialect(
         _RAW | _TYPE.str.contains("completion|response|message")
     )  # of what failed, or is not logged, there is no raw one
     .then(pl.lit(LLM)),
+    request_model=pl.when(_RAW & (_keys("stream").str.to_lowercase() == "true") & _keys("id").is_null()).then(
+        _keys("model")  # of an answer in pieces the raw span has what was asked alone
+    ),
     response_model=pl.coalesce([_ECHO, pl.when(_RAW).then(_keys("model"))]),
     response_id=pl.when(_RAW).then(_keys("id")),
     input_tokens=pl.when(_RAW).then(pl.coalesce(_number("prompt_tokens"), _number("input_tokens"))),

@@ -1,6 +1,6 @@
 """LiteLLM's callback and router: what they tell of streams, and of models that failed. By hand, as 1.110 tells it."""
 
-from tests.runs.requests import chat, runs
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def test_another_model_that_is_asked_the_same_at_once_after_one_failed_goes_on_with_its_request():
@@ -21,3 +21,29 @@ def test_the_model_that_a_stream_names_is_the_one_that_was_asked():
         told = {"gen_ai.response.model": "model-a"} | ({"litellm.request.streaming": True} if streams else {})
         (run,) = runs(chat(1, None, "done", "go", scope="litellm", version="1.110.2", attributes=told))
         assert run["llm_calls"][0]["response_model"] == answered
+
+
+def test_streams_that_a_thread_ended_are_the_agents_whose_tools_results_they_bring():
+    """The callback `otel` tells of a stream in a thread, in a trace of its own, and of what it asked for without ids;
+    the ids of results are in what was asked next."""
+    used, id = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "model-a"}, "call_4zMngVRv8MAK3NyfWMob2auZ"
+    asked = {"gen_ai.completion.0.function_call.name": "look", "gen_ai.completion.0.function_call.arguments": "{}"}
+    begun = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    went_on = {"role": "assistant", "parts": [{"type": "tool_call", "id": id, "name": "look", "arguments": {}}]}
+    brought = {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": "seen"}]}
+    asked |= {"gen_ai.input.messages": [begun], "gen_ai.response.finish_reasons": '["tool_calls"]'}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        tool(2, 1, "look", id, "seen", at=4),
+        span(3, None, "litellm_request", trace=2, at=1, scope="litellm", attributes=used | asked),
+        chat(4, None, "done", [begun, went_on, brought], trace=3, at=6, scope="litellm"),
+    )
+    assert (run["agents"], run["output"], len(run["llm_calls"])) == (["planner"], "done", 2)
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok")]
+
+
+def test_a_raw_request_for_a_stream_names_the_model_that_was_asked():
+    raw = {"llm.openai.model": "model-a", "llm.openai.stream": "True", "llm.openai.messages": "[]"}
+    (run,) = runs(agent(1, "planner", took=9), span(2, 1, "raw_gen_ai_request", scope="litellm", attributes=raw))
+    (call,) = run["llm_calls"]
+    assert (call["request_model"], call["response_model"]) == ("model-a", None)

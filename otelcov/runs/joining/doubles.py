@@ -65,7 +65,7 @@ def loner(part: Fragment) -> Loner | None:
     serves = span_name(part.tools) if serving else None
     if threads:
         times = max(times[0] - _ASKED_NS, 0), times[1]
-    if part.gateway:
+    if part.gateway or not ids:  # what asked for the results may have told no ids (LiteLLM, of streams)
         ids = tuple(sorted({*ids, *(id for call in part.calls for id in brought(call))}))
     answered = any(answer_ids(call) for call in part.calls)
     return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway, answered)
