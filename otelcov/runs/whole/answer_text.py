@@ -19,7 +19,7 @@ from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure
-from otelcov.runs.whole.speakers import abreast, at_work, front_of, own_calls, shared_out
+from otelcov.runs.whole.speakers import abreast, at_work, front_of, of_a_call, own_calls, shared_out
 from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, same_object
 
 
@@ -55,8 +55,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None  # it may go on, once it has heard from others
     if last is not None and (abreast(root, own, last) or _one_of(shared_out(root, own), last)):
         return None
-    if last is not None and _worked_over(root, last):
-        return None
+    if last is not None and (_worked_over(root, last) or (of_a_call(last) and not all(map(of_a_call, own)))):
+        return None  # who called this one was to answer
     if last is not None and not pending and not handed and last.text is not None and not _raised(root):
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):

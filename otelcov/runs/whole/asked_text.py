@@ -8,7 +8,6 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.dialects.coding_agents import NOTICE
-from otelcov.runs.agents.delegation import delegates, subagent
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.exchanges import DETAILS, event_inputs
 from otelcov.runs.content.jsontext import hidden, parse_json
@@ -19,9 +18,8 @@ from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.answers import tells_words
 from otelcov.runs.rules.habits import guards_first
-from otelcov.runs.rules.handovers import asks
 from otelcov.runs.trace.tree import Node
-from otelcov.runs.whole.speakers import front_of, own_calls, shared_out
+from otelcov.runs.whole.speakers import calls_agent, front_of, of_a_call, own_calls, shared_out
 from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, opened, user_text
 
 _SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
@@ -126,6 +124,8 @@ def _asked_by_the_user(calls: list[ModelCall]) -> list[ModelCall]:
 
 def _for_a_tool(call: ModelCall) -> bool:
     """Is another agent at work here, called by a tool of one?"""
+    if of_a_call(call):
+        return True
     above = call.node.ancestors()
     at = next((i for i, n in enumerate(above) if n.kind == TOOL), None)
     return at is not None and any(n.kind == AGENT for n in above[:at]) and any(n.kind == AGENT for n in above[at:])
@@ -177,7 +177,7 @@ def _not_handed_on(root: Node, found: list[Message]) -> list[Message]:
     (Claude's Agent SDK): after its last answer several speak then."""
     if not several_speak(found):
         return found
-    handed = [n.span for n in root.below() if n.kind == TOOL and _calls_agent(n)]
+    handed = [n.span for n in root.below() if n.kind == TOOL and calls_agent(n)]
     given = [v for span in handed for v in (arguments_of(span.arguments)[0] or {}).values()]
     return [x for x in found if not (x.role == "user" and x.text and x.text in given)] if given else found
 
@@ -186,11 +186,6 @@ def several_speak(found: list[Message]) -> bool:
     """Did a user say more than one thing since the last answer?"""
     since = takewhile(lambda x: x.role != "assistant", reversed(found))
     return sum(x.role == "user" and not x.results and x.text is not None for x in since) > 1
-
-
-def _calls_agent(tool: Node) -> bool:
-    name = tool.span.tool or ""
-    return delegates(name) or asks(name) is not None or subagent(tool.span.arguments)
 
 
 def _of_smolagents(call: ModelCall) -> bool:

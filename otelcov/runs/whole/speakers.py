@@ -6,7 +6,9 @@ from bisect import bisect_left
 from itertools import accumulate, pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, OTHER, TOOL
+from otelcov.runs.agents.delegation import delegates, subagent
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.handovers import asks
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.told_texts import last_user
 
@@ -17,6 +19,21 @@ def own_calls(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
     what the user asked."""
     calls = [c for c in calls if not any(n.kind == OTHER for n in c.node.ancestors())] or calls
     return [c for c in calls if not any(n.kind == TOOL for n in c.node.ancestors())] if root.orphan else calls
+
+
+def calls_agent(tool: Node) -> bool:
+    """Does a tool call an agent, or hand over to one, by its name or what it was given?"""
+    return asks(tool.span.tool or "") is not None or _delegates(tool)
+
+
+def of_a_call(call: ModelCall) -> bool:
+    """Was a model asked within a tool by which an agent called another? Neither did the user say what it was asked, nor
+    does the user hear what it says."""
+    return any(n.kind == TOOL and n.parent is not None and _delegates(n) for n in call.node.ancestors())
+
+
+def _delegates(tool: Node) -> bool:
+    return delegates(tool.span.tool or "") or subagent(tool.span.arguments)
 
 
 def of_a_delegate(root: Node, calls: list[ModelCall]) -> tuple[set[str], set[str]]:
