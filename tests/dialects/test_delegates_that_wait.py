@@ -1,7 +1,7 @@
 """Agents that others called by a tool, and that wait for somebody: deepagents 0.7.32 under OpenInference 0.1.80, by
 hand and shortened."""
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _LOOK = [("call_2kq7Ab9ZpX", "look", {"x": 1})]
 
@@ -39,3 +39,17 @@ def test_what_a_delegate_said_while_another_waits_is_not_the_runs_answer():
         chat(8, 7, "it is three", "part 6", at=5),
     )
     assert (run["input"], run["output"]) == ("go", None)
+
+
+def test_who_raised_that_it_waits_has_not_done_what_it_was_asked():
+    """OpenLLMetry 0.62.4 tells an interrupt as it tells an error."""
+    raised = ("exception", {"exception.type": "langgraph.errors.GraphInterrupt", "exception.message": "(Interrupt())"})
+    waits = {"error": "(Interrupt())", "events": [raised]}
+    (run,) = runs(
+        agent(1, "LangGraph", took=30),
+        chat(2, 1, [("call_3q7Ab9ZpX", "task", {"subagent_type": "worker"})], "go", at=1),
+        tool(3, 1, "task", "call_3q7Ab9ZpX", at=3, took=9, **waits),
+        agent(4, "worker", 3, at=4, took=7, **waits),
+        chat(5, 4, _LOOK, "part", at=5),
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("worker", "unknown")]
