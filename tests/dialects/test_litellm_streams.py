@@ -1,6 +1,10 @@
 """LiteLLM's callback and router: what they tell of streams, and of models that failed. By hand, as 1.110 tells it."""
 
-from tests.runs.requests import agent, chat, runs, span, tool
+from otelcov.ground.config import Config
+from otelcov.runs import reconstruct
+from otelcov.store.layout import from_requests
+from tests.captures import LATER
+from tests.runs.requests import agent, chat, request, runs, span, tool
 
 
 def test_another_model_that_is_asked_the_same_at_once_after_one_failed_goes_on_with_its_request():
@@ -47,3 +51,13 @@ def test_a_raw_request_for_a_stream_names_the_model_that_was_asked():
     (run,) = runs(agent(1, "planner", took=9), span(2, 1, "raw_gen_ai_request", scope="litellm", attributes=raw))
     (call,) = run["llm_calls"]
     assert (call["request_model"], call["response_model"]) == ("model-a", None)
+
+
+def test_a_library_that_says_it_is_a_service_tells_of_its_callers_calls():
+    """`LITELLM_OTEL_V2` in the program of an agent: its provider is LiteLLM's own, and so is its service."""
+    app = [agent(1, "planner", took=9), chat(2, 1, "done", "go", at=1, took=1)]
+    for service, expected in (("litellm", 1), ("other", 2)):
+        alone = chat(3, None, "done", "go", trace=2, at=1.1, took=0.5)
+        bodies = [request(app), request([alone], service=service, scope="litellm")]
+        told = reconstruct(*from_requests(bodies, [], 1), Config(), LATER)
+        assert (told.height, sum(len(calls) for calls in told["llm_calls"])) == (expected, expected)

@@ -88,7 +88,7 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.gateway = any(_gateway(n) for n in model.ancestors())
             root = model
         fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
-        fragment.gateway |= fragment.loose and root.span.span_kind == _SERVER and root.parent is None
+        fragment.gateway |= fragment.loose and root.parent is None and _serves(root)
         if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
             fragment.loose, fragment.tools = True, [root]
         elif not fragment.loose and (held := _held(root)):
@@ -148,6 +148,12 @@ def _gateway(node: Node) -> bool:
     return _GATEWAY.search(node.span.name) is not None
 
 
+def _serves(model: Node) -> bool:
+    """Is a call told by who was asked, or by a library that says it is a service itself (LiteLLM, in any program)?"""
+    span = model.span
+    return span.span_kind == _SERVER or (span.span_kind == _CLIENT and span.service == span.scope)
+
+
 def _attempts(nodes: list[Node]) -> None:
     """What a gateway tried in vain before it asked the model that answered, or failed last, is no call of its own."""
     models = [n for n in nodes if n.kind == LLM]
@@ -173,7 +179,7 @@ _GATEWAY = re.compile(
     re.I,
 )
 """Names of requests to the interface of a model."""
-_SERVER, _CONSUMER = 2, 5  # OTLP's kinds of spans
+_SERVER, _CLIENT, _CONSUMER = 2, 3, 5  # OTLP's kinds of spans
 _REQUESTS = (_SERVER, _CONSUMER)
 
 
