@@ -36,9 +36,9 @@ def _number(name: str) -> pl.Expr:
 _STREAM = ((pl.col("span.name") == "litellm_request") | (pl.col("scope.name") == "litellm")) & (
     first("llm.is_streaming", "litellm.request.streaming").str.to_lowercase() == "true"
 )
-_SAID = pl.col("gen_ai.response.model")
+_SAID = first("gen_ai.response.model", "llm.response.model")  # the latter of its callbacks for Phoenix and Langfuse
 _ECHO = pl.when(
-    (_STREAM & (pl.col("gen_ai.request.model") == _SAID))
+    (_STREAM & (first("gen_ai.request.model", "llm.model_name") == _SAID))
     | ((pl.col("span.name") == "litellm_request") & (pl.col("litellm.model_group") == _SAID))  # the proxy's own name
     | (_RAW & (_keys("stream").str.to_lowercase() == "true") & ~_keys("model").str.contains(DATED))
 ).then(pl.lit(NOTHING))

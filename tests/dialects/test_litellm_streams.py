@@ -27,6 +27,14 @@ def test_the_model_that_a_stream_names_is_the_one_that_was_asked():
         assert run["llm_calls"][0]["response_model"] == answered
 
 
+def test_the_model_that_a_stream_names_is_the_one_that_was_asked_in_other_callbacks_words():
+    """`arize_phoenix` and `langfuse_otel`."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "model-a", "llm.response.model": "model-a"}
+    told |= {"llm.is_streaming": "True", "input.value": "go", "output.value": "done"}
+    (run,) = runs(span(1, None, "litellm_request", scope="litellm", attributes=told))
+    assert [c["response_model"] for c in run["llm_calls"]] == [None]
+
+
 def test_streams_that_a_thread_ended_are_the_agents_whose_tools_results_they_bring():
     """The callback `otel` tells of a stream in a thread, in a trace of its own, and of what it asked for without ids;
     the ids of results are in what was asked next."""
