@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message
-from otelcov.runs.joining.doubles import random
+from otelcov.runs.joining.doubles import random, words_of
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.handed_on import HandedOn, without_orders
 from otelcov.runs.joining.leaves import acted, tail
@@ -317,10 +317,15 @@ class _Failed:
         before = self._by_words.pop(key, None)
         if call.error is not None:
             self._by_words[key] = p
-        if before is None or (conversation is None and call.request_model == before.calls[0].request_model):
+        if before is None or (conversation is None and not _of_another(call, before.calls[0])):
             return None
         patience = _AT_ONCE_NS if conversation is None else _PATIENCE_NS if before is last else _SOON_NS
         return before if before.end - _JITTER_NS <= p.start <= before.end + patience else None
+
+
+def _of_another(call: ModelCall, before: ModelCall) -> bool:
+    """Was another model asked, in words that can be read? What hides them makes all alike."""
+    return call.request_model != before.request_model and words_of(call) is not None
 
 
 def _continued_text(
