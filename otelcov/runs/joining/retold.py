@@ -3,7 +3,8 @@
 Callbacks and trace processors keep trees by themselves (Langfuse's handler beside OpenInference for LangChain, Logfire
 beside OpenInference for OpenAI's agents). Two spans of different scopes that begin and end together and tell of the
 same tool with the same arguments, of the same agent, or of an answer of as many tokens to it, are one step: the later
-is laid under the earlier, as if it had been within, where one step counts once.
+is laid under the earlier, as if it had been within, where one step counts once. Those that tell the same word for word
+may begin and end further apart: a busy machine holds up whichever of them comes second.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from otelcov.runs.tools.executions import span_call_id, span_name
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure, same_step, spelling
 
 _JITTER_NS = 20_000_000  # what one of them may take to note that a step began or ended, while the other waits
+_HELD_UP_NS = 1_000_000_000  # … on a busy machine, where both tell the same word for word
 _AT_ONCE = 64  # steps alike under way at one time
 
 
@@ -57,7 +59,8 @@ def _pairs(nodes: list[Node]) -> list[tuple[Node, Node]]:
     open_: list[Node] = []
     found: list[tuple[int, int, Node, Node]] = []
     for n in sorted(nodes, key=lambda n: (n.start, -n.end)):
-        open_ = [m for m in open_ if m.end >= n.start and n.start - m.start <= _JITTER_NS][-_AT_ONCE:]
+        apart = _JITTER_NS if n.kind in (AGENT, CHAIN) else _HELD_UP_NS
+        open_ = [m for m in open_ if m.end >= n.start and n.start - m.start <= apart][-_AT_ONCE:]
         for m in open_:
             if m.span.scope != n.span.scope and _together(m, n) and _may_be_one(m, n):
                 found.append((n.start - m.start + abs(n.end - m.end), len(found), m, n))
@@ -84,7 +87,25 @@ def _near(starts: list[int], start: int) -> int:
 def _together(one: Node, two: Node) -> bool:
     """Do these end together, and share most of their time? One that failed in no time is followed by the next."""
     shared, shorter = min(one.end, two.end) - max(one.start, two.start), min(n.end - n.start for n in (one, two))
-    return abs(two.end - one.end) <= _JITTER_NS and 2 * shared >= shorter
+    apart = max(abs(two.start - one.start), abs(two.end - one.end))
+    if apart > _JITTER_NS and (apart > _HELD_UP_NS or not _alike(one, two)):
+        return False
+    return 2 * shared >= shorter
+
+
+def _alike(one: Node, two: Node) -> bool:
+    """Do both tell the same of what a tool was given, or of what came of a model call: the answer's id, those of what
+    it asked for, or its words?"""
+    if one.kind != LLM:
+        return one.kind == TOOL and _equal(one, two)
+    if one.span.response_id is not None and one.span.response_id == two.span.response_id:
+        return True
+    a, b = (ModelCall(n, [n]) for n in (one, two))
+    asked = [{r.id for r in c.asked} for c in (a, b)]
+    if asked[0] or asked[1]:
+        return asked[0] == asked[1] and None not in asked[0]
+    noted = min(abs(two.start - one.start), abs(two.end - one.end)) <= _JITTER_NS  # words alone may be anyone's
+    return noted and bool(a.text) and a.text == b.text
 
 
 def _may_be_one(one: Node, two: Node) -> bool:

@@ -1,0 +1,25 @@
+"""Two instrumentations of one process, which tell of one step each in its own way and time."""
+
+from __future__ import annotations
+
+import json
+
+from tests.runs.requests import agent, chat, runs, span
+
+
+def test_what_a_busy_machine_held_up_is_still_told_twice():
+    """LangGraph under OpenLLMetry and OpenInference: callbacks of the second came 90 milliseconds after the first."""
+    found = []
+    for at, scope in enumerate(("one", "two")):
+        late, id = at * 0.09, 10 * (at + 1)
+        ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+        ran["gen_ai.tool.call.arguments"] = json.dumps({"x": 1})
+        found += [
+            agent(id, "planner", 1, took=9, scope=scope),
+            chat(id + 1, id, [("call_aZ81kQ0zT4", "look", {"x": 1})], at=1 + late, took=1, scope=scope),
+            span(id + 2, id, "execute_tool look", at=3 + late, took=1, scope=scope, attributes=ran),
+            chat(id + 3, id, "done", at=5, took=1 + late, scope=scope),
+        ]
+    (run,) = runs(span(1, None, "GET /", took=10), *found)
+    assert len(run["llm_calls"]) == 2
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok")]
