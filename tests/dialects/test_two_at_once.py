@@ -23,3 +23,24 @@ def test_what_a_busy_machine_held_up_is_still_told_twice():
     (run,) = runs(span(1, None, "GET /", took=10), *found)
     assert len(run["llm_calls"]) == 2
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok")]
+
+
+def test_a_tool_whose_own_span_says_nothing_of_its_end_may_have_failed_as_the_model_was_told():
+    """Langfuse's observations around a loop of one's own, beside OpenInference for OpenAI: the program caught what the
+    tool raised, and told the model."""
+    asked = [("call_aZ81kQ0zT4", "look", {"x": 1})]
+    told = {"langfuse.observation.type": "tool"}
+    part = {"type": "tool_call_response", "id": "call_aZ81kQ0zT4", "response": "Error: no such x"}
+    back = [{"role": "tool", "parts": [part]}]
+
+    def run_of(**more):
+        (run,) = runs(
+            agent(1, "planner", took=9),
+            chat(2, 1, asked, at=1),
+            span(3, 1, "look", at=3, scope="langfuse-sdk", attributes=told, **more),
+            chat(4, 1, "none", back, at=5),
+        )
+        return [(c["name"], c["status"]) for c in run["tool_calls"]]
+
+    assert run_of() == [("look", "unknown")]
+    assert run_of(status=1) == [("look", "ok")]

@@ -87,7 +87,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
             flagged = True
     if out.status == "ok" and (call.nodes or call.answer is not None) and soft_error(value, flagged, soft):
         told = bool(call.nodes) and flagged_by is None and plain(value)
-        if told and any(tells_raised(n.span.scope) for n in call.nodes):
+        if told and (any(tells_raised(n.span.scope) for n in call.nodes) or _says_nothing(call)):
             out.status = "unknown"
         else:
             out.status, out.error_kind = ("ok" if told else "error"), "soft"
@@ -130,6 +130,14 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     ):
         out.status = "unknown"
     return out
+
+
+def _says_nothing(call: ToolCall) -> bool:
+    """Do its spans tell neither what came of it nor that it ended well? A program opened them around a tool whose
+    errors it caught there, perhaps."""
+    return (
+        all(n.span.result is None and n.span.status_code == 0 for n in call.nodes) and _event_result(call.nodes) is None
+    )
 
 
 def called_off(call: ToolCall) -> bool:
