@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def test_what_a_busy_machine_held_up_is_still_told_twice():
@@ -44,3 +44,30 @@ def test_a_tool_whose_own_span_says_nothing_of_its_end_may_have_failed_as_the_mo
 
     assert run_of() == [("look", "unknown")]
     assert run_of(status=1) == [("look", "ok")]
+
+
+def test_calls_under_a_span_that_never_comes_are_those_that_another_trace_asked_the_same_tools_in():
+    """LangGraph under LangSmith, which tells no ids of answers, and Logfire for OpenAI, whose calls of the worker lie
+    under a run of LangSmith's that is no span."""
+    first, second = [("call_aZ81kQ0zT4", "ask", {"q": "x"})], [("call_bY92lR1xU5", "look", {"x": 1})]
+
+    def answered(id, parent, trace, at, answer, results=None, **more):
+        back = {"type": "tool_call_response", "id": results, "response": "seen"}
+        asked = [{"role": "tool", "parts": [back]}] if results else "go"
+        told = {"gen_ai.response.id": f"chatcmpl-x81k{id}Qz0Lm"}
+        return chat(id, parent, answer, asked, trace=trace, at=at, scope="logfire.openai", attributes=told, **more)
+
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        chat(2, 1, first, "go", at=1, took=1.1),
+        tool(3, 1, "ask", "call_aZ81kQ0zT4", at=3, took=9),
+        agent(4, "worker", 3, at=4, took=7),
+        chat(5, 4, second, "go", at=5, took=1.1),
+        tool(6, 4, "look", "call_bY92lR1xU5", at=7),
+        chat(
+            7, 4, "seen", [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_bY92lR1xU5"}]}], at=9
+        ),
+        answered(8, 99, 2, 5.01, second),
+        answered(9, 99, 2, 9.01, "seen", "call_bY92lR1xU5", took=0.9),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "worker"]

@@ -219,7 +219,10 @@ class _Told:
     def known(self, p: Fragment) -> bool:
         """Is this known to be told here, too, where something else may be above it?"""
         ids = {i for call in p.calls for i in answer_ids(call)}
-        return not p.root.orphan or not ids or self._only(p, ids) is not None
+        if not p.root.orphan or not ids or self._only(p, ids) is not None:
+            return True
+        asked = {i for call in p.calls for i in asked_ids(call)}
+        return self._only(p, asked) is not None and any(call is not None for _, call, _ in self._having(asked, p))
 
     def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         """The fragment in which this call was made, and that one's telling of it."""
