@@ -71,3 +71,18 @@ def test_calls_under_a_span_that_never_comes_are_those_that_another_trace_asked_
         answered(9, 99, 2, 9.01, "seen", "call_bY92lR1xU5", took=0.9),
     )
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "worker"]
+
+
+def test_a_stream_whose_answers_id_an_inner_span_tells_is_the_one_of_which_another_trace_counts_more_tokens():
+    """Anthropic's client, which tells of itself, under OpenInference; and OpenLLMetry, which adds up what a stream
+    counts twice."""
+    asked = {"openinference.span.kind": "LLM", "llm.model_name": "model-a"}
+    asked |= {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    inner = {"gen_ai.response.id": "msg_DuZK77KVVg5", "gen_ai.usage.output_tokens": 1}
+    outer = {"gen_ai.response.id": "msg_DuZK77KVVg5", "gen_ai.usage.output_tokens": 2}
+    (run,) = runs(
+        chat(1, None, "done", "go", took=3, scope="opentelemetry.instrumentation.anthropic", attributes=outer),
+        span(2, None, "messages.create", trace=2, at=0.1, took=3, scope="openinference.anthropic", attributes=asked),
+        chat(3, 2, trace=2, at=0.1, took=2.9, scope="com.anthropic.sdk.python", attributes=inner),
+    )
+    assert (len(run["llm_calls"]), run["output"]) == (1, "done")

@@ -21,7 +21,7 @@ def unite_twins(loose: list[Fragment], unite: Unite) -> None:
     for p in loose:
         if not p.calls:
             continue
-        answer = p.root.span.response_id
+        answer = _answer(p)
         twin = answers.setdefault(answer, p) if answer else p
         if twin is p:
             recent = last.setdefault(p.root.span.service, [])
@@ -59,6 +59,12 @@ def unite_echoes(loose: list[Fragment], unite: Unite) -> None:
         elif p.root.span.output_messages is None:
             recent.append(p)
             del recent[:-_AT_ONCE]
+
+
+def _answer(p: Fragment) -> str | None:
+    """The id of the answer, which a span within a call's own may tell (what Anthropic's client tells of itself)."""
+    spans = [p.root.span, *(n.span for n in p.calls[0].layers)]
+    return next((s.response_id for s in spans if s.response_id), None)
 
 
 def _nested(q: Fragment, p: Fragment) -> bool:
