@@ -353,6 +353,7 @@ def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
         or broke_off(call)
         or later.goes_on(call)
         or later.held_up(call)
+        or later.asked_again(call)
         or _left_to_others(call)
     ):
         return "requested"

@@ -104,6 +104,18 @@ class Later:
         found = next(after, None)
         return found is not None and waiting(found)
 
+    def asked_again(self, call: ToolCall) -> bool:
+        """Is this what CrewAI's agent, which says in its text what to call, asked for the time before, too? It is told
+        to try something else."""
+        asker = call.asked_by
+        if asker is None or not asker.text_react:
+            return False
+        if not any("crewai" in n.span.scope for n in (asker.node, *asker.node.ancestors())):
+            return False
+        others = (mc for mc in reversed(self._calls) if mc.turn < asker.turn and mc.agent == asker.agent)
+        before = next(others, None)
+        return before is not None and before.text_react and _asked(before) == _asked(asker)
+
     def _read_all(self) -> None:
         self._read = True
         for mc in self._calls:  # by turn
@@ -132,6 +144,10 @@ class Later:
     def _lose(self, mc: ModelCall, requests: list[Request]) -> None:
         self._lost |= {(mc.agent, *_known_by(i, r.name)) for r in requests for i in (r.id, None)}
         self._lost_unnamed |= {(mc.agent, *_known_by(None, r.name)) for r in requests if not r.id}
+
+
+def _asked(mc: ModelCall) -> list[tuple[str | None, object]]:
+    return [(r.name, r.arguments) for r in mc.asked]
 
 
 def _unsure(asked: list[Request], came: list[Result]) -> list[Request]:
