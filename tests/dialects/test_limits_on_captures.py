@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.runs.requests import agent, chat, runs
+import json
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span
 
 CREWAI = "opentelemetry.instrumentation.crewai.instrumentation"
 
@@ -23,3 +27,23 @@ def test_what_an_agent_of_crewais_asks_again_in_its_text_does_not_run():
         said(4, "Thought: I now know the final answer\nFinal Answer: sunny", 5),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "unknown"), ("look", "requested")]
+
+
+@pytest.mark.parametrize("last", [{"input": [{"role": "user", "blocks": []}], "current_agent_name": "planner"}, {}])
+def test_what_a_step_of_llama_indexs_hands_on_is_no_answer(last):
+    """LlamaIndex under OpenLLMetry 0.40, which told of no answer of its models, or a process that was killed."""
+    scope = {"scope": "opentelemetry.instrumentation.llamaindex"}
+
+    def step(id, parent, kind, name, at, **told):
+        told = {f"traceloop.entity.{key}": value for key, value in told.items()}
+        named = {"traceloop.span.kind": kind, "traceloop.entity.name": name}
+        return span(id, parent, name, at=at, took=9 if kind == "workflow" else 1, attributes=named | told, **scope)
+
+    ran = '{"tool_name":"look","tool_kwargs":{"x":1},"tool_id":"call_aZ81kQ0zT4","tool_output":{"is_error":false}}'
+    (run,) = runs(
+        step(1, None, "workflow", "AgentWorkflow.workflow", 0),
+        step(2, 1, "task", "setup_agent.task", 1, output=json.dumps(json.dumps(last, separators=(",", ":")))),
+        step(3, 1, "task", "call_tool.task", 3, output=json.dumps(ran)),
+        step(4, 1, "task", "parse_agent_output.task", 5, output=json.dumps(json.dumps(last, separators=(",", ":")))),
+    )
+    assert run["output"] is None

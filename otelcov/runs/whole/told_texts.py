@@ -113,7 +113,8 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
     if value is None:
         return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
     if isinstance(value, str):
-        return final_answer(value)
+        held = opened(value)  # an event of LlamaIndex's, of which its last tells nothing
+        return None if held == {} or _next_input(held) else final_answer(value)
     if isinstance(value, dict) and isinstance(value.get("_store"), dict):
         value = value["_store"]  # a prediction of DSPy's, as Python keeps it
     if isinstance(value, dict) and isinstance(ended := value.get("result"), dict) and "current_agent_name" in ended:
@@ -134,7 +135,7 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         ):
             if isinstance(value.get(key), str):
                 return final_answer(str(value[key]))
-    if isinstance(value, dict) and (_of_several(value) or _next_input(value)):
+    if _next_input(value) or (isinstance(value, dict) and _of_several(value)):
         return None
     found = messages_of(value, "assistant")
     for x in reversed(found):
@@ -167,9 +168,11 @@ def _of_several(value: dict[str, Any]) -> bool:
     return len({texts[-1] for texts in said if texts}) > 1
 
 
-def _next_input(value: dict[str, Any]) -> bool:
+def _next_input(value: Any) -> bool:
     """Is this what the next step of a workflow is given (LlamaIndex)?"""
-    return isinstance(value.get("input"), list) and not any(k in value for k in ("output", "outputs", "messages"))
+    if not isinstance(value, dict) or not isinstance(value.get("input"), list):
+        return False
+    return not any(k in value for k in ("output", "outputs", "messages"))
 
 
 def answers(text: str | None) -> TypeGuard[str]:
