@@ -47,3 +47,14 @@ def test_what_a_step_of_llama_indexs_hands_on_is_no_answer(last):
         step(4, 1, "task", "parse_agent_output.task", 5, output=json.dumps(json.dumps(last, separators=(",", ":")))),
     )
     assert run["output"] is None
+
+
+def test_an_answer_of_line_breaks_alone_is_none():
+    """Bedrock under OpenInference 0.1.31, which writes a line break between calls that it does not tell; the process
+    was killed before it asked again."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.prompt": 4}
+    told |= {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    told |= {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "\n\n"}
+    told |= {"llm.token_count.completion": 16, "output.value": "\n\n"}
+    (run,) = runs(span(1, 99, "bedrock.converse", scope="openinference.instrumentation.bedrock", attributes=told))
+    assert (run["output"], run["status"]) == (None, "unknown")

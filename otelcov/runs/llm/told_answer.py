@@ -102,8 +102,9 @@ class AnswerOf:
         return sum(len(o.text or "") for o in answer) < (self.tokens or 0)
 
     def _untold(self, answer: list[Message]) -> bool:
-        """An empty text, where the model did answer: by calls, which this instrumentation does not tell."""
-        if any(o.text or o.requests or o.text is None for o in answer):
+        """A text without a word, where the model did answer: by calls, which this instrumentation does not tell
+        (OpenInference's for Bedrock up to 0.1.31, of several calls some line breaks)."""
+        if any(o.requests or o.text is None or o.text.strip() for o in answer):
             return False
         answered = self.tokens or asks(self.finish) or any(drops_calls(n.span.scope) for n in self.layers)
         return bool(answered) and self.finish not in _ENDED
