@@ -65,7 +65,7 @@ def test_a_span_of_another_name_ran_nothing(name):
     assert [(c["name"], c["status"], c["evidence"]) for c in run["tool_calls"]] == [("look", "ok", ["message"])]
 
 
-@pytest.mark.parametrize(("told", "status"), [({"kind": 3}, "error"), ({}, "ok"), ({"error": "no"}, "unknown")])
+@pytest.mark.parametrize(("told", "status"), [({"kind": 3}, "error"), ({}, "unknown"), ({"error": "no"}, "unknown")])
 def test_a_librarys_span_may_bear_a_tools_name(told, status):
     """A client of a search engine's, in a tool called `search`."""
     asked = ("c1", "search", {"q": "x"})

@@ -96,8 +96,8 @@ def _together(one: Node, two: Node) -> bool:
 def _alike(one: Node, two: Node) -> bool:
     """Do both tell the same of what a tool was given, or of what came of a model call: the answer's id, those of what
     it asked for, or its words?"""
-    if one.kind != LLM:
-        return one.kind == TOOL and _equal(one, two)
+    if one.kind != LLM:  # tools that both tell the call's id are one without this
+        return one.kind == TOOL and _equal(one, two) and None in [span_call_id([n]) for n in (one, two)]
     if one.span.response_id is not None and one.span.response_id == two.span.response_id:
         return True
     a, b = (ModelCall(n, [n]) for n in (one, two))
