@@ -59,7 +59,7 @@ class Condition:
     def __init__(self, expr: pl.Expr, text: str) -> None:
         self.expr, self.roots = expr, frozenset(expr.meta.root_names())
         self.either = [conditions(part) for part in _parted(expr, text, "|")]  # one of these must hold
-        self.asks = bool(self.roots) and not self.either and _asks(text, "is_not_null")
+        self.asks = bool(self.roots) and not self.either and _asks(text.removesuffix(".is_not_null()"))
         self._of_scope: dict[str | None, bool] = {}
 
     def holds_of(self, scope: str | None) -> bool:
@@ -93,10 +93,10 @@ def _parted(expr: pl.Expr, text: str, by: str) -> list[pl.Expr]:
     return parts[::-1] if len(parts) == 2 and text == f"[({parts[1]}) {by} ({parts[0]})]" else []
 
 
-def _asks(text: str, *also: str) -> bool:
+def _asks(text: str) -> bool:
     """Whether an expression, as it is written, is null where all its columns are."""
     called = _CALLED.findall(_PLAIN.sub("", _COLUMN.sub("c", text)))
-    return _NULL_OF_NULL.issuperset(set(called).difference(also)) and "=v " not in text  # as nulls are compared
+    return _NULL_OF_NULL.issuperset(called) and "=v " not in text  # as nulls are compared
 
 
 @dataclass(frozen=True)
