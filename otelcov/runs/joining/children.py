@@ -144,11 +144,8 @@ def _asked_by(tools: list[Fragment], first: Fragment, last: Fragment) -> list[Fr
         return fitting
     if said:
         return [tool for tool in tools if _brings(tool, said)]
-    return [
-        tool
-        for tool in tools
-        if failure(tool.root) is not None and any(len(part) > _WORD and part in words for part in given[id(tool)][:1])
-    ]
+    wholes = ((tool, given[id(tool)][0]) for tool in tools if given[id(tool)] and failure(tool.root) is not None)
+    return [tool for tool, whole in wholes if len(whole) > _WORD and whole in words]
 
 
 _WORD = 3  # letters that many texts have in common
