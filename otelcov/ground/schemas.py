@@ -179,6 +179,7 @@ RUNS = _schema(
         "states": pl.List(pl.String),
         "incomplete": pl.List(pl.String),
         # beyond the run JSON
+        "scope": pl.String,  # of its first model call, or else of its first step: who tells of it
         "spans": pl.UInt32,
         "orphans": pl.UInt32,
         "unexplained": pl.List(pl.Struct({"scope": pl.String, "spans": pl.UInt32})),

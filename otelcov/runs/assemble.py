@@ -171,6 +171,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "service": root.span.service,
         "environment": root.span.environment,
         "release": root.span.release,
+        "scope": _scope(calls, nodes),
         "start_unix_nano": start or None,
         "end_unix_nano": end or None,
         "settled": not root.orphan or now_ns - end >= config.runs.settle_ns,
@@ -193,6 +194,12 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "incomplete": sorted(incomplete),
         **quality([n.span for n in nodes], orphans),
     }
+
+
+def _scope(calls: list[ModelCall], nodes: list[Node]) -> str | None:
+    steps = (n for n in nodes if n.kind in (AGENT, TOOL))
+    first = calls[0].node if calls else next(steps, None)
+    return None if first is None else first.span.scope
 
 
 def _nobody_took_over(root: Node, handed: list[Delegation]) -> bool:
@@ -223,12 +230,20 @@ _LIMITS = {"max_steps", "cost_limit", "timeout"}
 
 
 def root_of(group: list[Fragment]) -> Node:
-    """The step the run begins with: the root of its earliest fragment, one with an agent before loose model calls,
-    these before a gateway's telling of them, and one that called before one that was called (whose root lies below a
-    step of it)."""
+    """The step the run begins with: the root of its earliest fragment, what another told of it with less last, one with
+    an agent before loose model calls, these before a gateway's telling of them, and one that called before one that was
+    called (whose root lies below a step of it)."""
 
     def place(f: Fragment) -> tuple[object, ...]:
-        return f.loose, f.gateway and not f.calls, f.root.parent is not None, f.root.orphan, f.start, f.trace_id
+        return (
+            f.again,
+            f.loose,
+            f.gateway and not f.calls,
+            f.root.parent is not None,
+            f.root.orphan,
+            f.start,
+            f.trace_id,
+        )
 
     return min(group, key=place).root
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from otelcov.runs.joining.fragments import Fragment, fragments
 from otelcov.runs.joining.join import Guest, Joints, guests, hosts, join, joints, waits
 from otelcov.runs.joining.retold import lay_together
 from otelcov.runs.joining.sessions import STEPS
+from otelcov.runs.joining.told_again import Teller, of_services, tellers, told_again, twofold
 from otelcov.runs.rows import Columns, Row
 from otelcov.runs.shortcut.regular import regular
 from otelcov.runs.trace.inherited import inherit_errors
@@ -35,6 +36,13 @@ BATCH = 80_000  # spans of whole traces whose columns are open at one time
 TREES = 10_000  # of these, how many are Python objects at one time
 
 
+class Met(NamedTuple):
+    """What of some traces may be met in others."""
+
+    guests: list[Guest]  # agents in traces of their own that tool calls elsewhere may have called
+    doubtful: pl.DataFrame  # runs that may be told elsewhere, too (see joining.told_again)
+
+
 class Others(Protocol):
     """Whole traces of which someone else does stage one."""
 
@@ -44,6 +52,14 @@ class Others(Protocol):
 
     def hosts(self, found: list[Guest]) -> set[bytes]:
         """Those whose runs may tell of one of these (see joining.hosts)."""
+        ...
+
+    def tellers(self) -> set[Teller]:
+        """Who tells of their runs, once `loose` has been asked (see joining.told_again)."""
+        ...
+
+    def of_services(self, services: Collection[str | None]) -> pl.DataFrame:
+        """Their runs that may have been told again, as joining.told_again looks at them."""
         ...
 
     def given_up(self, traces: Collection[bytes]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -71,46 +87,54 @@ def meeting(
     now_ns: int = 0,
     where: Joints | None = None,
     others: Others | None = None,
-) -> tuple[pl.DataFrame, list[Guest]]:
-    """The runs, and the agents in traces of their own that tool calls elsewhere may have called. Where there are
-    `others`, `where` knows these, too; what they have not given up in the end, they tell of themselves."""
+) -> tuple[pl.DataFrame, Met]:
+    """The runs, and what of these may be met elsewhere. Where there are `others`, `where` knows these, too; what they
+    have not given up in the end, they tell of themselves."""
     config = config or Config()
     frame = spans.lazy().collect()
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
     with _no_passes():
-        frames, found = _runs(frame, records, config, now_ns, where or joints(frame), others)
+        frames, met = _runs(frame, records, config, now_ns, where or joints(frame), others)
     runs = pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
-    return filled(runs, config), found
+    return filled(runs, config), met
 
 
 def _runs(
     frame: pl.DataFrame, records: pl.DataFrame, config: Config, now_ns: int, where: Joints, others: Others | None
-) -> tuple[list[pl.DataFrame], list[Guest]]:
+) -> tuple[list[pl.DataFrame], Met]:
     frames, waiting = _stage_one(frame, records, config, now_ns, where)
     if others is not None:
         more, some = _stage_one(*others.given_up(others.loose()), config, now_ns, where)
         frames, waiting = [*frames, *more], [*waiting, *some]
     found = guests(waiting, where)
     new = [guest for guest in found if guest.alone is not None or guest.name not in where.guests]
-    if new:  # then those who may have called them, or tell of them, wait, too
-        alone = pl.concat([RUNS.to_frame(), *frames])
-        again = hosts(alone, new)["trace_ids"].list.first().unique()
-        here = again.str.decode("hex")
+    alone = pl.concat([RUNS.to_frame(), *frames])
+    doubtful = _doubtful(alone, others, where)
+    known = {bytes.fromhex(trace) for trace in told_again(doubtful)}
+    known |= set(hosts(alone, new)["trace_ids"].list.first().str.decode("hex"))
+    known |= others.hosts(new) if others is not None and new else set()
+    if new or known:  # then those who may have called them, or tell of them, wait, too
         names = {guest.name for guest in new if guest.name}
-        theirs = others.hosts(new) if others is not None else set[bytes]()
-        known = {*here, *theirs}
         where = replace(where, guests=where.guests | names, awaited=where.awaited | known)
-        spans, logs = frame.filter(pl.col("trace_id").is_in(here.implode())), records
+        again = pl.Series(sorted(known), dtype=pl.Binary)
+        spans, logs = frame.filter(pl.col("trace_id").is_in(again.implode())), records
         if others is not None:
-            given = others.given_up(theirs)
+            given = others.given_up(known)
             spans, logs = pl.concat([spans, given[0]]), pl.concat([logs, given[1]])
         more, some = _stage_one(spans, logs, config, now_ns, where)
-        frames = [alone.filter(~pl.col("trace_ids").list.first().is_in(again.implode())), *more]
+        frames = [alone.filter(~pl.col("trace_ids").list.first().is_in(again.bin.encode("hex").implode())), *more]
         waiting = [*(part for part in waiting if part.trace_id not in known), *some]
     rows = Columns()
     for group in _joined(waiting, where, config, lambda *lost: _lose(rows, *lost)):
         rows.add(_row(group, config, now_ns))
-    return [*frames, *([told(_framed(rows))] if rows.height else [])], found
+    return [*frames, *([told(_framed(rows))] if rows.height else [])], Met(found, doubtful)
+
+
+def _doubtful(runs: pl.DataFrame, others: Others | None, where: Joints) -> pl.DataFrame:
+    """The runs, here or with the others, that two instrumentations may have told (see joining.told_again)."""
+    services = twofold(tellers(runs) | where.tellers | (others.tellers() if others is not None else set()))
+    some = [of_services(runs, services), *([others.of_services(services)] if others is not None and services else [])]
+    return pl.concat(some)
 
 
 def stage_one(
@@ -205,8 +229,10 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterat
     where = joints(frame)
     where = replace(where, guests=where.hosted)
     done, waiting = _stage_one(frame, records, config, 0, where)
-    told = hosts(pl.concat([RUNS.to_frame(), *done]), guests(waiting, where))["trace_ids"].list.first()
-    where, waiting = replace(where, awaited=set(told.str.decode("hex"))), []
+    runs = pl.concat([RUNS.to_frame(), *done])
+    told = hosts(runs, guests(waiting, where))["trace_ids"].list.first().str.decode("hex")
+    again = told_again(_doubtful(runs, None, where))
+    where, waiting = replace(where, awaited={*told, *map(bytes.fromhex, again)}), []
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
         for _, parts, wait in _trees(*table(part, mine), where, _no_more):

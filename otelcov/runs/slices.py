@@ -19,6 +19,7 @@ import polars as pl
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS, RUNS, SPANS
 from otelcov.runs.joining.join import Guest, Joints, hosts, joints
+from otelcov.runs.joining.told_again import of_services, tellers, told_again, twofold
 from otelcov.runs.reconstruct import reconstruct, stage_one
 from otelcov.store import duplicates, partitions, pieces
 from otelcov.store.groups import Group, Shelf
@@ -242,8 +243,9 @@ def joined(done: Iterable[Done], look: Look, found: Survey, config: Config, now_
     every = list(done)
     runs = pl.concat([RUNS.to_frame(), *(part.runs for part in every)])
     called = hosts(runs, [guest for part in every for guest in part.guests])["trace_ids"].list.first()
-    frames = [runs.filter(~pl.col("trace_ids").list.first().is_in(called.implode()))]
-    waiting = set(called.str.decode("hex")).union(*(part.waiting for part in every))
+    met = pl.Series(sorted({*called, *told_again(of_services(runs, twofold(tellers(runs))))}), dtype=pl.String)
+    frames = [runs.filter(~pl.col("trace_ids").list.first().is_in(met.implode()))]
+    waiting = set(met.str.decode("hex")).union(*(part.waiting for part in every))
     ids = pl.Series(sorted(waiting), dtype=pl.Binary)
     some = found.traces.filter(pl.col("trace_id").is_in(ids.implode()))
     rows = in_a_row(rows_of, parts(look, some, places=found.places))

@@ -20,7 +20,7 @@ from otelcov.runs.whole.quality import quality
 
 REASON = "could not be read"
 _NOTHING: Row = {
-    **dict.fromkeys(("conversation_id", "case", "input", "output", "known_tools", "known_tools_source")),
+    **dict.fromkeys(("conversation_id", "case", "input", "output", "known_tools", "known_tools_source", "scope")),
     **dict.fromkeys(("tool_calls", "llm_calls", "delegations", "path", "states")),
     "settled": True,
     "status": "unknown",

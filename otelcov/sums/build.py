@@ -24,6 +24,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
 from otelcov.runs import slices
 from otelcov.runs.joining.join import Guest, Joints, continued
+from otelcov.runs.joining.told_again import told_again, twofold
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.runs.slices import TRACES, Look, Mapper
 from otelcov.runs.whole.unknowns import NO_ROOT
@@ -33,7 +34,7 @@ from otelcov.sums import joined
 from otelcov.sums import kept as files
 from otelcov.sums.kept import LINKS, ODD, Batch, Kept, touches
 from otelcov.sums.meaning import everything, folder
-from otelcov.sums.opened import Open, hosting, named, opened
+from otelcov.sums.opened import Open, doubtful, hosting, named, opened, told_twice
 from otelcov.sums.rolled import rolled
 
 SMALL = 9_000  # spans; smaller batches of an hour that is over are put together
@@ -250,10 +251,11 @@ def _build(
     new = [guest for guest in guests if guest.trace not in same]  # who may have called those, the last count saw
     pairs = [hosting(kept, batches, guests, config.runs.max_run_ns)]
     pairs.append(hosting(kept, [b for b in old if b is not None], new, config.runs.max_run_ns))
-    callers, names = pl.concat([traces for traces, _ in pairs]), pairs[0][1] | pairs[1][1]
+    twice = _told_twice(kept, [b for b in old if b is not None], batches)
+    callers, names = pl.concat([twice, *(traces for traces, _ in pairs)]), pairs[0][1] | pairs[1][1]
     fresh = {batch.id for batch in batches}
     batches = [*(b for b in old if b is not None), *batches]
-    if callers.height:  # they are counted with those whom they may have called
+    if callers.height:  # they are counted with those whom they may have called, or who tell the same
         calling = {key[0]: some for key, some in callers.partition_by("batch", as_dict=True).items()}
         fewer = (b if b.id not in calling else _without(kept, b, calling[b.id], config) for b in batches)
         batches = [batch for batch in fewer if batch is not None]
@@ -332,6 +334,17 @@ def _named(kept: Kept, open_: Open, found: slices.Survey, max_run_ns: int) -> pl
     times = pl.concat([found.traces["first"], found.traces["end"]])
     more = named(kept, found.where.hosted.difference(kept.hosted), times, max_run_ns)
     return more.filter(~pl.col("trace_id").is_in(open_.touched["trace_id"].implode()))
+
+
+def _told_twice(kept: Kept, old: list[Batch], new: list[Batch]) -> pl.DataFrame:
+    """TRACES and batch of the runs that a new batch and any other may both tell of (see joining.told_again)."""
+    services = twofold(teller for batch in (*old, *new) for teller in batch.tellers)
+    if not services:
+        return kept.traces([])
+    runs = doubtful(kept, new, services)
+    counted, met = told_twice(kept, old, runs)
+    ids = pl.Series(sorted(met | told_again(runs)), dtype=pl.String).str.decode("hex")
+    return pl.concat([counted, kept.traces(new, ids)])
 
 
 def _without(kept: Kept, batch: Batch, again: pl.DataFrame, config: Config) -> Batch | None:

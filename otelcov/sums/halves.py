@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collector.segment import Row
     from otelcov.engine.second import Second
     from otelcov.runs.joining.join import Guest, Joints
+    from otelcov.runs.joining.told_again import Teller
 
 _TIMES = ("start_time_unix_nano", "end_time_unix_nano")
 SEEN = ("trace_id", "span_id", "parent_span_id", "name", "scope", *_TIMES, "links")
@@ -49,6 +50,7 @@ class Half:
     rest: pieces.Look  # the other one
     traces: set[bytes] = field(default_factory=set)  # that it counts
     odd: pl.DataFrame = field(default_factory=pl.DataFrame)  # spans of these and of those that it has given up
+    told_by: set[Teller] = field(default_factory=set)  # see reconstruct.Others.tellers
 
     @classmethod
     def of(cls, second: Second, look: pieces.Look) -> Half:
@@ -85,8 +87,17 @@ class Half:
     def loose(self) -> set[bytes]:
         """See reconstruct.Others. Raises Gone."""
         loose: set[bytes]
-        loose, self.odd = self.second.answer()
+        loose, self.odd, self.told_by = self.second.answer()
         return loose
+
+    def tellers(self) -> set[Teller]:
+        """See reconstruct.Others."""
+        return self.told_by
+
+    def of_services(self, services: Collection[str | None]) -> pl.DataFrame:
+        """See reconstruct.Others. Raises Gone."""
+        runs: pl.DataFrame = self.second.ask(_of_services, services)
+        return runs
 
     def hosts(self, found: list[Guest]) -> set[bytes]:
         """See reconstruct.Others. Raises Gone."""
@@ -146,21 +157,28 @@ def _divide(common: pl.Series, apart: pl.Series, logs: pl.DataFrame) -> pl.DataF
     return every.filter(pl.col("trace_id").is_in(common.implode()))
 
 
-def _stage_one(where: Joints, config: Config, now_ns: int) -> tuple[set[bytes], pl.DataFrame]:
+def _stage_one(where: Joints, config: Config, now_ns: int) -> tuple[set[bytes], pl.DataFrame, set[Teller]]:
     from otelcov.runs import slices
+    from otelcov.runs.joining.told_again import tellers
     from otelcov.runs.reconstruct import stage_one
 
     global _held
     spans, logs, odd = slices.each_once(*_held.rows)
     runs, loose, _ = stage_one(spans, logs, config, now_ns, where)
     _held = replace(_held, rows=(spans, logs), runs=runs)
-    return loose, odd
+    return loose, odd, tellers(runs)
 
 
 def _hosts(found: list[Guest]) -> set[bytes]:
     from otelcov.runs.joining.join import hosts
 
     return set(hosts(_held.runs, found)["trace_ids"].list.first().str.decode("hex"))
+
+
+def _of_services(services: Collection[str | None]) -> pl.DataFrame:
+    from otelcov.runs.joining.told_again import of_services
+
+    return of_services(_held.runs, services)
 
 
 def _give_up(traces: pl.Series) -> Rows:

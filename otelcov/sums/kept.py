@@ -21,7 +21,7 @@ from otelcov.coverage.observations import EMPTY, ITEMS, ROWS, Observations
 from otelcov.ground.errors import StoreError
 from otelcov.ground.schemas import RUNS, signed
 
-FORMAT = 9
+FORMAT = 10
 LIST = "kept.json"
 _TRACES: dict[str, Any] = {
     "trace_id": pl.Binary,
@@ -77,6 +77,7 @@ class Batch:
     links: bool = False
     outside: bool = False  # spans of it lie out of range, where their times say nothing
     together: bool = False  # its runs may hold several traces: what touches one touches all
+    tellers: tuple[tuple[str | None, str], ...] = ()  # who tells of its runs: services, and scopes
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ def _listed(folder: Path, told: dict[str, Any]) -> Kept:
         tuple(told["versions"]),
         frozenset(told["spans"]),
         frozenset(told["logs"]),
-        tuple(Batch(**{**b, "buckets": tuple(b["buckets"]), "begins": tuple(b["begins"])}) for b in told["batches"]),
+        tuple(_batch(b) for b in told["batches"]),
         tuple(Stretch(**{**s, "batches": tuple(s["batches"])}) for s in told["rolled"]),
         told["left"],
         told["told_ns"],
@@ -220,6 +221,11 @@ def _listed(folder: Path, told: dict[str, Any]) -> Kept:
         tuple(told["called"]),
         tuple(told["summed"]) if told["summed"] else None,
     )
+
+
+def _batch(told: dict[str, Any]) -> Batch:
+    tellers = tuple((service, scope) for service, scope in told["tellers"])
+    return Batch(**{**told, "buckets": tuple(told["buckets"]), "begins": tuple(told["begins"]), "tellers": tellers})
 
 
 def drop(folder: Path) -> None:
@@ -289,6 +295,7 @@ def batch_of(
         _write(links.select(LINKS.names()), folder / f"batch-{id}.links.parquet")
     write_sums(folder / f"batch-{id}", sums)
     start = runs["start_unix_nano"].drop_nulls()
+    told_by = runs.select("service", "scope").drop_nulls("scope").unique()
     buckets = sorted(set(sums.rows["bucket"].to_list()), key=lambda b: (b is not None, b or 0))
     return Batch(
         id=id,
@@ -303,6 +310,7 @@ def batch_of(
         links=bool(links.height),
         outside=bool(traces["outside"].any()),
         together=together,
+        tellers=tuple(sorted(told_by.iter_rows(), key=lambda one: (one[0] or "", one[1]))),
     )
 
 

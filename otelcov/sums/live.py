@@ -20,7 +20,7 @@ from otelcov.sums import beside
 from otelcov.sums import kept as files
 from otelcov.sums.halves import GLIMPSE, SEEN, Half
 from otelcov.sums.kept import Kept
-from otelcov.sums.opened import Open, guests, hosting, opened
+from otelcov.sums.opened import Open, guests, hosting, opened, told_twice
 
 _FIRST = 10  # of a store of which nothing is kept, so many times fewer are counted: it will be asked again
 _COMMITS_S = 0.5  # between looks for what is committed
@@ -133,11 +133,15 @@ def runs(
         if not more.height:
             where = joints(every)
             where = replace(where, hosted=where.hosted.union(open_.kept.hosted), guests=set(open_.kept.called))
+            where.tellers.update(teller for batch in open_.kept.batches for teller in batch.tellers)
             if half is not None:
                 half.begin(where, config, now_ns)
             found, met = meeting(spans, logs, config, now_ns, where, half)
-            met = [guest for guest in met if guest.trace not in open_.same]  # who may have called those, the count saw
-            more = hosting(open_.kept, open_.kept.batches, met, config.runs.max_run_ns)[0].filter(unknown)
+            # Of those that have stayed the same, the count saw whom they may meet.
+            some = [guest for guest in met.guests if guest.trace not in open_.same]
+            doubtful = met.doubtful.filter(~pl.col("trace_ids").list.first().is_in([x.hex() for x in open_.same]))
+            calling = hosting(open_.kept, open_.kept.batches, some, config.runs.max_run_ns)[0]
+            more = pl.concat([calling, told_twice(open_.kept, open_.kept.batches, doubtful)[0]]).filter(unknown)
         if not more.height:
             return open_, found, odd if half is None else pl.concat([odd, half.odd]), half
         open_ = replace(open_, touched=pl.concat([open_.touched, more]))

@@ -7,12 +7,12 @@ counted (*reopened*: its batch is then summed without it, from run rows).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from otelcov.ground.schemas import signed
+from otelcov.ground.schemas import RUNS, signed
 from otelcov.runs import slices
 from otelcov.runs.joining.join import Guest
 from otelcov.runs.slices import TRACES, Look
@@ -173,6 +173,35 @@ def hosting(
     return _whole(kept, pl.concat(found)), names
 
 
+def told_twice(kept: Kept, batches: Iterable[Batch], runs: pl.DataFrame) -> tuple[pl.DataFrame, set[str]]:
+    """TRACES and batch of counted runs that may tell of what one of these (see joining.told_again) tells, too; and the
+    traces (in hex) of the latter."""
+    from otelcov.runs.joining.told_again import told_again
+
+    found, met = [kept.traces([])], set[str]()
+    fresh, services = set(runs["trace_ids"].list.first()), set(runs["service"])
+    times = pl.concat([runs["start_unix_nano"], runs["end_unix_nano"]]).drop_nulls()
+    low, high = (times.min(), times.max())
+    for batch in _near(batches, times, 0):
+        counted = doubtful(kept, [batch], services).filter(
+            (pl.col("end_unix_nano") >= low).fill_null(True), (pl.col("start_unix_nano") <= high).fill_null(True)
+        )
+        traces = told_again(pl.concat([runs, counted]), fresh) if counted.height else set()
+        if not traces <= fresh:
+            met |= traces & fresh
+            found.append(kept.traces([batch], pl.Series(sorted(traces - fresh), dtype=pl.String).str.decode("hex")))
+    return _whole(kept, pl.concat(found)), met
+
+
+def doubtful(kept: Kept, batches: Iterable[Batch], services: Collection[str | None]) -> pl.DataFrame:
+    """The runs of these batches and services that may be told twice (see joining.told_again)."""
+    from otelcov.runs.joining.told_again import COLUMNS, of_services
+
+    some = [b for b in batches if not {service for service, _ in b.tellers}.isdisjoint(services)]
+    none = RUNS.to_frame().select(COLUMNS)
+    return pl.concat([none, *(of_services(kept.runs(batch, list(COLUMNS)), services) for batch in some)])
+
+
 def _of_logs(look: Look, held: pl.DataFrame) -> pl.DataFrame:
     """trace_id, at: the traces that new log records name."""
     frames = [held.lazy()]
@@ -230,4 +259,4 @@ def _renamed(table: Table, files: pl.DataFrame, counted: frozenset[str], since: 
     return frozenset(known) if known <= there else None
 
 
-__all__ = ["TRACES", "Open", "guests", "hosting", "named", "opened"]
+__all__ = ["TRACES", "Open", "doubtful", "guests", "hosting", "named", "opened", "told_twice"]

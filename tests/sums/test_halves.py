@@ -22,7 +22,7 @@ from tests.runs.requests import T0, agent, chat, request, tool
 from tests.store.otlp import log_request
 from tests.sums.stores import BEGIN, NOW, QUESTIONS, Store, bodies, equal, guest_of
 from tests.sums.stores import store as store
-from tests.sums.test_joined import AT, exchange, handed_on, served
+from tests.sums.test_joined import AT, exchange, handed_on, served, twice
 
 CALLS = 7  # that a report makes of the second process, at most
 
@@ -116,7 +116,9 @@ def test_what_several_traces_hold_is_one_run_in_whichever_halves_they_lie(store,
     early, now = chance.randint(5, 40), "2026-01-04T00:00:00Z"
     store.commit(sent[:early])
     store.count(now)
-    wait_in_inbox(store, sent[early:])
+    late = sent[early:] + [body for number in range(6) for body in twice(number, chance.uniform(0, 80_000))]
+    chance.shuffle(late)
+    wait_in_inbox(store, late)
     equal(store, now, second=second)
     assert bool(shared) == (seed != 4)  # there it has to give back all it has
 

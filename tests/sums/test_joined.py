@@ -37,6 +37,21 @@ def exchange(number: int, at: float, apart: float = 2) -> list[bytes]:
     ]
 
 
+def twice(number: int, at: float) -> list[bytes]:
+    """A request that two instrumentations told, each whole."""
+    call, at = f"call_{number}Tw1c3Told", AT + at
+    found = []
+    for trace, scope in enumerate(("handler", "processor"), 50_000 + 10 * number):
+        spans = [
+            agent(1, "planner", at=at, took=9),
+            chat(2, 1, [(call, "look", {})], f"question {number}", at=at + 1),
+            tool(3, 1, "look", call, "12", at=at + 3),
+            chat(4, 1, "done", at=at + 5),
+        ]
+        found.append(request([one | {"trace": trace, "scope": scope} for one in spans]))
+    return found
+
+
 def _anyhow(store, chance: random.Random, sent: list[bytes], most: int) -> None:
     """Commit these in any order, at most so many at a time, and count now and then by any clock."""
     chance.shuffle(sent)
@@ -121,6 +136,22 @@ def test_whatever_comes_first_the_report_is_the_same(store, seed):
     assert not listed.left_out().height
     assert sum(batch.runs for batch in _together(listed)) == count
     equal(store, "2026-01-04T00:00:00Z")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_another_instrumentation_tells_later_is_the_run_that_was_kept(store, first):
+    one, other = twice(1, 0)[first], twice(1, 0)[1 - first]
+    store.commit([one, *twice(2, 30_000)])
+    listed = store.count("2026-01-01T10:00:00Z")
+    assert sum(batch.runs for batch in listed.batches) == 1  # the others may be one
+    store.commit([other])
+    for clock in ("2026-01-01T10:00:00Z", LATER, LATER):
+        equal(store, clock)
+        runs = store.ask(now=clock, since="all").runs()[0]
+        assert runs["trace_ids"].list.len().to_list() == [2, 2]
+        listed = store.count(clock)
+    assert not listed.left_out().height
+    assert sum(batch.runs for batch in _together(listed)) == 2
 
 
 def test_traces_that_links_join_through_one_without_a_step_are_kept_with_it(store):
@@ -212,10 +243,10 @@ def test_what_stands_in_traces_of_its_own_is_told_the_same_whatever_comes_first(
     for number in range(of_each):
         sent += handed_on(number, chance.uniform(0, 0.8 * DAY)) + served(number, chance.uniform(0, 0.8 * DAY))
         sent += served(5 + number, chance.uniform(0, 0.8 * DAY), "tools")
-        sent += behind_gateways(number, chance.uniform(0, 0.8 * DAY))
+        sent += behind_gateways(number, chance.uniform(0, 0.8 * DAY)) + twice(number, chance.uniform(0, 0.8 * DAY))
     _anyhow(store, chance, sent, 12)
     for _ in range(2):
         equal(store, "2026-01-04T00:00:00Z")
         store.count("2026-01-04T00:00:00Z")
     runs = store.ask(now="2026-01-04T00:00:00Z", since="all").runs()[0]
-    assert sorted(runs["trace_ids"].list.len().to_list())[-4 * of_each :] == [2] * 2 * of_each + [3] * 2 * of_each
+    assert sorted(runs["trace_ids"].list.len().to_list())[-5 * of_each :] == [2] * 3 * of_each + [3] * 2 * of_each

@@ -73,9 +73,10 @@ def loner(part: Fragment) -> Loner | None:
 
 def _alone(part: Fragment) -> bool:
     """Does this stand under nothing? What has a parent that did not come, or not yet, is told in its own trace, but for
-    calls that another trace may tell, too, by the ids of their answers: a client that tells of itself may be laid under
-    a span that never comes (Anthropic's, under LangSmith's)."""
-    return part.loose and (not part.root.orphan or any(answer_ids(c) or c.error is not None for c in part.calls))
+    what another trace may tell, too, by ids of answers or calls: who finds a span of LangSmith's to stand under is laid
+    under one that never comes (Anthropic's client, OpenInference's tools)."""
+    known = any(answer_ids(c) or c.error is not None for c in part.calls) or bool(part.tools and _of_tool(part.root))
+    return part.loose and (not part.root.orphan or known)
 
 
 def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:

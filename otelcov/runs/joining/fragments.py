@@ -8,6 +8,7 @@ span link. `joining` puts such parts together.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.content.jsontext import parse_json
@@ -24,8 +25,8 @@ class Fragment:
     """What one trace holds of one run. `loose` fragments are model calls, or tools, without anything above them."""
 
     __slots__ = (
-        *("astray", "between", "calls", "end", "frame", "gateway", "hidden", "loose", "nodes", "root", "start"),
-        *("tools", "trace_id"),
+        *("again", "astray", "between", "calls", "end", "frame", "gateway", "hidden", "loose", "nodes", "root"),
+        *("start", "tools", "trace_id"),
     )
 
     def __init__(self, trace: Trace, root: Node, nodes: list[Node]) -> None:
@@ -35,6 +36,7 @@ class Fragment:
         self.start = min((n.start for n in nodes if n.start), default=0)
         self.end = max((n.end for n in nodes), default=0)
         self.loose = False
+        self.again = False  # is all of it told by another, too?
         self.astray = False  # several runs may have done this
         self.tools: list[Node] = []  # of a loose one that is no model call: what it ran
         self.between = False  # is it what runs tools between two calls of a model, and nothing above it?
@@ -210,7 +212,7 @@ def _twins(siblings: list[Node]) -> None:
             continue
         if not _same_work(one, two):
             continue
-        _dismiss(min(two, one, key=_told))
+        _dismiss(min(two, one, key=lambda top: told(top.below())))
 
 
 def _dismiss(top: Node) -> None:
@@ -287,9 +289,9 @@ def _start(node: Node) -> int:
     return node.start
 
 
-def _told(top: Node) -> int:
-    """How many facts of steps a tree tells."""
-    steps = [n for n in top.below() if n.kind in (LLM, TOOL)]
+def told(nodes: Iterable[Node]) -> int:
+    """How many facts of steps these tell."""
+    steps = [n for n in nodes if n.kind in (LLM, TOOL)]
     facts = ("tool", "call_id", "arguments", "result", "output_messages", "input_tokens", "response_id")
     return sum(getattr(n.span, fact) is not None for n in steps for fact in facts) + sum(
         n.input_messages is not None for n in steps

@@ -28,6 +28,7 @@ from otelcov.runs.joining.gateways import unite_gateways
 from otelcov.runs.joining.hollow import unite_hollow
 from otelcov.runs.joining.leaves import unite_leaves
 from otelcov.runs.joining.served import unite_served, unite_threads
+from otelcov.runs.joining.told_again import Teller, unite_told_again
 from otelcov.runs.joining.twins import unite_echoes, unite_twins
 from otelcov.runs.trace.attributes import scope_of
 from otelcov.runs.trace.tree import Node
@@ -56,7 +57,8 @@ class Joints:
     linked: set[bytes] = field(default_factory=set)
     hosted: set[str] = field(default_factory=set)  # bare names that a tool call seems to call an agent by
     guests: set[str] = field(default_factory=set)  # those of agents in traces of their own: calls of them wait
-    awaited: set[bytes] = field(default_factory=set)  # traces that tell of what stands alone in others
+    awaited: set[bytes] = field(default_factory=set)  # traces that tell of what stands alone, or is told, in others
+    tellers: set[Teller] = field(default_factory=set)  # of runs beside those of the batch
 
 
 _HOST = re.compile(
@@ -258,6 +260,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
         return len({id(group[id(p)]) for p in some}) == 1
 
     parts.sort(key=lambda p: (p.start, p.trace_id, p.root.span.span_id))
+    unite_told_again(parts, unite)
     _links(parts, where, unite)
     _agents_as_tools(parts, where, unite)
     _agents_apart([p for p in parts if _apart(p)], unite)

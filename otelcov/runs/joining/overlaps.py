@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from otelcov.ground.schemas import LATEST_NS
-from otelcov.runs.joining.fragments import Fragment
-from otelcov.runs.llm.model_call import ModelCall
 
 JITTER_NS = 20_000_000  # by which one wrapper around a call may begin or end before another that is inside it
 Numbers = npt.NDArray[np.int64]
 Found = TypeVar("Found")
 
 
-def overlap(one: Fragment | ModelCall, two: Fragment | ModelCall) -> bool:
+class Timed(Protocol):
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+def overlap(one: Timed, two: Timed) -> bool:
     return one.start <= two.end + JITTER_NS and two.start <= one.end + JITTER_NS
 
 
-def enclosed(one: ModelCall, two: ModelCall) -> bool:
+def enclosed(one: Timed, two: Timed) -> bool:
     outer, inner = sorted((one, two), key=lambda c: c.start - c.end)
     return outer.start <= inner.start + JITTER_NS and inner.end <= outer.end + JITTER_NS
 
@@ -31,12 +37,12 @@ def enclosed(one: ModelCall, two: ModelCall) -> bool:
 class Times(Generic[Found]):
     """What was found, by when it was: the `time` of each."""
 
-    def __init__(self, found: list[Found], time: Callable[[Found], Fragment | ModelCall]) -> None:
+    def __init__(self, found: list[Found], time: Callable[[Found], Timed]) -> None:
         self._found = sorted(found, key=lambda one: time(one).start)
         self._starts = [time(one).start for one in self._found]
         self._longest = max((time(one).end - time(one).start for one in found), default=0)
 
-    def at(self, when: Fragment | ModelCall) -> list[Found]:
+    def at(self, when: Timed) -> list[Found]:
         """Those that may be at the time of this one."""
         low = bisect_left(self._starts, when.start - JITTER_NS - self._longest)
         return self._found[low : bisect_right(self._starts, when.end + JITTER_NS)]

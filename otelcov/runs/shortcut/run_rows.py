@@ -185,6 +185,7 @@ def _runs(
         "trace_ids": Groups(good, good).lists(pl.Series(identities, dtype=pl.String)),
         "conversation_id": _conversations(sketch, good),
         **{name: frame[name].gather(root) for name in ("service", "environment", "release")},
+        "scope": frame["scope"].gather(models.at[model[of_models.offsets[:-1]]]),
         "start_unix_nano": pl.Series(np.minimum.reduceat(frame["start"].to_numpy(), sketch.first)[good]),
         "end_unix_nano": last,
         "settled": pl.Series(~torn) | (now_ns - last.cast(pl.Int64) >= config.runs.settle_ns),
