@@ -88,7 +88,7 @@ def test_traces_whose_roots_have_not_come_take_the_shortcut():
             assert short["settled"].all() == (now == LATER)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 3))])
 def test_damaged_traces_whose_roots_have_not_come_are_the_same_runs_either_way(seed):
     rng = random.Random(seed)
     spans, logs = generated()
@@ -146,7 +146,7 @@ def test_an_agent_in_a_trace_of_its_own_joins_the_call_either_way():
     assert ("query_ledger", "ledger") in {(handed["tool"], handed["to"]) for handed in run["delegations"]}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 4))])
 def test_runs_in_which_models_failed_are_the_same_either_way(seed):
     rng = random.Random(seed)
     spans, logs = generated()
@@ -169,7 +169,7 @@ def test_requests_to_a_server_take_the_shortcut():
     assert told.filter(pl.col("trace_ids").is_in(bare["trace_ids"].implode())).equals(bare.sort("trace_ids"))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 4))])
 def test_requests_to_a_server_are_the_same_either_way(seed):
     rng = random.Random(seed)
     spans, logs = generated()
@@ -193,7 +193,7 @@ def test_runs_that_were_called_from_elsewhere_take_the_shortcut(served):
     assert (short["orphans"] == 1).sum() >= found - 1  # the very last run is cut
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 4))])
 def test_runs_that_were_called_from_elsewhere_are_the_same_either_way(seed):
     rng = random.Random(seed)
     spans, logs = generated()

@@ -16,6 +16,7 @@ from tests.sums.stores import NOW, Store, bodies
 
 BRIEF = ("report", "--format", "json", "--since", "all", "--now", NOW)
 WHOLE = (*BRIEF, "--by", "agent")
+CUT = b"PAR1" + bytes(100)
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def files(store: Store, pattern: str) -> list[Path]:
         (BRIEF, kept.LIST),
     ],
 )
-@pytest.mark.parametrize("left", [None, b"", b"PAR1" + bytes(100)])
+@pytest.mark.parametrize("left", [CUT, *(pytest.param(some, marks=pytest.mark.full) for some in (None, b""))])
 def test_a_file_that_is_gone_or_cut_is_counted_again(store, asked, pattern, left):
     want = told(store, *asked)
     broken = files(store, pattern)
