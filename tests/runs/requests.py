@@ -112,6 +112,7 @@ def request(spans: Iterable[dict[str, Any]], service: str = "app", scope: str = 
             parent_span_id=one["parent"].to_bytes(8, "big") if one["parent"] else b"",
             name=one["name"],
             kind=one.get("kind", 1),
+            dropped_attributes_count=one.get("dropped", 0),
             start_time_unix_nano=T0 + int(one["at"] * SECOND),
             end_time_unix_nano=T0 + int((one["at"] + one["took"]) * SECOND),
         )

@@ -74,6 +74,8 @@ class ModelCall:
             self.error = ("", "")
         if self.error is None and (vain := _tried_in_vain(node)) is not None:
             self.error, self.finish, self.response_model = vain, None, None
+        if any(span.dropped for span in spans) and None in (self.input_tokens, self.output_tokens):
+            self.input_tokens = self.output_tokens = None  # one of the two was dropped: no sum has half of a call
         self.turn = -1
         self.limit: int | None = None  # the length at which values of its run were cut
         self.context: Any = None
