@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from tests.dialects.limits import kept_last
 from tests.runs.requests import agent, chat, runs, span
 
 OPENAI_AGENTS = {"scope": "openinference.instrumentation.openai_agents", "status": 1}
@@ -50,3 +51,31 @@ def test_a_call_of_which_half_of_the_tokens_were_dropped_tells_none(lost, droppe
     told = [run["llm_calls"][0][side] for side in ("input_tokens", "output_tokens")]
     assert (told == [None, None]) == (dropped > 0)
     assert ({"attributes dropped", "tokens not reported"} <= {*run["incomplete"]}) == (dropped > 0)
+
+
+def test_a_call_that_lost_its_id_has_not_what_another_was_given():
+    """Two of three calls are left of the answer, and of the history that tells what came back."""
+    calls = [
+        ("call_Kd93nqX0", "get_weather", {"city": "Oslo"}),
+        ("call_Pq71mvB2", "get_weather", {"city": "Lisbon"}),
+        ("call_Zt55hsC8", "search_flights", {"to": "LIS"}),
+    ]
+    asked = [("system", "Plan.", [], None), ("user", "Weather, and flights?", [], None)]
+    history = [("assistant", None, [call], None) for call in calls]
+    back = [("tool", text, [], id) for text, (id, *_) in zip(("sun", "rain", "TP123"), calls, strict=True)]
+    (run,) = runs(
+        span(1, None, "planner", took=30, attributes={"openinference.span.kind": "AGENT"}, **OPENAI_AGENTS),
+        kept_last(_answer(2, 1, [("assistant", None, calls, None)], asked), 11),
+        _ran(3, 3, "get_weather", {"city": "Oslo"}, "sun"),
+        _ran(4, 3, "get_weather", {"city": "Lisbon"}, "rain"),
+        _ran(5, 3, "search_flights", {"to": "LIS"}, "TP123"),
+        kept_last(_answer(6, 5, [("assistant", "Done.", [], None)], [*asked, *history, *back]), 16),
+    )
+    told = sorted((c["name"], c["arguments"].popitem()[1], c["result"]) for c in run["tool_calls"])
+    assert told == [
+        ("get_weather", "Lisbon", "rain"),
+        ("get_weather", "Oslo", "sun"),
+        ("search_flights", "LIS", "TP123"),
+    ]
+    ids = {c["call_id"]: c["arguments"] for c in run["tool_calls"]}
+    assert calls[0][0] not in ids

@@ -61,6 +61,8 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         unseen_siblings(model_calls, calls, by_id)
         free.update(id(c) for c in calls[told:])
         rest = _surest_first(rest, calls)
+    elif rest and any(c.asked_by is not None and c.asked_by.cut for c in calls):
+        rest = _surest_first(rest, calls)
     models = Askers(model_calls if rest else [])
     if calls and any(mute(nodes, call_id) for nodes, call_id in rest):
         rest, found = by_number(rest, [c for c in calls if id(c) in free], models, model_calls)

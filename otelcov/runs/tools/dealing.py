@@ -28,9 +28,12 @@ def exchanges(inputs: Sequence[Message]) -> Iterator[tuple[list[Request], list[R
     yield asked, came
 
 
-def dealt(requests: Sequence[Request], results: Sequence[Result]) -> tuple[Pairs, set[int], list[int]]:
+def dealt(
+    requests: Sequence[Request], results: Sequence[Result], gappy: bool = False
+) -> tuple[Pairs, set[int], list[int]]:
     """Which result is of which of these requests, that share no ids; the requests of which some were answered, nobody
-    can tell which; and the results that are of none of them."""
+    can tell which; and the results that are of none of them. `gappy`: requests may be missing, so more results than
+    requests are nobody can tell whose."""
     pairs, unsure, left = Pairs(), set[int](), list[int]()
     waiting = dict.fromkeys(range(len(requests)))
     kinds = dict.fromkeys((r.name, bool(r.id)) for r in sorted(results, key=lambda r: r.name is None))
@@ -39,7 +42,7 @@ def dealt(requests: Sequence[Request], results: Sequence[Result]) -> tuple[Pairs
         asked = [
             i for i in waiting if not (known and requests[i].id) and (name is None or same_name(name, requests[i].name))
         ]
-        if len(came) < len(asked):
+        if len(came) < len(asked) or (gappy and len(came) > len(asked)):
             unsure.update(asked)
             continue
         pairs += zip(asked, came, strict=False)
@@ -63,7 +66,8 @@ class Told:
     """The requests that an input shows, and which result is of which, as far as it is told there: by id, else by name,
     else by order. `single` are the results of none."""
 
-    def __init__(self) -> None:
+    def __init__(self, gappy: bool = False) -> None:
+        self.gappy = gappy  # messages are missing
         self.shown: list[Shown] = []
         self.single: list[Result] = []
         self._by_id: dict[str, list[Shown]] = {}
@@ -100,7 +104,7 @@ class Told:
             if not loose:
                 break
             waiting = [s for s in some if not s.answered]
-            pairs, _, left = dealt([s.request for s in waiting], loose)
+            pairs, _, left = dealt([s.request for s in waiting], loose, self.gappy)
             for i, j in pairs:
                 waiting[i].result, waiting[i].answered = loose[j], True
             loose = [loose[j] for j in left]

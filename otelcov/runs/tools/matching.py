@@ -165,7 +165,7 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
         for call, result in results(inputs, shared, calls.sharing(shared, whose, mc.turn)):
             if awaits_result(call):
                 settle(call, result)
-    told = Told()
+    told = Told(mc.gappy)
     for at, message in enumerate(inputs):
         if message.role == "assistant":
             told.ask(message.requests, at, at > 0 and inputs[at - 1].role == "assistant")

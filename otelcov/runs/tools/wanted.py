@@ -50,6 +50,8 @@ class Wanted:
             if start == _STREAMED and asker is not None:
                 before = asker.start <= nodes[0].start < asker.end and _alike(c, nodes)
             known = agent is None or c.agent is None or c.agent == agent
+            if asker is not None and asker.cut and _anothers(c, nodes):
+                return False
             return before and known and not (call_id and c.call_id and call_id != c.call_id)
 
         for start in (*ends_before(nodes[0].start), _STREAMED):
@@ -187,6 +189,12 @@ def _alike(call: ToolCall, nodes: list[Node]) -> bool:
     """Were these spans given what was asked for, as far as both can be seen?"""
     asked, ran = arguments_of(call.arguments)[0], arguments_of(span_fact(nodes, "arguments"))[0]
     return asked is None or ran is None or asked == ran
+
+
+def _anothers(call: ToolCall, nodes: list[Node]) -> bool:
+    """Do whole spans tell of other arguments than a request of an answer told in part, which lost its id? That answer
+    may have asked for more."""
+    return call.call_id is None and not any(n.span.dropped for n in nodes) and not _alike(call, nodes)
 
 
 _STREAMED = -1  # in place of a time: the tool began while its request was still being told
