@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.dialects.limits import kept_last
+from tests.dialects.limits import kept_first, kept_last
 from tests.runs.requests import agent, chat, runs, span
 
 OPENAI_AGENTS = {"scope": "openinference.instrumentation.openai_agents", "status": 1}
@@ -79,3 +79,19 @@ def test_a_call_that_lost_its_id_has_not_what_another_was_given():
     ]
     ids = {c["call_id"]: c["arguments"] for c in run["tool_calls"]}
     assert calls[0][0] not in ids
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_the_last_message_may_be_dropped_where_the_answer_is_told_first(raw):
+    """A history that ends on an older question of the user's, and the whole beside it in one value, or not."""
+    said = [("user", "Find a flight.", [], None), ("assistant", "TP123.", [], None), ("user", "Thanks!", [], None)]
+    whole = json.dumps([{"role": role, "content": text} for role, text, *_ in said])
+    value = {"input.value": whole, "input.mime_type": "application/json"} if raw else {}
+    told = _answer(2, 1, [("assistant", "You are welcome.", [], None)], [("system", "Plan.", [], None), *said])
+    told["attributes"] = value | told["attributes"]
+    (run,) = runs(
+        span(1, None, "planner", took=30, attributes={"openinference.span.kind": "AGENT"}, **OPENAI_AGENTS),
+        kept_first(told, len(told["attributes"]) - 3),
+    )
+    assert run["input"] == ("Thanks!" if raw else None)
+    assert run["output"] == "You are welcome."

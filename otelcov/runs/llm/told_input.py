@@ -93,10 +93,11 @@ def _first_told(layers: list[Node]) -> Input:
             if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
                 return Input(with_results(flat, node.input_messages))
             whole = parsed(node.input_messages)
-            if whole is not None and len(whole) > len(flat):
+            if whole is not None and (len(whole) > len(flat) or (span.dropped and _said(whole) >= _said(flat))):
                 return Input(whole)
             # SDKs drop the oldest attributes or the newest: what comes after the input was then dropped before it.
-            ends = 0 not in numbers or span.row in node.side.families["flat_output"]
+            answered = span.row in node.side.families["flat_output"] and span.row not in node.side.answers_first
+            ends = 0 not in numbers or answered
             return Input(flat, gappy=True, endless=not ends)
         events = node.side.events.get(span.row)
         if events:
@@ -115,6 +116,11 @@ def _first_told(layers: list[Node]) -> Input:
                 as_text = input_as_text(span.scope) and may_be_response(span.response_id)
                 return Input(opened(read) if as_text else read)
     return Input(None)
+
+
+def _said(messages: list[Message]) -> int:
+    """How many messages beside instructions, which one telling may hold and another not."""
+    return sum(x.role != "system" for x in messages)
 
 
 def begins_with_words(layers: list[Node]) -> bool:

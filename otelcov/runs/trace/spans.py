@@ -22,6 +22,7 @@ from otelcov.runs.content.chat import ROLES
 from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.rules.boundaries import FORCED_SIGNS
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
+from otelcov.runs.trace.lost import answers_first, kinds_lost
 from otelcov.runs.trace.moved import put_back
 from otelcov.runs.trace.recorded import record_pairs
 
@@ -89,6 +90,7 @@ class Side:
     unordered: set[int] = field(default_factory=set)  # whose records of messages have one time and no numbers
     links: dict[int, list[tuple[bytes, bytes]]] = field(default_factory=dict)
     families: dict[str, dict[int, list[tuple[str, Any]]]] = field(default_factory=dict)
+    answers_first: set[int] = field(default_factory=set)  # that lost attributes, and tell answers before the last input
     resource_case: dict[int, str] = field(default_factory=dict)
     named: dict[int, dict[str, str]] = field(default_factory=dict)  # attributes that the config makes part of states
     definitions: list[str] = field(default_factory=list)  # each distinct text once
@@ -131,7 +133,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
         spans["scope"].replace_strict(versions, default="", return_dtype=pl.String).alias("scope.version"),
     )
     side = Side(families=families)
-    found = facts(context, every).pipe(_kinds_lost, spans, side).pipe(_kinds_of_failed, spans)
+    found = facts(context, every).pipe(kinds_lost, spans, families).pipe(_kinds_of_failed, spans)
     found = _told_better(found, spans, context)
     offered = found["definitions"]
     given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
@@ -190,22 +192,12 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
         side.texts[fact] = found[fact]
     order = frame.select(pl.arg_sort_by("trace_id", "start", "span_id")).to_series()
     _events(spans, side)
+    side.answers_first = answers_first(spans, families)
     _links(spans, side)
     _logs(spans, logs, side)
     _cases(spans, side)
     _named(wide, named, side)
     return frame[order], side
-
-
-def _kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, side: Side) -> pl.DataFrame:
-    """What tells a model's messages one by one is a model's span, also where the SDK dropped the attribute that says so
-    (it keeps so many, and messages are many)."""
-    lost = found["kind"].is_null() & (spans["dropped_attributes_count"].fill_null(0) > 0)
-    if not lost.any():
-        return found
-    told = side.families["flat_input"].keys() | side.families["flat_output"].keys()
-    models = lost & pl.Series(range(found.height)).is_in(sorted(told))
-    return found.with_columns(kind=pl.when(models).then(pl.lit(base.LLM)).otherwise("kind"))
 
 
 def _kinds_of_failed(found: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:

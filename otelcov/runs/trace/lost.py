@@ -1,0 +1,41 @@
+"""What is known of spans of which an SDK dropped attributes: it keeps so many, and messages are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from otelcov.dialects import base
+
+_Families = dict[str, dict[int, list[tuple[str, Any]]]]
+_ASKED, _ANSWERED = (
+    tuple(prefix for prefix, column in base.FAMILIES.items() if column == family)
+    for family in ("flat_input", "flat_output")
+)
+
+
+def kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, families: _Families) -> pl.DataFrame:
+    """What tells a model's messages one by one is a model's span, also where the attribute that says so was dropped."""
+    lost = found["kind"].is_null() & (spans["dropped_attributes_count"].fill_null(0) > 0)
+    if not lost.any():
+        return found
+    told = families["flat_input"].keys() | families["flat_output"].keys()
+    models = lost & pl.Series(range(found.height)).is_in(sorted(told))
+    return found.with_columns(kind=pl.when(models).then(pl.lit(base.LLM)).otherwise("kind"))
+
+
+def answers_first(spans: pl.DataFrame, families: _Families) -> set[int]:
+    """The rows where what tells the answer comes before the end of the input: that is whole only where the oldest were
+    dropped, not the newest."""
+    both = pl.Series(sorted(families["flat_input"].keys() & families["flat_output"].keys()), dtype=pl.UInt32)
+    lost = both.filter(spans["dropped_attributes_count"].gather(both).fill_null(0) > 0)
+    lists = spans.select("attributes", "content")[lost].iter_rows()
+    return {row for row, told in zip(lost, lists, strict=True) if _last(told).startswith(_ASKED)}
+
+
+def _last(lists: Iterable[list[dict[str, Any]] | None]) -> str:
+    """The last key of a message: among short values, as roles are, else among long ones, which are kept apart."""
+    told = (pair["key"] for pairs in lists for pair in reversed(pairs or ()))
+    return next((key for key in told if key.startswith(_ASKED + _ANSWERED)), "")
