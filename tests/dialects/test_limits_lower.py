@@ -95,3 +95,40 @@ def test_the_last_message_may_be_dropped_where_the_answer_is_told_first(raw):
     )
     assert run["input"] == ("Thanks!" if raw else None)
     assert run["output"] == "You are welcome."
+
+
+def test_work_of_an_agent_whose_name_was_dropped_is_not_that_of_who_called_it():
+    """Pydantic AI 1: the run of an agent that a tool calls says no more than that it is one."""
+    kit = {"scope": "pydantic-ai", "status": 1}
+    (run,) = runs(
+        span(
+            1, None, "agent run", took=30, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="planner", **kit
+        ),
+        span(2, 1, "running tool", at=3, took=9, gen_ai__tool__name="ask", gen_ai__agent__name="planner", **kit),
+        span(3, 2, "agent run", at=4, took=7, gen_ai__operation__name="invoke_agent", dropped=4, **kit),
+        chat(4, 3, [("call_Xn3vT81k", "look", {})], "go", at=5, dropped=10, **kit),
+        span(5, 3, "running tool", at=7, gen_ai__tool__name="look", gen_ai__agent__name="worker", **kit),
+        chat(6, 3, "fine", at=9, dropped=10, **kit),
+    )
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"] if c["name"] == "look"] == [("look", "worker")]
+    assert {c["agent"] for c in run["llm_calls"]} == {None}
+
+
+def test_a_graph_that_does_nothing_itself_calls_nobody_where_what_it_is_was_dropped():
+    """LangGraph under OpenLLMetry: `traceloop.span.kind` is among the first attributes of each span."""
+    langchain = {"scope": "opentelemetry.instrumentation.langchain", "status": 1}
+    invoked = {"gen_ai.operation.name": "invoke_agent"}
+
+    def node(id, parent, name, at, dropped):
+        told = invoked | {"gen_ai.agent.name": name}
+        return span(id, parent, f"invoke_agent {name}", at=at, took=9, attributes=told, dropped=dropped, **langchain)
+
+    (run,) = runs(
+        node(1, None, "travel", 0, 6) | {"took": 30},
+        node(2, 1, "planner", 1, 0),
+        chat(3, 2, "hm", "go", at=2, **langchain),
+        node(4, 1, "worker", 11, 0),
+        chat(5, 4, "fine", "go", at=12, **langchain),
+    )
+    assert [d for d in run["delegations"] or [] if d["from"] == "travel"] == []
+    assert run["agents"] == ["planner", "worker"]

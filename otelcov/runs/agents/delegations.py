@@ -75,6 +75,8 @@ def _holds_work(call: ToolCall) -> bool:
 def _is_workflow(node: Node) -> bool:
     """A graph or pipeline that its framework reports as if it were an agent."""
     name = node.own_agent
+    if node.span.dropped:
+        return True  # it does nothing that can be seen, and what it was may have been dropped
     for n in [node, *node.explained()]:
         span = n.span
         if span.kind == "chain" and (span.agent == name or span.name in (name, f"{name}.workflow")):

@@ -48,6 +48,8 @@ def name_agents(trace: Trace) -> None:
                 if node.kind == CHAIN and stamp != above:
                     node.own_agent = stamp  # the first span that bears a stamp stands for its agent
                 above = stamp
+            elif node.kind in (AGENT, None) and told is None and node.span.dropped:
+                above, from_span = None, False  # what says that this is an agent's, and whose, may have been dropped
             node.agent = above
             for child in reversed(node.children):
                 stack.append((child, above, from_span))
