@@ -114,6 +114,46 @@ def test_work_of_an_agent_whose_name_was_dropped_is_not_that_of_who_called_it():
     assert {c["agent"] for c in run["llm_calls"]} == {None}
 
 
+def test_a_chain_that_tells_messages_is_no_model_where_its_kind_was_dropped():
+    """LangGraph under OpenInference: all that is left of each is what came in and out."""
+    langchain = {"scope": "openinference.instrumentation.langchain", "status": 1}
+    asked = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    chain = {"input.value": "{}"} | asked | {"session.id": "s-1", "metadata": "{}"}
+    model = {"input.value": "{}"} | asked
+    (run,) = runs(
+        span(1, None, "LangGraph", took=9, attributes={"openinference.span.kind": "CHAIN"}, **langchain),
+        span(2, 1, "agent", at=1, took=4, attributes=chain, dropped=1, **langchain),
+        span(3, 2, "Prompt", at=1, attributes=chain, dropped=1, **langchain),
+        span(4, 2, "ChatOpenAI", at=3, attributes=model, dropped=22, **langchain),
+        span(5, 2, "should_continue", at=5, took=0.5, attributes=chain, dropped=1, **langchain),
+    )
+    assert len(run["llm_calls"]) == 1
+
+
+def test_what_was_offered_tools_is_a_model_where_its_kind_was_dropped():
+    """CrewAI's clients under OpenInference."""
+    offered = {
+        "llm.system": "openai",
+        "llm.tools.0.tool.json_schema": '{"type": "function", "function": {"name": "look"}}',
+    }
+    crewai = {"scope": "openinference.instrumentation.crewai", "status": 1}
+    (run,) = runs(
+        span(1, None, "crew.kickoff", took=9, attributes={"openinference.span.kind": "CHAIN"}, **crewai),
+        span(
+            2, 1, "ChatCompletion", at=1, attributes=offered, dropped=20, scope="openinference.instrumentation.openai"
+        ),
+    )
+    assert len(run["llm_calls"]) == 1
+
+
+def test_half_of_an_agents_tokens_is_none_of_its_calls():
+    (run,) = runs(
+        agent(1, "planner", took=9, dropped=4, attributes={"gen_ai.usage.input_tokens": 321}),
+        span(2, 1, "chat m", at=1, dropped=12, gen_ai__operation__name="chat", gen_ai__request__model="m"),
+    )
+    assert run["llm_calls"][0]["input_tokens"] is None
+
+
 def test_a_graph_that_does_nothing_itself_calls_nobody_where_what_it_is_was_dropped():
     """LangGraph under OpenLLMetry: `traceloop.span.kind` is among the first attributes of each span."""
     langchain = {"scope": "opentelemetry.instrumentation.langchain", "status": 1}

@@ -272,8 +272,8 @@ def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
             by_owner.setdefault(id(owner), []).append(c)
             c.context = owner
     for owned in by_owner.values():
-        if len(owned) == 1:
-            (call,), told = owned, owned[0].context.span
+        (call, *more), told = owned, owned[0].context.span
+        if not more and not (told.dropped and told.output_tokens is None):
             call.input_tokens, call.output_tokens = told.input_tokens, told.output_tokens
             if call.request_model is None and call.response_model is None and call.context.kind == CHAIN:
                 call.request_model, call.response_model = told.request_model, told.response_model

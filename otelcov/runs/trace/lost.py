@@ -14,16 +14,29 @@ _ASKED, _ANSWERED = (
     tuple(prefix for prefix, column in base.FAMILIES.items() if column == family)
     for family in ("flat_input", "flat_output")
 )
+_MODELS_ALONE = ("request_model", "response_model", "response_id", "input_tokens", "output_tokens", "finish")
 
 
 def kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, families: _Families) -> pl.DataFrame:
-    """What tells a model's messages one by one is a model's span, also where the attribute that says so was dropped."""
+    """What tells a model's answer or the tools that it was offered one by one is a model's span, also where the
+    attribute that says so was dropped; so is what tells an input to the end of all that is left, or beside what models
+    alone have. A chain may tell messages, too."""
     lost = found["kind"].is_null() & (spans["dropped_attributes_count"].fill_null(0) > 0)
     if not lost.any():
         return found
-    told = families["flat_input"].keys() | families["flat_output"].keys()
-    models = lost & pl.Series(range(found.height)).is_in(sorted(told))
+    flat = pl.Series(sorted(families["flat_input"]), dtype=pl.UInt32)
+    flat = flat.filter(lost.gather(flat))
+    beside = found[flat].select(pl.any_horizontal(pl.col(_MODELS_ALONE).is_not_null())).to_series()
+    lists = spans.select("attributes", "content")[flat].iter_rows()
+    asked = {row for row, sure, told in zip(flat, beside, lists, strict=True) if sure or _ends_in_input(told)}
+    told = asked | families["flat_output"].keys() | families["flat_tools"].keys()
+    models = lost & found["agent"].is_null() & pl.Series(range(found.height)).is_in(sorted(told))
     return found.with_columns(kind=pl.when(models).then(pl.lit(base.LLM)).otherwise("kind"))
+
+
+def _ends_in_input(lists: Iterable[list[dict[str, Any]] | None]) -> bool:
+    """Is what is left last of short values, or of long ones, of a message that was asked?"""
+    return any(pairs[-1]["key"].startswith(_ASKED) for pairs in lists if pairs)
 
 
 def answers_first(spans: pl.DataFrame, families: _Families) -> set[int]:
