@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.dialects.limits import kept_first, kept_last
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 OPENAI_AGENTS = {"scope": "openinference.instrumentation.openai_agents", "status": 1}
 
@@ -172,3 +172,15 @@ def test_a_graph_that_does_nothing_itself_calls_nobody_where_what_it_is_was_drop
     )
     assert [d for d in run["delegations"] or [] if d["from"] == "travel"] == []
     assert run["agents"] == ["planner", "worker"]
+
+
+def test_a_tool_of_an_answer_that_was_dropped_may_have_failed():
+    asked = chat(2, 1, None, "go", at=1, dropped=9, gen_ai__response__finish_reasons=["tool_calls"])
+    (run,) = runs(
+        agent(1, "planner", took=30),
+        asked,
+        chat(3, 1, [("call_b7Qw20Zs", "look", {"x": 1})], at=4),
+        tool(4, 1, "look", "call_b7Qw20Zs", "sunny", at=6),
+        chat(5, 1, "fine", at=9),
+    )
+    assert {"tool_failure", "tool_recovery"} <= {*run["boundaries_unknown"]}

@@ -279,7 +279,11 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
             seen.add("tool_recovery")
         elif after or any(_may_recover(t, x, o) for i, t in failed for _, (x, o) in done[i + 1 :]):
             unknown.add("tool_recovery")  # or which of them came first is not told
-    elif not run.visible or any(o.status == "unknown" or (o.status == "ok" and o.result is None) for o in run.outcomes):
+    elif (
+        not run.visible
+        or any(o.status == "unknown" or (o.status == "ok" and o.result is None) for o in run.outcomes)
+        or _asked_for_lost(run)
+    ):
         unknown |= {"tool_failure", "tool_recovery"}
     told = [(t, o) for t, o in run.done if t.name and o.arguments is not None and o.status != "requested"]
     often = {name for name, n in Counter(t.name for t, _ in told).items() if n >= 3} if len(told) >= 3 else ()
@@ -288,6 +292,12 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         seen.add("repeated_call")
     elif not run.visible or any(o.arguments is None or not t.name for t, o in run.done):
         unknown.add("repeated_call")
+
+
+def _asked_for_lost(run: Evidence) -> bool:
+    """Did an answer of which attributes were dropped ask for tools, of which none can be seen?"""
+    seen = {t.turn for t in run.tools}
+    return any(c.cut and c.outputs is None and asks(c.finish) and c.turn not in seen for c in run.calls)
 
 
 def _may_recover(failed: ToolCall, later: ToolCall, outcome: Outcome) -> bool:
