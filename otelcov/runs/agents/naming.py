@@ -100,7 +100,7 @@ def _by_steps(node: Node) -> bool:
 
 def _name_next_steps(trace: Trace) -> None:
     """A step that puts out no agent is of the one that the step before it put out, and of nobody known where that is
-    cut."""
+    cut; an agent that is not named itself is the only one whom its steps name."""
     for node in trace.nodes:
         if len(node.children) < 2 or not _by_steps(node):
             continue
@@ -110,6 +110,9 @@ def _name_next_steps(trace: Trace) -> None:
             current, lost = step.own_agent or current, step.own_agent is None and (lost or _cut(step.span.output))
             for n in (step, *step.below()) if current is not None and step.agent == node.agent else ():
                 n.agent = (None if lost else current) if n.agent == node.agent else n.agent
+        at_work = {step.own_agent for step in node.children} - {None}
+        if node.kind == AGENT and node.own_agent is None and len(at_work) == 1:
+            node.own_agent = node.agent = at_work.pop()
 
 
 _OBJECT = re.compile(r"[A-Z]\w*\(")

@@ -345,11 +345,13 @@ def _laid_elsewhere(root: Node) -> bool:
 
 
 def _leader(entry: Node) -> str | None:
-    """The name of the agent that an entry is, or is no more than a frame around."""
+    """The name of the agent that an entry is, or is no more than a frame around, or that its first step names."""
     if entry.kind == CHAIN:
         held = [e for child in entry.children for e in _steps_of(child)]
         entry = held[0] if len(held) == 1 else entry
-    return entry.own_agent if entry.kind == AGENT else None
+    if entry.kind != AGENT:
+        return None
+    return entry.own_agent or next((n.own_agent for n in entry.children if n.own_agent), None)
 
 
 def _steps_of(node: Node) -> list[Node]:

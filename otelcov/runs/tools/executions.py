@@ -298,7 +298,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 _ANY_TOOL = re.compile(
-    r"\s*(?:ai\.toolCall|\w*FunctionTool|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call"
+    r"\s*(?:ai\.toolCall|\w*FunctionTool(?:\.task)?|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call"
     r"|running tools?|function|\{\w*\}|\[\w+\]|\w+\.try_run\(\))\s*$",
     re.I,
 )

@@ -57,7 +57,7 @@ def front_of(root: Node) -> list[Node]:
     out, level = [root], [root] if root.kind != TOOL or not root.orphan else []
     for _ in range(5):
         level = [c for n in level for c in n.children if c.kind in (AGENT, CHAIN) or c.kind is None]
-        out.extend(level[:8])
+        out.extend(level if len(level) <= 16 else level[:8] + level[-8:])
     return out
 
 

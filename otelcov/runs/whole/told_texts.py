@@ -114,11 +114,15 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
     if isinstance(value, str):
         held = opened(value)  # an event of LlamaIndex's, of which its last tells nothing
-        return None if held == {} or _next_input(held) else final_answer(value)
+        if held == {} or _next_input(held):
+            return None
+        if not _ended_with(held):
+            return final_answer(value)
+        value = held
     if isinstance(value, dict) and isinstance(value.get("_store"), dict):
         value = value["_store"]  # a prediction of DSPy's, as Python keeps it
-    if isinstance(value, dict) and isinstance(ended := value.get("result"), dict) and "current_agent_name" in ended:
-        value = ended.get("response")  # what an agent of LlamaIndex's ended with, and who it was
+    if _ended_with(value):
+        value = value["result"].get("response")
     if isinstance(value, dict):
         for key in (
             "raw",
@@ -144,6 +148,12 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         if x.text is not None and x.role in ("assistant", "user") and not x.results:
             return final_answer(x.text)
     return None
+
+
+def _ended_with(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Is this what an agent of LlamaIndex's ended with, and who it was?"""
+    ended = value.get("result") if isinstance(value, dict) else None
+    return isinstance(ended, dict) and "current_agent_name" in ended
 
 
 def _mute(found: list[Message]) -> bool:

@@ -1,0 +1,97 @@
+"""What kits tell that is easily told wrong."""
+
+from __future__ import annotations
+
+import json
+
+from tests.runs.requests import runs, span
+
+LLAMA_INDEX = {"scope": "opentelemetry.instrumentation.llamaindex", "version": "0.40.14"}
+
+
+def _put_out(event):
+    """A step's output, as OpenLLMetry writes it: JSON in JSON."""
+    return json.dumps(json.dumps(event, separators=(",", ":")))
+
+
+def _step(id, parent, name="BaseWorkflowAgent.task", at=0.0, took=0.5, kind="task", out=None, given=None):
+    told = {"traceloop.span.kind": kind, "traceloop.entity.name": name}
+    told |= {"traceloop.entity.output": _put_out(out)} if out is not None else {}
+    told |= {"traceloop.entity.input": json.dumps({"kwargs": given})} if given is not None else {}
+    return span(id, parent, name, at=at, took=took, attributes=told, **LLAMA_INDEX)
+
+
+def _asked(agent):
+    said = [{"role": "user", "additional_kwargs": {}, "blocks": [{"block_type": "text", "text": "go"}]}]
+    return {"input": said, "current_agent_name": agent}
+
+
+def _ended(agent, text):
+    said = {"role": "assistant", "additional_kwargs": {}, "blocks": [{"block_type": "text", "text": text}]}
+    told = {"response": said, "structured_response": None, "current_agent_name": agent}
+    return {"result": told | {"tool_calls": [], "retry_messages": []}}
+
+
+def _workflow(id, parent, agent, text, at, *steps):
+    return [
+        _step(id, parent, "FunctionAgent.workflow", at, 8, "workflow"),
+        _step(id + 1, id, at=at + 1, out=_asked(agent)),
+        *steps,
+        _step(id + 2, id, at=at + 7, out=_ended(agent, text)),
+    ]
+
+
+def _ran(id, parent, name, given, result, at):
+    put_out = {"blocks": [{"block_type": "text", "text": result}], "tool_name": name}
+    put_out |= {"raw_input": {"args": [], "kwargs": given}, "raw_output": result, "is_error": False}
+    called = {"tool_name": name, "tool_kwargs": given, "tool_id": f"call_aZ81kQ{id}", "tool_output": put_out}
+    return [
+        _step(id, parent, at=at, out=called),
+        _step(id + 1, id, "FunctionTool.task", at, 0.2, out=put_out, given=given),
+    ]
+
+
+def test_requests_of_one_trace_without_a_model_and_a_tool_are_runs():
+    """LlamaIndex under OpenLLMetry 0.40: of each agent no more is told than what its steps put out."""
+    (*found,) = runs(
+        span(1, None, "job", took=40, scope="app"),
+        *_workflow(10, 1, "planner", "Hello.", 0),
+        *_workflow(20, 1, "planner", "It is 3.", 10, *_ran(25, 20, "add", {"a": 1, "b": 2}, "3", 13)),
+        *_workflow(30, 1, "planner", "Bye.", 20),
+    )
+    assert [(r["output"], r["agents"], r["status"]) for r in found] == [
+        ("Hello.", ["planner"], "ok"),
+        ("It is 3.", ["planner"], "ok"),
+        ("Bye.", ["planner"], "ok"),
+    ]
+    tools = [[(c["name"], c["agent"], c["arguments"], c["result"]) for c in r["tool_calls"] or []] for r in found]
+    assert tools == [[], [("add", "planner", {"a": 1, "b": 2}, "3")], []]
+
+
+def test_an_agent_that_a_function_runs_answers_that_and_not_the_user():
+    """The same, of an agent that a tool of another's runs: which tool that is is not told."""
+    (run,) = runs(
+        *_workflow(
+            *(10, None, "boss", "Worker says 9.", 0),
+            _step(15, 10, at=2, took=4),
+            _step(16, 15, "FunctionTool.task", 2, 4, given={"q": "compute"}),
+            _step(17, 16, "run.task", 2, 4),
+            _step(18, 17, at=2.5, out=_asked("worker")),
+            *_ran(19, 17, "add", {"a": 4, "b": 5}, "9", 3),
+            _step(21, 17, at=5, out=_ended("worker", "nine")),
+        ),
+    )
+    assert (run["output"], run["agents"]) == ("Worker says 9.", ["boss", "worker"])
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("add", "worker")]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("boss", "worker", None)]
+
+
+def test_what_ends_a_workflow_of_many_steps_is_its_answer():
+    """The same, of an agent that called more tools than are looked at from the front."""
+    (run,) = runs(
+        *_workflow(
+            *(10, None, "planner", "It is 9.", 0),
+            *(x for n in range(9) for x in _ran(20 + 3 * n, 10, "add", {"a": n}, str(n), 1.5 + n / 2)),
+        ),
+    )
+    assert (run["output"], len(run["tool_calls"])) == ("It is 9.", 9)
