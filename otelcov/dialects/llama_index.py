@@ -14,7 +14,7 @@ _TOOL = _TASK & (pl.col("tool.name").is_not_null() | _CALLED.is_not_null())
 _EARLY = scope(r"^opentelemetry\.instrumentation\.llamaindex$") & pl.col("scope.version").str.contains(
     r"^0\.[0-4]?\d\."
 )
-_AGENT = _EARLY & pl.col("span.name").str.contains(r"Agent(?:Workflow)?\.workflow$|^run\.task$")
+_AGENT = _EARLY & pl.col("span.name").str.contains(r"Agent(?:Workflow)?\.workflow$|^run\.(?:task|workflow)$")
 _GIVEN = pl.col("traceloop.entity.input").str.json_path_match("$.kwargs")
 _FUNCTION = _EARLY & (pl.col("span.name") == "FunctionTool.task") & _GIVEN.is_not_null()
 _STEP = _TASK & pl.col("span.name").str.contains(r"Agent(?:Workflow)?\.task$")  # it puts out who works next

@@ -95,3 +95,30 @@ def test_what_ends_a_workflow_of_many_steps_is_its_answer():
         ),
     )
     assert (run["output"], len(run["tool_calls"])) == ("It is 9.", 9)
+
+
+def test_requests_whose_workflows_never_ended_are_runs_by_their_first_steps():
+    """The same, later: a step that raised never comes, nor does its workflow, and what is asked next is laid under
+    it."""
+    kit = LLAMA_INDEX | {"version": "0.60.0"}
+
+    def failed(id, parent, at):
+        return span(id, parent, "openai.chat", at=at, error="500", scope="opentelemetry.instrumentation.openai.v1")
+
+    def begun(id, parent, at):
+        told = {"traceloop.span.kind": "task", "traceloop.entity.output": _put_out(_asked("planner"))}
+        return span(id, parent, "init_run.task", at=at, attributes=told, **kit)
+
+    def model(call):
+        return call | {"attributes": {"llm.request.type": "chat", "gen_ai.request.model": "m"}}
+
+    (*found,) = runs(
+        begun(2, 91, 0),
+        model(failed(3, 92, 2)),
+        begun(4, 93, 5),
+        model(failed(5, 94, 7)),
+        span(6, 93, "run.workflow", at=10, took=9, attributes={"traceloop.span.kind": "workflow"}, **kit),
+        begun(7, 6, 10),
+        model(failed(8, 95, 12)),
+    )
+    assert [(r["status"], len(r["llm_calls"])) for r in found] == [("error", 1)] * 3

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.joining.left_current import set_apart
+from otelcov.runs.joining.left_open import requests_left_open
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
 from otelcov.runs.joining.turns import first_said, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
@@ -75,7 +76,9 @@ def fragments(trace: Trace) -> list[Fragment]:
         return []
     raised = {n.span.parent_span_id for n in trace.roots if n.orphan and _step_of_a_run(n)}
     parts = [(n, [n, *n.below()]) for n in called]
-    if tops:
+    if opened := requests_left_open(trace.roots):
+        parts = [*opened, *parts]
+    elif tops:
         after = any(_next_run(n, raised) for n, _ in tops)
         parts = [*(_after_raising(tops, raised) if after else _split(tops)), *parts]
     if len(parts) == 1 and len(every) > len(tops):
@@ -341,7 +344,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
 
 def _laid_elsewhere(root: Node) -> bool:
     """Was this function laid under a run that was over, and is a run of its own (tree.py)?"""
-    return root.kind == CHAIN and root.span.parent_span_id is not None
+    return root.kind in (AGENT, CHAIN) and root.span.parent_span_id is not None
 
 
 def _leader(entry: Node) -> str | None:
