@@ -122,3 +122,29 @@ def test_requests_whose_workflows_never_ended_are_runs_by_their_first_steps():
         model(failed(8, 95, 12)),
     )
     assert [(r["status"], len(r["llm_calls"])) for r in found] == [("error", 1)] * 3
+
+
+SOLVES = "You are an expert assistant who can solve any task using "
+
+
+def _smolagents(id, parent, at, said, *asked, calls=()):
+    """OpenAI's client below an agent of smolagents whose own span did not come."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.prompt": 9}
+    for n, (role, text) in enumerate([("system", asked[0]), *zip(("user", "assistant") * 4, asked[1:], strict=False)]):
+        told |= {f"llm.input_messages.{n}.message.role": role, f"llm.input_messages.{n}.message.content": text}
+    told |= {"llm.output_messages.0.message.role": "assistant", "llm.finish_reason": "tool_calls" if calls else "stop"}
+    told |= {"llm.output_messages.0.message.content": said} if said else {}
+    for n, (call_id, name, given) in enumerate(calls):
+        one = f"llm.output_messages.0.message.tool_calls.{n}.tool_call."
+        told |= {one + "id": call_id, one + "function.name": name, one + "function.arguments": given}
+    return span(id, parent, "ChatCompletion", at=at, attributes=told, scope="openinference.instrumentation.openai")
+
+
+def test_what_a_user_asks_next_stands_behind_what_a_tool_gave():
+    """smolagents that was killed in a later turn: it joins words of one role."""
+    called = "Calling tools:\n[{'id': 'call_QLIVaoXL55SxKpA5', 'type': 'function', 'function': {'name': 'final_answer'"
+    called += ", 'arguments': {'answer': 'TP123.'}}}]"
+    asked = ("New task:\nFind a flight.", called, "Observation:\nTP123.\nNew task:\nThanks!")
+    calls = [("call_MzwtEfvOT3TQ5G7y", "final_answer", '{"answer": "You are welcome."}')]
+    (run,) = runs(_smolagents(2, 99, 1, None, SOLVES + "tool calls.", *asked, calls=calls))
+    assert run["input"] == "Thanks!"

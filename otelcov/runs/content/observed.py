@@ -11,14 +11,17 @@ from otelcov.runs.content.parts import requests_in
 
 _CALLED = re.compile(r"(?:^|\n)Calling tools:\n(\[\{'id': .*\}\])\s*$", re.S)
 _SEEN = "Observation:\n"
-_ASKED = r"(?:Based on the above, please provide an answer|New task:\n)"
+_TASK = "New task:\n"
+_ASKED = rf"(?:Based on the above, please provide an answer|{_TASK})"
 _RAISED = r"(?:Call id: \S+\n)?Error:\n.*\nNow let's retry: take care not to repeat previous errors!"
 _NEXT, _ANEW = (re.compile(rf"\n(?={what})", re.S) for what in (f"{_ASKED}|{_RAISED}", _ASKED))
 """What smolagents tells as words of the same user: of a later step that raised, and what it asks then."""
 
 
 def with_observations(inputs: list[Message]) -> None:
-    """Puts requests and results where their words stand. Of several tools what was seen is not told apart."""
+    """Puts requests and results where their words stand, and what a user asks next after these. Of several tools what
+    was seen is not told apart."""
+    asked_next: dict[int, Message] = {}
     for called, seen in pairwise(inputs):
         if called.role != "assistant" or seen.role != "user" or seen.results or not (seen.text or "").startswith(_SEEN):
             continue
@@ -29,8 +32,13 @@ def with_observations(inputs: list[Message]) -> None:
         _, *anew = _ANEW.split(text, maxsplit=1)
         called.requests, called.text = told, None
         seen.role, seen.text = ("user", anew[0]) if anew else ("tool", None)
+        if seen.text is not None and seen.text.startswith(_TASK):
+            asked_next[id(seen)] = Message("user", seen.text)
+            seen.role, seen.text = "tool", None
         came = _NEXT.split(text, maxsplit=1)[0].strip() if len(told) == 1 else None
         seen.results = [Result(r.id, r.name, came) for r in told]
+    if asked_next:
+        inputs[:] = [x for seen in inputs for x in (seen, asked_next.get(id(seen))) if x is not None]
 
 
 def _requests(text: str) -> list[Request]:
