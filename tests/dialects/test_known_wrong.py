@@ -148,3 +148,44 @@ def test_what_a_user_asks_next_stands_behind_what_a_tool_gave():
     calls = [("call_MzwtEfvOT3TQ5G7y", "final_answer", '{"answer": "You are welcome."}')]
     (run,) = runs(_smolagents(2, 99, 1, None, SOLVES + "tool calls.", *asked, calls=calls))
     assert run["input"] == "Thanks!"
+
+
+def test_code_that_is_to_be_run_is_no_answer():
+    """The same of agents that write code."""
+    code = "Thought: I look.\n<code>\nr = look(city='Oslo')\nprint(r)\n</code>"
+    (run,) = runs(_smolagents(2, 99, 1, code, SOLVES + "code blobs.", "New task:\nIs it sunny?"))
+    assert (run["input"], run["output"], run["status"]) == ("Is it sunny?", None, "unknown")
+
+
+def _openlit_step(id, parent, at, put_out):
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    told |= {"gen_ai.smolagents.step_number": 1}
+    told |= {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": put_out}]}]}
+    kit = {"scope": "openlit.instrumentation.smolagents"}
+    return span(id, parent, "invoke_agent planner step_1", at=at, took=8, attributes=told, **kit)
+
+
+def test_what_a_step_saw_is_no_answer():
+    """smolagents under OpenLIT, killed after its first step, which puts out what its tool gave."""
+    calls = [("call_4tuPm8Zwxopf26iF", "look", '{"city": "Bergen"}')]
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    ran |= {"gen_ai.tool.call.arguments": '{"city": "Bergen"}', "gen_ai.tool.call.result": "Bergen: sunny"}
+    (run,) = runs(
+        _openlit_step(2, 99, 1, "Bergen: sunny"),
+        _smolagents(3, 2, 2, None, SOLVES + "tool calls.", "New task:\nIs it sunny?", calls=calls),
+        span(4, 2, "execute_tool look", at=5, attributes=ran, scope="openlit.instrumentation.smolagents"),
+    )
+    assert (run["output"], run["status"], len(run["tool_calls"])) == (None, "unknown", 1)
+
+
+def test_what_a_manager_told_its_agent_is_not_what_the_user_asked():
+    """smolagents' managed agents, of which the manager was killed."""
+    task = (
+        "You're a helpful agent named 'worker'.\nYou have been submitted this task by your manager.\n---\nTask:\nBook."
+    )
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "worker"}
+    told |= {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": task}]}]}
+    told |= {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": "Booked."}]}]}
+    kit = {"scope": "opentelemetry.instrumentation.genai.smolagents"}
+    (run,) = runs(span(1, 99, "invoke_agent worker", took=9, attributes=told, **kit))
+    assert (run["input"], run["output"], run["status"]) == (None, None, "unknown")

@@ -149,6 +149,11 @@ _DECIDED = {"terminate", "reason", "next_speaker", "final_message"}
 _DECISION = 4096  # letters, at the most, before it says what is answered
 
 
+def acts_by_code(text: str | None) -> bool:
+    """Does an answer of smolagents' hold code to be run that hands no answer in?"""
+    return bool(text) and "final_answer(" not in str(text) and _CODE.search(str(text)) is not None
+
+
 def _handed_in(code: str) -> str | None:
     """The text that code hands in as the answer (smolagents), where it stands in it."""
     handed = _HANDED_IN.search(code)

@@ -9,7 +9,7 @@ from otelcov.runs.agents.charge import broke_off, caught, ended, put_out_an_erro
 from otelcov.runs.agents.delegation import delegates
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
-from otelcov.runs.content.prose import final_answer
+from otelcov.runs.content.prose import acts_by_code, final_answer
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.answers import waits_for_models
@@ -19,6 +19,7 @@ from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure
+from otelcov.runs.whole.asked_text import solves
 from otelcov.runs.whole.speakers import abreast, at_work, front_of, of_a_call, own_calls, shared_out
 from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, same_object
 
@@ -38,7 +39,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
         return told
     hidden = last is not None and asks_for_tools(last.finish) and (not last.text or root.kind == LLM)  # by whom it told
-    pending = last is not None and (bool(last.requests) or hidden) and not handed
+    pending = last is not None and (bool(last.requests) or hidden or _to_be_run(last)) and not handed
     said = last.text if last is not None and not pending else None  # without the line break that Strands adds
     front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
@@ -47,8 +48,12 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     step = went_on(root, last) or (pending and root.orphan and root.own_agent is None)
     frames = _frames(root)
     for node in front:
+        if root.orphan and last is not None and node.end < last.start:
+            continue  # a step of a run whose own frame has not come, and not the last one
         if node in frames and not (step and node is root):
             text = said if said and same_object(node.span.output, said) else assistant_text(node.span.output, limit)
+            if pending and root.orphan and _gave(root, text):
+                continue
             if answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
                 return said if said is not None and said.strip() == text.strip() else text
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
@@ -79,9 +84,22 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         text = assistant_text(node.span.output, limit)
         if text in asked and last is not None and node.start <= last.start:
             continue  # the same, in the millisecond in which the model was asked
+        if pending and root.orphan and _gave(root, text):
+            continue
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _to_be_run(last: ModelCall) -> bool:
+    """Did an agent of smolagents' write code that is to be run, and no answer?"""
+    return acts_by_code(last.text) and solves(last)
+
+
+def _gave(root: Node, text: str | None) -> bool:
+    """Is this what a tool gave, or does it begin with that? A step puts out what it saw (smolagents under OpenLIT)."""
+    given = (n.span.result for n in root.below() if n.kind == TOOL and n.span.result)
+    return bool(text) and any(str(text).startswith(told) for told in given)
 
 
 def _ends_as_a_member(team: Node) -> bool:

@@ -188,10 +188,23 @@ def several_speak(found: list[Message]) -> bool:
     return sum(x.role == "user" and not x.results and x.text is not None for x in since) > 1
 
 
+def solves(call: ModelCall) -> bool:
+    """Was a model asked by smolagents what to do next, as its instructions say?"""
+    return ((call.inputs or [Message("")])[0].text or "").startswith(_SOLVES)
+
+
+def of_a_manager(root: Node, text: str | None) -> bool:
+    """Is this what an agent of smolagents' whose own manager has not come was told by that? Neither did the user ask
+    it, nor does the user hear the answer."""
+    return root.orphan and text is not None and _MANAGED.match(text) is not None
+
+
+_MANAGED = re.compile(r"You're a helpful agent named '.*'\.\nYou have been submitted this task by your manager\.\n")
+
+
 def _of_smolagents(call: ModelCall) -> bool:
     """Was a model asked by smolagents, whoever tells of it?"""
-    told = ((call.inputs or [Message("")])[0].text or "").startswith(_SOLVES)
-    return told or any(_SMOL.search(n.span.scope) for n in call.layers)
+    return solves(call) or any(_SMOL.search(n.span.scope) for n in call.layers)
 
 
 def _of_others(first: ModelCall, own: list[ModelCall], text: str) -> bool:

@@ -187,7 +187,13 @@ def _next_input(value: Any) -> bool:
 
 def answers(text: str | None) -> TypeGuard[str]:
     """Is this an answer, and nothing that stands in place of one?"""
-    return text is not None and text not in _NOTHING and not object_repr(text) and not says_returned(text)
+    if text is None or text in _NOTHING or text.startswith(_LOGS):
+        return False
+    return not object_repr(text) and not says_returned(text)
+
+
+_LOGS = "Execution logs:\n"
+"""What stands before what code of smolagents' printed, which the next step reads."""
 
 
 def object_repr(text: str) -> bool:
