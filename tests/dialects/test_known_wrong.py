@@ -189,3 +189,59 @@ def test_what_a_manager_told_its_agent_is_not_what_the_user_asked():
     kit = {"scope": "opentelemetry.instrumentation.genai.smolagents"}
     (run,) = runs(span(1, 99, "invoke_agent worker", took=9, attributes=told, **kit))
     assert (run["input"], run["output"], run["status"]) == (None, None, "unknown")
+
+
+AGENTOPS = {"scope": "agentops.instrumentation.agentic.langgraph", "status": 1}
+
+
+def _graph(id, parent, at, name="workflow", took=8, **told):
+    kind = {"workflow": "workflow", "node": "llm"}[name]
+    return span(
+        id,
+        parent,
+        f"langgraph.{name}.execute",
+        at=at,
+        took=took,
+        attributes={"agentops.span.kind": kind} | told,
+        **AGENTOPS,
+    )
+
+
+def _client(id, parent, at, asked, said, calls=(), back=(), took=0.8):
+    """OpenAI's client, as AgentOps tells it."""
+    told = {"gen_ai.request.type": "chat", "gen_ai.system": "OpenAI", "gen_ai.request.model": "m"}
+    told |= {"gen_ai.usage.prompt_tokens": 7, "gen_ai.usage.completion_tokens": 3}
+    told |= {"gen_ai.response.id": f"chatcmpl-F25OI4SVytRs{id}"}
+    told |= {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": asked}
+    for n, (call_id, name, given, result) in enumerate(back):
+        one = f"gen_ai.prompt.{2 * n + 1}."
+        told |= {one + "role": "assistant", one + "tool_calls.0.id": call_id, one + "tool_calls.0.name": name}
+        told |= {one + "tool_calls.0.arguments": given}
+        told |= {f"gen_ai.prompt.{2 * n + 2}.role": "tool", f"gen_ai.prompt.{2 * n + 2}.tool_call_id": call_id}
+        told |= {f"gen_ai.prompt.{2 * n + 2}.content": result}
+    told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": said}
+    for n, (call_id, name, given) in enumerate(calls):
+        one = f"gen_ai.completion.0.tool_calls.{n}."
+        told |= {one + "id": call_id, one + "name": name, one + "arguments": given}
+    return span(id, parent, "openai.chat.completion", at=at, took=took, attributes=told, scope="openai", status=1)
+
+
+def test_graphs_of_a_session_that_lasts_as_long_as_a_program_are_runs():
+    """AgentOps of LangGraph: by default one trace is all that a program does; of a stream the steps alone come."""
+    call = ("call_mtSCo8FdAFLu7mGP", "look", '{"x": 1}')
+    (*found,) = runs(
+        _graph(2, 99, 0),
+        _client(3, 2, 1, "first", "One."),
+        _graph(4, 99, 10),
+        _client(5, 4, 11, "second", "", [call]),
+        _client(6, 4, 13, "second", "Two.", back=[(*call, "sun")]),
+        _graph(7, 99, 20, "node", 2),
+        _client(8, 7, 20.5, "third", "", [call]),
+        _graph(9, 99, 24, "node", 2),
+        _client(10, 9, 24.5, "third", "Three.", back=[(*call, "sun")]),
+    )
+    assert [(r["input"], r["output"], len(r["llm_calls"]), len(r["tool_calls"])) for r in found] == [
+        ("first", "One.", 1, 0),
+        ("second", "Two.", 2, 1),
+        ("third", "Three.", 2, 1),
+    ]

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
+from otelcov.runs.joining.turns import first_said
 from otelcov.runs.rules.habits import changes_agents
 from otelcov.runs.trace.tree import Node, Trace, by_time
 
@@ -18,11 +19,39 @@ def requests_of(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
     kit = _SESSIONS.search(roots[0].span.scope)
     if kit is not None and all(n.orphan and n.span.parent_span_id == roots[0].span.parent_span_id for n in roots):
         return _of_session(roots, kit.group())
+    if graphs := _graphs_of_a_session(roots):
+        return graphs
     sessions = _sessions(roots[0]) if len(roots) == 1 else []
     held = [_in_session(n) for n in sessions]
     parts = [_of_session(h, n.span.scope) or [(n, _whole(h))] for n, h in zip(sessions, held, strict=True) if h]
     found = [part for some in parts for part in some]
     return found if len(found) > 1 else []
+
+
+def _graphs_of_a_session(roots: list[Node]) -> list[tuple[Node, list[Node]]]:
+    """The graphs that a program ran in a session that lasts as long as itself (AgentOps, unless told otherwise), where
+    each begins with words of the user that no other put out, and nothing else was done but in streams, of which the
+    steps alone come."""
+    ran = roots[0].children if len(roots) == 1 and roots[0].span.name == "session.session" else roots
+    if len({n.span.parent_span_id for n in ran}) != 1 or not all(n.orphan or n.parent is not None for n in ran):
+        return []
+    held = [n for n in ran if any(x.kind in STEPS for x in (n, *n.below()))]
+    kinds = [_GRAPH.match(f"{n.span.scope} {n.span.name}") for n in held]
+    graphs = [n for n, hit in zip(held, kinds, strict=True) if hit is not None and hit.group(1) == "workflow"]
+    if len(graphs) < 2 or held[0] not in graphs or None in kinds:
+        return []
+    said, put_out = [first_said(n) for n in graphs], {n.span.output for n in graphs} - {None}
+    if not all(x and x[-1].text not in put_out for x in said):
+        return []
+    parts: list[tuple[Node, list[Node]]] = []
+    for n in held:
+        if n in graphs or first_said(n):
+            parts.append((n, []))
+        parts[-1][1].extend(_whole([n]))
+    return parts
+
+
+_GRAPH = re.compile(r"agentops\.instrumentation\.agentic\.langgraph langgraph\.(workflow|node)\.\w+$")
 
 
 def of_several_messages(root: Node) -> bool:
