@@ -44,6 +44,9 @@ _AGENTOPS_ASKED = pl.when(
     scope(r"^agentops\.instrumentation\.providers\.") & pl.col("span.name").str.starts_with("tool_call.")
 )
 
+# Of LangGraph, an answer's id is that of LangChain's message, and the model asked is the one that answered.
+_AGENTOPS_GRAPH = pl.when(scope(r"^agentops\.instrumentation\.agentic\.langgraph$"))
+
 AGENTOPS = Dialect(
     name="agentops",
     kind=pl.coalesce(
@@ -95,6 +98,8 @@ AGENTOPS = Dialect(
         ]
     ),
     tool_error=pl.when(_AGENTOPS_FAILED).then(pl.lit("true")),
+    request_model=_AGENTOPS_GRAPH.then(pl.lit(NOTHING)),
+    response_id=_AGENTOPS_GRAPH.then(pl.lit(NOTHING)),
     conversation=pl.when(_OF_AGNO).then(first("agent.run_session_id", "agent.session_id")),
     definitions=_AGENTOPS_CREW.then(pl.col("agent.tools")),
     input=pl.coalesce(

@@ -245,3 +245,19 @@ def test_graphs_of_a_session_that_lasts_as_long_as_a_program_are_runs():
         ("second", "Two.", 2, 1),
         ("third", "Three.", 2, 1),
     ]
+
+
+def test_a_node_of_a_graph_and_a_callback_around_a_client_are_one_call():
+    """AgentOps of LangGraph with its handler of LangChain's callbacks: the node's span stands beside the handler's,
+    which holds the client's."""
+    counted = {"gen_ai.usage.prompt_tokens": 7, "gen_ai.usage.completion_tokens": 3}
+    node = counted | {"gen_ai.request.model": "m-2024-07-18", "gen_ai.response.model": "m-2024-07-18"}
+    node |= {"gen_ai.response.id": "run--01a21817-9650-7535-9b40-675fa933da91-0"}
+    handler = counted | {"agentops.span.kind": "llm", "gen_ai.request.model": "m"}
+    (run,) = runs(
+        span(1, None, "chain.chain", took=9, attributes={"agentops.span.kind": "chain"}, scope="agentops"),
+        _graph(2, 1, 1, "node", 5, **node),
+        span(3, 1, "chat_model.llm", at=1.5, took=4, attributes=handler, scope="agentops"),
+        _client(4, 3, 2, "go", "Done.", took=3),
+    )
+    assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("m", 7)]

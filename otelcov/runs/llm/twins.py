@@ -110,9 +110,14 @@ def _may_be_one(one: Node, two: Node) -> bool:
     branches = [(n, *n.ancestors()) for n in (one, two)]
     shared = {id(n) for n in branches[0]} & {id(n) for n in branches[1]}
     own = [[n for n in branch if id(n) not in shared] for branch in branches]
-    if any(n.kind in (TOOL, LLM) for branch in own for n in branch[1:]):
+    if any(n.kind == TOOL or (n.kind == LLM and not _holds(n, x)) for branch in own for x, n in pairwise(branch)):
         return False
     return bool(shared) and {n.span.scope for n in own[0]}.isdisjoint(n.span.scope for n in own[1])
+
+
+def _holds(outer: Node, layer: Node) -> bool:
+    """Is an enclosing span of a model one of this single call?"""
+    return layer.kind == LLM and sum(n.kind == LLM for n in outer.children) == 1
 
 
 def echoes(spans: list[Node]) -> dict[int, tuple[Node, Node]]:
