@@ -261,3 +261,15 @@ def test_a_node_of_a_graph_and_a_callback_around_a_client_are_one_call():
         _client(4, 3, 2, "go", "Done.", took=3),
     )
     assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("m", 7)]
+
+
+def test_a_tool_that_perhaps_did_not_run_was_perhaps_not_called_again():
+    """The same, stopped by its limit of turns after the third request."""
+    calls = [(f"call_mtSCo8FdAFLu7mG{n}", "look", '{"x": 1}') for n in range(3)]
+    back = [(*call, "sun") for call in calls]
+    (run,) = runs(
+        _graph(1, None, 0) | {"error": "Recursion limit of 5 reached", "status": 2},
+        *(_client(2 + n, 1, 1 + 2 * n, "go", "", [calls[n]], back[:n]) for n in range(3)),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", "ok", "unknown"]
+    assert ("repeated_call" in run["boundaries"], "repeated_call" in run["boundaries_unknown"]) == (False, True)

@@ -288,10 +288,17 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     told = [(t, o) for t, o in run.done if t.name and o.arguments is not None and o.status != "requested"]
     often = {name for name, n in Counter(t.name for t, _ in told).items() if n >= 3} if len(told) >= 3 else ()
     equal = Counter(to_json([t.name, o.arguments]) for t, o in told if t.name in often) if often else {}
-    if any(n >= 3 for n in equal.values()):
+    ran = Counter(to_json([t.name, o.arguments]) for t, o in told if t.name in often and _surely_ran(t, o))
+    unsure = {call for call, n in equal.items() if n >= 3 > ran[call]}
+    if any(n >= 3 for n in ran.values()):
         seen.add("repeated_call")
-    elif not run.visible or any(o.arguments is None or not t.name for t, o in run.done):
+    elif not run.visible or unsure or any(o.arguments is None or not t.name for t, o in run.done):
         unknown.add("repeated_call")
+
+
+def _surely_ran(call: ToolCall, outcome: Outcome) -> bool:
+    """Is it told that a tool ran, and not only asked for?"""
+    return outcome.status != "unknown" or bool(call.nodes) or call.answer is not None
 
 
 def _asked_for_lost(run: Evidence) -> bool:
