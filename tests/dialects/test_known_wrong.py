@@ -273,3 +273,38 @@ def test_a_tool_that_perhaps_did_not_run_was_perhaps_not_called_again():
     )
     assert [c["status"] for c in run["tool_calls"]] == ["ok", "ok", "unknown"]
     assert ("repeated_call" in run["boundaries"], "repeated_call" in run["boundaries_unknown"]) == (False, True)
+
+
+def _laminar(id, parent, at, name, kind="DEFAULT", took=1.0, **told):
+    """OpenAI's kit under Laminar."""
+    told = {"lmnr.span.type": kind} | {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, attributes=told, scope="lmnr.tracer")
+
+
+def _approved(id, parent, at, asked, said):
+    """The task of a run that went on, below its workflow."""
+    messages = [{"role": "user", "parts": [{"type": "text", "content": asked}]}]
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": said}]}]
+    told = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m", "gen_ai__output__messages": answer}
+    return [
+        _laminar(id, parent, at, "agents.task", took=5),
+        _laminar(id + 1, id, at, "planner", took=5),
+        _laminar(id + 2, id + 1, at, "agents.turn", took=4),
+        _laminar(id + 3, id + 2, at + 1, "agents.response", "LLM", gen_ai__input__messages=messages, **told),
+    ]
+
+
+def test_what_is_asked_after_a_run_that_went_on_is_no_part_of_it():
+    """The workflow of a run that goes on after an approval never comes, and what is asked next is laid under it."""
+    (*found,) = runs(
+        *_approved(2, 91, 0, "book", "Booked."),
+        _laminar(10, 91, 10, "Agent workflow", took=8),
+        *_approved(11, 10, 10, "Kyiv?", "Kyiv ok."),
+        _laminar(20, 91, 12, "Agent workflow", took=8),
+        *_approved(21, 20, 12, "7+8?", "15."),
+    )
+    assert [(r["input"], r["output"], len(r["llm_calls"])) for r in found] == [
+        ("book", "Booked.", 1),
+        ("Kyiv?", "Kyiv ok.", 1),
+        ("7+8?", "15.", 1),
+    ]

@@ -1,5 +1,6 @@
-"""Requests of one trace whose workflows never ended, because a step of each raised: their spans never come, and what a
-program asked next was laid under them (LlamaIndex under OpenLLMetry). The first step of each tells it from the others.
+"""Requests of one trace whose workflows never ended, because a step of each raised, or it went on where another had
+waited: their spans never come, and what a program asked next was laid under them (LlamaIndex under OpenLLMetry;
+OpenAI's kit under Laminar). The first step of each tells it from the others.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import re
 from otelcov.runs.joining.sessions import STEPS
 from otelcov.runs.trace.tree import Node
 
-_SCOPE = re.compile(r"^opentelemetry\.instrumentation\.llamaindex$")
+_FIRST = re.compile(r"^opentelemetry\.instrumentation\.llamaindex init_run\.task$|^lmnr\.tracer agents\.task$")
+"""Scopes, and what the first step of a workflow is called there."""
 
 Part = tuple[Node, list[Node]]
 """The step that a request begins with, and all of its nodes."""
@@ -17,7 +19,7 @@ Part = tuple[Node, list[Node]]
 
 def requests_left_open(roots: list[Node]) -> list[Part]:
     """The requests among the roots of a trace, each by its own workflow; none where there are fewer than two, or where
-    they were at work at once: what lies below a step that never comes, the time alone tells whose it is."""
+    they were at work at once, and something lies below a step that never comes: the time alone tells whose that is."""
     opened = {n.span.parent_span_id for n in roots if n.orphan and _begins(n)}
     if not opened:
         return []
@@ -27,18 +29,18 @@ def requests_left_open(roots: list[Node]) -> list[Part]:
         if n.span.parent_span_id in opened and n not in next_ones:
             steps.setdefault(n.span.parent_span_id, []).append(n)
     requests = sorted([*([n] for n in next_ones), *steps.values()], key=lambda some: some[0].start)
-    if len(requests) < 2 or _at_once(requests):
+    strays = [n for n in roots if n.span.parent_span_id not in opened]
+    if len(requests) < 2 or (strays and _at_once(requests)):
         return []
-    for n in roots:
-        if n.span.parent_span_id not in opened:
-            before = [some for some in requests if some[0].start <= n.start]
-            (before[-1] if before else requests[0]).append(n)
+    for n in strays:
+        before = [some for some in requests if some[0].start <= n.start]
+        (before[-1] if before else requests[0]).append(n)
     parts = [(some[0], [x for n in some for x in (n, *n.below())]) for some in requests]
     return [(root, nodes) for root, nodes in parts if root.own_agent or any(n.kind in STEPS for n in nodes)]
 
 
 def _begins(node: Node) -> bool:
-    return node.span.name == "init_run.task" and _SCOPE.match(node.span.scope) is not None
+    return _FIRST.match(f"{node.span.scope} {node.span.name}") is not None
 
 
 def _at_once(requests: list[list[Node]]) -> bool:
