@@ -1,5 +1,5 @@
-"""OpenAI's Agents SDK as Orq and PromptLayer tell of it: a response knows no model but the one that answered, and both
-write that as the one that was asked for."""
+"""OpenAI's Agents SDK as Orq, PromptLayer and Splunk tell of it: a response knows no model but the one that answered,
+and the first two write that as the one that was asked for."""
 
 import polars as pl
 
@@ -11,6 +11,14 @@ ORQ = Dialect(
     name="orq",
     kind=pl.when(_ORQ & (pl.col("span.name") == "turn")).then(pl.lit(CHAIN)),
     request_model=pl.when(_ORQ & (pl.col("openai.api.type") == "responses")).then(pl.lit(NOTHING)),
+)
+
+# Splunk's stamps who began last, of all that are at work at once, on models and tools: what is above them tells.
+_STAMPED = scope(r"^opentelemetry\.util\.genai\.handler$") & pl.col("gen_ai.agent.id").str.starts_with("span_")
+
+SPLUNK_AGENTS = Dialect(
+    name="splunk-agents",
+    agent=pl.when(_STAMPED & pl.col("gen_ai.operation.name").is_in(["chat", "execute_tool"])).then(pl.lit(NOTHING)),
 )
 
 _TYPE = pl.col("openai_agents.span_type")

@@ -308,3 +308,49 @@ def test_what_is_asked_after_a_run_that_went_on_is_no_part_of_it():
         ("Kyiv?", "Kyiv ok.", 1),
         ("7+8?", "15.", 1),
     ]
+
+
+def _splunk(id, parent, at, took, operation, name, **told):
+    """OpenAI's kit under Splunk's, which stamps who began last on all that comes."""
+    told = {"gen_ai.operation.name": operation} | {key.replace("__", "."): value for key, value in told.items()}
+    kit = {"scope": "opentelemetry.util.genai.handler"}
+    return span(id, parent, f"{operation} {name}", at=at, took=took, attributes=told, **kit)
+
+
+def _at_work(id, name, at, took, asked, said, within=1):
+    last = {
+        "gen_ai__framework": "openai_agents",
+        "gen_ai__agent__name": "planner",
+        "gen_ai__agent__id": "span_d5705c93",
+    }
+    told = last | {"gen_ai__agent__name": name, "gen_ai__agent__id": f"span_c2dca0{id}"}
+    last |= {"gen_ai__input__messages": [{"role": "user", "parts": [{"type": "text", "content": asked}]}]}
+    last |= {"gen_ai__output__messages": [{"role": "assistant", "parts": [{"type": "text", "content": said}]}]}
+    return [
+        _splunk(id, within, at, took, "invoke_agent", name, **told),
+        _splunk(id + 1, id, at + 0.1, 1, "chat", "m", gen_ai__response__model="m", **last),
+    ]
+
+
+def test_requests_at_once_below_the_workflow_of_the_first_are_runs():
+    (*found,) = runs(
+        _splunk(1, None, 0, 20, "invoke_workflow", "Agent workflow", gen_ai__workflow__name="Agent workflow"),
+        *_at_work(2, "booker", 0.1, 19, "fly?", "Flies."),
+        *_at_work(4, "planner", 0.2, 9, "9+8?", "17."),
+    )
+    assert [(r["input"], r["output"], [c["agent"] for c in r["llm_calls"]]) for r in found] == [
+        ("fly?", "Flies.", ["booker"]),
+        ("9+8?", "17.", ["planner"]),
+    ]
+
+
+def test_an_agent_in_the_time_of_a_tool_is_no_request_beside_its_caller():
+    """The same, of an agent that is called as a tool: it stands beside its caller, too."""
+    (run,) = runs(
+        _splunk(1, None, 0, 20, "invoke_workflow", "Agent workflow", gen_ai__workflow__name="Agent workflow"),
+        *_at_work(2, "boss", 0.1, 19, "compute", "It is 9."),
+        _splunk(6, 2, 3, 10, "execute_tool", "ask_worker", gen_ai__tool__name="ask_worker"),
+        *_at_work(4, "worker", 4, 8, "4+5?", "nine"),
+    )
+    assert run["input"] == "compute"
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("boss", "worker")]

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.joining.asked_at_once import asked_at_once
 from otelcov.runs.joining.left_current import set_apart
 from otelcov.runs.joining.left_open import requests_left_open
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
@@ -320,7 +321,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
-    if requests := _requests(root, nodes) or _one_after_another(root, nodes):
+    if requests := asked_at_once(root) or _requests(root, nodes) or _one_after_another(root, nodes):
         return requests
     entries = _entries(root) if root.kind != SETUP else [e for child in root.children for e in _entries(child)]
     if root.kind == SETUP and len(entries) > 1 and all(e.kind == AGENT for e in entries):
