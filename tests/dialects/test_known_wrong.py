@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tests.runs.requests import runs, span
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span
 
 LLAMA_INDEX = {"scope": "opentelemetry.instrumentation.llamaindex", "version": "0.40.14"}
 
@@ -354,3 +356,41 @@ def test_an_agent_in_the_time_of_a_tool_is_no_request_beside_its_caller():
     )
     assert run["input"] == "compute"
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("boss", "worker")]
+
+
+JUDGE = "You are an impartial judge. Rate the answer from 1 to 5.\nQuestion: Is it sunny?\nAnswer: Oslo is sunny."
+
+
+@pytest.mark.parametrize(
+    "verdict", ['{"score": 5, "reason": "correct"}', '```json\n{"rating": 4}\n```', "Score: 4/5", "Yes"]
+)
+@pytest.mark.parametrize(
+    "judging", [span(4, 1, "check", at=12, took=5, scope="app"), agent(4, "critic", 1, at=12, took=5)]
+)
+def test_a_verdict_is_no_answer_to_the_user(judging, verdict):
+    """A program that has a model judge what an agent answered, in the same trace."""
+    (run,) = runs(
+        span(1, None, "handle", took=30, scope="app"),
+        agent(2, "planner", 1, at=1, took=9),
+        chat(3, 2, "Oslo is sunny.", "Is it sunny?", at=2),
+        judging,
+        chat(5, 4, verdict, JUDGE, at=13),
+    )
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("Is it sunny?", "Oslo is sunny.", 2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Improve this text: Oslo is sunny.", "Oslo is very sunny!"),  # who edits gives an answer
+        ("Rate the weather from 1 to 5.", "Score: 4"),  # no answer is judged
+        ("You evaluate texts. Rewrite: Oslo is sunny.", "Sunny Oslo."),
+    ],
+)
+def test_what_is_no_verdict_on_an_answer_is_one(asked, said):
+    (run,) = runs(
+        span(1, None, "handle", took=30, scope="app"),
+        chat(2, 1, "Oslo is sunny.", "Is it sunny?", at=2),
+        chat(3, 1, said, asked, at=13),
+    )
+    assert run["output"] == said

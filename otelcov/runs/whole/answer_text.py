@@ -20,6 +20,7 @@ from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure
 from otelcov.runs.whole.asked_text import solves
+from otelcov.runs.whole.judges import without_verdicts
 from otelcov.runs.whole.speakers import abreast, at_work, front_of, of_a_call, own_calls, shared_out
 from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, same_object
 
@@ -27,7 +28,7 @@ from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, 
 def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
     """What the run answered. Some models hand it in by tools that are none (`ways`)."""
     own = own_calls(root, calls)
-    own = [c for c in own if not _in_the_background(c)] or own
+    own = without_verdicts([c for c in own if not _in_the_background(c)] or own)
     last = own[-1] if own else None
     if root.kind == CHAIN and ended(root) in _UNDONE:
         return None  # what was said last is one of its steps'
