@@ -56,6 +56,7 @@ SUBAGENT = ("subagent_type", "recipient_agent")
 _TARGETS = (
     *SUBAGENT,
     "to_agent",
+    "toAgent",
     "agent_name",
     "coworker",
     "agent",
@@ -131,7 +132,7 @@ def subagent(raw: object) -> bool:
 def names_agent(raw: object) -> bool:
     """Does an argument say by its name that it is an agent's?"""
     arguments, _ = arguments_of(raw)
-    return arguments is not None and isinstance(arguments.get("to_agent"), str)
+    return arguments is not None and any(isinstance(arguments.get(key), str) for key in ("to_agent", "toAgent"))
 
 
 def agent_argument(raw: object) -> str | None:
