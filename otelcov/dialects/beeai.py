@@ -22,6 +22,8 @@ _EVENT = pl.when(_JS).then(pl.col("target"))
 _TELLS = _EVENT.str.contains(r"\.(?:success|error|toolStart)$")
 _KIND = pl.col("openinference.span.kind").str.to_uppercase()
 _IS_TOOL = _TELLS & (_KIND == "TOOL")
+# The way in which its agents hand in their answer is a tool, too. Where the answer is hidden, its name alone tells.
+_HANDED_IN = _EVENT.str.ends_with(".finalAnswer.success") & pl.col("output.value").is_null()
 _FAILED = pl.when(_EVENT.str.ends_with(".error"))
 
 BEEAI_JS = Dialect(
@@ -30,7 +32,7 @@ BEEAI_JS = Dialect(
     .then(pl.lit(AGENT))
     .when(_TELLS & (_KIND == "LLM"))
     .then(pl.lit(LLM))
-    .when(_IS_TOOL)
+    .when(_IS_TOOL & ~_HANDED_IN.fill_null(False))
     .then(pl.lit(TOOL))
     .when(_JS)
     .then(pl.lit(CHAIN)),
