@@ -55,3 +55,52 @@ def test_the_hidden_answer_that_an_agent_of_beeai_hands_in_is_no_tool_that_ran()
         *_bee_tool(8, 4, "finalAnswer", {"response": "It is 21."}),
     )
     assert [(c["arguments"], c["status"]) for c in run["tool_calls"]] == [({"city": "Paris"}, "ok")]
+
+
+_ADD, _MUL = ("call_wwh8d495", "add", {"a": 1}), ("call_b2XyPq7", "mul", {"b": 1})
+_SUM = {"role": "user", "content": "sum?"}
+
+
+def _asks(*calls):
+    told = [{"id": i, "type": "function", "function": {"name": n, "arguments": json.dumps(a)}} for i, n, a in calls]
+    return {"role": "assistant", "content": None, "tool_calls": told}
+
+
+def _xsai(said, answer, why=None, trace=1, **more):
+    """A step of xsai's under its own telemetry (0.5, by its source), which ends once its tools have run."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.model": "m"}
+    told |= {"gen_ai.response.id": f"e1476dd3-b5b9-43fc-b49c-12111250ab{trace}", "gen_ai.input.messages": said}
+    told |= {"gen_ai.output.messages": [answer]}
+    if why is not None:
+        told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2}
+        told |= {"gen_ai.response.finish_reasons": [why]}
+    return span(1, None, "chat m", trace=trace, attributes=told, **more)
+
+
+def _xsai_tool(id, call, result=None, thrown=None):
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": call[0], "gen_ai.tool.call.name": call[1]}
+    told |= {"gen_ai.tool.call.arguments": call[2]}
+    told |= {"error.type": "Error"} if thrown is not None else {"gen_ai.tool.call.result": json.dumps(result)}
+    return span(id, 1, f"execute_tool {call[1]}", at=1, attributes=told, error=thrown)
+
+
+def test_a_model_that_holds_the_tools_it_asked_for_goes_on_in_another_trace():
+    answer, back = _asks(_ADD), {"role": "tool", "content": "3", "tool_call_id": _ADD[0]}
+    (run,) = runs(
+        _xsai([_SUM], answer, "tool_calls", took=3),
+        _xsai_tool(2, _ADD, 3),
+        _xsai([_SUM, answer, back], {"role": "assistant", "content": "It is 3."}, "stop", trace=2, at=4),
+    )
+    assert (run["input"], run["output"], run["status"], len(run["llm_calls"])) == ("sum?", "It is 3.", "ok", 2)
+    assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("add", "ok", 0)]
+
+
+def test_a_model_that_answered_did_not_fail_with_the_tool_that_it_holds():
+    (run,) = runs(
+        _xsai([_SUM], _asks(_ADD, _MUL), took=3, error="kaput"),
+        _xsai_tool(2, _ADD, 3),
+        _xsai_tool(3, _MUL, thrown="kaput"),
+    )
+    assert [c["status"] for c in run["llm_calls"]] == ["ok"]
+    assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("add", "ok", 0), ("mul", "error", 0)]
+    assert run["status"] == "error"

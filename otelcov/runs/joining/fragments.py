@@ -95,6 +95,7 @@ def fragments(trace: Trace) -> list[Fragment]:
             root = model
         fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
         fragment.gateway |= fragment.loose and root.parent is None and _serves(root)
+        fragment.loose |= _with_its_tools(root, fragment)
         if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
             fragment.loose, fragment.tools = True, [root]
         elif not fragment.loose and (held := _held(root)):
@@ -148,6 +149,16 @@ def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
     call = ModelCall(model, [model])
     framed = all(n.span.scope == model.span.scope for n in above)  # by its own instrumentation (Langtrace's)
     return model if framed or gateway or call.requests or any(x.results for x in (call.inputs or ())[-1:]) else None
+
+
+def _with_its_tools(root: Node, part: Fragment) -> bool:
+    """Is this a model call that holds the tools it asked for, and nothing else (xsai's)? What goes on with these may
+    have a trace of its own."""
+    if root.kind != LLM or root.parent is not None or [c.node for c in part.calls] != [root]:
+        return False
+    steps = [n for n in part.nodes if n.kind not in (None, OTHER) and n is not root]
+    asked = {r.id for r in part.calls[0].requests if r.id}
+    return bool(steps) and all(n.kind == TOOL and n.parent is root and n.span.call_id in asked for n in steps)
 
 
 def _gateway(node: Node) -> bool:

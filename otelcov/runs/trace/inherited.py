@@ -112,13 +112,14 @@ def _got_over(trace: Trace) -> None:
 
 
 def _of_its_tool(trace: Trace) -> None:
-    """A model's span that holds the tools it asked for (Effect's AI), or what a program does with its answer, fails
-    with them, though the model answered."""
+    """A model's span that holds the tools it asked for (Effect's AI, xsai), or what a program does with its answer,
+    fails with them, though the model answered."""
     for tool in trace.nodes:
         above = tool.parent
         if tool.kind not in (TOOL, AGENT, None) or above is None or above.kind != LLM:
             continue
-        if above.span.output_tokens is None or (tool.kind is None and not _told_its_end(above)):
+        answered = above.span.output_tokens is not None or bool(above.span.output_messages)
+        if not answered or (tool.kind is None and not _told_its_end(above)):
             continue
         both = (tool.span.status_code, above.span.status_code) == (2, 2)
         above.inherited |= both and above.span.status_message == tool.span.status_message
