@@ -104,3 +104,29 @@ def test_a_model_that_answered_did_not_fail_with_the_tool_that_it_holds():
     assert [c["status"] for c in run["llm_calls"]] == ["ok"]
     assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("add", "ok", 0), ("mul", "error", 0)]
     assert run["status"] == "error"
+
+
+_KAPUT = json.dumps({"content": [{"type": "text", "text": "kaput 2"}], "isError": True}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("spans", [True, False])
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_result_of_mcp_that_says_it_failed_did_so_whatever_langchain_says_of_it(failed, spans):
+    """mcp-use 1.34 gives LangChain for JavaScript the whole of what a server answered, as a text."""
+    said = _KAPUT if failed else _KAPUT.replace("true", "false")
+    kwargs = {"status": "success", "content": said, "tool_call_id": "call_Qp2WSZ6y", "name": "broken"}
+    put = {"output": {"lc": 1, "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": kwargs}}
+    told = {"openinference.span.kind": "TOOL", "tool.name": "broken", "input.value": {"x": 2}, "output.value": put}
+    call = ("call_Qp2WSZ6y", "broken", {"x": 2})
+    asks = {"role": "assistant", "content": "", "tool_calls": [{"id": call[0], "name": call[1], "args": call[2]}]}
+    history = [{"role": "user", "content": "raise"}, asks, kwargs | {"role": "tool"}]
+    ran = [span(3, 1, "broken", at=3, status=1, attributes=told)] if spans else []
+    (run,) = runs(
+        span(1, None, "mcp-use-agent", took=9, attributes={"openinference.span.kind": "CHAIN"}),
+        chat(2, 1, [call], "raise", at=1),
+        *ran,
+        chat(4, 1, "It failed.", history, at=5),
+    )
+    ended = "error" if failed else "ok"
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("broken", ended, "kaput 2")]
+    assert ("tool_failure" in run["boundaries"]) is failed

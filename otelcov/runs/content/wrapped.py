@@ -162,7 +162,19 @@ def _seen(raw: Value) -> tuple[Value, bool | None]:
     if isinstance(value, str) and value is not raw:
         value, told = _outcome_repr(value)
         flagged = flagged if told is None else told
+    if (whole := _of_mcp(value)) is not None:
+        return _seen(whole)[0], whole["isError"] or flagged
     return value, flagged
+
+
+def _of_mcp(value: Value) -> dict[str, Value] | None:
+    """The whole result of MCP's that a text holds (mcp-use for JavaScript). LangChain, which is given that text, says
+    of it that nothing was raised."""
+    if not isinstance(value, str) or value[:1] != "{" or '"isError"' not in value:
+        return None
+    told = parse_json(value)
+    whole = isinstance(told, dict) and isinstance(told.get("content"), list) and isinstance(told.get("isError"), bool)
+    return told if whole else None
 
 
 def _flag(value: dict[str, Value]) -> bool | None:

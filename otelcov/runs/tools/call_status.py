@@ -80,7 +80,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         if value is None or frame or cut:
             value = seen
         if call.answer.error is not None:
-            seen_flag = call.answer.error
+            seen_flag = call.answer.error or seen_flag
         if seen_flag:
             flagged = flagged_by = True
         elif flagged is None and soft_error(seen, None, soft):
