@@ -25,6 +25,7 @@ from otelcov.runs.joining.doubles import Loner, loner, told_elsewhere, unite_dou
 from otelcov.runs.joining.followers import Unite, unite_followers
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.gateways import unite_gateways
+from otelcov.runs.joining.holding import unite_holding
 from otelcov.runs.joining.hollow import unite_hollow
 from otelcov.runs.joining.leaves import unite_leaves
 from otelcov.runs.joining.served import unite_served, unite_threads
@@ -132,7 +133,7 @@ _AGAIN = (
 
 def waits(part: Fragment, where: Joints) -> bool:
     """May this fragment be a part of a larger run?"""
-    if part.loose or part.trace_id in where.linked or part.trace_id in where.awaited or _apart(part):
+    if part.loose or part.holds or part.trace_id in where.linked or part.trace_id in where.awaited or _apart(part):
         return True
     if _guest(part, where) is not None:
         return True
@@ -274,6 +275,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     loose = [p for p in loose if p.calls or p.tools]
     undecided = unite_leaves(loose, followers, joined, unite_near, one_run)
     unite_children(loose, followers, unite_near)
+    unite_holding(parts, followers, unite_near)
     _decide(undecided, lambda p: group[id(p)], unite_near)
     unite_between([p for p in every if p.between or p.calls], followers, unite_near)
     unite_served(parts, lambda p: len(group[id(p)]) == 1, unite)
