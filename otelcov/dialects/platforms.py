@@ -331,6 +331,12 @@ LIVEKIT_MODELS = Dialect(
 
 _LIVEKIT_HANDOFF = pl.when(_LIVEKIT & (pl.col("span.name") == "update_agent"))
 
+# In JavaScript one agent leaves and another comes: `joining.sessions` makes a change of both.
+_LIVEKIT_LEAVES, _LIVEKIT_COMES = (
+    pl.when(_LIVEKIT & (pl.col("span.name") == name)) for name in ("drain_agent_activity", "start_agent_activity")
+)
+_LIVEKIT_LABEL = first("lk.agent_label")
+
 LIVEKIT = Dialect(
     name="livekit",
     kind=pl.when(pl.col("lk.function_tool.name").is_not_null())
@@ -345,8 +351,8 @@ LIVEKIT = Dialect(
     tool_error=first("lk.function_tool.is_error"),
     input=first("lk.pii.user_input", "lk.user_input"),
     finish=pl.when(pl.col("lk.interrupted").str.to_lowercase() == "true").then(pl.lit("canceled")),
-    from_agent=_LIVEKIT_HANDOFF.then(first("lk.previous_agent_label")),
-    to_agent=_LIVEKIT_HANDOFF.then(first("lk.agent_label")),
+    from_agent=_LIVEKIT_HANDOFF.then(first("lk.previous_agent_label")).otherwise(_LIVEKIT_LEAVES.then(_LIVEKIT_LABEL)),
+    to_agent=_LIVEKIT_HANDOFF.then(_LIVEKIT_LABEL).otherwise(_LIVEKIT_COMES.then(_LIVEKIT_LABEL)),
 )
 
 _PIPECAT = pl.when(scope(r"^pipecat\b"))

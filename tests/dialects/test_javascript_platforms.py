@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runs.requests import chat, runs, tool
+from tests.runs.requests import chat, runs, span, tool
 
 _GIVEN = {"task": "weather sub task"}
 
@@ -47,3 +47,81 @@ def test_whoever_of_two_asked_for_such_a_tool_is_told_where_time_tells_it(others
     found = runs(*_of_boss(1, "call_a7Tz9q"), *_of_tool(3, 2), *others)
     counts = sorted(len(r["llm_calls"]) for r in found)
     assert counts == ([1, 2, 2] if others[0]["at"] == 0 else [2, 3])
+
+
+def _of(id, parent, name, at=0.0, took=0.1, **told):
+    """Spans of LiveKit's agents 1.9 for JavaScript by their own tracing."""
+    attributes = {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, scope="livekit-agents", attributes=attributes)
+
+
+def _moves(id, at, name, agent):
+    return _of(id, 1, name, at, 0.02, lk__agent_label=agent)
+
+
+def _turn(id, at, agent, *said, asked=None, took=0.5, calls=()):
+    answer = [{"type": "tool_call", "id": i, "name": n, "arguments": {}} for i, n in calls]
+    answer += [{"type": "text", "content": text} for text in said]
+    reason = "tool_call" if calls else "stop"
+    out = [{"role": "assistant", "parts": answer, "finish_reason": reason}]
+    heard = [{"role": "user", "parts": [{"type": "text", "content": asked or "go"}]}]
+    told = {"gen_ai__operation__name": "invoke_agent", "gen_ai__agent__name": agent}
+    told |= {"lk__pii__user_input": asked} if asked else {}
+    chatted = {"gen_ai__operation__name": "chat", "gen_ai__request__model": "m", "gen_ai__input__messages": heard}
+    chatted |= {"gen_ai__output__messages": out, "gen_ai__response__finish_reasons": [reason]}
+    named = {"gen_ai__operation__name": "execute_tool", "lk__function_tool__is_error": "false"}
+    ran = [
+        _of(
+            id + 3 + n,
+            id,
+            "function_tool",
+            at + 0.3,
+            lk__function_tool__name=tool,
+            gen_ai__tool__name=tool,
+            gen_ai__tool__call__id=i,
+            gen_ai__tool__call__result='"over"',
+            **named,
+        )
+        for n, (i, tool) in enumerate(calls)
+    ]
+    return [_of(id, 1, "agent_turn", at, took, **told), _of(id + 1, id, "llm_request", at + 0.05, 0.2, **chatted), *ran]
+
+
+_SESSION = _of(1, None, "agent_session", 0, 60)
+_PLANNER = _of(2, 1, "start_agent_activity", 0.1, lk__agent_label="planner")
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_tool_after_which_one_agent_leaves_and_another_comes_hands_over(answers):
+    calls = [("call_J7P4XiJI", "to_bob")]
+    last = _turn(20, 1.49, "planner", "Handing over.") if answers else []
+    moves = [_moves(30, 1.495, "drain_agent_activity", "planner"), _moves(31, 2.1, "start_agent_activity", "bob")]
+    found = runs(
+        _SESSION,
+        _PLANNER,
+        *_turn(10, 1, "planner", asked="hand over", calls=calls),
+        *last,
+        *moves,
+        *_turn(40, 2.2, "bob", "Bob here."),
+        *_turn(50, 5, "bob", "Fine.", asked="plain after"),
+        _moves(60, 6, "drain_agent_activity", "bob"),
+    )
+    told = [[(d["from"], d["to"], d["form"], d["tool"], d["status"]) for d in r["delegations"]] for r in found]
+    assert told == [[("planner", "bob", "handoff", "to_bob", "ok")], []]
+    assert [(r["input"], r["output"], r["tool_calls"]) for r in found] == [
+        ("hand over", "Bob here.", []),
+        ("plain after", "Fine.", []),
+    ]
+
+
+def test_an_agent_that_comes_as_the_program_likes_was_handed_nothing():
+    found = runs(
+        _SESSION,
+        _PLANNER,
+        *_turn(10, 1, "planner", asked="weather", calls=[("call_BCz0hQZH", "look")]),
+        *_turn(20, 1.49, "planner", "Sunny."),
+        _moves(30, 2.2, "drain_agent_activity", "planner"),
+        _moves(31, 2.3, "start_agent_activity", "bob"),
+        *_turn(40, 4, "bob", "Fine.", asked="plain"),
+    )
+    assert [(r["delegations"], [c["name"] for c in r["tool_calls"]]) for r in found] == [([], ["look"]), ([], [])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
 from otelcov.runs.joining.turns import first_said
@@ -133,9 +134,24 @@ def no_handoffs(trace: Trace) -> None:
     """A session's agent changes as a tool hands over; as a tool waits for what another brings, and goes on; and as the
     program likes (LiveKit): only the first is a hand-off, that begins once a tool of who was at work has ended, before
     or as the turn does."""
+    _comings(trace)
     for n in trace.nodes:
         if n.kind == HANDOFF and changes_agents(n.span.scope) and not _after_a_tool(n):
             n.kind = None
+
+
+def _comings(trace: Trace) -> None:
+    """In JavaScript a change has no span of its own: one agent leaves, and another comes before anyone else leaves."""
+    for siblings in (trace.roots, *(n.children for n in trace.nodes if n.span.name == "agent_session")):
+        moves = [n for n in siblings if n.span.name in (_LEAVES, _COMES) and changes_agents(n.span.scope)]
+        moves.sort(key=by_time)
+        for one, two in pairwise(moves):
+            came, left = two.span.to_agent, one.span.from_agent
+            if (one.span.name, two.span.name) == (_LEAVES, _COMES) and left is not None and came not in (None, left):
+                one.kind, one.span = HANDOFF, one.span._replace(to_agent=came)
+
+
+_LEAVES, _COMES = "drain_agent_activity", "start_agent_activity"
 
 
 def _after_a_tool(change: Node) -> bool:
@@ -146,9 +162,16 @@ def _after_a_tool(change: Node) -> bool:
     newest = max(turns, key=lambda n: n.start, default=None)
     if newest is None or change.start > newest.end + _AT_ONCE_NS:
         return change.parent is None
-    ran = [n for n in newest.below() if n.kind == TOOL and n.end <= change.start]
-    done = max((t.end for t in ran), default=change.start)
-    return bool(ran) and not any(n.kind == LLM and done < n.start < change.start for n in newest.below())
+    done = _done(newest, change)
+    if done is None and change.span.name == _LEAVES:  # what is said after a tool is a turn of its own there
+        before = [n for n in turns if n is not newest]
+        done = _done(max(before, key=lambda n: n.start), change) if before else None
+    return done is not None and not any(n.kind == LLM and done < n.start < change.start for n in newest.below())
+
+
+def _done(turn: Node, change: Node) -> int | None:
+    """When the last tool of a turn ended that ended before a change, if one did."""
+    return max((n.end for n in turn.below() if n.kind == TOOL and n.end <= change.start), default=None)
 
 
 _AT_ONCE_NS = 20_000_000
