@@ -42,10 +42,12 @@ _BIT_BY_BIT = _VERCEL & _IS_TOOL & pl.col("gen_ai.completion").str.starts_with('
 # Its tracing of Claude's Agent SDK: what a tool was given stands in a frame, an error may be that nobody gave leave,
 # and what was interrupted ends with a word on that in the user's name.
 _CLAUDES = (pl.col("langsmith.metadata.ls_integration") == "claude-agent-sdk").fill_null(False)
-_STOPPED = _CLAUDES & pl.col("gen_ai.completion").str.contains(r'"text": ?"\[Request interrupted by user')
+# For JavaScript it sends a conversation's span alone.
+_CONVERSES = _CLAUDES | (pl.col("langsmith.metadata.ls_integration") == "claude-agent-sdk-js").fill_null(False)
+_STOPPED = _CONVERSES & pl.col("gen_ai.completion").str.contains(r'"text": ?"\[Request interrupted by user')
 # It says of a run that it failed, and not by which error; a limit of turns shows by their number. What no model wrote
 # has a model of its own name. A stream tells with a message what was counted as it began, unless the transcript does.
-_FAILED = _CLAUDES & (pl.col("langsmith.metadata.is_error").str.to_lowercase() == "true") & ~_IS_LLM
+_FAILED = _CONVERSES & (pl.col("langsmith.metadata.is_error").str.to_lowercase() == "true") & ~_IS_LLM
 _TURNS, _MOST = (pl.col(f"langsmith.metadata.{n}_turns").cast(pl.Int64, strict=False) for n in ("num", "max"))
 _BY_NONE = _CLAUDES & _IS_LLM & (pl.col("gen_ai.request.model") == "<synthetic>")
 _BEGUN = 9  # tokens, and more, are no answer that has only begun
@@ -63,7 +65,7 @@ LANGSMITH = Dialect(
     name="langsmith",
     kind=pl.coalesce(
         [
-            pl.when(_CLAUDES & (pl.col("span.name") == "claude.conversation")).then(pl.lit(AGENT)),
+            pl.when(_CONVERSES & (pl.col("span.name") == "claude.conversation")).then(pl.lit(AGENT)),
             value(
                 "langsmith.span.kind",
                 chain=CHAIN,

@@ -125,3 +125,27 @@ def test_an_agent_that_comes_as_the_program_likes_was_handed_nothing():
         *_turn(40, 4, "bob", "Fine.", asked="plain"),
     )
     assert [(r["delegations"], [c["name"] for c in r["tool_calls"]]) for r in found] == [([], ["look"]), ([], [])]
+
+
+@pytest.mark.parametrize(
+    ("failed", "thrown", "status", "output", "boundaries"),
+    [
+        ("false", None, "ok", "It is 21.", []),
+        ("true", "Reached maximum number of turns (2)", "error", None, ["max_steps"]),
+        ("true", "API Error: 400 no", "error", None, ["error"]),
+    ],
+)
+def test_langsmith_tells_of_claudes_agent_sdk_for_javascript_by_a_conversation_alone(
+    failed, thrown, status, output, boundaries
+):
+    """LangSmith 0.12 for JavaScript in its mode for OpenTelemetry: no turn and no tool has a span."""
+    told = {"langsmith.span.kind": "chain", "gen_ai.operation.name": "chain", "langsmith.metadata.is_error": failed}
+    told |= {"langsmith.metadata.ls_integration": "claude-agent-sdk-js", "langsmith.metadata.session_id": "60a413d0"}
+    told |= {"gen_ai.prompt": {"messages": [{"content": "weather please", "role": "user"}], "options": {}}}
+    said = {"content": [{"type": "text", "text": "It is 21."}], "role": "assistant", "model": "m"}
+    told |= {"gen_ai.completion": {"output": {"messages": [said]}}}
+    message = f"Error: Claude Code returned an error result: {thrown}"
+    events = [("exception", {"exception.type": "Error", "exception.message": message})] if thrown else []
+    (run,) = runs(span(1, None, "claude.conversation", scope="langsmith", status=1, attributes=told, events=events))
+    assert (run["input"], run["status"], run["output"]) == ("weather please", status, output)
+    assert (run["llm_calls"], run["tool_calls"], run["boundaries"]) == (None, None, boundaries)
