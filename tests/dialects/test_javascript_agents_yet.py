@@ -113,7 +113,7 @@ _KAPUT = json.dumps({"content": [{"type": "text", "text": "kaput 2"}], "isError"
 @pytest.mark.parametrize("failed", [True, False])
 def test_a_result_of_mcp_that_says_it_failed_did_so_whatever_langchain_says_of_it(failed, spans):
     """mcp-use 1.34 gives LangChain for JavaScript the whole of what a server answered, as a text."""
-    said = _KAPUT if failed else _KAPUT.replace("true", "false")
+    said = _KAPUT if failed else _KAPUT.replace(',"isError":true', "")
     kwargs = {"status": "success", "content": said, "tool_call_id": "call_Qp2WSZ6y", "name": "broken"}
     put = {"output": {"lc": 1, "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": kwargs}}
     told = {"openinference.span.kind": "TOOL", "tool.name": "broken", "input.value": {"x": 2}, "output.value": put}
@@ -130,3 +130,24 @@ def test_a_result_of_mcp_that_says_it_failed_did_so_whatever_langchain_says_of_i
     ended = "error" if failed else "ok"
     assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("broken", ended, "kaput 2")]
     assert ("tool_failure" in run["boundaries"]) is failed
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_what_mcp_use_tells_its_model_of_what_was_thrown_is_an_error_whatever_langchain_says_of_it(failed):
+    """mcp-use 1.7 for Python, under OpenInference 0.1.80."""
+    stack = (
+        'Traceback (most recent call last):\n  File "langchain_adapter.py", line 192, in _arun\nRuntimeError: kaput 2'
+    )
+    said = {"error": "RuntimeError", "details": "kaput 2", "code": "UNKNOWN", "tool": "broken"}
+    text = json.dumps(said | {"stack": stack if failed else "numpy, scipy"})
+    message = {"content": text, "name": "broken", "tool_call_id": "call_uQD5jxnD", "status": "success", "type": "tool"}
+    told = {"openinference.span.kind": "TOOL", "tool.name": "broken", "input.value": {"x": 2}}
+    told["output.value"] = {"type": "tool", "data": message}
+    (run,) = runs(
+        span(1, None, "mcp-use-agent", took=9, attributes={"openinference.span.kind": "CHAIN"}),
+        chat(2, 1, [("call_uQD5jxnD", "broken", {"x": 2})], "raise", at=1),
+        span(3, 1, "broken", at=3, status=1, attributes=told),
+        chat(4, 1, "It failed.", at=5),
+    )
+    (call,) = run["tool_calls"]
+    assert (call["status"], call["result"]) == ("error" if failed else "ok", text)

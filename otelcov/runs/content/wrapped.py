@@ -162,19 +162,29 @@ def _seen(raw: Value) -> tuple[Value, bool | None]:
     if isinstance(value, str) and value is not raw:
         value, told = _outcome_repr(value)
         flagged = flagged if told is None else told
-    if (whole := _of_mcp(value)) is not None:
-        return _seen(whole)[0], whole["isError"] or flagged
+    if isinstance(value, str) and value[:1] == "{":
+        return _of_mcp(value, flagged)
     return value, flagged
 
 
-def _of_mcp(value: Value) -> dict[str, Value] | None:
-    """The whole result of MCP's that a text holds (mcp-use for JavaScript). LangChain, which is given that text, says
-    of it that nothing was raised."""
-    if not isinstance(value, str) or value[:1] != "{" or '"isError"' not in value:
-        return None
-    told = parse_json(value)
-    whole = isinstance(told, dict) and isinstance(told.get("content"), list) and isinstance(told.get("isError"), bool)
-    return told if whole else None
+def _of_mcp(text: str, flagged: bool | None) -> tuple[Value, bool | None]:
+    """The whole result of MCP's that a text may hold, or what its call threw (mcp-use, for JavaScript and for Python).
+    LangChain, which is given that text, says of it that nothing was raised."""
+    signs = text.startswith('{"content":[{"type":') or '"isError"' in text or '"Traceback (most' in text
+    told = parse_json(text) if signs else None
+    if not isinstance(told, dict):
+        return text, flagged
+    if (
+        isinstance(told.get("content"), list)
+        and isinstance(told.get("isError", False), bool)
+        and told.keys() <= _OF_MCP
+    ):
+        return _seen(told)[0], told.get("isError") or flagged
+    thrown = told.keys() >= {"error", "details", "stack"} and str(told["stack"]).startswith("Traceback (most recent ")
+    return text, thrown or flagged
+
+
+_OF_MCP = {"content", "isError", "structuredContent", "_meta"}
 
 
 def _flag(value: dict[str, Value]) -> bool | None:
