@@ -40,6 +40,12 @@ _JUDGMENT = pl.col("judgment.span_kind").str.to_lowercase()
 _JUDGMENT_LLM = pl.when(_JUDGMENT == "llm")
 _JUDGMENT_TOOL = pl.when(_JUDGMENT == "tool")
 
+# What a model was asked and answered: in Python, and in JavaScript.
+_JUDGMENT_ASKED, _JUDGMENT_ANSWER = (
+    first("gen_ai.prompt", "judgment.input"),
+    first("gen_ai.completion", "judgment.output"),
+)
+
 JUDGEVAL = Dialect(
     name="judgeval",
     kind=value("judgment.span_kind", agent=AGENT, tool=TOOL, llm=LLM, function=CHAIN, span=CHAIN, generator=CHAIN),
@@ -47,15 +53,19 @@ JUDGEVAL = Dialect(
     tool=_JUDGMENT_TOOL.then(pl.col("span.name")),
     arguments=_JUDGMENT_TOOL.then(pl.col("judgment.input")),
     result=_JUDGMENT_TOOL.then(pl.col("judgment.output")),
-    request_model=_JUDGMENT_LLM.then(json_text("gen_ai.prompt", "model")),
+    request_model=_JUDGMENT_LLM.then(
+        pl.coalesce([json_text(key, "model") for key in ("gen_ai.prompt", "judgment.input")])
+    ),
     # Of an answer that streamed, and of none, it is the one that was asked for.
-    response_model=pl.when((_JUDGMENT != "llm") | pl.col("gen_ai.completion").str.starts_with("{")).then(
+    response_model=pl.when((_JUDGMENT != "llm") | _JUDGMENT_ANSWER.str.starts_with("{")).then(
         pl.col("judgment.llm.model")
     ),
+    input_messages=_JUDGMENT_LLM.then(pl.col("judgment.input")),
+    output_messages=_JUDGMENT_LLM.then(pl.col("judgment.output")),
     input_tokens=json_number("judgment.usage.metadata", "prompt_tokens"),  # its own keys leave out what was cached
     output_tokens=first("judgment.usage.output_tokens"),
     output=pl.when(_JUDGMENT.is_in(["agent", "function"])).then(pl.col("judgment.output")),
-    definitions=_JUDGMENT_LLM.then(pl.col("gen_ai.prompt").str.json_path_match("$.tools")),
+    definitions=_JUDGMENT_LLM.then(_JUDGMENT_ASKED.str.json_path_match("$.tools")),
     conversation=first("judgment.session_id"),
 )
 

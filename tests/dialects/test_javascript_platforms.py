@@ -149,3 +149,45 @@ def test_langsmith_tells_of_claudes_agent_sdk_for_javascript_by_a_conversation_a
     (run,) = runs(span(1, None, "claude.conversation", scope="langsmith", status=1, attributes=told, events=events))
     assert (run["input"], run["status"], run["output"]) == ("weather please", status, output)
     assert (run["llm_calls"], run["tool_calls"], run["boundaries"]) == (None, None, boundaries)
+
+
+def _judged(id, parent, name, kind, at=0.0, took=1.0, **told):
+    """Spans of Judgeval 1.2 for JavaScript."""
+    attributes = {"judgment.span_kind": kind} | {f"judgment.{key.replace('__', '.')}": v for key, v in told.items()}
+    return span(id, parent, name, at=at, took=took, scope="judgeval", attributes=attributes)
+
+
+_CALL = {"id": "call_UAyVRJcX", "type": "function", "function": {"name": "look", "arguments": '{"city":"Oslo"}'}}
+_SOON = {"role": "assistant", "content": None, "tool_calls": [_CALL]}
+
+
+def _judged_model(id, parent, said, answer, why, at):
+    asked = {"model": "gpt-4.1-mini", "messages": said, "tools": [{"type": "function", "function": {"name": "look"}}]}
+    came = {"id": f"chatcmpl-moXPfYoW{at}", "object": "chat.completion", "model": "gpt-4.1-mini-2026-01-01"}
+    came |= {"choices": [{"index": 0, "message": answer, "finish_reason": why}]}
+    told = {"input": asked, "output": came, "llm__model": "gpt-4.1-mini-2026-01-01", "usage__output_tokens": 2}
+    usage = {"prompt_tokens": 9, "completion_tokens": 2}
+    return _judged(id, parent, "OPENAI_API_CALL", "llm", at, usage__metadata=usage, **told)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_judgeval_for_javascript_tells_what_was_asked_and_answered_by_keys_of_its_own(alone):
+    """Its functions are told by their parameters; where nothing is traced around a loop, each step has a trace."""
+    user = {"role": "user", "content": "weather please"}
+    end = {"role": "assistant", "content": "It is 21."}
+    back = {"role": "tool", "tool_call_id": _CALL["id"], "content": "21"}
+    steps = [
+        _judged_model(2, 1, [user], _SOON, "tool_calls", 1),
+        _judged(3, 1, "look", "tool", 3, input={"a": {"city": "Oslo"}}, output="21"),
+        _judged_model(4, 1, [user, _SOON, back], end, "stop", 5),
+    ]
+    agent = _judged(1, None, "planner", "agent", 0, 9, input={"sys": "You plan.", "p": "x"}, output="It is 21.")
+    if alone:
+        (run,) = runs(*(step | {"parent": None, "trace": step["id"]} for step in steps))
+    else:
+        (run,) = runs(agent, *steps)
+    assert (run["input"], run["output"], run["status"]) == ("weather please", "It is 21.", "ok")
+    models = [(c["request_model"], c["response_model"], c["input_tokens"]) for c in run["llm_calls"]]
+    assert models == [("gpt-4.1-mini", "gpt-4.1-mini-2026-01-01", 9)] * 2
+    called = [(c["name"], c["arguments"], c["result"], c["status"], c["call_id"]) for c in run["tool_calls"]]
+    assert called == [("look", {"city": "Oslo"}, "21", "ok", _CALL["id"])]

@@ -232,4 +232,5 @@ def _asks_for(request: Request, tool: Fragment) -> bool:
     ran, _ = arguments_of(span_fact([tool.root], "arguments"))
     if not (same_name(request.name, name) if name else ran) or (own and request.id and own != request.id):
         return False
-    return ran is None or (given := arguments_of(request.arguments)[0]) is None or given == ran
+    given = arguments_of(request.arguments)[0]
+    return ran is None or given is None or given == ran or list(ran.values()) == [given]  # as a function's parameter
