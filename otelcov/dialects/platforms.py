@@ -349,6 +349,8 @@ LIVEKIT = Dialect(
     arguments=first("lk.function_tool.arguments", "lk.pii.function_tool.arguments"),
     result=first("lk.function_tool.output", "lk.pii.function_tool.output"),
     tool_error=first("lk.function_tool.is_error"),
+    # What is said at one go may be several turns (JavaScript).
+    response_id=pl.when(_LIVEKIT & (pl.col("span.name") == "agent_turn")).then(pl.col("lk.speech_id")),
     input=first("lk.pii.user_input", "lk.user_input"),
     finish=pl.when(pl.col("lk.interrupted").str.to_lowercase() == "true").then(pl.lit("canceled")),
     from_agent=_LIVEKIT_HANDOFF.then(first("lk.previous_agent_label")).otherwise(_LIVEKIT_LEAVES.then(_LIVEKIT_LABEL)),

@@ -127,6 +127,16 @@ def test_an_agent_that_comes_as_the_program_likes_was_handed_nothing():
     assert [(r["delegations"], [c["name"] for c in r["tool_calls"]]) for r in found] == [([], ["look"]), ([], [])]
 
 
+def test_what_is_said_at_one_go_is_one_request_though_its_turns_lie_apart():
+    """A busy machine begins the turn after a tool once that of the tool is over."""
+    first = _turn(10, 1, "planner", asked="weather", calls=[("call_BCz0hQZH", "look")])
+    second = _turn(20, 1.7, "planner", "Sunny.")
+    for turn in (first[0], second[0]):
+        turn["attributes"]["lk.speech_id"] = "speech_43d7a545-b6c"
+    (run,) = runs(_SESSION, _PLANNER, *first, *second)
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("weather", "Sunny.", 2)
+
+
 @pytest.mark.parametrize(
     ("failed", "thrown", "status", "output", "boundaries"),
     [

@@ -117,16 +117,18 @@ def _begin_requests(turns: list[Node]) -> list[Node]:
     """LiveKit's requests begin with words of the user, or a program's own, as it greets; they hold the turns of who was
     handed the work, and of who speaks while a tool is at work, which bring none."""
     found = list[Node]()
-    agent, until = None, 0
+    agent, until, speech = None, 0, None
     for n in turns:
         if n.kind == HANDOFF:
             agent = None
         if n.kind not in (AGENT, CHAIN) or n.span.name != "agent_turn":
             continue
         asked = any(x.kind == LLM for x in n.below())
-        if n.span.input is not None or (asked and n.start >= until and (not found or n.own_agent == agent)):
+        goes_on = speech is not None and n.span.response_id == speech
+        anew = asked and n.start >= until and not goes_on and (not found or n.own_agent == agent)
+        if n.span.input is not None or anew:
             found.append(n)
-        agent, until = n.own_agent, max(until, n.end)
+        agent, until, speech = n.own_agent, max(until, n.end), n.span.response_id
     return found
 
 
