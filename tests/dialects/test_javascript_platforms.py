@@ -137,6 +137,15 @@ def test_what_is_said_at_one_go_is_one_request_though_its_turns_lie_apart():
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("weather", "Sunny.", 2)
 
 
+def test_the_only_tool_of_a_turn_whose_answer_is_hidden_handed_over():
+    first = _turn(10, 1, "planner", asked="hand over", calls=[("call_J7P4XiJI", "to_bob")])
+    del first[1]["attributes"]["gen_ai.output.messages"]
+    moves = [_moves(30, 1.495, "drain_agent_activity", "planner"), _moves(31, 2.1, "start_agent_activity", "bob")]
+    (run,) = runs(_SESSION, _PLANNER, *first, *moves, *_turn(40, 2.2, "bob", "Bob here."))
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "bob", "to_bob")]
+    assert run["tool_calls"] in ([], None)
+
+
 @pytest.mark.parametrize(
     ("failed", "thrown", "status", "output", "boundaries"),
     [

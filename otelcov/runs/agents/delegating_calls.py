@@ -325,8 +325,10 @@ def _before_handoff(call: ToolCall, scene: Scene) -> Found | None:
     first = min(over, key=by_time, default=None)
     if first is None or any(call.end < mc.start < first.start for mc in scene.model_calls if mc.agent == call.agent):
         return None
-    asked = call.asked_by.asked if call.asked_by is not None else []
-    transferring = [r for r in asked if transfers(r.name) is not None]
+    asked = [r.name for r in call.asked_by.asked] if call.asked_by is not None else []
+    beside = call.nodes[0].parent.children if call.nodes[0].parent is not None else []
+    asked = asked or [n.span.tool for n in beside if n.kind == TOOL]  # of a turn whose answer is hidden
+    transferring = [name for name in asked if transfers(name) is not None]
     alone = len(asked) == 1 or (len(transferring) == 1 and transfers(call.name) is not None)
     return Found(first.span.to_agent, "handoff") if alone and first.span.to_agent is not None else None
 
