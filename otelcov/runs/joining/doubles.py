@@ -203,7 +203,7 @@ class _Told:
                 if span_call_id([n]) is None:
                     self._tools.setdefault((id(p), spelling(span_name([n]) or "")), []).append(n)
         self._by_id = {i: Times(some, _host) for i, some in by_id.items()}
-        self._by_tokens = {key: Times(some, _call) for key, some in tokens.items() if None not in key[1:]}
+        self._by_tokens = {key: Times(some, _call) for key, some in tokens.items() if key[1:] != (None, None)}
         words: dict[tuple[str | None, Hashable], list[Found]] = {}
         for (service, *told), some in tokens.items():
             for p, call in some if told == [None, None] else ():
@@ -236,10 +236,18 @@ class _Told:
             return host, min(twins, key=lambda c: (abs(c.start - call.start), c.node.span.span_id), default=None)
         if call.error is not None:
             return self._of_failure(p, call)
-        told = call.input_tokens, call.output_tokens
-        counted = self._by_tokens.get((p.root.span.service, *told)) if None not in told else None
-        found = self._nested(counted, call, lambda c: True)
+        found = self._of_count(p, call)
         return found if found[0] is not None else self._of_words(p, call)
+
+    def _of_count(self, p: Fragment, call: ModelCall) -> Found | tuple[None, None]:
+        """The call that counts the same tokens, or of these only what was put in or out (LangChain, of a stream of
+        Anthropic's)."""
+        put_in, put_out = call.input_tokens, call.output_tokens
+        for told in ((put_in, put_out), (None, put_out), (put_in, None)) if None not in (put_in, put_out) else ():
+            found = self._nested(self._by_tokens.get((p.root.span.service, *told)), call, lambda c: True)
+            if found[0] is not None:
+                return found
+        return None, None
 
     def _of_words(self, p: Fragment, call: ModelCall) -> Found | tuple[None, None]:
         """The call that was asked the same, of which no more is told (AgentOps, of what OpenAI's kit asks)."""
