@@ -58,3 +58,55 @@ def test_a_call_of_which_a_graph_counts_only_what_was_put_out_is_the_one_its_cli
 def test_a_call_that_puts_out_otherwise_than_the_one_at_its_time_is_another():
     found = agreed(_graph(), _streamed(2, 1, 3, "Done."), _of_client(12, 1.2, 5))
     assert [len(run["llm_calls"]) for run in found] == [1, 1]
+
+
+def _traced(id, at, put_in, said):
+    """LangSmith's export of a call of Anthropic's client that LangChain makes: the answer's id is in its text alone."""
+    told = {
+        "langsmith.span.kind": "llm",
+        "gen_ai.request.model": "m",
+        "gen_ai.usage.input_tokens": put_in,
+        "gen_ai.usage.output_tokens": 4,
+        "gen_ai.completion": json.dumps({"role": "assistant", "content": said}),
+    }
+    return span(id, 1, "ChatAnthropic", at=at, took=2, scope="langsmith", status=1, attributes=told)
+
+
+def _laid_under_none(id, at, put_in):
+    told = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.response.id": f"msg_01HdVg7mZcTqYw{id}",
+        "gen_ai.usage.input_tokens": put_in,
+        "gen_ai.usage.output_tokens": 4,
+    }
+    scope = "com.anthropic.sdk.python"
+    return span(
+        id, 77, "anthropic.messages.create", trace=7, at=at + 0.2, took=1.5, kind=3, scope=scope, attributes=told
+    )
+
+
+def _asked_and_answered():
+    told = {"langsmith.span.kind": "chain", "gen_ai.prompt": '{"messages": [{"role": "user", "content": "go"}]}'}
+    return span(1, None, "planner", took=9, scope="langsmith", attributes=told)
+
+
+def test_calls_under_a_span_that_never_comes_are_those_that_another_trace_counts_alike_at_their_time():
+    found = agreed(
+        _asked_and_answered(),
+        _traced(2, 1, 522, "Not yet."),
+        _traced(3, 5, 523, "Done."),
+        _laid_under_none(12, 1, 522),
+        _laid_under_none(13, 5, 523),
+    )
+    assert [len(run["llm_calls"]) for run in found] == [2]
+
+
+def test_calls_under_a_span_that_never_comes_of_which_one_is_told_nowhere_else_are_a_run():
+    found = agreed(
+        _asked_and_answered(),
+        _traced(2, 1, 522, "Done."),
+        _laid_under_none(12, 1, 522),
+        _laid_under_none(13, 5, 523),
+    )
+    assert [len(run["llm_calls"]) for run in found] == [1, 2]

@@ -223,7 +223,10 @@ class _Told:
         if not p.root.orphan or not ids or self._only(p, ids) is not None:
             return True
         asked = {i for call in p.calls for i in asked_ids(call)}
-        return self._only(p, asked) is not None and any(call is not None for _, call, _ in self._having(asked, p))
+        if self._only(p, asked) is not None:
+            return any(call is not None for _, call, _ in self._having(asked, p))
+        hosts = [self._of_count(p, call)[0] for call in p.calls]
+        return bool(hosts) and hosts[0] is not None and all(host is hosts[0] for host in hosts)
 
     def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         """The fragment in which this call was made, and that one's telling of it."""
