@@ -110,3 +110,29 @@ def test_calls_under_a_span_that_never_comes_of_which_one_is_told_nowhere_else_a
         _laid_under_none(13, 5, 523),
     )
     assert [len(run["llm_calls"]) for run in found] == [1, 2]
+
+
+def _generation(id, at, said):
+    """Langfuse's callback 5.0 of a stream of Anthropic's in LangChain."""
+    told = {
+        "langfuse.observation.type": "generation",
+        "langfuse.observation.model.name": "m",
+        "langfuse.observation.input": json.dumps([{"role": "user", "content": "go"}]),
+        "langfuse.observation.output": json.dumps(said),
+    }
+    return span(id, 1, "ChatAnthropic", at=at, took=1, scope="langfuse-sdk", attributes=told)
+
+
+def test_a_call_in_a_stream_of_anthropics_is_given_what_its_pieces_hold():
+    pieces = {"type": "tool_use", "id": "toolu_01HdVg7m", "name": "look", "input": {}, "partial_json": '{"at": "x"}'}
+    bare = {"type": "tool_use", "id": "toolu_01KqRs9n", "name": "wait", "input": {}, "partial_json": ""}
+    cut = {"type": "tool_use", "id": "toolu_01ZzRs9n", "name": "walk", "input": {}, "partial_json": '{"to": "'}
+    (run,) = agreed(
+        span(1, None, "planner", took=9, scope="langfuse-sdk", **{"langfuse__observation__type": "agent"}),
+        _generation(2, 1, {"role": "assistant", "content": [pieces, bare, cut]}),
+    )
+    assert [(c["name"], c["arguments"]) for c in run["tool_calls"]] == [
+        ("look", {"at": "x"}),
+        ("wait", {}),
+        ("walk", None),
+    ]

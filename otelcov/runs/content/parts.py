@@ -150,6 +150,8 @@ def _request(call: Value) -> Request | None:
     if name in _HOSTED:
         kind, name = name, name.removesuffix("_call")  # OpenInference writes the type of the item where the name goes
     arguments = next((body[key] for key in _ARGUMENTS if body.get(key) is not None), None)
+    if arguments == {} and isinstance(call.get("partial_json"), str):
+        arguments = _streamed(call["partial_json"])
     on_server = name.startswith(_ON_SERVER)
     if on_server:
         name, arguments = _on_server(name, arguments)
@@ -166,6 +168,12 @@ def _request(call: Value) -> Request | None:
     if kind in _SERVED or hosted_id or call.get("builtin") is True or call.get("providerExecuted") is True:
         request.served = Result(request.id, name, call.get("output"), _failed(call))
     return request
+
+
+def _streamed(pieces: str) -> Value:
+    """What LangChain gathered of a stream of Anthropic's, which begins a call with nothing that it is given."""
+    given = parse_json(pieces) if pieces else {}
+    return given if isinstance(given, dict) else None
 
 
 def ran_code(part: dict[str, Value]) -> Request | None:
