@@ -63,6 +63,16 @@ _RUNNER = (pl.col("scope.name") == "openlit.instrumentation.google_adk") & (
 )
 
 
+# Under OpenInference what tells of a model's call is written over the span of the agent that asks; of a call that
+# failed it is no more than which model was asked.
+_OVERWRITTEN = (
+    (pl.col("scope.name") == "gcp.vertex.agent")
+    & pl.col("span.name").str.starts_with("invoke_agent ")
+    & (pl.col("gen_ai.operation.name") == "generate_content")
+    & pl.col("openinference.span.kind").is_null()
+)
+
+
 def _number(*names: str) -> pl.Expr:
     return pl.coalesce([json_number(response, *names) for response in _RESPONSES])
 
@@ -72,6 +82,8 @@ GOOGLE_ADK = Dialect(
     kind=pl.when(_RUNNER)
     .then(pl.lit(CHAIN))
     .when((pl.col("span.name") == "call_llm") & (_ADK | _RUST) & pl.col("openinference.span.kind").is_null())
+    .then(pl.lit(LLM))
+    .when(_OVERWRITTEN)
     .then(pl.lit(LLM))
     .when((pl.col("span.name").str.contains(r"^(agent_run|invoke_agent) ") & _ADK) | (_RUST & _EXECUTES))
     .then(pl.lit(AGENT))

@@ -136,3 +136,36 @@ def test_a_call_in_a_stream_of_anthropics_is_given_what_its_pieces_hold():
         ("wait", {}),
         ("walk", None),
     ]
+
+
+_ADK, _OI_ADK = "gcp.vertex.agent", "openinference.instrumentation.google_adk"
+
+
+def _agent_of_adk(id, name, at, **told):
+    """ADK 2.13 under OpenInference: what a model is asked is told by the agent's span."""
+    told = {"gen_ai.agent.name": name, "gen_ai.operation.name": "generate_content", "gen_ai.request.model": "m"} | told
+    frame = {"openinference.span.kind": "AGENT", "agent.name": name}
+    status = {"error": "500"} if len(told) == 3 else {"status": 1}
+    return (
+        span(id, 1, f"agent_run [{name}]", at=at, took=2, scope=_OI_ADK, attributes=frame, **status),
+        span(id + 10, id, f"invoke_agent {name}", at=at, took=1.9, scope=_ADK, attributes=told, **status),
+    )
+
+
+def test_the_call_of_an_agent_of_adks_that_failed_is_one_though_its_span_tells_only_which_model_was_asked():
+    answer = {
+        "openinference.span.kind": "LLM",
+        "llm.model_name": "m",
+        "llm.token_count.prompt": 9,
+        "llm.token_count.completion": 2,
+        "llm.output_messages.0.message.role": "model",
+        "llm.output_messages.0.message.contents.0.message_content.text": "Planned.",
+    }
+    root = {"openinference.span.kind": "CHAIN", "input.value": '{"new_message": {"parts": [{"text": "go"}]}}'}
+    (run,) = agreed(
+        span(1, None, "invocation [travel]", took=9, scope=_OI_ADK, error="500", attributes=root),
+        *_agent_of_adk(2, "planner", 1, **answer),
+        *_agent_of_adk(3, "worker", 4),
+    )
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("planner", "ok"), ("worker", "error")]
+    assert (run["status"], run["output"]) == ("error", None)
