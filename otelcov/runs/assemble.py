@@ -425,7 +425,7 @@ def _tool_row(t: ToolCall, o: Outcome, numbered: int) -> Row:
 
 def _as_answered(calls: list[ModelCall]) -> list[ModelCall]:
     """Calls in the order of their answers: what a span of several tells last was said as it ended."""
-    return sorted(calls, key=lambda c: c.node.end if c.node.kind == OVERWRITTEN else c.start)
+    return sorted(calls, key=lambda c: c.node.end if c.node.kind == OVERWRITTEN or c.several or c.loops else c.start)
 
 
 def _llm_row(c: ModelCall, unheard: bool) -> Row:

@@ -3,7 +3,7 @@
 import json
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.runs.requests import span
+from tests.runs.requests import agent, span
 
 _OI = "openinference.instrumentation.langchain"
 
@@ -169,3 +169,29 @@ def test_the_call_of_an_agent_of_adks_that_failed_is_one_though_its_span_tells_o
     )
     assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("planner", "ok"), ("worker", "error")]
     assert (run["status"], run["output"]) == ("error", None)
+
+
+_GOOGLE = "opentelemetry.instrumentation.google_generativeai"
+
+
+def _loop(id, parent, said, at=0.0, took=9.0, tokens=5):
+    """A loop of Google's client under Traceloop's 0.62: functions are offered by name alone, and one span tells all."""
+    told = {
+        "gen_ai.operation.name": "generate_content",
+        "gen_ai.request.model": "m",
+        "gen_ai.tool.definitions": [{"name": "ask_worker"}],
+        "gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "go"}]}],
+        "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": said}]}],
+        "gen_ai.usage.output_tokens": tokens,
+    }
+    return span(id, parent, "generate_content m", at=at, took=took, kind=3, scope=_GOOGLE, attributes=told)
+
+
+def test_what_a_loop_of_googles_client_says_last_comes_after_what_another_in_it_did():
+    (run,) = agreed(
+        agent(1, "planner", took=9.2),
+        _loop(2, 1, "The worker found a flight."),
+        agent(3, "worker", 1, at=2, took=4),
+        _loop(4, 3, "A flight at nine.", at=2.1, took=3.8),
+    )
+    assert run["output"] == "The worker found a flight."
