@@ -195,3 +195,9 @@ def test_what_a_loop_of_googles_client_says_last_comes_after_what_another_in_it_
         _loop(4, 3, "A flight at nine.", at=2.1, took=3.8),
     )
     assert run["output"] == "The worker found a flight."
+
+
+def test_the_last_piece_of_a_stream_has_few_letters_for_its_tokens():
+    for said, told in (("09:15.", None), ("The flight leaves at 09:15.", "The flight leaves at 09:15.")):
+        (run,) = agreed(agent(1, "planner", took=9.2), _loop(2, 1, said))
+        assert run["output"] == told
