@@ -12,6 +12,8 @@ from otelcov.runs.content.prose import final_answer, own_words
 from otelcov.runs.tools.handed_in import is_answer, says_returned
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
+_BRACKETED = re.compile(r'\[(?![\[{"])|\[\[+(?!null|true|false|None|True|False|NaN)[A-Za-z]')
+"""How a text begins that is no list, which may be cut: with a word in brackets (`[urgent]`, `[[wiki]]`)."""
 _NOTHING = ("null", "None", "undefined", "__end__", "Execution Started", "Execution Completed")
 _WRAPPED = (
     "request",
@@ -45,7 +47,7 @@ def user_text(raw: str | None, limit: int | None) -> str | None:
         return own_words(raw)
     value = parse_json(raw)
     if value is None:
-        return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
+        return raw if _BRACKETED.match(raw) else None
     return _said(value)
 
 
@@ -111,7 +113,7 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         return final_answer(raw)
     value = parse_json(raw)
     if value is None:
-        return raw if raw[:1] == "[" and not raw.startswith(("[{", '["', "[[")) else None
+        return raw if _BRACKETED.match(raw) else None
     if isinstance(value, str):
         held = opened(value)  # an event of LlamaIndex's, of which its last tells nothing
         if held == {} or _next_input(held):
