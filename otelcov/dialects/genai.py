@@ -17,7 +17,6 @@ from otelcov.dialects.base import (
     OTHER,
     SETUP,
     TOOL,
-    UNTOLD,
     Dialect,
     first,
     of_event,
@@ -222,91 +221,6 @@ EINO_NODES = Dialect(
     kind=pl.when(scope("eino") & pl.col("span.name").str.contains(r"^(?:Agentic)?[Tt]ools(?:Node)?$")).then(
         pl.lit(CHAIN)
     ),
-)
-
-_WORD = pl.col("gen_ai.operation.name").str.extract(r"^(\S+) \S")  # OpenLIT: `tool lookup_order`, `workflow …`
-
-OPENLIT = Dialect(
-    name="openlit",
-    kind=_WORD.replace_strict(
-        {"chat": LLM, "tool": TOOL, "execute_tool": TOOL, "workflow": CHAIN, "agent": AGENT, "invoke_agent": AGENT},
-        default=None,
-        return_dtype=pl.String,
-    ),
-    # In 1.33 agents have no name.
-    agent=pl.when(pl.col("gen_ai.system") == "crewai").then(pl.col("gen_ai.agent.role")),
-    tool=pl.when(_WORD.is_in(["tool", "execute_tool"])).then(
-        pl.col("gen_ai.operation.name").str.extract(r"^\S+ (.+)$")
-    ),
-)
-
-# It calls every node of a graph an agent, also those that all agents of LangChain are made of, and what guards one;
-# instrumentations of OpenTelemetry, the function in which a supervisor calls its agents, and the files of Qwen's.
-_FILES = (pl.col("gen_ai.agent.name") == "Memory") & (
-    scope(r"qwen_agent$") | scope(r"util\.genai\.handler$") & (pl.col("gen_ai.agent.description") == "")  # LoongSuite
-)
-_NODE = _FILES | (
-    scope(r"^openlit\.instrumentation\.lang(?:graph|chain)$|genai\b.*\b(?:langchain|handler)$")
-    & (pl.col("gen_ai.operation.name") == "invoke_agent")
-    & pl.col("gen_ai.agent.name").str.contains(r"^(?:model|tools|call_model|call_agent)$|\w\.(?:before|after)_\w+$")
-)
-# For JavaScript it names the runner of Google's ADK after the kit.
-_NODE |= scope(r"^@openlit/instrumentation-google-adk$") & (pl.col("gen_ai.agent.name") == "google_adk")
-_GUARD = pl.col("gen_ai.guardrail.triggered").is_not_null()
-
-OPENLIT_NODES = Dialect(
-    name="openlit-nodes",
-    kind=pl.when(_GUARD).then(pl.lit(OTHER)).when(_NODE).then(pl.lit(CHAIN)),
-    agent=pl.when(_GUARD | _NODE).then(pl.lit("unknown")),
-)
-
-# For JavaScript so do those of clients like OpenAI's, of answers with words; of Together's the model that was asked
-# stands for any.
-_STREAMED_JS = (
-    scope(r"^@openlit/instrumentation-(?:openai|groq|mistral|together|vllm|ai21|gradient)$")
-    & (
-        (pl.col("gen_ai.request.is_stream").str.to_lowercase() == "true")
-        | pl.col("gen_ai.server.time_per_output_token").is_not_null()  # Mistral's says that nothing streams
-    )
-    & (pl.col("openai.api.type").fill_null("") != "responses")
-)
-
-# Before 1.37 it did not ask what a streamed chat with OpenAI's client had used.
-_STREAMED_CHAT = (
-    scope(r"^openlit\.otel\.tracing$")
-    & (pl.col("gen_ai.request.is_stream").str.to_lowercase() == "true")
-    & (pl.col("gen_ai.system") == "openai")
-    & ~pl.col("gen_ai.response.id").fill_null("").str.starts_with("resp_")
-)
-
-# Where a provider told no usage with a stream it guesses one from the texts' lengths, and leaves out what was cached.
-_GUESSED = pl.when(
-    scope(r"^openlit\.instrumentation\.openai$")
-    & (pl.col("gen_ai.request.stream").str.to_lowercase() == "true")
-    & first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens").is_null()
-    | _STREAMED_CHAT
-    | _STREAMED_JS
-    & first("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_creation.input_tokens").is_null()
-    & pl.col("gen_ai.output.messages").str.contains('"type":"text"', literal=True).fill_null(value=True)
-).then(pl.lit(UNTOLD))
-
-# For JavaScript the end of a stream bears the answer's id; before it came, the model that was asked stands for any.
-_ENDLESS = scope(r"^@openlit/instrumentation-") & (pl.col("gen_ai.response.id").fill_null("") == "")
-
-# Of LangChain.js it names a tool by its class, prints the message that it gave as an object, and counts by itself what
-# a model was asked.
-_LANGCHAIN_JS = scope(r"^@openlit/instrumentation-langchain$")
-_TOOL_JS = pl.when(_LANGCHAIN_JS & (pl.col("gen_ai.operation.name") == "execute_tool"))
-
-OPENLIT_GUESSES = Dialect(
-    name="openlit-guesses",
-    tool=_TOOL_JS.then(pl.lit(NOTHING)),
-    result=pl.when(_LANGCHAIN_JS & pl.col("gen_ai.tool.call.result").str.contains(r"^\[object \w+\]$")).then(
-        pl.lit(NOTHING)
-    ),
-    input_tokens=pl.coalesce([_GUESSED, pl.when(_LANGCHAIN_JS).then(pl.lit(UNTOLD))]),
-    output_tokens=_GUESSED,
-    response_model=pl.when((_ENDLESS | _STREAMED_JS & scope("together$")) & AS_ASKED).then(pl.lit(NOTHING)),
 )
 
 # Operations that use a model and are no call of an agent.

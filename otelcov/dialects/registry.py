@@ -57,9 +57,6 @@ from otelcov.dialects.genai import (
     GENAI_KINDS,
     GENAI_NAMES,
     GENAI_WORDS,
-    OPENLIT,
-    OPENLIT_GUESSES,
-    OPENLIT_NODES,
 )
 from otelcov.dialects.genai_otel import GENAI_OTEL
 from otelcov.dialects.genkit import GENKIT
@@ -96,6 +93,7 @@ from otelcov.dialects.openinference import (
     OPENINFERENCE_MADE_UP,
     OPENINFERENCE_REQUESTS,
 )
+from otelcov.dialects.openlit import OPENLIT, OPENLIT_GUESSES, OPENLIT_NODES
 from otelcov.dialects.openllmetry import (
     OPENLLMETRY,
     OPENLLMETRY_FLOWS,

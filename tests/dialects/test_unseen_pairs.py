@@ -3,7 +3,7 @@
 import json
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.runs.requests import agent, span
+from tests.runs.requests import agent, chat, span
 
 _OI = "openinference.instrumentation.langchain"
 
@@ -208,3 +208,18 @@ def test_a_request_that_begins_with_a_word_in_brackets_is_a_text():
         asked = {"traceloop.span.kind": "workflow", "traceloop.entity.input": words}
         (run,) = agreed(span(1, None, "go.workflow", took=9, attributes=asked), agent(2, "planner", 1))
         assert run["input"] == told
+
+
+def test_openlit_tells_of_a_graphs_stream_each_state_after_the_other_and_of_anthropics_models_the_provider():
+    graph, chain = "openlit.instrumentation.langgraph", "openlit.instrumentation.langchain"
+    streamed = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.execution.mode": "stream"}
+    streamed["gen_ai.output.messages"] = [{"role": "assistant", "parts": [{"type": "text", "content": "gogoDone."}]}]
+    told = {"gen_ai.request.model": "anthropic", "gen_ai.response.model": "anthropic"}
+    told |= {"gen_ai.provider.name": "anthropic", "gen_ai.usage.input_tokens": 65}
+    (run,) = agreed(
+        span(1, None, "invoke_workflow planner stream", took=9, scope=graph, status=1, attributes=streamed),
+        chat(2, 1, "Done.", "go", at=1, took=2, scope=chain, attributes=told),
+    )
+    (call,) = run["llm_calls"]
+    assert (run["input"], run["output"]) == ("go", "Done.")
+    assert {call[key] for key in ("request_model", "response_model", "input_tokens", "output_tokens")} == {None}
