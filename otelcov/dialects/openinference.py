@@ -92,6 +92,13 @@ OPENINFERENCE_REQUESTS = Dialect(
     ),
 )
 
+# The session that an invocation of ADK's is given; the one that is told beside that may be that of a run before it,
+# whose context was never left.
+_INVOKED_IN = pl.when(scope(r"google_adk$") & pl.col("span.name").str.starts_with("invocation [")).then(
+    pl.col("input.value").str.extract(r'^\{"user_id": ?"[^"\\]*", ?"session_id": ?"([^"\\]+)"')
+)
+
+
 OPENINFERENCE = Dialect(
     name="openinference",
     kind=value(
@@ -152,7 +159,7 @@ OPENINFERENCE = Dialect(
     ),
     tool_error=_TOOL_INPUT.then(pl.when(_GIVEN_BACK).then(pl.lit("denied"))),
     conversation=pl.coalesce(
-        [pl.col("session.id"), THREAD, json_text("metadata", "thread_id", "session_id", "conversation_id")]
+        [_INVOKED_IN, pl.col("session.id"), THREAD, json_text("metadata", "thread_id", "session_id", "conversation_id")]
     ),
     # A team of AutoGen takes turns, a crew's tasks come one after another: this is who worked before.
     from_agent=pl.when(scope("autogen|crewai").fill_null(value=False))

@@ -223,3 +223,27 @@ def test_openlit_tells_of_a_graphs_stream_each_state_after_the_other_and_of_anth
     (call,) = run["llm_calls"]
     assert (run["input"], run["output"]) == ("go", "Done.")
     assert {call[key] for key in ("request_model", "response_model", "input_tokens", "output_tokens")} == {None}
+
+
+def _invocation(id, parent, at, session, words):
+    """ADK 2.13 under OpenInference 1.0: what raised leaves its context, so that the next is laid under it."""
+    asked = {"user_id": "u", "session_id": session, "new_message": {"parts": [{"text": words}], "role": "user"}}
+    told = {"openinference.span.kind": "CHAIN", "session.id": "s-1", "input.value": json.dumps(asked)}
+    return (
+        span(id, parent, "invocation [travel]", at=at, took=2, scope=_OI_ADK, attributes=told),
+        span(
+            id + 1,
+            id,
+            "agent_run [planner]",
+            at=at + 0.1,
+            took=1.8,
+            scope=_OI_ADK,
+            error="500",
+            attributes={"openinference.span.kind": "AGENT", "agent.name": "planner", "session.id": "s-1"},
+        ),
+    )
+
+
+def test_the_session_of_an_invocation_of_adks_is_the_one_that_it_is_given():
+    found = agreed(*_invocation(1, None, 0, "s-1", "go"), *_invocation(3, 1, 4, "s-2", "stop"))
+    assert [(run["input"], run["conversation_id"]) for run in found] == [("go", "s-1"), ("stop", "s-2")]
