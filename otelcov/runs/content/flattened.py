@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from otelcov.runs.content.chat import Message
+from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.content.jsontext import Value, parse_json
 from otelcov.runs.content.messages import message_of, messages_of
 from otelcov.runs.content.parts import result_in
@@ -96,6 +96,9 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
             body["tool_calls"] = calls or None
         if isinstance(calls, list):
             body["tool_calls"] = [c.get("tool_call", c) for c in calls if isinstance(c, dict)]
+        if body.get("role") == "tool" and (results := _of_several(body, out[-1].requests if out else [])):
+            out.append(Message("tool", results=results))
+            continue
         if "role" not in body and default_role == "user":
             name = body.get("name")
             named = "tool" if isinstance(name, str) and name in asked else default_role
@@ -161,3 +164,20 @@ def first_index(pairs: list[tuple[str, Value]]) -> set[int]:
 
 
 _DIGITS = 10  # of a message's number, at the most
+
+
+def _of_several(told: dict[str, Value], asked: list[Request]) -> list[Result]:
+    """What came of all that was asked for just before, in its order, as one list beside as many calls without a name
+    (Agno 2.2's of Gemini, under OpenInference)."""
+    calls, content = told.get("tool_calls"), told.get("content")
+    if not isinstance(calls, list) or not isinstance(content, str) or any("name" in _function(c) for c in calls):
+        return []
+    results = parse_json(content)
+    if not isinstance(results, list) or not len(results) == len(calls) == len(asked):
+        return []
+    return [Result(r.id, r.name, result) for r, result in zip(asked, results, strict=True)]
+
+
+def _function(call: Value) -> dict[str, Value]:
+    function = call.get("function") if isinstance(call, dict) else None
+    return function if isinstance(function, dict) else {}
