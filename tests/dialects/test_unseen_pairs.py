@@ -197,12 +197,6 @@ def test_what_a_loop_of_googles_client_says_last_comes_after_what_another_in_it_
     assert run["output"] == "The worker found a flight."
 
 
-def test_the_last_piece_of_a_stream_has_few_letters_for_its_tokens():
-    for said, told in (("09:15.", None), ("The flight leaves at 09:15.", "The flight leaves at 09:15.")):
-        (run,) = agreed(agent(1, "planner", took=9.2), _loop(2, 1, said))
-        assert run["output"] == told
-
-
 def test_a_request_that_begins_with_a_word_in_brackets_is_a_text():
     for words, told in (("[[wiki]] What is it?", "[[wiki]] What is it?"), ('[[{"role": "us', None)):
         asked = {"traceloop.span.kind": "workflow", "traceloop.entity.input": words}

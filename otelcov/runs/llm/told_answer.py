@@ -96,10 +96,10 @@ class AnswerOf:
         return best, several
 
     def _piece(self, answer: list[Message]) -> bool:
-        """A text of fewer than two letters for each token of the answer: what a stream ended with."""
+        """A text of fewer letters than the answer has tokens: what a stream ended with."""
         if not any(tells_last_piece(n.span.scope) for n in self.layers) or any(o.requests for o in answer):
             return False
-        return sum(len(o.text or "") for o in answer) < 2 * (self.tokens or 0)
+        return sum(len(o.text or "") for o in answer) < (self.tokens or 0)
 
     def _untold(self, answer: list[Message]) -> bool:
         """A text without a word, where the model did answer: by calls, which this instrumentation does not tell

@@ -14,7 +14,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.answers import waits_for_models
 from otelcov.runs.rules.boundaries import asks as asks_for_tools
-from otelcov.runs.rules.habits import ends_as_members, puts_out_errors, works_over
+from otelcov.runs.rules.habits import ends_as_members, works_over
 from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
@@ -44,7 +44,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     said = last.text if last is not None and not pending else None  # without the line break that Strands adds
     front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
-    front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n) or _answered_nothing(n))]
+    front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n))]
     front = [n for n in front if not _ends_as_a_member(n)]
     step = went_on(root, last) or (pending and root.orphan and root.own_agent is None)
     frames = _frames(root)
@@ -109,11 +109,6 @@ def _ends_as_a_member(team: Node) -> bool:
         return False
     said = (n for n in team.below() if n.kind == AGENT and n.span.output == team.span.output)
     return any(_STREAMED in (a.span.result or "")[: _NAME * 4] for n in said for a in n.ancestors() if a.kind == TOOL)
-
-
-def _answered_nothing(agent: Node) -> bool:
-    """Did no model answer an agent, as what was counted says, and is an error perhaps what it put out?"""
-    return puts_out_errors(agent.span.scope) and agent.span.output_tokens == 0
 
 
 _STREAMED = '"event":"Run'
