@@ -4,6 +4,7 @@ OpenAI's kit): its agents stand side by side, whoever they work for."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from itertools import pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, TOOL
@@ -11,6 +12,7 @@ from otelcov.runs.joining.turns import first_said
 from otelcov.runs.trace.tree import Node
 
 _SCOPE = re.compile(r"^opentelemetry\.util\.genai\.handler\b")
+_AT_ONCE = 64  # tools that may have called an agent
 
 
 def asked_at_once(root: Node) -> list[tuple[Node, list[Node]]]:
@@ -23,8 +25,9 @@ def asked_at_once(root: Node) -> list[tuple[Node, list[Node]]]:
         return []
     parts: dict[str, list[Node]] = {}
     words: dict[int, str] = {}
+    ran = sorted(((t.start, t.end, a) for a in agents for t in a.below() if t.kind == TOOL), key=lambda one: one[:2])
     for n in agents:
-        caller = next((a for a in agents if a is not n and _called(a, n)), None)
+        caller = _caller(n, ran)
         said = next((x.text for x in first_said(n) if x.role == "user" and x.text), None)
         opening = said if caller is None else words.get(id(caller))
         if opening is None:
@@ -36,6 +39,8 @@ def asked_at_once(root: Node) -> list[tuple[Node, list[Node]]]:
     return [(some[0], [x for n in some for x in (n, *n.below())]) for some in parts.values()]
 
 
-def _called(agent: Node, other: Node) -> bool:
-    """Was this at work within a tool of that agent's?"""
-    return any(n.kind == TOOL and n.start <= other.start and other.end <= n.end for n in agent.below())
+def _caller(agent: Node, ran: list[tuple[int, int, Node]]) -> Node | None:
+    """Whose tool this was at work within. `ran`: tools by their start, with their end and whose they are."""
+    begun = bisect_right(ran, agent.start, key=lambda one: one[0])
+    some = reversed(ran[max(0, begun - _AT_ONCE) : begun])
+    return next((a for _, end, a in some if a is not agent and agent.end <= end), None)

@@ -6,6 +6,7 @@ OpenAI's kit under Laminar). The first step of each tells it from the others.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from otelcov.runs.joining.sessions import STEPS
 from otelcov.runs.trace.tree import Node
@@ -24,17 +25,21 @@ def requests_left_open(roots: list[Node]) -> list[Part]:
     if not opened:
         return []
     steps: dict[bytes | None, list[Node]] = {}
-    next_ones = [n for n in roots if n.span.parent_span_id in opened and any(_begins(c) for c in n.children)]
+    next_ones = list[Node]()
     for n in roots:
-        if n.span.parent_span_id in opened and n not in next_ones:
+        if n.span.parent_span_id not in opened:
+            continue
+        if any(_begins(c) for c in n.children):
+            next_ones.append(n)
+        else:
             steps.setdefault(n.span.parent_span_id, []).append(n)
     requests = sorted([*([n] for n in next_ones), *steps.values()], key=lambda some: some[0].start)
     strays = [n for n in roots if n.span.parent_span_id not in opened]
     if len(requests) < 2 or (strays and _at_once(requests)):
         return []
     for n in strays:
-        before = [some for some in requests if some[0].start <= n.start]
-        (before[-1] if before else requests[0]).append(n)
+        before = bisect_right(requests, n.start, key=lambda some: some[0].start)
+        requests[max(0, before - 1)].append(n)
     parts = [(some[0], [x for n in some for x in (n, *n.below())]) for some in requests]
     return [(root, nodes) for root, nodes in parts if root.own_agent or any(n.kind in STEPS for n in nodes)]
 
