@@ -1,8 +1,9 @@
 """Where divided work runs: in this process, in processes of this machine, or on a Ray cluster.
 
 An engine has three methods. `map` calls one function on many tasks and gives the results as they come, in any order;
-`warm` says that there will be tasks soon, `close` lets go of what the engine holds. The work is a pure function of its
-task and of the store's files, which never change, so a worker that dies costs the time of its task and nothing else.
+it takes each task when a worker will soon be free, so that the last may hold what came of the first. `warm` says that
+there will be tasks soon, `close` lets go of what the engine holds. The work is a pure function of its task and of the
+store's files, which never change, so a worker that dies costs the time of its task and nothing else.
 """
 
 from __future__ import annotations

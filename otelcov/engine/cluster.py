@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -38,11 +39,13 @@ class Cluster:
     def map(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         remote = self.ray.remote(max_retries=5, num_cpus=1)(_call)
         shared = self.ray.put(work)  # it may carry what all tasks need: sent once
-        left = list(reversed(list(tasks)))
+        coming = iter(tasks)
         running: list[Any] = []
-        while left or running:
-            while left and len(running) < 2 * self.workers:
-                running.append(remote.remote(shared, left.pop()))
+        while True:
+            room = 2 * self.workers - len(running)
+            running += [remote.remote(shared, task) for task in itertools.islice(coming, room)]
+            if not running:
+                return
             done, running = self.ray.wait(running, num_returns=1)
             yield from self.ray.get(done)
 

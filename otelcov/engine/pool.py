@@ -6,6 +6,7 @@ They are spawned, not forked: a forked child of a process that has used Delta or
 from __future__ import annotations
 
 import importlib
+import itertools
 import multiprocessing
 import os
 import threading
@@ -38,24 +39,26 @@ class Pool:
                 self._submit(_import, _HEAVY)
 
     def map(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        left = list(reversed(list(tasks)))
+        coming, again = iter(tasks), list[T]()
         running: dict[Future[R], T] = {}
-        while left or running:
+        while True:
             try:
-                while left and len(running) < 2 * self.workers:  # one in hand, one waiting for each
-                    task = left.pop()
-                    try:
-                        running[self._submit(work, task)] = task
-                    except BrokenProcessPool:
-                        left.append(task)
-                        raise
+                while len(running) < 2 * self.workers:  # one in hand, one waiting for each
+                    task = again[-1:] or list(itertools.islice(coming, 1))
+                    if not task:
+                        break
+                    again = [*again[:-1], *task]  # until it is on its way
+                    running[self._submit(work, task[0])] = task[0]
+                    again.pop()
+                if not running:
+                    return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     result = future.result()
                     del running[future]
                     yield result
             except BrokenProcessPool:
-                left += running.values()
+                again += running.values()
                 running.clear()
                 self._deaths += 1
                 self.close()

@@ -6,12 +6,10 @@ those of later hours where its traces go on. What a part must know of all others
 
 from __future__ import annotations
 
-import functools
 import gc
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import polars as pl
@@ -29,7 +27,6 @@ T = TypeVar("T")
 
 PART = 50_000  # spans, so that a worker stays below half a gigabyte
 _LIGHT_ROWS = 250_000  # of a task of the survey
-_ROW = 2, 10  # parts that one worker takes in a row, at least and at most
 
 _JOINING = ("trace_id", "name", "scope", "start_time_unix_nano", "end_time_unix_nano", "links")
 _LIGHT = ("parent_span_id", *_JOINING)
@@ -90,7 +87,9 @@ class Part:
     look: Look
     traces: pl.DataFrame  # TRACES
     groups: tuple[Group, ...] | None = None  # the row groups that hold the spans; None: to be found by reading
-    shelf: Shelf = field(default_factory=Shelf)  # what a part before has read
+    whole: frozenset[Group] = frozenset()  # those among them that hold all spans of a trace
+    spread: pl.DataFrame | None = None  # trace_id, path and group of the traces that lie in several of them
+    shelf: Shelf | None = None  # what a part before has read
     held: pl.DataFrame | None = None  # spans that are known already, and in none of these row groups
 
 
@@ -168,28 +167,6 @@ def parts(
     return out if held is None else _holding(out, held)
 
 
-def each_part(each: Mapper, work: Callable[[Part], T], parts: list[Part], workers: int | None = None) -> Iterator[T]:
-    """`work` on every part."""
-    yield from each_row(each, functools.partial(in_a_row, work), parts, workers)
-
-
-def each_row(
-    each: Mapper, work: Callable[[list[Part]], list[T]], parts: list[Part], workers: int | None = None
-) -> Iterator[T]:
-    """`work` on several parts in a row. Neighbours mostly lie in the same row groups, and who takes them reads each row
-    group once. The first rows are short, so that something is soon to be seen; the last ones get shorter, so that all
-    workers end at about the same time."""
-    workers = workers or os.cpu_count() or 1
-    rows, at = list[list[Part]](), 0
-    while at < len(parts):
-        length = min(_ROW[1], max(_ROW[0], (len(parts) - at) * 2 // (3 * workers)))
-        length = _ROW[0] if len(rows) < workers else length
-        rows.append(parts[at : at + length])
-        at += length
-    for results in each(work, rows):
-        yield from results
-
-
 def in_a_row(work: Callable[[Part], T], parts: list[Part]) -> list[T]:
     """`work` on each of these parts, which reads no row group twice."""
     return list(one_by_one(work, parts))
@@ -198,10 +175,11 @@ def in_a_row(work: Callable[[Part], T], parts: list[Part]) -> list[T]:
 def one_by_one(work: Callable[[Part], T], parts: list[Part]) -> Iterator[T]:
     """The same for who need not hold all results at once."""
     shelf = Shelf(Counter(group for part in parts for group in part.groups or ()))
+    parts = [part if part.shelf is not None else replace(part, shelf=shelf) for part in parts]
     gc.freeze()  # so that the passes below look at little more than what they are to free
     try:
         for part in parts:
-            yield work(replace(part, shelf=shelf))
+            yield work(part)
             gc.collect()  # a cycle that holds on to one text holds on to all texts of its row group
     finally:
         gc.unfreeze()
@@ -214,7 +192,8 @@ def rows_of(part: Part) -> tuple[pl.DataFrame, pl.DataFrame]:
     if part.groups is None:
         frames += _found(part)
     else:
-        read = (part.shelf.rows(group, pieces.COLUMNS["spans"], ids) for group in part.groups)
+        shelf = Shelf() if part.shelf is None else part.shelf
+        read = (shelf.rows(group, pieces.COLUMNS["spans"], ids) for group in part.groups)
         frames += [rows.with_columns(pl.lit(False).alias(pieces.OUTSIDE)) for rows in read if rows.height]
     return pl.concat(frames, rechunk=True), _logs(part.look, ids)
 
@@ -307,13 +286,26 @@ def _placed(parts: list[Part], groups: pl.DataFrame) -> list[Part]:
     if not parts:
         return []
     frames = [part.traces.select("trace_id", part=pl.lit(at, pl.UInt32)) for at, part in enumerate(parts)]
-    read = pl.concat(frames).join(groups, on="trace_id").select("part", "path", "group", "number").unique()
+    found = pl.concat(frames).join(groups.unique(), on="trace_id")
+    found = found.with_columns(several=pl.len().over("trace_id") > 1)
+    read = found.group_by("part", "path", "group", "number").agg(whole=~pl.col("several").all())
     of: list[list[Group]] = [[] for _ in parts]
-    for at, path, group in read.sort("number").select("part", "path", "group").iter_rows():
+    whole: list[set[Group]] = [set() for _ in parts]
+    for at, path, group, some in read.sort("number").select("part", "path", "group", "whole").iter_rows():
         of[at].append(Group(path, group))
+        whole[at] |= {of[at][-1]} if some else set()
+    several = found.filter("several").partition_by("part", as_dict=True, include_key=False)
+    none = found.clear().drop("part")
     return [
-        part if part.traces["outside"].any() else replace(part, groups=tuple(some))
-        for part, some in zip(parts, of, strict=True)
+        part
+        if part.traces["outside"].any()
+        else replace(
+            part,
+            groups=tuple(of[at]),
+            whole=frozenset(whole[at]),
+            spread=several.get((at,), none).select("trace_id", "path", "group"),
+        )
+        for at, part in enumerate(parts)
     ]
 
 

@@ -22,7 +22,7 @@ from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import merge, partial
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS
-from otelcov.runs import slices
+from otelcov.runs import dealt, slices
 from otelcov.runs.joining.join import Guest, Joints, continued
 from otelcov.runs.joining.told_again import told_again, twofold
 from otelcov.runs.reconstruct import reconstruct
@@ -237,7 +237,7 @@ def _build(
     progress(done, total)
     batches, left, held, guests = [], [TRACES.to_frame()], (0, 0), list[Guest]()
     rows: list[tuple[pl.DataFrame, pl.DataFrame]] = [(pieces.empty_rows("spans"), pieces.empty_rows("logs"))]
-    for counted in slices.each_row(each, work, parts):
+    for counted in dealt.each_row(each, work, parts):
         batches += [counted.batch] if counted.batch is not None else []
         left.append(counted.left)
         guests += counted.guests

@@ -103,7 +103,7 @@ def _memory(pid: int) -> float:
 def measure(store: str, workers: int) -> dict[str, object]:
     from otelcov.engine import engine
     from otelcov.ground.config import Config
-    from otelcov.runs import slices
+    from otelcov.runs import dealt, slices
     from otelcov.store import pieces
 
     runner = engine("pool" if workers > 1 else "here", workers)
@@ -118,7 +118,7 @@ def measure(store: str, workers: int) -> dict[str, object]:
             found = slices.survey(look, runner.map)
             times["survey"], at = time.perf_counter() - at, time.perf_counter()
             work = functools.partial(_count, where=found.where, config=config, now_ns=now_ns)
-            for n, wait in slices.each_part(
+            for n, wait in dealt.each_part(
                 runner.map, work, slices.parts(look, found.traces, places=found.places), workers
             ):
                 runs, waiting = runs + n, waiting + wait

@@ -20,7 +20,7 @@ from otelcov.engine import engine
 from otelcov.engine.pool import Pool
 from otelcov.ground.config import Config
 from otelcov.ground.errors import UsageError
-from otelcov.runs import slices
+from otelcov.runs import dealt, slices
 from otelcov.runs.reconstruct import reconstruct
 from otelcov.store import pieces, scan
 from tests.sums.stores import Store, bodies, guest_of
@@ -61,7 +61,7 @@ def test_divided_reconstruction_gives_the_runs_of_one_process(store, name):
         found = slices.survey(look, runner.map)
         work = functools.partial(slices.reconstructed, where=found.where, config=Config(), now_ns=2**62)
         parts = slices.parts(look, found.traces, spans=300, places=found.places)
-        done = list(slices.each_part(runner.map, work, parts, workers=1))
+        done = list(dealt.each_part(runner.map, work, parts, workers=1))
     finally:
         runner.close()
     assert len(done) > 3
