@@ -36,12 +36,12 @@ class Shelf:
         """The rows of these traces in a row group. Nobody else may want them: they do not stay here."""
         frame = self.frames.pop(group) if group in self.frames else _decoded(group, schema)
         self.asks[group] -= 1
-        mine = frame["trace_id"].is_in(traces.implode()).fill_null(False)
+        mine = frame["trace_id"].is_in(traces.implode()).fill_null(False).to_numpy()
         if self.asks[group] > 0:
-            self.frames[group] = compact(frame.filter(~mine))
+            self.frames[group] = compact(frame[np.flatnonzero(~mine)])
         if mine.all():
             return frame
-        rows = frame.filter(mine)
+        rows = frame[np.flatnonzero(mine)]  # of lists this is faster than to filter
         return compact(rows) if 4 * rows.height < frame.height else rows
 
 

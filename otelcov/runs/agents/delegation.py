@@ -53,6 +53,7 @@ BY_ARGUMENT = frozenset(
 )
 SUBAGENT = ("subagent_type", "recipient_agent")
 """The arguments by which Claude's Task and Agency Swarm's tools name an agent, whatever the tool is called."""
+NAMES_SUBAGENT = "|".join(SUBAGENT)  # a pattern of literals: sought with wide instructions
 _TARGETS = (
     *SUBAGENT,
     "to_agent",

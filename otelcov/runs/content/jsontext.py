@@ -62,11 +62,13 @@ def parse_json(text: str | None) -> Value:
 _LOOSE = ("NaN", "Infinity", "\\ud", "\\uD")
 
 _DEEPEST = 400  # levels; json.loads and json.dumps do no more than a thousand, less what is called around them
+SHALLOW = 2 * _DEEPEST - 1
+"""Characters of JSON that cannot be nested so deep."""
 
 
 def too_deep(value: Value, text: Value = None) -> bool:
     """Is this nested beyond what programs read? `text`: what it was read from, if that was one."""
-    if isinstance(text, str) and (len(text) < 2 * _DEEPEST or text.count("[") + text.count("{") < _DEEPEST):
+    if isinstance(text, str) and (len(text) <= SHALLOW or text.count("[") + text.count("{") < _DEEPEST):
         return False
     level = [value]
     for _ in range(_DEEPEST):

@@ -7,11 +7,11 @@ read straight into columns; any other form is left to the general way.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import repeat
 
 import msgspec
+import polars as pl
 
-from otelcov.runs.content.jsontext import UNREADABLE, Value, too_deep
+from otelcov.runs.content.jsontext import SHALLOW, UNREADABLE, Value, too_deep
 from otelcov.runs.content.semconv import semconv
 from otelcov.runs.content.wrapped import NO_JSON, arguments_of
 from otelcov.runs.llm.model_call import finish_reason
@@ -34,7 +34,7 @@ class Answers:
     asked_by: list[int]
     ids: list[str]
     names: list[str]
-    arguments: list[str | None]
+    arguments: pl.Series
 
     def add(self, asked_by: list[int], ids: list[str], names: list[str]) -> None:
         """Further requests, without arguments, each in its place."""
@@ -42,8 +42,7 @@ class Answers:
         order = sorted(range(len(by)), key=by.__getitem__)
         self.asked_by = [by[i] for i in order]
         self.ids, self.names = ([some[i] for i in order] for some in ([*self.ids, *ids], [*self.names, *names]))
-        arguments = [*self.arguments, *repeat(None, len(ids))]
-        self.arguments = [arguments[i] for i in order]
+        self.arguments = self.arguments.extend_constant(None, len(ids)).gather(order)
 
 
 def read(outputs: list[str | None], finishes: list[str | None], contentless: list[bool]) -> Answers:
@@ -65,12 +64,12 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
             (found,) = semconv(raw)
         except UNREADABLE:
             continue
-        text, regular, before = None, found.role == "assistant", len(ids)
+        text, regular, before, long = None, found.role == "assistant", len(ids), len(raw) > SHALLOW
         for part in found.parts:
             kind = part.type
             if kind == "tool_call" and part.name:
                 told = part.arguments
-                if type(told) is not dict or not _WRAPPING.isdisjoint(told) or too_deep(told, raw):
+                if type(told) is not dict or not _WRAPPING.isdisjoint(told) or (long and too_deep(told, raw)):
                     regular = regular and told != ""  # its own span may tell more
                     told, rest = arguments_of(told)
                     regular = regular and rest is None
@@ -92,7 +91,8 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
         if before == len(ids) and (not text or "Action" in text or asks(reason)):
             regular = False
         plain[number] = regular and usual[reason]
-    arguments = [None if text == "null" else text for text in json_texts(objects)]
+    arguments = pl.Series("arguments", json_texts(objects), pl.String)
+    arguments = arguments.set(arguments == "null", None)
     return Answers(plain, texts, ends, asked_by, ids, names, arguments)
 
 
@@ -100,9 +100,16 @@ def _usual(reason: str | None) -> bool:
     return boundary(reason) is None and not broke(reason) and not called_off(reason)
 
 
+def quoted(texts: pl.Series) -> pl.Series:
+    """The same of texts."""
+    found = pl.select(pl.concat_str(pl.lit('"'), texts, pl.lit('"'))).to_series()
+    escaped = texts.str.contains(r'["\\\x00-\x1f]').arg_true()
+    return found.scatter(escaped, json_texts(texts.gather(escaped).to_list())) if len(escaped) else found
+
+
 def json_texts(values: list[Value]) -> list[str]:
     """The canonical JSON of each value."""
     return _encode(values).decode().split("\n")[:-1]  # no line break stands in JSON unescaped
 
 
-__all__ = ["Answers", "json_texts", "read"]
+__all__ = ["Answers", "json_texts", "quoted", "read"]

@@ -30,18 +30,15 @@ class Outcomes:
         self.number = np.flatnonzero(calls.child < 0)  # in `Calls`
         self.trace = calls.trace[self.number]
         self.recovered: set[int] = set()
-        number = self.number.tolist()
         at = calls.at[self.number]
-        self.arguments = [calls.arguments[i] for i in number]
-        self.types: list[str | None] = [None] * len(number)  # of the failed ones, their error type
-        told = pl.Series([text is not None for text in self.arguments], dtype=pl.Boolean)
+        self.arguments = calls.arguments.gather(self.number)
+        self.types: list[str | None] = [None] * len(at)  # of the failed ones, their error type
         raws = sketch.taken("result", at)
-        plain = (told & (raws != "") & ~_begins(raws)).fill_null(False)
+        plain = (self.arguments.is_not_null() & (raws != "") & ~_begins(raws)).fill_null(False)
         texts = raws.filter(plain)
         places = np.flatnonzero(plain.to_numpy())
-        self.results: list[str | None] = [None] * len(number)
-        for i, text in zip(places.tolist(), answers.json_texts(texts.to_list()), strict=True):
-            self.results[i] = text
+        self.results = pl.Series([None], dtype=pl.String).new_from_index(0, len(at))
+        self.results = self.results.scatter(places, answers.quoted(texts))
         forms = ["text" if found else "" for found in plain.to_list()]
         for i in np.flatnonzero(sketch.contentless[self.trace]).tolist():
             forms[i] = shape(None)
@@ -74,35 +71,39 @@ class Outcomes:
         regular."""
         number = self.number[which]
         at = calls.at[number]
-        spoilt = []
+        spoilt = list[int]()
+        arguments, results = list[str | None](), list[str | None]()
         seen = _Seen(sketch, models)
         alone = sketch.headless[self.trace[which]] & (sketch.above[at] < 0)  # whose call it was has not come
-        for i, trace, agent, name, id, raw, own, failed, orphan in zip(
+        for i, trace, agent, name, id, raw, asked, own, failed, orphan in zip(
             which,
             self.trace[which].tolist(),
             calls.agent.gather(number).to_list(),
             calls.name.gather(number).to_list(),
             sketch.taken("call_id", at).to_list(),
             sketch.taken("result", at).to_list(),
+            self.arguments.gather(which).to_list(),
             sketch.taken("arguments", at).to_list(),
             sketch.failed[at].tolist(),
             alone.tolist(),
             strict=True,
         ):
-            if self.arguments[i] is None:
-                found = arguments_of(own)[0]
-                self.arguments[i] = None if found is None else to_json(found)
+            found = arguments_of(own)[0] if asked is None else None
+            arguments.append(asked if found is None else to_json(found))
             told: Any = raw if raw is not None else seen.result(trace, agent, id)
             value, flagged = result_of(told)
             if (
                 not (told or (orphan and failed))
-                or self.arguments[i] is None
+                or arguments[-1] is None
                 or (not failed and (_soft(value, flagged, soft) or nobodys(value, name)))
                 or (value == [] and told != "[]")  # nothing in a frame of more (call.py)
             ):
                 spoilt.append(i)
-            self.results[i] = None if value is None else to_json(value)
+            results.append(None if value is None else to_json(value))
             forms[i] = shape(value)
+        if which:
+            self.arguments = self.arguments.scatter(which, arguments)
+            self.results = self.results.scatter(which, results)
         return spoilt
 
     def _states(self, sketch: Sketch, calls: Calls, forms: list[str], failed: Bools) -> pl.Series:

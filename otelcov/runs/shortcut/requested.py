@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from otelcov.runs.agents.delegation import SUBAGENT, delegates
+from otelcov.runs.agents.delegation import NAMES_SUBAGENT, delegates
 from otelcov.runs.shortcut.sketch import AGENT_, TOOL_, Bools, Ints, Models, Sketch
 from otelcov.runs.shortcut.waiting import Asked, waiting
 from otelcov.runs.tools.handed_in import is_answer
@@ -26,7 +26,7 @@ class Calls:
     name: pl.Series
     agent: pl.Series
     target: pl.Series  # the agent called, null for none
-    arguments: list[str | None]
+    arguments: pl.Series
     place: Ints  # among all requests
     open: Asked
 
@@ -44,7 +44,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     left = waiting(sketch, models, by, asked["name"], np.flatnonzero(without))
     place = np.flatnonzero(~without)
     by, at, asked = by[place], found.gather(place).to_numpy(), asked[place]
-    trace, arguments = models.trace[by], [said.arguments[i] for i in place.tolist()]
+    trace, arguments = models.trace[by], said.arguments.gather(place)
     owner = sketch.owners(models.at[by])
     name = frame["tool"].gather(at)
     sketch.spoil(asked["name"].ne_missing(name).to_numpy(), trace)
@@ -71,8 +71,8 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
         sketch.bad[t] |= failure(Node(Span._make(row), sketch.side)) is None
     ways = name.filter(pl.Series(child >= 0)).unique().implode()
     sketch.spoil((child < 0) & sketch.failed[at] & name.is_in(ways).fill_null(True).to_numpy(), trace)
-    for texts in (pl.Series(arguments, dtype=pl.String), sketch.taken("arguments", at)):
-        sketch.spoil((child < 0) & texts.str.contains_any(list(SUBAGENT)).fill_null(False).to_numpy(), trace)
+    for texts in (arguments, sketch.taken("arguments", at)):
+        sketch.spoil((child < 0) & texts.str.contains(NAMES_SUBAGENT).fill_null(False).to_numpy(), trace)
     special = [n for n in set(said.names) if is_answer(n) or delegates(n)]
     if special:
         sketch.spoil((child < 0) & name.is_in(special).fill_null(True).to_numpy(), trace)
@@ -85,7 +85,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
         name.gather(kept),
         owner.gather(kept),
         target.gather(kept),
-        [arguments[i] for i in kept.tolist()],
+        arguments.gather(kept),
         place[kept],
         left,
     )

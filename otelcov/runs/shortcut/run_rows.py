@@ -258,10 +258,10 @@ def _every_call(good: Ints, sketch: Sketch, models: Models, calls: Calls, outcom
 
 
 def _asked(sketch: Sketch, models: Models, asked: Asked, which: Ints) -> pl.Series:
-    some, ended = which.tolist(), sketch.taken("end", models.at[asked.model[which]])
+    ended = sketch.taken("end", models.at[asked.model[which]])
     told = {
         "name": asked.name.gather(which),
-        "arguments": pl.Series([asked.arguments[i] for i in some], dtype=pl.String),
+        "arguments": asked.arguments.gather(which),
         "call_id": pl.Series([models.said.ids[i] for i in asked.place[which].tolist()], dtype=pl.String),
         "turn": models.turn[asked.model[which]],
         "start_unix_nano": ended,
@@ -289,8 +289,8 @@ def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes
                 "agent": calls.agent.gather(number),
                 "failed": failed,
                 "error_type": pl.Series([outcomes.types[i] for i in some], dtype=pl.String),
-                "arguments": pl.Series([outcomes.arguments[i] for i in some], dtype=pl.String),
-                "result": pl.Series([outcomes.results[i] for i in some], dtype=pl.String),
+                "arguments": outcomes.arguments.gather(which),
+                "result": outcomes.results.gather(which),
                 "call_id": sketch.taken("call_id", at),
                 "turn": models.turn[calls.model[number]],
                 "start_unix_nano": sketch.taken("start", at),
@@ -364,7 +364,7 @@ def _repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Boo
         {
             "trace": outcomes.trace[which],
             "name": calls.name.gather(outcomes.number[which]),
-            "arguments": pl.Series([outcomes.arguments[i] for i in which.tolist()], dtype=pl.String),
+            "arguments": outcomes.arguments.gather(which),
         }
     )
     often = equal.group_by("trace", "name", "arguments").len().filter(pl.col("len") >= 3)["trace"]

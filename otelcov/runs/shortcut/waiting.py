@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.runs.agents.delegating_calls import NEWEST
-from otelcov.runs.agents.delegation import SUBAGENT, bare, bears_name_of, by_argument
+from otelcov.runs.agents.delegation import NAMES_SUBAGENT, bare, bears_name_of, by_argument
 from otelcov.runs.content.jsontext import UNREADABLE
 from otelcov.runs.content.semconv import semconv
 from otelcov.runs.rules.handovers import asks, transfers
@@ -30,7 +30,7 @@ class Asked:
     model: Ints  # its number in `Models`
     trace: Ints
     name: pl.Series
-    arguments: list[str | None]
+    arguments: pl.Series
     calling: Bools  # an agent, by its name
     handed: Bools  # to an agent
     target: list[str | None]  # the agent that is handed to, as far as is known
@@ -47,15 +47,14 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     if not len(place):
         none = np.zeros(0, dtype=bool)
         sketch.spoil((sketch.kind == AGENT_) & (sketch.above < 0) & sketch.headless[sketch.trace], sketch.trace)
-        return Asked(place, by, trace, names, [], none, none, [])
+        return Asked(place, by, trace, names, models.said.arguments.clear(), none, none, [])
     sketch.spoil(ran[by] > place, trace)
     above = sketch.taken("parent_span_id", models.at)
     newest = pl.DataFrame({"trace": models.trace, "above": above}).select(pl.struct(pl.all()).is_last_distinct())
     gone_on = ~newest.to_series().to_numpy()[by]
     sketch.spoil(~sketch.headless[trace] | (sketch.above[models.at[by]] >= 0), trace)
-    arguments = [models.said.arguments[i] for i in place.tolist()]
-    told = pl.Series(arguments, dtype=pl.String)
-    sketch.spoil((told.is_null() | told.str.contains_any(list(SUBAGENT))).fill_null(True).to_numpy(), trace)
+    told = models.said.arguments.gather(place)
+    sketch.spoil((told.is_null() | told.str.contains(NAMES_SUBAGENT)).fill_null(True).to_numpy(), trace)
     named = names.unique().to_list()
     special = [name for name in named if is_answer(name) or by_argument(name) or _back_or_by_place(name)]
     sketch.spoil(names.is_in(special).fill_null(True).to_numpy(), trace)
@@ -64,7 +63,7 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     target = _called(sketch, models, by, names, over)
     sketch.spoil(gone_on & ~over, trace)
     handed = over | (_at_work(sketch, models, by, names, place, over) & asking)
-    return Asked(place, by, trace, names, arguments, asking & ~handed, handed, target)
+    return Asked(place, by, trace, names, told, asking & ~handed, handed, target)
 
 
 def _check_names(sketch: Sketch, tools: list[str | None]) -> None:

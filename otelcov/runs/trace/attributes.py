@@ -162,10 +162,11 @@ def _deal_families(
 ) -> None:
     """The pairs at `flat` whose keys begin as a family's do, in order, to that family."""
     keys = keys.gather(flat)
+    distinct = keys.unique()
     for prefix, column in FAMILIES.items():
-        some = keys.str.starts_with(prefix).fill_null(False).arg_true()
-        if not len(some):
+        if not distinct.str.starts_with(prefix).any():
             continue
+        some = keys.str.starts_with(prefix).fill_null(False).arg_true()
         names = keys.gather(some).str.slice(len(prefix))
         numbered = names.str.contains(r"^\d").to_numpy()  # `gen_ai.prompt.name` is none of the messages
         at = flat[some.to_numpy()[numbered]]
