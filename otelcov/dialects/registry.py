@@ -328,14 +328,6 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
     return found
 
 
-def source(fact: str, attributes: pl.DataFrame, table: tuple[Dialect, ...]) -> str | None:
-    """The one attribute that a fact is as it stands, if there is one: facts of one source are equal."""
-    present = set(attributes.columns).difference(CONTEXT)
-    asked = [a for a in _answers(table)[fact] if not present.isdisjoint(a.roots)]
-    names = {root for answer in asked for root in answer.roots if root in present}
-    return names.pop() if len(names) == 1 and all(answer.plain for answer in asked) else None
-
-
 @dataclass(frozen=True)
 class _Step:
     """Some answers in a row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from otelcov.dialects.base import AGENT, TOOL
@@ -234,6 +235,7 @@ def _given_no_leave(out: Outcome) -> bool:
     return refused(out.message) and not _STOPPED.match(out.message)
 
 
+@lru_cache(maxsize=4096)
 def needs_a_look(failed: tuple[str, str], name: str | None) -> bool:
     """May what a tool's span failed with (its type and words) say that it did not run, or not to its end?"""
     out = Outcome()

@@ -17,11 +17,11 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects as all_dialects
-from otelcov.dialects.registry import facts, keys, source
+from otelcov.dialects.registry import facts, keys
 from otelcov.runs.content.chat import ROLES
 from otelcov.runs.content.jsontext import UNGIVEN, to_json
-from otelcov.runs.rules.boundaries import FORCED_SIGNS
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
+from otelcov.runs.trace.long_texts import lengths, signs
 from otelcov.runs.trace.lost import answers_first, kinds_lost
 from otelcov.runs.trace.moved import put_back
 from otelcov.runs.trace.recorded import record_pairs
@@ -140,6 +140,22 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     sampling = [pl.col(k) for k in _RATES if k in wide.columns]
     if _PRIORITY in wide.columns:
         sampling.append(pl.when(pl.col(_PRIORITY).is_not_null()).then(pl.lit("by priority")))
+    said = found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
+        *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & given[id]).then(id).alias(id) for id in _IDS),
+        *(pl.when(~pl.col(name).is_in(_NO_MODEL) & given[name]).then(name).alias(name) for name in _MODELS),
+        # The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another; or
+        # of a step (Grafana's).
+        conversation=pl.when(~pl.col("conversation").str.contains(_NO_CONVERSATION) & given["conversation"]).then(
+            "conversation"
+        ),
+        input=pl.when(pl.col("kind") != base.LLM).then("input"),
+        output=pl.when(
+            (pl.col("kind") != base.LLM)
+            | found["output_messages"].is_null()
+            | (pl.col("output") != found["output_messages"])
+        ).then("output"),
+        definitions=_codes(offered, side),
+    )
     frame = pl.concat(
         [
             spans.select(
@@ -160,30 +176,12 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
                 pl.col("masked").fill_null(0),
                 "trace_state",
             ),
-            found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
-                *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & given[id]).then(id).alias(id) for id in _IDS),
-                *(pl.when(~pl.col(name).is_in(_NO_MODEL) & given[name]).then(name).alias(name) for name in _MODELS),
-                # The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another; or
-                # of a step (Grafana's).
-                conversation=pl.when(
-                    ~pl.col("conversation").str.contains(_NO_CONVERSATION) & given["conversation"]
-                ).then("conversation"),
-                input=pl.when(pl.col("kind") != base.LLM).then("input"),
-                output=pl.when(
-                    (pl.col("kind") != base.LLM)
-                    | found["output_messages"].is_null()
-                    | (pl.col("output") != found["output_messages"])
-                ).then("output"),
-                definitions=_codes(offered, side),
-            ),
+            said,
             context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select(
                 "sampling"
             ),
-            _lengths(list({source(f, context, every) or f: found[f] for f in _LONG}.values())),
-            found.select(
-                forced=pl.col("input_messages").str.contains(_FORCED).fill_null(False),
-                flagged=pl.col("input_messages").str.contains(_FLAGGED).fill_null(False),
-            ),
+            lengths([*(found[fact] for fact in _LONG), said["output"]]),
+            signs(found["input_messages"]),
             pl.DataFrame({"row": pl.int_range(height, eager=True)}),
         ],
         how="horizontal",
@@ -233,6 +231,7 @@ def _told_better(found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame
 
 _TEAM = r"_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
 _KEPT = ("input_messages", "system")
+_LONG = ("input_messages", "output_messages", "input", "arguments", "result", "definitions")
 _IDS = ("call_id", "response_id")
 _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
 """What instrumentations write where a tool call or an answer has no id."""
@@ -256,44 +255,6 @@ def _codes(texts: pl.Series, side: Side) -> pl.Series:
         .join(places, on="text", how="left", maintain_order="left")["place"]
         .cast(pl.Int64)
     )
-
-
-_FORCED = "|".join(map(re.escape, FORCED_SIGNS))  # as a pattern of literals: searched for with wide instructions
-_FLAGS = ('"is_error": true', '"isError": true', '"status": "error"')
-_FLAGGED = "|".join(
-    re.escape(quoted)
-    for flag in _FLAGS
-    for spaced in (flag, flag.replace(" ", ""))
-    for quoted in (spaced, spaced.replace('"', '\\"'))
-)
-_LONG = ("input_messages", "output_messages", "input", "output", "arguments", "result", "definitions")
-
-
-def _lengths(texts: list[pl.Series]) -> pl.DataFrame:
-    """How long the longest content value of each span is, and how long the longest that was cut; 0: none."""
-    frame = pl.DataFrame([text.alias(str(at)) for at, text in enumerate(texts)])
-    columns = [pl.col(name) for name in frame.columns]
-    broken = [_begins(c, "[", "{") & ~_ends(c, "]", "}") for c in columns]
-    told = frame.select(
-        pl.max_horizontal([c.str.len_chars().fill_null(0) for c in columns]).alias("longest"),
-        pl.any_horizontal(broken).fill_null(False).alias("cut"),
-    )
-    some = told["cut"].arg_true()
-    cut = pl.zeros(told.height, pl.UInt32, eager=True)
-    if len(some):
-        lengths = [
-            pl.when(b & ~_ends(c, ")", "\n")).then(c.str.len_chars()) for b, c in zip(broken, columns, strict=True)
-        ]
-        cut = cut.scatter(some, frame[some].select(pl.max_horizontal(lengths).fill_null(0)).to_series())
-    return told.with_columns(cut.alias("cut"))
-
-
-def _begins(column: pl.Expr, *marks: str) -> pl.Expr:
-    return pl.any_horizontal([column.str.starts_with(mark) for mark in marks])
-
-
-def _ends(column: pl.Expr, *marks: str) -> pl.Expr:
-    return pl.any_horizontal([column.str.ends_with(mark) for mark in marks])
 
 
 _NO_CONVERSATION = r"^(?:resp_|trace_[0-9a-f]{32}$|(?:agento11y|sigil):framework:)"
