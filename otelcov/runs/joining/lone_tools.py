@@ -14,6 +14,7 @@ from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks
+from otelcov.runs.rules.softerrors import which_nobody_has
 from otelcov.runs.tools.executions import server_alone, span_call_id, span_fact, span_name
 from otelcov.runs.trace.tree import Node, exceptions, failure, same_name, spelling, waiting
 
@@ -112,8 +113,9 @@ def unite_by_results(
 ) -> None:
     """A tool without a conversation, where answers do not show what they asked for (Traceloop for LangChain.js): it ran
     between the one call that asked for tools and the call that was told just its result. Some of the tools of a run
-    would look like all of them, so it is all or none. Of a run that ended with its tools (a limit), it ran after the
-    one call that asked for some, and of which no history tells. What waited for somebody ran again to its end."""
+    would look like all of them, so it is all or none; of a tool that nobody has no span comes. Of a run that ended with
+    its tools (a limit), it ran after the one call that asked for some, and of which no history tells. What waited for
+    somebody ran again to its end."""
     told: dict[tuple[str | None, str], list[tuple[Fragment, Fragment]]] = {}
     words: dict[str | None, list[tuple[Fragment, Fragment, str]]] = {}
     heads: dict[int, int] = {}  # of each call, with which its run began
@@ -133,6 +135,8 @@ def unite_by_results(
         if not mute:
             continue
         for text in brought(after.calls[0]):
+            if which_nobody_has(text) is not None:
+                continue
             missing[head] = missing.get(head, 0) + 1
             told.setdefault((q.root.span.service, text), []).append((q, after))
             words.setdefault(q.root.span.service, []).append((q, after, text))
@@ -143,12 +147,12 @@ def unite_by_results(
         result = _text(result_of(span_fact([p.root], "result"))[0])
         if p.root.span.conversation is not None:
             continue
-        if result:
+        if result is not None:
             some = _begun(told.get((p.root.span.service, result), []), p)
         else:
             some = [(q, x) for q, x, text in _begun(words.get(p.root.span.service, []), p) if _threw(p.root, text)]
         fitting = _around(p, some)
-        went_on = _around(p, _begun(words.get(p.root.span.service, []), p)) if not result else []
+        went_on = _around(p, _begun(words.get(p.root.span.service, []), p)) if result is None else []
         if len(fitting) == 1:
             missing[heads[id(fitting[0])]] -= 1
             found.append((fitting[0], p))

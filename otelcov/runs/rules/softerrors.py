@@ -138,6 +138,13 @@ def nobodys(value: Any, name: str | None) -> bool:
     return re.match(_NONE_SUCH.format(said), value.strip()) is not None
 
 
+def which_nobody_has(text: str) -> str | None:
+    """The tool of which a framework says in place of a result that there is none."""
+    return next((name for name in _NAMES.findall(text[:_NAMED]) if nobodys(text, name)), None)
+
+
+_NAMES, _NAMED = re.compile(r"[\w.-]{1,64}"), 128
+
 _NONE_SUCH = (
     r"Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP
     r"|(?:Error:\s*)?Unknown tool {0}, should be one of: "  # smolagents

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from heapq import heappop, heappush
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import Value
@@ -12,6 +12,8 @@ from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.told_answer import OF_ITEM
+from otelcov.runs.rules.boundaries import asks
+from otelcov.runs.rules.softerrors import which_nobody_has
 from otelcov.runs.tools.call import ToolCall, awaits_result
 from otelcov.runs.tools.histories import Histories, answers_at, conversations
 from otelcov.runs.tools.matching import Calls, match_results
@@ -38,6 +40,8 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
         still = _Open(own)
         for talk in reversed(talks[agent]):
             blind = [mc for mc in talk if hides_requests(mc)]
+            if blind:
+                _nobodys(talk, calls, by_id)
             for i in range(len(talk) - 1, -1, -1):
                 mc = talk[i]
                 waiting = still.before(mc.turn)
@@ -143,6 +147,20 @@ def _unseen_requests(
                 continue
             _add_request(request, asker, position, calls, by_id)
             places.setdefault((id(asker), position), calls[-1])
+
+
+def _nobodys(talk: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
+    """Requests that no answer and no history tells, for tools that nobody has: what is told in place of a result names
+    them (Traceloop for LangChain.js)."""
+    for asker, mc in pairwise(talk):
+        if not hides_requests(asker) or not asks(asker.finish):
+            continue
+        for message in takewhile(lambda x: x.results, reversed(mc.inputs or ())):
+            for result in message.results:
+                bare = result.id is None and result.name is None and isinstance(result.content, str)
+                name = which_nobody_has(str(result.content)) if bare else None
+                if name is not None:
+                    _add_request(Request(None, name, None, served=result), asker, len(calls), calls, by_id)
 
 
 def _told_as_item(id: str, call: ToolCall) -> bool:

@@ -1,0 +1,73 @@
+"""Agents of kits for JavaScript in their newest versions, run against a model of ours: harder runs."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import runs, span
+
+_CHAIN = "@traceloop/instrumentation-langchain"
+
+
+def _json(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _text(text):
+    return {"type": "text", "content": text}
+
+
+def _chain_model(trace, at, said, answer, tokens):
+    """A model's call of LangChain 1.5 under Traceloop 0.27, in a trace of its own: it hides what is asked for."""
+    why = "stop" if answer else "tool_call"
+    output = [{"role": "assistant", "parts": [_text(answer)], "finish_reason": why}]
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.model": "m"}
+    told |= {"gen_ai.response.finish_reasons": [why], "gen_ai.usage.input_tokens": tokens}
+    told |= {"gen_ai.input.messages": _json(said), "gen_ai.output.messages": _json(output)}
+    return span(trace, None, "chat m", trace, at, scope=_CHAIN, attributes=told, status=1)
+
+
+def _chain_tool(trace, at, name, given, result):
+    message = {"status": "success", "content": result, "tool_call_id": f"call_{trace}wYhGq", "name": name}
+    told = {"gen_ai.operation.name": "execute_tool", "traceloop.span.kind": "task"}
+    told |= {"traceloop.entity.name": "DynamicStructuredTool"}
+    told |= {"traceloop.entity.input": _json({"args": [_json(given)]})}
+    whole = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": message}
+    told |= {"traceloop.entity.output": _json(whole)}
+    named = "execute_tool DynamicStructuredTool"
+    return span(trace, None, named, trace, at, scope=_CHAIN, attributes=told, status=1)
+
+
+def _brought(*results):
+    user = {"role": "user", "parts": [_text("weather?")]}
+    asked = {"role": "assistant", "parts": [_text("")]}
+    return [user], [user, asked, *({"role": "tool", "parts": [_text(r)]} for r in results)]
+
+
+@pytest.mark.parametrize("result", ["", "21"])
+def test_tools_in_traces_of_their_own_of_which_one_gave_an_empty_text_are_of_one_run(result):
+    asked, told = _brought("12 in Rome", result)
+    (run,) = runs(
+        _chain_model(1, 0, asked, "", 9),
+        _chain_tool(2, 2, "look", {"city": "Rome"}, "12 in Rome"),
+        _chain_tool(3, 2, "look", {"city": "Bonn"}, result),
+        _chain_model(4, 4, told, "It is warm.", 20),
+    )
+    assert [(c["result"], c["status"], c["turn"]) for c in run["tool_calls"]] == [
+        ("12 in Rome", "ok", 0),
+        (result, "ok", 0),
+    ]
+
+
+def test_a_tool_that_nobody_has_is_asked_for_beside_one_in_a_trace_of_its_own():
+    asked, told = _brought("12 in Rome", "Error: ghost is not a valid tool, try one of [look].")
+    (run,) = runs(
+        _chain_model(1, 0, asked, "", 9),
+        _chain_tool(2, 2, "look", {"city": "Rome"}, "12 in Rome"),
+        _chain_model(4, 4, told, "It is warm.", 20),
+    )
+    assert sorted((c["name"], c["status"], c["turn"]) for c in run["tool_calls"]) == [
+        ("ghost", "requested", 0),
+        ("look", "ok", 0),
+    ]
+    assert (run["output"], run["status"]) == ("It is warm.", "ok")
