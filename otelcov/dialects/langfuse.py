@@ -70,8 +70,13 @@ _CLIENT = pl.col("span.name").str.contains(r"^OpenAI-generation$|^(?:OpenAI|Comp
 _STREAMED = pl.col("span.name").str.contains(r"^(?:OpenAI|Completions)\.\w+$") & pl.col(
     "langfuse.observation.model.parameters"
 ).str.contains('"stream":true', literal=True)
+# A stream of LangChain's for JavaScript ends without the name of a model: what was asked for stays.
+_NOT_OVERWRITTEN = (
+    pl.col("langfuse.observation.completion_start_time").is_not_null()
+    & (pl.col("langfuse.observation.model.name").str.strip_chars('"') == _ASKED)
+).fill_null(value=False)
 _BY_THE_ANSWER = (
-    (_CLIENT & ~_STREAMED.fill_null(value=False) | _ASKED.is_not_null())
+    (_CLIENT & ~_STREAMED.fill_null(value=False) | _ASKED.is_not_null() & ~_NOT_OVERWRITTEN)
     & pl.col("langfuse.observation.output").is_not_null()
     & ~_FAILED.fill_null(False)
 )

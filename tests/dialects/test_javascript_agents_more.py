@@ -71,3 +71,25 @@ def test_a_tool_that_nobody_has_is_asked_for_beside_one_in_a_trace_of_its_own():
         ("look", "ok", 0),
     ]
     assert (run["output"], run["status"]) == ("It is warm.", "ok")
+
+
+@pytest.mark.parametrize(
+    ("model", "streamed", "answered"), [("m-1", True, None), ("m-1-2026", True, "m-1-2026"), ("m-1", False, "m-1")]
+)
+def test_the_model_that_langfuse_tells_of_a_stream_of_langchains_was_asked_for(model, streamed, answered):
+    """@langfuse/langchain 5.11 with LangChain 1.5 for JavaScript, whose streams name no model."""
+    told = {
+        "type": "generation",
+        "model.name": model,
+        "metadata.ls_model_name": "m-1",
+        "metadata.ls_provider": "openai",
+    }
+    told |= {
+        "input": _json([{"role": "user", "content": "hi"}]),
+        "output": _json({"role": "assistant", "content": "Yes."}),
+    }
+    told |= {"usage_details": _json({"input": 9, "output": 2})}
+    told |= {"completion_start_time": '"2026-11-26T16:18:23.561Z"'} if streamed else {}
+    attributes = {f"langfuse.observation.{key}": value for key, value in told.items()}
+    (run,) = runs(span(1, None, "ChatOpenAI", scope="langfuse-sdk", attributes=attributes))
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m-1", answered)]
