@@ -93,3 +93,38 @@ def test_the_model_that_langfuse_tells_of_a_stream_of_langchains_was_asked_for(m
     attributes = {f"langfuse.observation.{key}": value for key, value in told.items()}
     (run,) = runs(span(1, None, "ChatOpenAI", scope="langfuse-sdk", attributes=attributes))
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m-1", answered)]
+
+
+_OI = "@arizeai/openinference-instrumentation-langchain"
+
+
+def _oi(id, parent, name, kind, at, took, why=None, **told):
+    said = None if why is None else f"{why}\n\nError: {why}\n    at EventTarget.listener (runner.js:133:44)"
+    told = {"openinference.span.kind": kind, "metadata": _json({"lc_agent_name": "planner"})} | told
+    return span(id, parent, name, at=at, took=took, scope=_OI, attributes=told, error=said)
+
+
+def _graph(why_of_the_graph, why_of_the_model):
+    given = {"input.value": _json({"messages": [{"role": "user", "content": "trip?"}]})}
+    asked = {"llm.model_name": "m", "llm.input_messages.0.message.role": "user"}
+    asked |= {"llm.input_messages.0.message.content": "trip?"}
+    return runs(
+        _oi(1, None, "planner", "CHAIN", 0, 5, why_of_the_graph, **given),
+        _oi(2, 1, "ChatOpenAI", "LLM", 1, 3, why_of_the_model, **asked),
+    )
+
+
+@pytest.mark.parametrize("why", ["Abort", "AbortError", "This operation was aborted"])
+def test_a_stream_of_langgraphs_that_its_reader_left_has_not_failed(why):
+    """LangGraph 1.7 for JavaScript under OpenInference 4.1: whoever leaves `for await` calls the graph off."""
+    (run,) = _graph("Abort", why)
+    assert (run["status"], run["boundaries"], run["output"]) == ("unknown", [], None)
+    assert "error" in run["boundaries_unknown"]
+    assert [c["status"] for c in run["llm_calls"]] == ["unknown"]
+
+
+def test_a_graph_whose_model_failed_has():
+    (run,) = _graph("500 boom", "500 boom")
+    assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("error", ["error"])
+    (run,) = _graph("The operation was aborted due to timeout", "The operation was aborted due to timeout")
+    assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("error", ["error"])

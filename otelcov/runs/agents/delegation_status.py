@@ -12,7 +12,7 @@ from otelcov.runs.rules.softerrors import plain, soft_error
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import broken_off
 from otelcov.runs.tools.executions import span_fact
-from otelcov.runs.trace.tree import Node, failure, waiting
+from otelcov.runs.trace.tree import Node, aborted, failure, waiting
 
 
 def status_of(call: ToolCall, found: Found, scene: Scene) -> str:
@@ -25,7 +25,7 @@ def status_of(call: ToolCall, found: Found, scene: Scene) -> str:
         return "unknown" if untold else "requested"
     if (broken_off(call) and found.node is None) or (call.answer is None and any(map(waiting, call.nodes))):
         return "unknown"
-    if found.node is not None and (ended(found.node) in _NOT_DONE or _without_end(found.node)):
+    if found.node is not None and (ended(found.node) in _NOT_DONE or aborted(found.node) or _without_end(found.node)):
         return "unknown"
     if found.node is not None and _may_have_failed(found.node):
         return "unknown"

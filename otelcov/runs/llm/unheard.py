@@ -9,14 +9,14 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.answers import counts_at_the_end, ends_well_unanswered
 from otelcov.runs.rules.habits import fails_incomplete, leaves_open, noted_late, sets_no_status, untold
-from otelcov.runs.trace.tree import Node, failure
+from otelcov.runs.trace.tree import Node, aborted, failure
 
 
 def unheard(calls: list[ModelCall]) -> list[ModelCall]:
     """Those of which nothing is told, or no answer, where others are told of in the same way, or always are once they
     were answered: they may have failed."""
     silent = {id(c) for c in calls if c.silent}
-    if not any(c.error is None and id(c) not in silent for c in calls):
+    if not any(c.error is None and id(c) not in silent for c in calls) and not any(aborted(c.node) for c in calls):
         late = {id(c) for c in calls if any(noted_late(n.span.scope) for n in c.layers)}
         return [c for c in calls if id(c) in silent and (id(c) in late or (c.error is None and _in_a_broken_step(c)))]
     heard = {n.span.scope for c in calls if c.error is None and not c.unanswered for n in c.layers}
@@ -30,6 +30,7 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         or (c.unanswered and _left_open(c))
         or (c is calls[-1] and c.unanswered and _broke_its_agent(c))
         or cut_off(c)
+        or any(map(aborted, c.layers))
         or broken_off(c)
     ]
 

@@ -363,6 +363,18 @@ def _says(text: str, sign: re.Pattern[str]) -> bool:
 _BEGINNING, _BEFORE_STACK = 200, 65_536  # characters
 
 
+def aborted(node: Node) -> bool:
+    """Does a span say that somebody called its work off, or left its stream (JavaScript's `AbortController`)? That is
+    no failure of it."""
+    told = (node.span.status_message, node.span.error_text, *(m for _, m in exceptions(node)))
+    return any(text and _ABORTED.match(text) for text in told)
+
+
+_ABORTED = re.compile(
+    r"(?:\w*Error: )*(?:Abort(?:Error)?|Th(?:is|e) operation was aborted|Request was aborted)\.?\s*(?:\n|$)"
+)
+
+
 def failure(node: Node) -> tuple[str, str] | None:
     """(error type, message) if the span says that it failed."""
     span = node.span
@@ -380,6 +392,8 @@ def failure(node: Node) -> tuple[str, str] | None:
         return None
     answered = node.kind == LLM and span.finish and span.output_tokens is not None
     if span.status_code == 1 and answered and not span.error_type:  # or made again
+        return None
+    if node.kind != TOOL and aborted(node):  # what came of a tool goes to the model
         return None
     thrown = exceptions(node)
     if span.status_code == 1 and thrown and all(t.endswith("CancelledError") for t, _ in thrown):
@@ -419,6 +433,7 @@ __all__ = [
     "TOOL",
     "Node",
     "Trace",
+    "aborted",
     "control_flow",
     "exceptions",
     "failure",

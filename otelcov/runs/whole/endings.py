@@ -29,7 +29,7 @@ from otelcov.runs.rules.habits import (
 )
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
-from otelcov.runs.trace.tree import Node, exceptions, failure, spelling, waiting
+from otelcov.runs.trace.tree import Node, aborted, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another
 from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
@@ -252,6 +252,8 @@ def called_off(run: Evidence) -> bool:
     nothing came? Who called it off is not told, nor what was under way."""
     last, agents = run.last, (run.root, *top_agents(run.root))
     if any(ended(n) in ("aborted", "canceled") or any(map(b.called_off, reasons_told(n))) for n in agents):
+        return True
+    if any(aborted(n) and (last is None or n.end >= last.start) for n in run.nodes if n.kind != TOOL):
         return True
     if last is not None and last.error is not None:
         return False
