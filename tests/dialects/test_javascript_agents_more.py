@@ -128,3 +128,53 @@ def test_a_graph_whose_model_failed_has():
     assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("error", ["error"])
     (run,) = _graph("The operation was aborted due to timeout", "The operation was aborted due to timeout")
     assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("error", ["error"])
+
+
+_AGENTS = "@arizeai/openinference-instrumentation-openai-agents"
+
+
+def _items(*steps):
+    """A history as OpenAI's agents for JavaScript keep it."""
+    out = [{"type": "message", "role": "user", "content": "trip?"}]
+    for id, city in steps:
+        call = {"name": "look", "callId": f"call_{id}WoqKEmdJP", "status": "completed"}
+        asked = {"id": f"fc_{id}KfWCaWxalv", "arguments": _json({"city": city})}
+        out += [{"type": "function_call"} | asked | call]
+        out += [{"type": "function_call_result", "output": {"type": "text", "text": f"21 in {city}"}} | call]
+    return _json(out)
+
+
+def _response(id, at, history, **told):
+    told = {"openinference.span.kind": "LLM", "llm.system": "openai", "input.value": history} | told
+    dropped = {"dropped": 30} if "llm.model_name" not in told else {}
+    return span(id, 1, "response", at=at, scope=_AGENTS, attributes=told, status=1, **dropped)
+
+
+def _look(id, at, city):
+    told = {"openinference.span.kind": "TOOL", "tool.name": "look", "input.value": _json({"city": city})}
+    return span(id, 1, "look", at=at, scope=_AGENTS, attributes=told | {"output.value": f"21 in {city}"}, status=1)
+
+
+def test_what_is_left_of_openais_responses_at_the_limit_of_attributes_tells_whose_calls_were_whose():
+    """@openai/agents 0.20 under OpenInference 0.2.15: the attributes of a long history are too many, and what is left
+    is the history without instructions, in the kit's own words."""
+    head = {f"llm.input_messages.{n}.message.role": role for n, role in enumerate(("system", "user"))}
+    head |= {"llm.input_messages.0.message.content": "You plan.", "llm.input_messages.1.message.content": "trip?"}
+    call = "llm.output_messages.0.message.tool_calls.0.tool_call"
+    head |= {"llm.model_name": "m", "llm.output_messages.0.message.role": "assistant"}
+    head |= {f"{call}.id": "call_aWoqKEmdJP", f"{call}.function.name": "look"}
+    head |= {f"{call}.function.arguments": _json({"city": "Rome"})}
+    (run,) = runs(
+        span(1, None, "planner", took=20, scope=_AGENTS, attributes={"openinference.span.kind": "AGENT"}, status=1),
+        _response(2, 1, _items(), **head),
+        _look(3, 3, "Rome"),
+        _response(4, 5, _items(("a", "Rome"))),
+        _look(5, 7, "Bonn"),
+        _response(6, 9, _items(("a", "Rome"), ("b", "Bonn"))),
+        _look(7, 11, "Oslo"),
+        _response(8, 13, _items(("a", "Rome"), ("b", "Bonn"), ("c", "Oslo"))),
+    )
+    told = [(c["call_id"], c["arguments"]["city"], c["status"], c["turn"]) for c in run["tool_calls"]]
+    cities = ("Rome", "Bonn", "Oslo")
+    ids = ("call_aWoqKEmdJP", "call_bWoqKEmdJP", "call_cWoqKEmdJP")
+    assert told == [(id, city, "ok", turn) for turn, (id, city) in enumerate(zip(ids, cities, strict=True))]

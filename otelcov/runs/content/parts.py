@@ -35,6 +35,7 @@ RESULTS = {
     "tool-result",
     "tool_result",
     "function_call_output",
+    "function_call_result",  # of OpenAI's agents for JavaScript
     "tool_call_result",
     "toolResult",
     "custom_tool_call_output",
@@ -55,7 +56,17 @@ RESULTS = {
 CALL_KEYS = ("toolUse", "function_call", "functionCall", "tool_call", "toolRequest")
 RESULT_KEYS = ("toolResult", "function_response", "functionResponse", "toolResponse", "tool_call_result")
 # An item of OpenAI's Responses has an id of its own beside the call's.
-_IDS = ("approval_request_id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "id", "ref")
+_IDS = (
+    "approval_request_id",
+    "call_id",
+    "tool_call_id",
+    "toolCallId",
+    "callId",
+    "tool_use_id",
+    "toolUseId",
+    "id",
+    "ref",
+)
 _NAMES = ("name", "toolName", "tool_name", "function_name", "tool.name")
 _ARGUMENTS = (
     "arguments",

@@ -16,7 +16,7 @@ from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.softerrors import which_nobody_has
 from otelcov.runs.tools.call import ToolCall, awaits_result
 from otelcov.runs.tools.histories import Histories, answers_at, conversations
-from otelcov.runs.tools.matching import Calls, match_results
+from otelcov.runs.tools.matching import Calls, instructions, match_results
 from otelcov.runs.trace.tree import same_name
 
 
@@ -122,7 +122,8 @@ def _unseen_requests(
     """The n-th answer that history shows beyond the thread's first input is that of the n-th call that was answered.
     Among several agents it is the call's whose input history shows right before it."""
     answered = [mc for mc in thread[:i] if mc.error is None] or thread[: max(1, i)]
-    before = len(thread[0].inputs or []) if i > 0 else len(inputs)
+    first = thread[0].inputs or []
+    before = len(first) - _instructions(first) + _instructions(inputs) if i > 0 else len(inputs)
     places: dict[tuple[int, int], ToolCall] = {}
     for c in reversed(calls):
         places[id(c.asked_by), c.position] = c
@@ -147,6 +148,11 @@ def _unseen_requests(
                 continue
             _add_request(request, asker, position, calls, by_id)
             places.setdefault((id(asker), position), calls[-1])
+
+
+def _instructions(inputs: list[Message]) -> int:
+    """How many messages an input begins with that are instructions, which one telling of it may leave out."""
+    return max(0, instructions(inputs))
 
 
 def _nobodys(talk: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
