@@ -178,3 +178,44 @@ def test_what_is_left_of_openais_responses_at_the_limit_of_attributes_tells_whos
     cities = ("Rome", "Bonn", "Oslo")
     ids = ("call_aWoqKEmdJP", "call_bWoqKEmdJP", "call_cWoqKEmdJP")
     assert told == [(id, city, "ok", turn) for turn, (id, city) in enumerate(zip(ids, cities, strict=True))]
+
+
+def _client(trace, at, said, *parts, **told):
+    """Traceloop 0.27 of OpenAI's client for JavaScript, which finds no span of the agents' to stand under."""
+    history = [{"role": "user", "parts": [_text(_json(said))]}]
+    told = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.input.messages": _json(history),
+    } | told
+    if parts:
+        told |= {
+            "gen_ai.output.messages": _json([{"role": "assistant", "parts": list(parts), "finish_reason": "stop"}])
+        }
+    return span(trace, None, "chat m", trace, at, 0.8, scope="@traceloop/instrumentation-openai", attributes=told)
+
+
+def _agent_and(*spans, answer=(), tokens=9):
+    said = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "trip?"}
+    said |= {"llm.model_name": "m", "llm.token_count.prompt": tokens, "llm.token_count.completion": 4}
+    out = "llm.output_messages.0.message"
+    said |= {f"{out}.role": "assistant", f"{out}.content": "Let me look."} | dict(answer)
+    agent = {"openinference.span.kind": "AGENT", "graph.node.id": "planner"}
+    top = span(1, None, "planner", took=9, scope=_AGENTS, attributes=agent, status=1)
+    return runs(top, _response(2, 1, _items(), **said), *spans)
+
+
+@pytest.mark.parametrize("at", [1.1, 30])
+def test_a_stream_of_which_only_what_was_asked_is_told_is_the_agents_call_at_its_time(at):
+    found = _agent_and(_client(7, at, [{"role": "user", "content": "trip?"}]))
+    assert [(r["agents"], len(r["llm_calls"])) for r in found] == [(["planner"], 1), ([], 1)][: 1 if at < 2 else 2]
+
+
+def test_an_answer_whose_calls_one_instrumentation_leaves_out_beside_its_words_is_one():
+    call = "llm.output_messages.0.message.tool_calls.0.tool_call"
+    asked = {f"{call}.id": "call_aWoqKEmdJP", f"{call}.function.name": "look", f"{call}.function.arguments": "{}"}
+    counted = {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 4}
+    counted |= {"gen_ai.response.id": "resp_sxxDT2Xf2RnxdHDaTfxO"}
+    said = [{"role": "user", "content": "trip?"}]
+    (run,) = _agent_and(_client(7, 1.1, said, _text("Let me look."), **counted), answer=asked.items())
+    assert ([c["input_tokens"] for c in run["llm_calls"]], len(run["tool_calls"])) == ([9], 1)

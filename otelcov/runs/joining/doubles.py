@@ -20,6 +20,7 @@ from otelcov.dialects.base import TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.overlaps import JITTER_NS, Times, enclosed, overlap, overlapping
+from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import knows_no_caller
 from otelcov.runs.tools.executions import server_alone, span_call_id, span_name, told_apart
@@ -43,6 +44,7 @@ class Loner(NamedTuple):
     serves: str | None = None  # the name of the tool, of a server's span or a thread's
     gateway: bool = False  # who asked may be of another service, and know neither ids nor tokens
     answered: bool = False  # its provider gave an id, which who asked it from another service may tell, too
+    endless: bool = False  # no more is told of it than what was asked
 
 
 def random(id: str | None) -> bool:
@@ -68,7 +70,8 @@ def loner(part: Fragment) -> Loner | None:
     if part.gateway or not ids:  # what asked for the results may have told no ids (LiteLLM, of streams)
         ids = tuple(sorted({*ids, *(id for call in part.calls for id in brought(call))}))
     answered = any(answer_ids(call) for call in part.calls)
-    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway, answered)
+    endless = any(map(_tells_no_end, part.calls))
+    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway, answered, endless)
 
 
 def _alone(part: Fragment) -> bool:
@@ -109,6 +112,7 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
             _beside(models.filter(pl.col("input_tokens").is_null()), gateways),
             _beside(models.filter(pl.col("input_tokens").is_null()), told.drop_nulls(_TOKENS), "service"),
             _beside(models, gateways.filter("failed")),
+            _beside(models, told.filter("endless"), "service"),
             _beside(numbered.filter(idle), told, "service"),
             _beside(_called(calls, told), told.drop_nulls("serves")),
         ]
@@ -129,13 +133,14 @@ _LONERS = pl.Schema(
         "serves": pl.String(),
         "gateway": pl.Boolean(),
         "anywhere": pl.Boolean(),
+        "endless": pl.Boolean(),
     }
 )
 
 
 def _row(x: Loner) -> tuple[object, ...]:
     tokens = x.tokens or (None, None)
-    return x.start, x.end, x.service, *tokens, x.ids, x.failed, x.serves, x.gateway, x.gateway or x.answered
+    return x.start, x.end, x.service, *tokens, x.ids, x.failed, x.serves, x.gateway, x.gateway or x.answered, x.endless
 
 
 def _called(calls: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
@@ -211,6 +216,12 @@ class _Told:
                     for key in {_new(call), tuple(_thread(call))}:
                         words.setdefault((service, key), []).append((p, call))
         self._by_words = {key: Times(some, _call) for key, some in words.items()}
+        asked: dict[tuple[str | None, str], list[Found]] = {}
+        for p in whole:
+            for call in p.calls:
+                if (said := words_of(call)) is not None:
+                    asked.setdefault((p.root.span.service, said), []).append((p, call))
+        self._by_last_words = {key: Times(some, _call) for key, some in asked.items()}
         self._of_host = {id(p): Times([(p, call) for call in p.calls], _call) for p in whole}
         failed = [(p, call) for p in whole for call in p.calls if call.error is not None]
         self._failed = {
@@ -240,7 +251,11 @@ class _Told:
         if call.error is not None:
             return self._of_failure(p, call)
         found = self._of_count(p, call)
-        return found if found[0] is not None else self._of_words(p, call)
+        found = found if found[0] is not None else self._of_words(p, call)
+        if found[0] is None and _tells_no_end(call):  # a stream of OpenAI's Responses (Traceloop for JavaScript)
+            said = words_of(call) or ""
+            return self._nested(self._by_last_words.get((p.root.span.service, said)), call, lambda c: True)
+        return found
 
     def _of_count(self, p: Fragment, call: ModelCall) -> Found | tuple[None, None]:
         """The call that counts the same tokens, or of these only what was put in or out (LangChain, of a stream of
@@ -319,6 +334,11 @@ def _service(found: Found) -> str:
     return found[0].root.span.service or ""
 
 
+def _tells_no_end(call: ModelCall) -> bool:
+    """Is no more told of a call than what was asked?"""
+    return call.error is None and call.outputs is None and {call.input_tokens, call.output_tokens} == {None}
+
+
 def words_of(call: ModelCall) -> str | None:
     """What a model was told last that was no result."""
     return next((x.text for x in reversed(call.inputs or ()) if x.role == "user" and x.text), None)
@@ -343,7 +363,7 @@ def may_be_one(one: ModelCall, two: ModelCall) -> bool:
     tokens = [(c.input_tokens, c.output_tokens) for c in (one, two)]
     if all(None not in t for t in tokens) and tokens[0] != tokens[1]:
         return False
-    asked = [c.asked for c in (one, two) if c.outputs is not None]
+    asked = [c.asked for c in (one, two) if c.outputs is not None and (c.asked or not hides_requests(c))]
     if len(asked) < 2:
         return True
     known = all(r.id for some in asked for r in some)  # LiteLLM tells none of a stream
