@@ -16,7 +16,7 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
     if run.output is not None:
         return False
     if last is None:
-        return _ends_mute(run)
+        return _ends_mute(run) or _asked_by_what_is_lost(run)
     if last.text and browsing(last.text) is not None and final_answer(last.text) is None:
         return True  # it said what to do next
     if _last_step(run, last) or any(_asks_unheard(n) and n.start >= last.end for n in run.nodes):
@@ -37,6 +37,12 @@ def _ends_mute(run: Evidence) -> bool:
     steps = [n for n in run.nodes if loses_steps(n.span.scope, n.span.name)]
     told = any(n.span.output is not None for n in steps)
     return told and max(steps, key=lambda n: n.start).span.output is None
+
+
+def _asked_by_what_is_lost(run: Evidence) -> bool:
+    """Did tools run in a step that has not come, of a run whose root has? What came after them may have failed, as that
+    step did (Google's ADK for JavaScript never ends the span of a model where a tool that it asked for is nobody's)."""
+    return not run.root.orphan and any(n.orphan and n.kind == TOOL for n in run.nodes)
 
 
 def _asks_unheard(step: Node) -> bool:
