@@ -114,7 +114,7 @@ def _graph(why_of_the_graph, why_of_the_model):
     )
 
 
-@pytest.mark.parametrize("why", ["Abort", "AbortError", "This operation was aborted"])
+@pytest.mark.parametrize("why", ["Abort", "AbortError", "This operation was aborted", "Model invocation was aborted."])
 def test_a_stream_of_langgraphs_that_its_reader_left_has_not_failed(why):
     """LangGraph 1.7 for JavaScript under OpenInference 4.1: whoever leaves `for await` calls the graph off."""
     (run,) = _graph("Abort", why)

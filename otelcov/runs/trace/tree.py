@@ -371,7 +371,7 @@ def aborted(node: Node) -> bool:
 
 
 _ABORTED = re.compile(
-    r"(?:\w*Error: )*(?:Abort(?:Error)?|Th(?:is|e) operation was aborted|Request was aborted)\.?\s*(?:\n|$)"
+    r"(?:\w*Error: )*(?:Abort(?:Error)?|(?:Th(?:is|e) operation|Model invocation|Request) was aborted)\.?\s*(?:\n|$)"
 )
 
 
