@@ -70,11 +70,24 @@ RAINDROP = Dialect(
 # LangChain.js: a tool is a task under its class's name, its input the one argument of a function; its result is
 # LangChain's message, which knows what the tool is called.
 _IN_JS = scope(NAMED_BY_CLASS) & (pl.col("gen_ai.operation.name") == "execute_tool")
+# A tool that hands over puts out a command: all that was said before, and its own message last.
+_CALLED = (
+    pl.when(pl.col("traceloop.entity.output").str.contains(r'^\{"lg_name":"Command",.*\}$'))
+    .then(
+        pl.col("traceloop.entity.output")
+        .str.extract_all(r'"name":"(?:[^"\\]|\\.)+","tool_call_id":"[^"]*"')
+        .list.last()
+    )
+    .str.extract(r'^"name":"((?:[^"\\]|\\.)+)"')
+)
 
 OPENLLMETRY_LANGCHAIN_JS = Dialect(
     name="openllmetry-langchain-js",
     tool=pl.when(_IN_JS).then(
-        pl.col("traceloop.entity.output").str.extract(r'"tool_call_id":"[^"]*","name":"((?:[^"\\]|\\.)+)"')
+        pl.coalesce(
+            _CALLED,
+            pl.col("traceloop.entity.output").str.extract(r'"tool_call_id":"[^"]*","name":"((?:[^"\\]|\\.)+)"'),
+        )
     ),
     arguments=pl.when(_IN_JS).then(pl.col("traceloop.entity.input").str.json_path_match("$.args[0]")),
     result=pl.when(_IN_JS).then(first("traceloop.entity.output")),

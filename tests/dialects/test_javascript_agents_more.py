@@ -27,12 +27,13 @@ def _chain_model(trace, at, said, answer, tokens):
     return span(trace, None, "chat m", trace, at, scope=_CHAIN, attributes=told, status=1)
 
 
-def _chain_tool(trace, at, name, given, result):
+def _chain_tool(trace, at, name, given, result, whole=None):
     message = {"status": "success", "content": result, "tool_call_id": f"call_{trace}wYhGq", "name": name}
     told = {"gen_ai.operation.name": "execute_tool", "traceloop.span.kind": "task"}
     told |= {"traceloop.entity.name": "DynamicStructuredTool"}
     told |= {"traceloop.entity.input": _json({"args": [_json(given)]})}
-    whole = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": message}
+    kind = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "ToolMessage"]}
+    whole = whole or kind | {"kwargs": message}
     told |= {"traceloop.entity.output": _json(whole)}
     named = "execute_tool DynamicStructuredTool"
     return span(trace, None, named, trace, at, scope=_CHAIN, attributes=told, status=1)
@@ -235,3 +236,25 @@ def test_a_run_of_adks_whose_model_never_came_to_its_end_may_have_failed():
         span(4, 3, "execute_tool look", at=2, scope=scope, attributes=named),
     )
     assert (run["status"], run["output"], [c["status"] for c in run["tool_calls"]]) == ("unknown", None, ["ok"])
+
+
+def _hands_over(trace, at, to, before=()):
+    """A tool that hands over puts out all that was said, and its own message last."""
+    known = {"content": f"Successfully transferred to {to}", "name": f"transfer_to_{to}", "tool_call_id": "call_nYhGqx"}
+    messages = [{"lc": 1, "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": x} for x in (*before, known)]
+    told = {"lg_name": "Command", "update": {"messages": messages}, "goto": [to]}
+    return _chain_tool(trace, at, None, {}, None, whole=told)
+
+
+@pytest.mark.parametrize("before", [(), ({"content": "21", "name": "look", "tool_call_id": "call_yYhGqx"},)])
+def test_a_tool_of_langgraphs_that_goes_on_with_another_agent_hands_over(before):
+    """LangGraph 1.7 for JavaScript under Traceloop 0.27, which names no agent."""
+    asked, _ = _brought()
+    there = {"role": "tool", "parts": [_text("Successfully transferred to bob")]}
+    (run,) = runs(
+        _chain_model(1, 0, asked, "", 9),
+        _hands_over(2, 2, "bob", before),
+        _chain_model(3, 4, [*asked, {"role": "assistant", "parts": [_text("")]}, there], "It is warm.", 20),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [(None, "bob", "transfer_to_bob")]
+    assert (run["tool_calls"], run["output"], len(run["llm_calls"])) == ([], "It is warm.", 2)

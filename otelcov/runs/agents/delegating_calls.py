@@ -193,12 +193,21 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
         return Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
+    if not scene.known and bare(_goes_to(call) or "") == bare(to):  # as LangGraph does, where nobody names an agent
+        return Found(to, "handoff")
     node = _node_named(match.group("to"), call, scene)
     return None if node is None else Found(node, "handoff" if call.nodes else "tool")
 
 
 def _sent_on(call: ToolCall, scene: Scene) -> Found | None:
     """A tool of LangGraph's that gave a `Command` to go on with another agent of the run."""
+    to = _goes_to(call)
+    target = scene.known.get(bare(to)) if to is not None else None
+    return Found(target, "handoff") if target is not None and _works_after(target, call, scene) else None
+
+
+def _goes_to(call: ToolCall) -> str | None:
+    """The one node with which a tool's `Command` has a graph of LangGraph's go on."""
     raw = span_fact(call.nodes, "result") if call.nodes else None
     if not isinstance(raw, str) or '"goto"' not in raw:
         return None
@@ -206,8 +215,7 @@ def _sent_on(call: ToolCall, scene: Scene) -> Found | None:
     told = told.get("output", told) if isinstance(told, dict) else None
     to = told.get("goto") if isinstance(told, dict) else None
     to = to[0] if isinstance(to, list) and len(to) == 1 else to
-    target = scene.known.get(bare(to)) if isinstance(to, str) else None
-    return Found(target, "handoff") if target is not None and _works_after(target, call, scene) else None
+    return to if isinstance(to, str) else None
 
 
 def _node_named(name: str, call: ToolCall, scene: Scene) -> str | None:
