@@ -33,3 +33,13 @@ MCP = Dialect(
     arguments=first("mcp.request.argument", "mcp.tool.arguments"),
     result=first("mcp.tool.result", "mcp.response.value"),
 )
+
+# A tool of mcp-use's gives LangChain the whole result of a server, which says whether it failed: without it, and as
+# nothing is ever raised, nobody knows.
+_OF_MCP_USE = pl.col("metadata").str.contains('"mcp_server_names":', literal=True)
+_UNTOLD = pl.col("output.value").is_null() | (pl.col("output.value") == "__REDACTED__")
+
+MCP_USE = Dialect(
+    name="mcp-use",
+    tool_error=pl.when((pl.col("openinference.span.kind") == "TOOL") & _OF_MCP_USE & _UNTOLD).then(pl.lit("unknown")),
+)

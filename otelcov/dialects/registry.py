@@ -77,7 +77,7 @@ from otelcov.dialects.llama_index import LLAMA_INDEX
 from otelcov.dialects.llama_index_otel import LLAMA_INDEX_OTEL
 from otelcov.dialects.logfire import LOGFIRE
 from otelcov.dialects.mastra import MASTRA, MASTRA_LAMINAR
-from otelcov.dialects.mcp import MCP
+from otelcov.dialects.mcp import MCP, MCP_USE
 from otelcov.dialects.mistral import MISTRAL
 from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
@@ -241,6 +241,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GENAI_ECHOES,
     OPENLLMETRY_LANGCHAIN_JS,
     OPENLLMETRY_LANGCHAIN_MUTE,
+    MCP_USE,
     RAINDROP,
     GOOGLE_ADK,
     EINO_NODES,

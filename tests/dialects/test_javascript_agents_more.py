@@ -258,3 +258,23 @@ def test_a_tool_of_langgraphs_that_goes_on_with_another_agent_hands_over(before)
     )
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [(None, "bob", "transfer_to_bob")]
     assert (run["tool_calls"], run["output"], len(run["llm_calls"])) == ([], "It is warm.", 2)
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"mcp_server_names": ["files"]}, "unknown"),
+        ({"langgraph_node": "tools"}, "ok"),
+    ],
+)
+def test_how_a_tool_of_mcp_uses_went_is_unknown_where_its_result_is_hidden(told, status):
+    """mcp-use 1.34 under OpenInference 4.1: what a server says of a failure is a result like any other."""
+    ran = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": "__REDACTED__"}
+    model = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.finish_reason": "tool_calls"}
+    (run,) = runs(
+        _oi(1, None, "mcp-use-agent", "CHAIN", 0, 9),
+        _oi(2, 1, "ChatOpenAI", "LLM", 1, 1, **model),
+        _oi(3, 1, "look", "TOOL", 3, 1, **ran | {"metadata": _json(told)}),
+        _oi(4, 1, "ChatOpenAI", "LLM", 5, 1, **model | {"llm.finish_reason": "stop"}),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
