@@ -278,3 +278,21 @@ def test_how_a_tool_of_mcp_uses_went_is_unknown_where_its_result_is_hidden(told,
         _oi(4, 1, "ChatOpenAI", "LLM", 5, 1, **model | {"llm.finish_reason": "stop"}),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_an_agent_of_strands_that_answers_in_the_newest_conventions_has_not_been_given_up(answered):
+    """@strands-agents/sdk 1.19 with OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental."""
+    details, answer = "gen_ai.client.inference.operation.details", {"role": "assistant", "finish_reason": "endTurn"}
+    put = _json([answer | {"parts": [_text("Hello.")]}])
+    told = [(details, {"gen_ai.input.messages": _json([{"role": "user", "parts": [_text("hi")]}])})]
+    told += [(details, {"gen_ai.output.messages": put})] if answered else []
+    named = {"gen_ai.provider.name": "strands-agents", "gen_ai.request.model": "m"}
+    agent = named | {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    model = named | {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2}
+    more = {"scope": "strands-agents", "status": 1, "events": told}
+    (run,) = runs(
+        span(1, None, "invoke_agent planner", took=9, attributes=agent, **more),
+        span(2, 1, "chat", at=1, attributes=model, **more),
+    )
+    assert (run["status"], run["output"]) == (("ok", "Hello.") if answered else ("unknown", None))

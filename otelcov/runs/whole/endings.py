@@ -211,7 +211,8 @@ def _given_up(root: Node) -> bool:
     up."""
     if root.kind != AGENT or not of_strands_js(root.span.scope) or not root.span.end:
         return False
-    return all(name != "gen_ai.choice" for name, _ in root.side.events.get(root.span.row, ()))
+    told = root.side.events.get(root.span.row, ())  # by the newest conventions where they are asked for
+    return not any(name == "gen_ai.choice" or "gen_ai.output.messages" in attributes for name, attributes in told)
 
 
 def _left_after_tools(run: Evidence) -> bool:
