@@ -23,6 +23,7 @@ from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
 from otelcov.runs.trace.long_texts import lengths, signs
 from otelcov.runs.trace.lost import answers_first, kinds_lost
+from otelcov.runs.trace.mapped import mapped_back
 from otelcov.runs.trace.moved import put_back
 from otelcov.runs.trace.recorded import record_pairs
 
@@ -119,7 +120,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     """The spans of a batch of whole traces - a column per field of `Span`, sorted by (trace, start, span id) - and
     their side facts. `logs` are those traces' records, `named` attributes that are wanted as they are."""
     every = all_dialects()
-    height = spans.height
+    spans, height = mapped_back(spans), spans.height
     wanted = {*keys(every), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
     back, logs = put_back(logs, spans)
     more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back]

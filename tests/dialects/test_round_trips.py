@@ -1,0 +1,90 @@
+"""Spans that were kept in another format than OTLP before they came."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.runs.requests import runs, span
+
+
+def as_jaeger(one: dict[str, Any], name: str = "otel.scope") -> dict[str, Any]:
+    """As OpenTelemetry writes a span for Jaeger: tags for the scope and the status, and events named by one."""
+    told = one["attributes"] | {
+        f"{name}.name": one["scope"],
+        f"{name}.version": "1.0",
+        "span.kind": _KINDS[one.get("kind", 1)],
+    }
+    if one.get("error") is not None:
+        told |= {"otel.status_code": "ERROR", "error": True, "otel.status_description": one["error"]}
+    events = [("", attributes | {"event": event}) for event, attributes in one.get("events", ())]
+    return one | {"attributes": told, "scope": "", "error": None, "kind": 0, "events": events}
+
+
+def as_zipkin(one: dict[str, Any]) -> dict[str, Any]:
+    """As OpenTelemetry writes a span for Zipkin: every tag a text, and of an event a line."""
+    told = {key: _text(value) for key, value in one["attributes"].items()} | {"otel.scope.name": one["scope"]}
+    if one.get("error") is not None:
+        told |= {"otel.status_code": "ERROR", "error": one["error"]}
+    events = [(f"{event}|{json.dumps(attributes)}|0", {}) for event, attributes in one.get("events", ())]
+    return one | {"attributes": told, "scope": "", "error": None, "kind": 0, "events": events}
+
+
+def as_library(one: dict[str, Any]) -> dict[str, Any]:
+    """With the names that the scope's attributes had before."""
+    return as_jaeger(one, "otel.library")
+
+
+_KINDS = {1: "internal", 3: "client"}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@pytest.mark.parametrize("kept", [as_jaeger, as_zipkin, as_library])
+def test_who_told_of_a_step_and_how_it_ended_is_known_where_attributes_say_so(kept):
+    """LangChain under OpenInference, and OpenAI's client in it under OpenLLMetry: one call, told twice."""
+    oi, traceloop = "openinference.instrumentation.langchain", "opentelemetry.instrumentation.openai.v1"
+    counted = {"llm.token_count.prompt": 20, "llm.token_count.completion": 3, "llm.model_name": "model-a"}
+    twice = {"gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 3, "gen_ai.request.model": "model-a"}
+
+    def step(id, parent, kind, name, at, took, **more):
+        told = {"openinference.span.kind": kind} | more.pop("told", {})
+        return span(id, parent, name, at=at, took=took, attributes=told, scope=oi, **more)
+
+    def asked(id, at):
+        within = {"gen_ai.operation.name": "chat"} | twice
+        return (
+            step(id, 1, "LLM", "ChatOpenAI", at, 2, told=counted),
+            span(id + 1, id, "openai.chat", at=at + 0.1, took=1.8, attributes=within, scope=traceloop),
+        )
+
+    raised = [("exception", {"exception.type": "ValueError", "exception.message": "no such city"})]
+    (run,) = runs(
+        *map(
+            kept,
+            (
+                step(1, None, "AGENT", "planner", 0, 9, told={"input.value": "go", "output.value": "fine"}),
+                *asked(2, 0.5),
+                step(4, 1, "TOOL", "look", 3, 1, told={"tool.name": "look"}, error="no such city", events=raised),
+                *asked(5, 5),
+            ),
+        )
+    )
+    assert [c["input_tokens"] for c in run["llm_calls"]] == [20, 20]
+    assert [(c["name"], c["status"], c["error_type"]) for c in run["tool_calls"]] == [("look", "error", "ValueError")]
+    assert (run["status"], run["input"], run["output"]) == ("ok", "go", "fine")
+
+
+def test_a_scope_that_came_counts_for_more_than_an_attribute():
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m", "otel.scope.name": "x", "error": "no"}
+    told |= {"otel.status_code": "ERROR", "llm.output_messages.0.message.content": "fine"}
+    (run,) = runs(span(1, None, "llm", attributes=told, scope="openinference.x"))
+    assert [c["status"] for c in run["llm_calls"]] == ["ok"]
+
+
+def test_a_call_that_failed_is_one_by_its_kind():
+    """OpenLIT writes what a call is with its answer, which then never came."""
+    (run,) = runs(as_jaeger(span(1, None, "chat m", kind=3, scope="openlit.otel.tracing", error="no")))
+    assert [c["status"] for c in run["llm_calls"]] == ["error"]
