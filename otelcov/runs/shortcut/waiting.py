@@ -42,7 +42,7 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     done = np.setdiff1d(np.arange(len(by)), place)
     ran = np.full(len(models.at), -1)
     np.maximum.at(ran, by[done], done)
-    by, names = by[place], names.gather(place)
+    asked, by, names = by, by[place], names.gather(place)
     trace = models.trace[by]
     if not len(place):
         none = np.zeros(0, dtype=bool)
@@ -52,6 +52,7 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     above = sketch.taken("parent_span_id", models.at)
     newest = pl.DataFrame({"trace": models.trace, "above": above}).select(pl.struct(pl.all()).is_last_distinct())
     gone_on = ~newest.to_series().to_numpy()[by]
+    sketch.spoil(_answered_by_another(models, by, asked, pl.Series(above)), trace)
     sketch.spoil(~sketch.headless[trace] | (sketch.above[models.at[by]] >= 0), trace)
     told = models.said.arguments.gather(place)
     sketch.spoil((told.is_null() | told.str.contains(NAMES_SUBAGENT)).fill_null(True).to_numpy(), trace)
@@ -64,6 +65,15 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     sketch.spoil(gone_on & ~over, trace)
     handed = over | (_at_work(sketch, models, by, names, place, over) & asking)
     return Asked(place, by, trace, names, told, asking & ~handed, handed, target)
+
+
+def _answered_by_another(models: Models, by: Ints, asked: Ints, above: pl.Series) -> Bools:
+    """Of what is still asked for: did somebody beside who asked for it say the last words of the trace?"""
+    last = np.zeros(models.trace.max(initial=-1) + 1, dtype=np.int64)
+    np.maximum.at(last, models.trace, np.arange(len(models.at)))
+    last = last[models.trace[by]]
+    beside = above.gather(by).ne_missing(above.gather(last)).to_numpy()
+    return beside & ~np.isin(last, asked)
 
 
 def _check_names(sketch: Sketch, tools: list[str | None]) -> None:

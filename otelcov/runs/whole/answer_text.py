@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.agents.charge import broke_off, caught, ended, put_out_an_error, went_on
 from otelcov.runs.agents.delegation import delegates
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
+from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.prose import acts_by_code, final_answer
+from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.answers import waits_for_models
@@ -34,8 +36,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None  # what was said last is one of its steps'
     if last is not None and (last.error is not None or _not_waited_for(last)) and not caught(root):
         return None
-    if last is not None and cut_off(last):
-        return None  # in its place some put that it was
+    if last is not None and (cut_off(last) or left_asking(root, own)):
+        return None  # in its place some put that it was; or somebody else said it, whom this one asked
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
         return told
@@ -164,16 +166,40 @@ _FRAMES = 4  # around a run's steps, at the most
 def awaits_another(calls: list[ModelCall]) -> bool:
     """Of calls that stand in traces of their own, does one still wait for somebody whom it asked? No later one shows
     that; what was said last is that other one's answer, then."""
-    shown = set[str | None]()
+    shown = set[str]()
     for call in reversed(calls):
         if call.node.parent is not None or call.node.orphan or call.inputs is None or call.truncated_input:
             return False
         asked = {_known_by(r) for r in call.requests if r.name and (delegates(r.name) or asks(r.name))}
         if call is not calls[-1] and asked and None not in asked and asked.isdisjoint(shown):
             return True
-        shown.update(_known_by(r) for x in call.inputs for r in x.requests)
-        shown.update(_known_by(r) for x in call.inputs for r in x.results)
+        shown.update(_shown(call))
     return False
+
+
+def left_asking(root: Node, calls: list[ModelCall]) -> bool:
+    """Did what frames these calls never come, and does one of them wait for a tool that it asked for, when the last of
+    them was made elsewhere, and no history since shows what came? A run that ended in the work of a delegate looks so.
+    """
+    if not root.orphan or len(calls) < 2 or all(root is c.node or root in c.node.ancestors() for c in calls):
+        return False
+    shown = set[str]()
+    for call in reversed(calls):
+        if call.inputs is None or call.truncated_input or call.unordered:
+            return False
+        asked = {_known_by(r) for r in call.requests}
+        beside = call.node.span.parent_span_id != calls[-1].node.span.parent_span_id
+        if beside and asked and None not in asked and asked.isdisjoint(shown):
+            return True
+        shown.update(_shown(call))
+    return False
+
+
+def _shown(call: ModelCall) -> Iterator[str]:
+    """What the history of a call shows of calls of tools and of what came of them."""
+    for x in call.inputs or ():
+        told: tuple[Request | Result, ...] = (*x.requests, *x.results)
+        yield from filter(None, map(_known_by, told))
 
 
 def _one_of(agents: list[Node], call: ModelCall) -> bool:
@@ -181,7 +207,12 @@ def _one_of(agents: list[Node], call: ModelCall) -> bool:
 
 
 def _known_by(told: Request | Result) -> str | None:
-    return short_id(told.id, told.name) if told.id else None
+    """The id by which a history shows this again; of a request without one, its name and what it was given."""
+    if told.id:
+        return short_id(told.id, told.name)
+    if isinstance(told, Result) or not told.name:
+        return None
+    return to_json([told.name, arguments_of(told.arguments)[0]])
 
 
 def _raised(root: Node) -> bool:
