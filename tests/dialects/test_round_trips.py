@@ -1,11 +1,12 @@
 """Spans that were kept in another format than OTLP before they came."""
 
+import hashlib
 import json
 from typing import Any
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def as_jaeger(one: dict[str, Any], name: str = "otel.scope") -> dict[str, Any]:
@@ -88,3 +89,27 @@ def test_a_call_that_failed_is_one_by_its_kind():
     """OpenLIT writes what a call is with its answer, which then never came."""
     (run,) = runs(as_jaeger(span(1, None, "chat m", kind=3, scope="openlit.otel.tracing", error="no")))
     assert [c["status"] for c in run["llm_calls"]] == ["error"]
+
+
+@pytest.mark.parametrize("digest", [hashlib.sha1, hashlib.sha256, hashlib.sha512])
+def test_a_digest_in_place_of_words_is_none(digest):
+    """The Collector's processors hash an attribute; ids and names that look so are left."""
+
+    def hashed(text):
+        return digest(text.encode()).hexdigest()
+
+    session = hashed("session")
+    said = [{"role": "user", "parts": [{"type": "text", "content": hashed("words")}]}]
+    asked = {"gen_ai.input.messages": hashed("in"), "gen_ai.output.messages": hashed("out")}
+    told = {"input.value": hashed("go"), "output.value": hashed("fine"), "gen_ai.conversation.id": session}
+    given = {"gen_ai.tool.call.arguments": hashed("given")}
+    (run,) = runs(
+        agent(1, "planner", took=9, attributes=told),
+        chat(2, 1, at=1, attributes=asked),
+        tool(3, 1, "look", hashed("id"), hashed("seen"), at=3, attributes=given),
+        chat(4, 1, None, said, at=5),
+    )
+    assert (run["input"], run["output"], run["conversation_id"]) == (None, None, session)
+    (call,) = run["tool_calls"]
+    assert (call["arguments"], call["result"], call["call_id"]) == (None, None, hashed("id"))
+    assert {"input not reported", "output not reported", "arguments not reported"} <= {*run["incomplete"]}

@@ -27,6 +27,9 @@ REDACTED = [
     *("*" * length for length in range(3, 17)),  # OpenTelemetry's redaction processor writes four
 ]
 _REDACTED = frozenset(REDACTED)
+DIGESTS = (40, 64, 128)
+DIGEST = r"^[0-9a-f]+$"
+"""SHA-1, SHA-256 and SHA3-256, SHA-512, in hexadecimal: by their letters, and what they are written with."""
 NOTHING = ("", "null", "[]", "{}", "None")
 """How a value that is none is written."""
 UNGIVEN = re.compile(r"^<[\w ]+>$")
@@ -35,11 +38,17 @@ UNGIVEN = re.compile(r"^<[\w ]+>$")
 
 def hidden(*texts: str | None) -> bool:
     """Does one of these stand for a text that was left out?"""
-    return not _REDACTED.isdisjoint(texts) or any(text and text[0] in "<[" and _UNTOLD.match(text) for text in texts)
+    return not _REDACTED.isdisjoint(texts) or any(
+        text and ((text[0] in "<[" and _UNTOLD.match(text)) or (len(text) in DIGESTS and _HASHED.match(text)))
+        for text in texts
+    )
 
 
 # A stream that was told before anybody read it; what Logfire took for a secret.
 _UNTOLD = re.compile(r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$|\[Scrubbed due to '[^']*'\]$")
+
+
+_HASHED = re.compile(DIGEST)
 
 
 def parse_json(text: str | None) -> Value:

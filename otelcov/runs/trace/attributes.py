@@ -17,7 +17,7 @@ import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValueList
 
 from otelcov.dialects.base import EVENT, FAMILIES, WITHIN
-from otelcov.runs.content.jsontext import REDACTED, parse_json, to_json
+from otelcov.runs.content.jsontext import DIGEST, DIGESTS, REDACTED, parse_json, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
 
@@ -102,9 +102,28 @@ def _codes(keys: pl.Series, strings: pl.Series, wanted: frozenset[str]) -> np.nd
     short = np.flatnonzero(as_long[np.minimum(lengths, longest)])
     hidden = strings.gather(short).is_in(REDACTED).to_numpy()
     found[short[hidden]] = len(wanted) + 1
+    found[_hashed(keys, strings, lengths)] = len(wanted) + 1
     empty = np.flatnonzero(lengths == 0)
     found[empty[_names(wanted)[found[empty]]]] = len(wanted) + 1
     return found
+
+
+def _hashed(keys: pl.Series, strings: pl.Series, lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Where a digest stands for what was said, as a collector that is to keep no words writes it (`hash`)."""
+    some = np.flatnonzero(np.isin(lengths, DIGESTS))
+    digests = strings.gather(some).str.contains(DIGEST).fill_null(value=False).to_numpy()
+    found = some[digests]
+    said: np.ndarray[Any, np.dtype[np.int64]] = found[
+        keys.gather(found).str.contains(_SAID).fill_null(False).to_numpy()
+    ]
+    return said
+
+
+_SAID = (
+    r"(?i)(?:content|value|inputs?|outputs?|arguments|args|results?|prompt|completion|text|messages|events|message"
+    r"|query|question|answer|response|parameters|instructions|definitions|data|body|task|system)$"
+)
+"""Keys that hold what was said, and not ids or versions."""
 
 
 @lru_cache(maxsize=8)
