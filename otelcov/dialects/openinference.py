@@ -46,6 +46,9 @@ _RESOLVED = (scope("autogen") & pl.col("llm.model_name").str.contains(r"-\d{4}-\
 _IN_FULL = pl.when(scope(r"^@arizeai/openinference-instrumentation-bedrock$")).then(json_text("input.value", "modelId"))
 _LLM = pl.col("openinference.span.kind").str.to_uppercase() == "LLM"
 
+# Its processor for Strands names a step's node after its kind and a number of its own.
+_OF_A_STEP = r"^(?:llm|tool|cycle)_(?:.+_)?(?:\d{10,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
+
 # A function that a program declares an agent (`@tracer.agent`) has no name but its span's; one that says what is done
 # is no agent's.
 _DOES = (
@@ -117,7 +120,8 @@ OPENINFERENCE = Dialect(
     # Processors that turn GenAI spans into these write ids of nodes beside the agent's name.
     agent=pl.coalesce(
         [
-            first("agent.name", "gen_ai.agent.name", "graph.node.id"),
+            first("agent.name", "gen_ai.agent.name"),
+            pl.when(~pl.col("graph.node.id").str.contains(_OF_A_STEP)).then(pl.col("graph.node.id")),
             json_text("metadata", "lc_agent_name", "agent_collaborator_name"),
             pl.when(_DECLARED).then(pl.col("span.name")),
         ]

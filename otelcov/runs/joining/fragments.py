@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.joining.asked_at_once import asked_at_once
-from otelcov.runs.joining.left_current import set_apart
+from otelcov.runs.joining.left_current import begun_after, set_apart
 from otelcov.runs.joining.left_open import requests_left_open
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
 from otelcov.runs.joining.turns import first_said, in_turn, one_conversation
@@ -331,6 +331,8 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
             and len({e[0].own_agent for e in openings}) == 1
         ):
             return tops
+        if one_and_later := begun_after(tops):
+            return [part for some in one_and_later for part in _split(some)]
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections import Counter
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.turns import first_said, goes_on
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
+
+Top = tuple[Node, list[Node]]
+"""A step of a trace that has none above it, and all that is below."""
 
 
 def set_apart(trace: Trace) -> None:
@@ -59,6 +63,25 @@ def _after_raising(trace: Trace) -> list[Node]:
             _cut(n, parent)
             left.append(n)
     return left
+
+
+def begun_after(tops: list[Top]) -> list[list[Top]]:
+    """The tops of a trace apart from those that are a later request of the same agent, whose own frame never came: it
+    was laid under what was left current once the run before it was over, and begins with other words, after the same
+    orders. Nothing where none is."""
+    whole = [n for n, _ in tops if not n.orphan]
+    until = max((n.end for top in whole for n in (top, *top.below())), default=0)
+    late = [n for n, _ in tops if n.orphan and n.start > until]
+    asked = next((said for n in sorted(late, key=by_time) if (said := first_said(n))), [])
+    before = next((said for n in whole if (said := first_said(n))), [])
+    if not asked or not before or asked[-1].text == before[-1].text or _orders(asked) != _orders(before):
+        return []
+    ids = {id(n) for n in late}
+    return [[t for t in tops if (id(t[0]) in ids) is later] for later in (False, True)]
+
+
+def _orders(said: list[Message]) -> list[str | None]:
+    return [x.text for x in said if x.role in ("system", "developer")]
 
 
 _REQUESTS = 64  # that were laid under one, at the most
