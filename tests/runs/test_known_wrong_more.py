@@ -80,3 +80,10 @@ def test_the_number_of_a_step_is_no_name_of_an_agent():
     )
     assert run["agents"] == []
     assert [c["agent"] for c in (*run["llm_calls"], *run["tool_calls"])] == [None, None]
+
+
+def test_a_tool_that_failed_says_nothing_of_a_run_that_never_came():
+    """A collector that keeps only spans with errors."""
+    (run,) = runs(tool(2, 90, "look", "c1", error="no such city"))
+    assert (run["status"], [c["status"] for c in run["tool_calls"]]) == ("unknown", ["error"])
+    assert "error" not in run["boundaries"]

@@ -43,7 +43,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if caught(root):
         return "ok"
-    failed = (failure(root) is not None and root.kind != TOOL) or broke_off(root)
+    failed = (failure(root) is not None and root.kind != TOOL) or (broke_off(root) and not _of_a_lost_run(root))
     if failed and not _tried_again(run) and not went_on(root, last):
         return "unknown" if _may_be_caught(root) else "error"
     if last is not None and last.error is not None:
@@ -96,6 +96,11 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) or limits_hidden(run) else "ok"
+
+
+def _of_a_lost_run(root: Node) -> bool:
+    """Is this a tool, whose run has not come? What it threw, a model may have been told."""
+    return root.kind == TOOL and root.orphan
 
 
 def _asked_for_more(run: Evidence) -> bool:
