@@ -31,7 +31,7 @@ from otelcov.runs.tools.handed_in import ways_to_answer
 from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node
 from otelcov.runs.whole.answer_text import output_text
-from otelcov.runs.whole.asked_text import input_text, of_a_manager
+from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, status
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
@@ -88,6 +88,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     died = died_in_a_later_trace(root, nodes, calls)
     asked = input_text(root, whole, limit, incomplete)
     answered = None if died or tripped(root, nodes) else output_text(root, _as_answered(whole), limit, ways)
+    if asked is None and any(found.arguments == {} for found in outcomes) and made_blank(root, calls):
+        for found in outcomes:
+            found.arguments = found.arguments or None
     given, said = of_a_delegate(root, calls)
     managed = of_a_manager(root, asked)
     if asked is not None and (managed or asked in given):

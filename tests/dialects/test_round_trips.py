@@ -113,3 +113,17 @@ def test_a_digest_in_place_of_words_is_none(digest):
     (call,) = run["tool_calls"]
     assert (call["arguments"], call["result"], call["call_id"]) == (None, None, hashed("id"))
     assert {"input not reported", "output not reported", "arguments not reported"} <= {*run["incomplete"]}
+
+
+@pytest.mark.parametrize("words", ["", "Which city?"])
+def test_an_input_is_empty_only_where_something_is_told(words):
+    """A collector may set all content to nothing; a user who says nothing is answered all the same."""
+    empty = {"gen_ai.input.messages": "", "gen_ai.output.messages": ""}
+    (run,) = runs(
+        agent(1, "planner", took=9, attributes={"gen_ai.input.messages": ""}),
+        chat(2, 1, at=1, attributes=empty),
+        tool(3, 1, "look", "c1", "", at=3, attributes={"gen_ai.tool.call.arguments": ""}),
+        chat(4, 1, words or None, at=5, attributes={} if words else empty),
+    )
+    told = {"": (None, None, False), "Which city?": ("", {}, True)}[words]
+    assert (run["input"], run["tool_calls"][0]["arguments"], "empty_input" in run["boundaries"]) == told

@@ -31,10 +31,20 @@ _SOLVES = "You are an expert assistant who can solve any task using "
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
     """What the user said, and why nobody knows where that is not told."""
     text = _told(root, calls, limit, incomplete)
-    if hidden(text):
+    if hidden(text) or (text is not None and not text.strip() and made_blank(root, calls)):
         incomplete.add("input not reported")
         return None
     return text
+
+
+def made_blank(root: Node, calls: list[ModelCall]) -> bool:
+    """Is there not one word in all that was said and given here? Then somebody emptied it, and an empty request is no
+    word of the user's."""
+    spans = (n.span for n in (root, *root.below()))
+    if any(told for s in spans for told in (s.input, s.output, s.output_messages, s.arguments, s.result)):
+        return False
+    said = (x for c in calls for x in (*(c.inputs or ()), *(c.outputs or ())))
+    return bool(calls) and not any(x.text or any(r.content for r in x.results) for x in said)
 
 
 def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
