@@ -5,7 +5,7 @@ attributes or arguments name the target; a transfer tool whose name ends in an a
 span; an agent that runs inside another's tool call without being its child; an agent's span inside another's. The
 same act often shows in two shapes at once - request, tool span, handoff span, nested agent - so shapes of one pair
 are matched in time before anything is counted. Agents that only run one after the other, or that one loop sends the
-same message to all at once, delegate nothing.
+same message to all at once, delegate nothing, nor does what asks no model where models decide.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from otelcov.runs.agents.delegation_status import failed, says_error
 from otelcov.runs.agents.scene import Scene
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
+from otelcov.runs.rules.habits import decides_by_models
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, placeholder, spelling
@@ -226,6 +227,8 @@ def _nested(
         if through is not None and through.delegates_to == node.own_agent:
             continue  # more of the same agent's work inside one call
         if above is not None and source not in steps:
+            if steps and decides_by_models(above.span.scope):
+                continue
             fans.setdefault(id(above), []).append(node)
         remote = above is not None and above.span.service != node.span.service
         tool = through.name if through is not None else None

@@ -221,6 +221,12 @@ def of_adk(scope: str) -> bool:
     return scope == "gcp.vertex.agent"
 
 
+def decides_by_models(scope: str) -> bool:
+    """Does this tell of Google's ADK, whose agents choose by a model whom they hand over to? Those that ask none only
+    run others, one after the other, at once or again and again."""
+    return scope == "gcp.vertex.agent" or re.search(r"google[_-]adk\b", scope) is not None
+
+
 def of_langfuse(scope: str) -> bool:
     """Is this Langfuse's kit for Python? A chain of its is a function of the program's, and of a provider's own tools
     it tells nothing."""
