@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span, tool
+from tests.runs.requests import agent, chat, runs, span
 
 _ADK = "gcp.vertex.agent"
 
@@ -32,3 +32,25 @@ def test_an_agent_of_adks_that_asks_a_model_delegates_to_what_its_span_holds():
 def test_an_agent_of_others_that_asks_no_model_delegates_to_what_its_span_holds():
     (run,) = runs(*_steps("planner", "worker", scope="kit"))
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("team", "planner"), ("team", "worker")]
+
+
+def _asked_twice(*words, error="scripted failure"):
+    """loongsuite-instrumentation-langchain 0.9: a graph of LangChain's whose step raised, and what came next in that
+    task."""
+    scope = "opentelemetry.util.genai.handler"
+    spans, parent = [], None
+    for at, said in enumerate(words):
+        first = 1 + 3 * at
+        last = {} if at else {"error": error}
+        spans += [
+            agent(first, "planner", parent, at=5 * at, took=3, scope=scope, **last),
+            span(first + 1, first, "chain model", at=5 * at + 1, took=2, gen_ai__span__kind="CHAIN", **last),
+            chat(first + 2, first + 1, asked=said, at=5 * at + 1.5, scope=scope, **last),
+        ]
+        parent = first + 1
+    return runs(*spans)
+
+
+def test_what_an_agent_is_asked_after_it_raised_is_a_run_of_its_own_where_no_words_are_told():
+    assert [(r["status"], len(r["llm_calls"])) for r in _asked_twice(None, None)] == [("error", 1), ("ok", 1)]
+    assert len(_asked_twice("go", "go")) == len(_asked_twice(None, "go")) == 1

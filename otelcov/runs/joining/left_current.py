@@ -47,7 +47,8 @@ def _after_streams(trace: Trace) -> list[Node]:
 
 def _after_raising(trace: Trace) -> list[Node]:
     """A step that raised leaves its span current, and its agent's run is over (Laminar's and Splunk's of LangChain, of
-    what is awaited in one task). The same words are another try."""
+    what is awaited in one task; LoongSuite's). The same words are another try; where none are told at all, each is as
+    it would have been in a trace of its own."""
     left = list[Node]()
     for n in reversed(trace.nodes):
         parent = n.parent
@@ -59,7 +60,8 @@ def _after_raising(trace: Trace) -> list[Node]:
         if len(left) >= _REQUESTS:
             break
         before, said = first_said(above), first_said(n)
-        if before and said and before[-1].text != said[-1].text:
+        apart = before[-1].text != said[-1].text if before and said else _untold(above) and _untold(n)
+        if apart:
             _cut(n, parent)
             left.append(n)
     return left
@@ -82,6 +84,15 @@ def begun_after(tops: list[Top]) -> list[list[Top]]:
 
 def _orders(said: list[Message]) -> list[str | None]:
     return [x.text for x in said if x.role in ("system", "developer")]
+
+
+def _untold(agent: Node) -> bool:
+    """Is nothing told of what was said to this agent and its model?"""
+    first = min((x for x in agent.below() if x.kind == LLM), key=lambda x: x.start, default=None)
+    told = (agent, first) if first is not None else (agent,)
+    return not any(n.input_messages or n.span.input for n in told) and not any(
+        n.span.row in n.side.events or n.span.row in n.side.families["flat_input"] for n in told
+    )
 
 
 _REQUESTS = 64  # that were laid under one, at the most
