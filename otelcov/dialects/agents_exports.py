@@ -1,5 +1,5 @@
-"""OpenAI's Agents SDK as Orq, PromptLayer and Splunk tell of it: a response knows no model but the one that answered,
-and the first two write that as the one that was asked for."""
+"""OpenAI's Agents SDK as Orq, PromptLayer, Coralogix and Splunk tell of it: a response knows no model but the one that
+answered, and the first three write that as the one that was asked for."""
 
 import polars as pl
 
@@ -47,4 +47,37 @@ PROMPTLAYER = Dialect(
     to_agent=first("openai_agents.handoff.to_agent"),
     request_model=pl.when(_TYPE == "response").then(pl.lit(NOTHING)),
     definitions=first("openai_agents.agent.tools_json"),
+)
+
+# What Coralogix's knows no attributes of it names by the class of the kit's data: of a chat it tells nothing else.
+_CORALOGIX = scope(r"^llm_tracekit\.openai_agents\.").fill_null(value=False)
+_DATA = {
+    "TaskSpanData": CHAIN,
+    "TurnSpanData": CHAIN,
+    "CustomSpanData": CHAIN,
+    "GenerationSpanData": LLM,
+    "MCPListToolsSpanData": SETUP,
+}
+_RAN = pl.when(_CORALOGIX & (pl.col("type") == "function"))
+
+CORALOGIX = Dialect(
+    name="coralogix",
+    kind=pl.when(_CORALOGIX).then(
+        pl.coalesce(
+            [
+                value("type", agent=AGENT, function=TOOL, handoff=HANDOFF, guardrail=OTHER),
+                pl.col("span.name").replace_strict(_DATA, default=None, return_dtype=pl.String),
+            ]
+        )
+    ),
+    agent=pl.when(_CORALOGIX)
+    .then(first("agent_name"))
+    .when(_CORALOGIX & (pl.col("gen_ai.agent.name") == "unknown"))
+    .then(pl.lit(NOTHING)),
+    tool=_RAN.then(pl.col("name")),
+    arguments=_RAN.then(pl.col("input")),
+    result=_RAN.then(pl.col("output")),
+    request_model=pl.when(_CORALOGIX).then(pl.lit(NOTHING)),
+    from_agent=pl.when(_CORALOGIX).then(pl.col("from_agent")),
+    to_agent=pl.when(_CORALOGIX).then(pl.col("to_agent")),
 )

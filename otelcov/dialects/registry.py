@@ -20,7 +20,7 @@ from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.agenta import AGENTA
 from otelcov.dialects.agentops import AGENTOPS
-from otelcov.dialects.agents_exports import ORQ, PROMPTLAYER, SPLUNK_AGENTS
+from otelcov.dialects.agents_exports import CORALOGIX, ORQ, PROMPTLAYER, SPLUNK_AGENTS
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agentuniverse import AGENTUNIVERSE
 from otelcov.dialects.agno import AGNO
@@ -139,6 +139,7 @@ DIALECTS: tuple[Dialect, ...] = (
     ORQ,
     SPLUNK_AGENTS,
     PROMPTLAYER,
+    CORALOGIX,
     AGENTSPEC,
     AGENTUNIVERSE,
     OPENAI_AGENTS,

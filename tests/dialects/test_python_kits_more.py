@@ -54,3 +54,50 @@ def _asked_twice(*words, error="scripted failure"):
 def test_what_an_agent_is_asked_after_it_raised_is_a_run_of_its_own_where_no_words_are_told():
     assert [(r["status"], len(r["llm_calls"])) for r in _asked_twice(None, None)] == [("error", 1), ("ok", 1)]
     assert len(_asked_twice("go", "go")) == len(_asked_twice(None, "go")) == 1
+
+
+_CORALOGIX = "llm_tracekit.openai_agents.instrumentor"
+
+
+def _of_coralogix(*steps, said="Error in agent run", **more):
+    """llm-tracekit-openai-agents 1.3: a span of each of the kit's, and no attributes of those of a chat."""
+    told = {"type": "agent", "agent_name": "planner", "tools": ["look"]}
+    (run,) = runs(
+        span(1, None, "openai.agent", took=30, kind=3, scope=_CORALOGIX),
+        span(2, 1, "Agent - planner", took=29, scope=_CORALOGIX, attributes=told, **({"error": said} if more else {})),
+        span(3, 2, "TurnSpanData", at=1, took=9, scope=_CORALOGIX),
+        *steps,
+    )
+    return run
+
+
+def test_what_coralogix_tells_of_a_chat_of_openais_agents_are_steps_though_it_tells_of_no_model():
+    made = {"type": "function", "name": "look", "input": '{"x": 1}', "output": "seen"}
+    gone = {"type": "handoff", "from_agent": "planner", "to_agent": "worker"}
+    more = {"type": "agent", "agent_name": "worker"}
+    run = _of_coralogix(
+        span(4, 3, "GenerationSpanData", at=1, scope=_CORALOGIX),
+        span(5, 3, "Tool - look", at=3, scope=_CORALOGIX, attributes=made),
+        span(6, 3, "Handoff", at=5, scope=_CORALOGIX, attributes=gone),
+        span(7, 1, "Agent - worker", at=11, took=9, scope=_CORALOGIX, attributes=more),
+        span(8, 7, "GenerationSpanData", at=12, scope=_CORALOGIX, error="Error getting response"),
+    )
+    assert [(c["agent"], c["status"]) for c in run["llm_calls"]] == [("planner", "ok"), ("worker", "error")]
+    assert [(c["agent"], c["name"], c["arguments"], c["result"], c["status"]) for c in run["tool_calls"]] == [
+        ("planner", "look", {"x": 1}, "seen", "ok")
+    ]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", "handoff")]
+    assert (run["status"], run["boundaries"]) == ("error", ["error"])
+    assert "timeout" in run["boundaries_unknown"]
+
+
+def test_the_one_call_of_an_agent_that_failed_after_it_may_have_failed():
+    """Coralogix's sets no status on a response that it cannot read."""
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai"}
+    response = span(4, 3, "Response", at=1, scope=_CORALOGIX, attributes=asked)
+    assert [c["status"] for c in _of_coralogix(response, failed=True)["llm_calls"]] == ["unknown"]
+    assert [c["status"] for c in _of_coralogix(response)["llm_calls"]] == ["ok"]
+    answered = asked | {"gen_ai.request.model": "m-2026-01-15", "gen_ai.response.model": "m-2026-01-15"}
+    answered |= {"gen_ai.agent.name": "unknown", "gen_ai.usage.input_tokens": 9, "gen_ai.response.id": "resp_1a"}
+    (call,) = _of_coralogix(span(4, 3, "Response", at=1, scope=_CORALOGIX, attributes=answered))["llm_calls"]
+    assert (call["agent"], call["request_model"], call["response_model"]) == ("planner", None, "m-2026-01-15")

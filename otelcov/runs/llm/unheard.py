@@ -18,7 +18,7 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
     silent = {id(c) for c in calls if c.silent}
     if not any(c.error is None and id(c) not in silent for c in calls) and not any(aborted(c.node) for c in calls):
         late = {id(c) for c in calls if any(noted_late(n.span.scope) for n in c.layers)}
-        return [c for c in calls if id(c) in silent and (id(c) in late or (c.error is None and _in_a_broken_step(c)))]
+        return [c for c in calls if id(c) in silent and (id(c) in late or (c.error is None and _broke(c, calls)))]
     heard = {n.span.scope for c in calls if c.error is None and not c.unanswered for n in c.layers}
     return [
         c
@@ -28,7 +28,7 @@ def unheard(calls: list[ModelCall]) -> list[ModelCall]:
         or (c.unanswered and (all(_heard(n, heard) for n in c.layers) or _in_a_broken_step(c)))
         or (len(calls) == 1 and c.unanswered and _only_asked(c))
         or (c.unanswered and _left_open(c))
-        or (c is calls[-1] and c.unanswered and _broke_its_agent(c))
+        or (c.unanswered and c is calls[-1] and _broke_its_agent(c))
         or cut_off(c)
         or any(map(aborted, c.layers))
         or broken_off(c)
@@ -43,6 +43,10 @@ def broken_off(call: ModelCall) -> bool:
 
 def _incomplete(node: Node) -> bool:
     return node.span.status_code == 2 and fails_incomplete(node.span.scope, node.span.name)
+
+
+def _broke(call: ModelCall, calls: list[ModelCall]) -> bool:
+    return _in_a_broken_step(call) or (call is calls[-1] and _broke_its_agent(call))
 
 
 def _broke_its_agent(call: ModelCall) -> bool:
