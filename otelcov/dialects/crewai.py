@@ -23,6 +23,10 @@ _RUNS_AN_AGENT = _OPENLIT & (pl.col("span.name") == "invoke_workflow AgentExecut
 _SPLUNKS = scope(r"^opentelemetry\.util\.genai\.handler$") & (pl.col("gen_ai.framework") == "crewai")
 _CREW = (_SPLUNKS & (pl.col("gen_ai.conversation_root").str.to_lowercase() == "true")).fill_null(value=False)
 
+# LoongSuite's says that the crew is asked what its tasks are filled in with, and of each task what it is.
+_UNFILLED = pl.col("gen_ai.input.messages").str.json_path_match("$[0].parts[0].content") == "{}"
+_CREWS = pl.col("gen_ai.crewai.component").is_not_null()
+
 CREWAI = Dialect(
     name="crewai",
     kind=pl.when(
@@ -46,7 +50,8 @@ CREWAI = Dialect(
     definitions=first("crewai.agent.tools", "crewai.task.tools"),
     input=pl.coalesce(
         [
-            first("crewai.task.description"),
+            first("crewai.task.description", "gen_ai.crewai.task.description"),
+            pl.when(_CREWS & _UNFILLED).then(pl.lit(NOTHING)),
             pl.when(_SPLUNKS).then(pl.col("gen_ai.input.messages").str.json_path_match("$[0].parts[0].content")),
         ]
     ),
