@@ -5,7 +5,7 @@ of an agent alone, in a trace of its own."""
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, BY_MESSAGES, CHAIN, LLM, TOOL, Dialect, scope
+from otelcov.dialects.base import AGENT, BY_MESSAGES, CHAIN, LLM, NOTHING, TOOL, Dialect, scope
 
 _HEARS = scope(BY_MESSAGES) & (pl.col("messaging.operation") == "process")
 _LEADS = _HEARS & pl.col("recipient_agent_class").str.ends_with("GroupChatManager")
@@ -17,20 +17,25 @@ _ALONE = pl.when(_TOLD & pl.col("message").str.contains(r'"inner_messages":(?:\[
 _RAN = scope("^base_tool$") & pl.col("tool_name").is_not_null()
 _USAGE = "$.response.chat_message.models_usage"
 
+# LoongSuite calls a team an agent by the name of its class.
+_TEAM = scope(r"^opentelemetry\.util\.genai\.handler$") & pl.col("autogen.team.type").is_not_null()
+
 AUTOGEN = Dialect(
     name="autogen",
     kind=pl.when(_SPEAKS)
     .then(pl.lit(AGENT))
     .when(_TOLD)
     .then(pl.lit(LLM))
-    .when(_OPENS)
+    .when(_OPENS | _TEAM)
     .then(pl.lit(CHAIN))
     .when(_RAN)
     .then(pl.lit(TOOL)),
     agent=pl.when(_SPEAKS)
     .then(pl.col("recipient_agent_type").str.replace(r"_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$", ""))
     .when(_TOLD)
-    .then(_SAID),
+    .then(_SAID)
+    .when(_TEAM)
+    .then(pl.lit(NOTHING)),
     tool=pl.when(_RAN).then(pl.col("tool_name")),
     arguments=pl.when(_RAN).then(pl.col("tool_args")),
     input_tokens=_ALONE.then(pl.col("message").str.json_path_match(f"{_USAGE}.prompt_tokens")),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _ADK = "gcp.vertex.agent"
 
@@ -101,3 +101,53 @@ def test_the_one_call_of_an_agent_that_failed_after_it_may_have_failed():
     answered |= {"gen_ai.agent.name": "unknown", "gen_ai.usage.input_tokens": 9, "gen_ai.response.id": "resp_1a"}
     (call,) = _of_coralogix(span(4, 3, "Response", at=1, scope=_CORALOGIX, attributes=answered))["llm_calls"]
     assert (call["agent"], call["request_model"], call["response_model"]) == ("planner", None, "m-2026-01-15")
+
+
+_HANDLER = "opentelemetry.util.genai.handler"
+
+
+@pytest.mark.parametrize(("scope", "status"), [("autogen-core", "unknown"), ("kit", "ok")])
+def test_what_loongsuite_tells_of_a_tool_of_autogens_may_be_an_error(scope, status):
+    """loongsuite-instrumentation-autogen 0.9 drops the flag of what the kit had caught."""
+    said = "unknown airport XXX"
+    user = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_1a", "name": "look", "arguments": {}}]}
+    came = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1a", "response": said}]}
+    (run,) = runs(
+        agent(1, "planner", took=9, scope=scope),
+        chat(2, 1, [("call_1a", "look", {})], "go", at=1, scope=_HANDLER),
+        tool(3, 1, "look", "call_1a", said, at=3, scope=_HANDLER),
+        chat(4, 1, "done", [user, asked, came], at=5, scope=_HANDLER),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, said)]
+
+
+def test_a_team_of_autogens_is_no_agent_though_loongsuite_calls_it_one():
+    team = {"autogen.team.type": "Swarm", "autogen.team.participants": ["planner", "worker"]}
+    (run,) = runs(
+        agent(1, "Swarm", took=20, scope=_HANDLER, attributes=team),
+        agent(2, "planner", 1, at=1, took=4, scope="autogen-core"),
+        chat(3, 2, [("call_1a", "transfer_to_worker", {})], "go", at=2, scope=_HANDLER),
+        agent(4, "worker", 1, at=7, took=4, scope="autogen-core"),
+        chat(5, 4, "done", "go", at=8, scope=_HANDLER),
+    )
+    assert run["agents"] == ["planner", "worker"]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", "handoff")]
+
+
+@pytest.mark.parametrize("component", ["crew", "flow"])
+def test_a_crew_without_inputs_is_asked_its_task(component):
+    """loongsuite-instrumentation-crewai 0.9, whose entry has the inputs for the user's words."""
+
+    def words(*texts):
+        return [{"role": "user", "parts": [{"type": "text", "content": t} for t in texts]}]
+
+    entry = {"gen_ai.operation.name": "enter", "gen_ai.span.kind": "ENTRY", "gen_ai.crewai.component": component}
+    entry |= {"gen_ai.input.messages": words("{}")}
+    task = {"gen_ai.crewai.component": "task", "gen_ai.crewai.task.description": "Fly."}
+    task |= {"gen_ai.input.messages": words("Task: Fly.", "Expected output: a plan")}
+    (run,) = runs(
+        span(1, None, "enter_ai_application_system", took=9, scope=_HANDLER, attributes=entry),
+        agent(2, "planner", 1, at=1, took=5, scope=_HANDLER, attributes=task),
+    )
+    assert (run["input"], run["agents"]) == ("Fly.", ["planner"])

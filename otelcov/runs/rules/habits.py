@@ -221,6 +221,12 @@ def of_adk(scope: str) -> bool:
     return scope == "gcp.vertex.agent"
 
 
+def leaves_flags_out(scope: str) -> bool:
+    """Does LoongSuite tell of the tools right below an agent of this scope (AutoGen's)? What came of them it tells, and
+    not whether that was an error."""
+    return scope == "autogen-core"
+
+
 def decides_by_models(scope: str) -> bool:
     """Does this tell of Google's ADK, whose agents choose by a model whom they hand over to? Those that ask none only
     run others, one after the other, at once or again and again."""

@@ -31,7 +31,14 @@ from otelcov.runs.rules.answers import (
     tells_totals,
 )
 from otelcov.runs.rules.boundaries import UNSAID, called_off, stopped
-from otelcov.runs.rules.habits import in_two_scopes, mute, tells_in_results, tells_raised, waits_by_events
+from otelcov.runs.rules.habits import (
+    in_two_scopes,
+    leaves_flags_out,
+    mute,
+    tells_in_results,
+    tells_raised,
+    waits_by_events,
+)
 from otelcov.runs.shortcut.contentless import without_content
 from otelcov.runs.shortcut.run_rows import rows
 from otelcov.runs.shortcut.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch
@@ -287,7 +294,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
 
 def _own_rules(scope: str) -> bool:
     """Does this scope's telling mean something else than others'?"""
-    told = (tells_arguments, tells_in_results, tells_raised, in_two_scopes)
+    told = (tells_arguments, tells_in_results, tells_raised, in_two_scopes, leaves_flags_out)
     rules = (running_sums, tells_totals, asks_once_more, says_stop, mute, waits_by_events, counts_at_the_end, *told)
     return any(rule(scope) for rule in rules)
 

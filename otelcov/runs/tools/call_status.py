@@ -13,6 +13,7 @@ from otelcov.runs.llm.reasons import reasons_told
 from otelcov.runs.rules.answers import counts_at_the_end, drops_flags, given_by_events, keeps_flags, says_why
 from otelcov.runs.rules.habits import (
     flags_at_the_end,
+    leaves_flags_out,
     lists_tools,
     of_adk,
     of_strands_js,
@@ -127,7 +128,7 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     elif out.status == "ok" and (
         broken_off(call)
         or (_cut(value) and (_untold(call, out) or _may_wait(call, later)))
-        or (flagged is None and (awaits_flag(call) or _flag_cut(call)))
+        or (flagged is None and (awaits_flag(call) or _flag_cut(call) or _flag_kept(call)))
     ):
         out.status = "unknown"
     return out
@@ -288,6 +289,12 @@ def _may_wait(call: ToolCall, later: Later) -> bool:
     if call.turn is None or not any(of_adk(n.span.scope) for n in call.nodes):
         return False
     return not later.asked_after(call) and all(failure(n) is None for n in call.nodes[0].ancestors())
+
+
+def _flag_kept(call: ToolCall) -> bool:
+    """Does another than the kit tell of a tool, and of no flag with which that marks what it caught (LoongSuite)?"""
+    above = [(n, n.parent) for n in call.nodes if n.parent is not None]
+    return any(leaves_flags_out(a.span.scope) and n.span.scope.endswith("util.genai.handler") for n, a in above)
 
 
 def _flag_cut(call: ToolCall) -> bool:
