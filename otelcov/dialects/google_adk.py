@@ -63,12 +63,16 @@ _RUNNER = (pl.col("scope.name") == "openlit.instrumentation.google_adk") & (
 )
 
 
-# Under OpenInference what tells of a model's call is written over the span of the agent that asks; of a call that
-# failed it is no more than which model was asked.
+# Under OpenInference and `otel-instrumentation-google-adk`, what tells of a model's call is written over the span
+# of the agent that asks; of a call that failed it is no more than which model was asked. Under the second what tells of
+# a tool is written there, too, before that or after.
 _OVERWRITTEN = (
     (pl.col("scope.name") == "gcp.vertex.agent")
     & pl.col("span.name").str.starts_with("invoke_agent ")
-    & (pl.col("gen_ai.operation.name") == "generate_content")
+    & (
+        (pl.col("gen_ai.operation.name") == "generate_content")
+        | ((pl.col("gen_ai.operation.name") == "execute_tool") & pl.col("gen_ai.request.model").is_not_null())
+    )
     & pl.col("openinference.span.kind").is_null()
 )
 

@@ -151,3 +151,53 @@ def test_a_crew_without_inputs_is_asked_its_task(component):
         agent(2, "planner", 1, at=1, took=5, scope=_HANDLER, attributes=task),
     )
     assert (run["input"], run["agents"]) == ("Fly.", ["planner"])
+
+
+_OTEL_ADK = "otel_instrumentation_google_adk"
+
+
+def _written_over(id, parent, name, at, took, operation="generate_content", answer="done", ran=None, **more):
+    """otel-instrumentation-google-adk 0.2.2 of ADK 2.13: the kit writes of models and tools over the agent's span."""
+    words = answer if isinstance(answer, list) else [{"type": "text", "content": answer}]
+    told = {"gen_ai.operation.name": operation, "gen_ai.agent.name": name, "gen_ai.request.model": "m"}
+    told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2}
+    told |= {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]}
+    told |= {"gen_ai.output.messages": [{"role": "assistant", "parts": words, "finish_reason": "stop"}]}
+    told |= {"gen_ai.response.finish_reasons": ["stop"]} | ({"gen_ai.tool.name": ran} if ran else {})
+    told |= {"error.type": more["error"]} if "error" in more else {}
+    frame = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}
+    return [
+        span(id, parent, f"agent_run [{name}]", at=at, took=took, scope=_OTEL_ADK, attributes=frame, status=1),
+        span(id + 1, id, f"invoke_agent {name}", at=at, took=took, scope=_ADK, attributes=told, **more),
+    ]
+
+
+def test_a_tool_of_adks_that_failed_is_not_its_agents_model_though_that_span_tells_of_it():
+    (run,) = runs(*_written_over(1, None, "planner", 0, 9, ran="look", error="TOOL_ERROR"))
+    assert (run["status"], run["boundaries"], run["output"]) == ("ok", [], "done")
+    assert [(c["status"], c["output_tokens"]) for c in run["llm_calls"]] == [("ok", 2)]
+    (run,) = runs(*_written_over(1, None, "planner", 0, 9, error="ServerError"))
+    assert [c["status"] for c in run["llm_calls"]] == ["error"]
+
+
+def test_an_agent_of_adks_whose_span_tells_of_the_tool_by_which_it_hands_over_asked_a_model():
+    asked = [{"type": "tool_call", "id": "t1", "name": "transfer_to_agent", "arguments": {"agent_name": "worker"}}]
+    (run,) = runs(
+        span(9, None, "invocation", took=20, scope=_ADK),
+        *_written_over(1, 9, "planner", 0, 4, "execute_tool", asked, "transfer_to_agent"),
+        *_written_over(3, 9, "worker", 5, 4),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker"]
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", "handoff")]
+    assert run["tool_calls"] == []
+
+
+def test_a_tool_that_bears_the_name_of_an_agent_below_who_asked_is_that_one():
+    asked = [{"type": "tool_call", "id": "t1", "name": "worker", "arguments": {"request": "look"}}]
+    (run,) = runs(
+        span(9, None, "invocation", took=20, scope=_ADK),
+        *_written_over(1, 9, "planner", 0, 12, answer=asked),
+        *_written_over(3, 2, "worker", 5, 4),
+    )
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "worker")]
+    assert run["tool_calls"] == []

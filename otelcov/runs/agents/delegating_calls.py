@@ -257,7 +257,14 @@ def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
     if scene.works(agent, call.start, until):
         return True
     begun = scene.begun(call.start, until) if scene.lost and until is not None else []
-    return any(n.own_agent == agent and n.orphan for n in begun)  # whose steps' own frames have not come
+    if any(n.own_agent == agent and n.orphan for n in begun):  # whose steps' own frames have not come
+        return True
+    asker = call.asked_by  # whose span may be that of all that an agent does (ADK 2.13, written over)
+    below = scene.works(agent, asker.start, asker.end) if asker is not None else []
+    return any(asker is not None and any(n is asker.node for n in mc.node.ancestors()) for mc in below[:_FIRST])
+
+
+_FIRST = 8  # calls of an agent's, among which is one below who asked
 
 
 def _works_within(agent: str, call: ToolCall, scene: Scene) -> bool:

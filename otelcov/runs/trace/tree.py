@@ -396,6 +396,8 @@ def failure(node: Node) -> tuple[str, str] | None:
     if node.kind != TOOL and aborted(node):  # what came of a tool goes to the model
         return None
     thrown = exceptions(node)
+    if answered and any(t.endswith(_OF_OTHERS) for t in (span.error_type or "", *(t for t, _ in thrown))):
+        return None
     if span.status_code == 1 and thrown and all(t.endswith("CancelledError") for t, _ in thrown):
         return None  # nobody read the stream of what went well to its end
     if (span.status_code == 2 or typed) and not node.inherited and not control_flow(node):
@@ -408,6 +410,11 @@ def failure(node: Node) -> tuple[str, str] | None:
     if thrown and not node.inherited and not control_flow(node):
         return thrown[-1][0], "\n".join(f"{t}: {m}" for t, m in thrown)
     return None
+
+
+_OF_OTHERS = ("TOOL_ERROR", "LlmCallsLimitExceededError")
+"""What ADK says of a tool that failed, and of an agent that met its limit, wherever it is written: both come once a
+model has answered."""
 
 
 def same_step(node: Node, kind: str) -> Node | None:
