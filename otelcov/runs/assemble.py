@@ -383,10 +383,18 @@ def _conversation(root: Node, nodes: list[Node]) -> str | None:
             return above.span.conversation
     if root.own_agent is not None:  # a delegate talks in a conversation of its own
         nodes = [n for n in nodes if n.agent in (None, root.own_agent)]
+    else:  # so does one of another service, in a trace of its own, and may be the only one to tell
+        called = {n.span.trace_id for n in nodes if n.parent and _serves(n, n.parent)}
+        nodes = [n for n in nodes if n.span.trace_id not in called]
     top = next((n for n in nodes if n.kind in (AGENT, CHAIN, LLM) and n.span.conversation), None)
     if top is not None:
         return top.span.conversation
     return next((n.span.conversation for n in nodes if n.span.conversation), None)
+
+
+def _serves(node: Node, tool: Node) -> bool:
+    apart = node.span.trace_id != tool.span.trace_id and node.span.service != tool.span.service
+    return apart and tool.kind == TOOL
 
 
 def _known(names: set[str] | None, over: set[str], config: Config) -> tuple[list[str] | None, str | None]:

@@ -2,7 +2,11 @@
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span, tool
+from otelcov.ground.config import Config
+from otelcov.runs import reconstruct, run_json
+from otelcov.store.layout import from_requests
+from tests.captures import LATER
+from tests.runs.requests import agent, chat, request, runs, span, tool
 
 _ADK = "gcp.vertex.agent"
 
@@ -201,3 +205,48 @@ def test_a_tool_that_bears_the_name_of_an_agent_below_who_asked_is_that_one():
     )
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "worker")]
     assert run["tool_calls"] == []
+
+
+def _behind_a_server(words, answer, frame=False, **more):
+    """Pydantic AI 2.68 behind a server of its own, which is handed no context on, called by LangChain's agent."""
+    given = {"gen_ai.tool.call.arguments": '{"task": "and Oslo?"}'}
+    talk = {"gen_ai.conversation.id": "talk-1"}
+    framed = [span(10, None, "workflow", trace=2, at=3.5, took=8, gen_ai__span__kind="CHAIN")] if frame else []
+    here = request(
+        [
+            span(1, None, "graph", took=30, gen_ai__span__kind="CHAIN"),
+            agent(2, "planner", 1, took=30),
+            chat(3, 2, [("call_1a", "ask_worker", {"task": "and Oslo?"})], "go", at=1),
+            tool(4, 2, "ask_worker", "call_1a", "It is sunny.", at=3, took=9, attributes=given, **more),
+            chat(5, 2, "done", at=20),
+        ],
+        "planner-svc",
+    )
+    there = request(
+        [
+            *framed,
+            agent(11, "worker", 10 if frame else None, trace=2, at=4, took=6, attributes=talk, **more),
+            chat(12, 11, answer, words, trace=2, at=5, attributes=talk),
+        ],
+        "worker-svc",
+    )
+    frame_ = reconstruct(*from_requests([here, there], [], 1), Config(), LATER)
+    return [run_json(row, {}) for row in frame_.iter_rows(named=True)]
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_an_agent_of_another_service_was_called_by_who_sent_its_words_and_heard_its_answer(frame):
+    (run,) = _behind_a_server("and Oslo?", "It is sunny.", frame)
+    told = [(d["from"], d["to"], d["tool"], d["status"]) for d in run["delegations"]]
+    assert told == [("planner", "worker", "ask_worker", "ok")]
+    assert (run["input"], run["output"], run["tool_calls"], run["conversation_id"]) == ("go", "done", [], None)
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "planner"]
+
+
+@pytest.mark.parametrize(("words", "answer"), [("and Rome?", "It is sunny."), ("and Oslo?", "It rains.")])
+def test_an_agent_of_another_service_that_was_told_or_told_something_else_ran_by_itself(words, answer):
+    assert [r["input"] for r in _behind_a_server(words, answer)] == ["go", words]
+
+
+def test_an_agent_of_another_service_that_failed_is_what_the_tool_failed_of():
+    assert [r["agents"] for r in _behind_a_server("and Oslo?", None, error="500")] == [["planner", "worker"]]

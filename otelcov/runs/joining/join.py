@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS, signed
 from otelcov.runs.agents.delegation import bare
 from otelcov.runs.joining.between import unite_between
@@ -25,6 +25,7 @@ from otelcov.runs.joining.doubles import Loner, loner, told_elsewhere, unite_dou
 from otelcov.runs.joining.followers import Unite, unite_followers
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.joining.gateways import unite_gateways
+from otelcov.runs.joining.guests import framed, heard_from, lead, said_to, served
 from otelcov.runs.joining.holding import unite_holding
 from otelcov.runs.joining.hollow import unite_hollow
 from otelcov.runs.joining.leaves import unite_leaves
@@ -190,32 +191,10 @@ def hosts(runs: pl.DataFrame, found: Collection[Guest]) -> pl.DataFrame:
 
 
 def _guest(part: Fragment, where: Joints) -> str | None:
-    root = part.root
-    if not where.hosted or root.orphan:
+    if not where.hosted or part.root.orphan:
         return None
-    root = _served(part) or root
-    if root.kind == CHAIN and len(root.children) == 1:
-        root = root.children[0]  # a framework's own frame around the agent
-    if root.kind != AGENT or root.own_agent is None:
-        return None
-    return bare(root.own_agent) if bare(root.own_agent) in where.hosted else None
-
-
-def _served(part: Fragment) -> Node | None:
-    """The one agent in a request that a server of the program's own took in (A2A's kit for Python), below spans that
-    nobody explains."""
-    node = part.root
-    for _ in range(_FRAMES):
-        if node.kind is not None:
-            break
-        holding = [c for c in node.children if c.kind is not None or any(n.kind == AGENT for n in c.below())]
-        if len(holding) != 1:
-            return None
-        node = holding[0]
-    return node if node is not part.root and node.kind == AGENT else None
-
-
-_FRAMES = 8  # in each other, at the most
+    node = lead(part) or framed(part)
+    return bare(node.own_agent) if node is not None and bare(node.own_agent) in where.hosted else None
 
 
 def _apart(part: Fragment) -> bool:
@@ -360,7 +339,8 @@ def _of_a_model(node: Node) -> bool:
 
 
 def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None:
-    """An agent that ran in a trace of its own within the time of a tool call that bears its name."""
+    """An agent that ran in a trace of its own within the time of a tool call that bears its name. One of another
+    service, or below frames, was told there what the tool was given, and what it answered came of that."""
     guests = [(name, p) for p in parts if (name := _guest(p, where)) is not None]
     if not guests:
         return
@@ -369,18 +349,19 @@ def _agents_as_tools(parts: list[Fragment], where: Joints, unite: Unite) -> None
         for name, node in _hosts(p):
             hosts.setdefault(name, []).append((node, p))
     for name, guest in guests:
+        near = lead(guest) is not None
         fitting = [
             (n, p)
             for n, p in hosts.get(name, ())
             if p is not guest
             and n.start <= guest.start + _JITTER_NS
             and guest.end <= n.end + _JITTER_NS
-            and n.span.service == guest.root.span.service
+            and ((near and n.span.service == guest.root.span.service) or (said_to(n, guest) and heard_from(n, guest)))
         ]
         if not fitting:
             continue
-        node, host = max(fitting, key=lambda x: (_said_to(x[0], guest), x[0].start))
-        if (len(fitting) > 1 or _served(guest) is not None) and not _said_to(node, guest):
+        node, host = max(fitting, key=lambda x: (said_to(x[0], guest), x[0].start))
+        if (len(fitting) > 1 or served(guest) is not None) and not said_to(node, guest):
             continue  # several calls could have made it, or anybody, and nothing tells which
         unite(host, guest)
         if guest.root.parent is not node:  # else a link has told so
@@ -408,7 +389,7 @@ def _agents_apart(parts: list[Fragment], unite: Unite) -> None:
             if p is not guest
             and guest.end <= n.end + _JITTER_NS
             and n.span.service == guest.root.span.service
-            and _said_to(n, guest)
+            and said_to(n, guest)
         ]
         if len(fitting) == 1:
             node, host = fitting[0]
@@ -418,17 +399,6 @@ def _agents_apart(parts: list[Fragment], unite: Unite) -> None:
 
 
 _AT_ONCE = 64  # tools that run at one time
-
-
-def _said_to(node: Node, guest: Fragment) -> bool:
-    words = next((x.text for c in guest.calls[:1] for x in c.inputs or [] if x.role == "user" and x.text), None)
-    raw = node.span.arguments
-    if raw is None:
-        raw = next(
-            (str(a.get("content")) for e, a in node.side.events.get(node.span.row, ()) if e == "gen_ai.tool.message"),
-            None,
-        )
-    return bool(words and raw and words.strip() in raw)
 
 
 def called_agents(spans: pl.DataFrame) -> list[tuple[str, int, int]]:
