@@ -90,6 +90,11 @@ WITHIN = {"neatlogs.llm.tool_calls.": "0.tool_calls."}
 """Where what a family tells beside the messages stands in them."""
 
 
+ANYS = "*."
+"""Before the end of a key that some vendor has under a name of its own, where no dialect reads that key: forks of an
+SDK rename it. Such a column has what the last of them told."""
+
+
 EVENT = "\N{SECTION SIGN}"
 """Between the name of a span's event and a key of its attributes, where a dialect reads these: see `of_event`."""
 

@@ -119,6 +119,7 @@ from otelcov.dialects.platforms import (
     TRULENS_GRAPHS,
 )
 from otelcov.dialects.pydantic_ai import PYDANTIC_AI, PYDANTIC_AI_OUTPUTS
+from otelcov.dialects.renamed import RENAMED
 from otelcov.dialects.respan import RESPAN
 from otelcov.dialects.rig import RIG
 from otelcov.dialects.ruby import LLM_RB
@@ -271,6 +272,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLLMETRY_NAMES,
     GEMINI_CLI,
     GENAI_WORDS,
+    RENAMED,
     COMMON,
 )
 

@@ -250,3 +250,47 @@ def test_an_agent_of_another_service_that_was_told_or_told_something_else_ran_by
 
 def test_an_agent_of_another_service_that_failed_is_what_the_tool_failed_of():
     assert [r["agents"] for r in _behind_a_server("and Oslo?", None, error="500")] == [["planner", "worker"]]
+
+
+def _decorated(vendor, told, at=0, first=1, **more):
+    """Functions under decorators of AGNTCY's (ioa-observe-sdk 1.1), or of Progress' (1.5), which name nothing."""
+    trace = {"trace": max(1, first // 10)}
+
+    def function(id, parent, name, kind, at, took, **entity):
+        entity = {f"{vendor}.entity.{key}": value for key, value in ({"name": name} | entity).items()} if told else {}
+        kind_ = {f"{vendor}.span.kind": kind} | entity
+        name = f"{name}.{kind}" if told else name
+        return span(id, parent, name, at=at, took=took, scope="ioa.observe.tracer", attributes=kind_, **trace)
+
+    return [
+        function(first, None, "planner", "agent", at, 20) | more,
+        chat(first + 1, first, [(f"call_{first}", "look", {"x": 1})], "go", at=at + 1, **trace),
+        function(
+            first + 2, first, "look", "tool", at + 3, 1, input='{"args": [], "kwargs": {"x": 1}}', output='"seen"'
+        ),
+        chat(first + 3, first, "done", at=at + 5, **trace),
+    ]
+
+
+@pytest.mark.parametrize(("vendor", "told"), [("ioa_observe", True), ("observability", False), ("some-sdk", True)])
+def test_a_decorator_of_a_vendor_that_nobody_knows_tells_agents_and_tools(vendor, told):
+    (run,) = runs(*_decorated(vendor, told))
+    assert (run["agents"], run["status"], run["output"]) == (["planner"], "ok", "done")
+    assert [(c["agent"], c["name"], c["arguments"], c["status"]) for c in run["tool_calls"]] == [
+        ("planner", "look", {"x": 1}, "ok")
+    ]
+    assert [c["result"] for c in run["tool_calls"]] == ["seen" if told else None]
+
+
+def test_a_kind_that_no_step_has_says_nothing():
+    (run,) = runs(
+        span(1, None, "GET /", took=9, attributes={"acme.span.kind": "server"}),
+        chat(2, 1, "done", "go", at=1),
+    )
+    assert (run["agents"], run["tool_calls"]) == ([], [])
+
+
+def test_a_link_to_the_agent_before_in_a_session_goes_on_with_nothing():
+    before = [(1, 1)]
+    found = runs(*_decorated("ioa_observe", True), *_decorated("ioa_observe", True, at=21, first=20, links=before))
+    assert [len(run["llm_calls"]) for run in found] == [2, 2]

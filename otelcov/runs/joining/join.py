@@ -114,8 +114,9 @@ def continued(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-_TO_MAKERS = re.compile(r"@?openlit\b")
-"""Scopes whose spans link to where an agent was made, which says nothing of who asked it."""
+_TO_MAKERS = re.compile(r"@?openlit\b|ioa\.observe\b")
+"""Scopes whose spans link to where an agent was made, or to the one before in the session, which says nothing of who
+asked it."""
 
 
 _AGAIN = (

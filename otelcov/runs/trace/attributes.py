@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValueList
 
-from otelcov.dialects.base import EVENT, FAMILIES, WITHIN
+from otelcov.dialects.base import ANYS, EVENT, FAMILIES, WITHIN
 from otelcov.runs.content.jsontext import DIGEST, DIGESTS, REDACTED, parse_json, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
@@ -74,6 +74,7 @@ def columns(
         rows = np.concatenate([pairs["row"].to_numpy() for pairs in opened])
         flat = np.flatnonzero(codes == len(names))
         if len(flat):
+            _deal_endings(keys, names, flat, codes)
             _deal_families(keys, rows, texts, place, flat, families)
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(names) + 2))
@@ -83,6 +84,20 @@ def columns(
             where[rows[some]] = place[some]
             out[names[code]] = texts.gather(pl.Series(where))
     return pl.select(_row=pl.int_range(height)).with_columns(**out), families
+
+
+def _deal_endings(keys: pl.Series, names: list[str], flat: np.ndarray[Any, Any], codes: np.ndarray[Any, Any]) -> None:
+    """Code the pairs at `flat` whose keys end as those do that may bear any vendor's name."""
+    endings = {name.removeprefix(ANYS): code for code, name in enumerate(names) if name.startswith(ANYS)}
+    unread = keys.gather(flat)
+    if not endings or not unread.unique().str.ends_with(KIND_OF_A_SPAN).any():
+        return
+    for ending, code in endings.items():
+        ours = unread.str.contains(rf"^[\w-]+\.{re.escape(ending)}$").fill_null(False)
+        codes[flat[ours.to_numpy()]] = code
+
+
+KIND_OF_A_SPAN = ".span.kind"
 
 
 @lru_cache(maxsize=8)
