@@ -181,6 +181,11 @@ _KIND = first(
 ).str.to_lowercase()
 _TOLD_TOOL = pl.when(_KIND == "tool")
 
+# What a tool of AgentScope's came to, as LoongSuite tells it: blocks, without the state that says whether it failed.
+_STATELESS = (pl.col("gen_ai.span.kind") == "TOOL") & pl.col("gen_ai.tool.call.result").str.contains(
+    r'^\[\{"content":".*","type":"text"\}\]$'
+)
+
 GENAI_KINDS = Dialect(
     name="genai-kinds",
     kind=pl.coalesce(
@@ -213,6 +218,7 @@ GENAI_KINDS = Dialect(
     tool=first("confident.tool.name", "au.tool.name"),
     arguments=_TOLD_TOOL.then(pl.col("input.value")),
     result=_TOLD_TOOL.then(pl.col("output.value")),
+    tool_error=pl.when(scope(r"^opentelemetry\.util\.genai\.handler$") & _STATELESS).then(pl.lit("unknown")),
 )
 
 # Of an answer that streams, Eino's node of tools tells when they are done, by a span of its own beside theirs.

@@ -294,3 +294,18 @@ def test_a_link_to_the_agent_before_in_a_session_goes_on_with_nothing():
     before = [(1, 1)]
     found = runs(*_decorated("ioa_observe", True), *_decorated("ioa_observe", True, at=21, first=20, links=before))
     assert [len(run["llm_calls"]) for run in found] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("result", "status"), [('[{"content":"nights must be >= 1","type":"text"}]', "unknown"), ("nights: 2", "ok")]
+)
+def test_blocks_in_which_loongsuite_tells_what_a_tool_of_agentscopes_came_to_may_be_an_error(result, status):
+    """loongsuite-instrumentation-agentscope 0.9 of AgentScope 2.0: the state of a result is left out."""
+    kind = {"gen_ai.span.kind": "TOOL"}
+    (run,) = runs(
+        agent(1, "planner", took=20, scope=_HANDLER, attributes={"gen_ai.span.kind": "AGENT"}),
+        chat(2, 1, [("call_1a", "book", {"nights": 0})], "go", at=1, scope=_HANDLER),
+        tool(3, 1, "book", "call_1a", result, at=3, scope=_HANDLER, attributes=kind),
+        chat(4, 1, "done", at=5, scope=_HANDLER),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]
