@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
@@ -34,20 +35,21 @@ def mapped_back(spans: pl.DataFrame) -> pl.DataFrame:
     nameless = [b for b in spans["scope"].unique().to_list() if not scope_of(b)[0]]
     if not nameless:
         return spans
-    bare = spans["scope"].is_in(pl.Series(nameless, dtype=pl.Binary).implode(), nulls_equal=True)
-    theirs = spans.select(pl.when(bare).then(pl.col("attributes", "content")))
-    wide, _ = columns(theirs.get_columns(), _KEYS, spans.height)
-    told = wide.with_columns(pl.lit(None, pl.String).alias(key) for key in _KEYS if key not in wide.columns)
+    bare = spans["scope"].is_in(pl.Series(nameless, dtype=pl.Binary).implode(), nulls_equal=True).to_numpy()
+    there, others = np.flatnonzero(bare), np.flatnonzero(~bare)
+    some = spans[there]
+    told, _ = columns([some["attributes"], some["content"]], _KEYS, some.height)
+    told = told.with_columns(pl.lit(None, pl.String).alias(key) for key in _KEYS if key not in told.columns)
     mapped = told.select(pl.any_horizontal(pl.col(key).is_not_null() for key in (*_NAME, _STATUS))).to_series()
     if not mapped.any():
         return spans
-    out = spans.with_columns(
-        _scope(told, spans["scope"]),
-        _kind(told, spans["kind"], mapped),
-        *_status(told, spans, mapped),
-        _dropped(told, spans["dropped_attributes_count"]),
+    back = some.with_columns(
+        _scope(told, some["scope"]),
+        _kind(told, some["kind"], mapped),
+        *_status(told, some, mapped),
+        _dropped(told, some["dropped_attributes_count"]),
     )
-    return _events(out, mapped)
+    return pl.concat([spans[others], _events(back, mapped)])[np.argsort(np.concatenate([others, there]))]
 
 
 def _scope(told: pl.DataFrame, scope: pl.Series) -> pl.Series:

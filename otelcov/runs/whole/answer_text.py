@@ -179,11 +179,11 @@ def awaits_another(calls: list[ModelCall]) -> bool:
 
 def left_asking(root: Node, calls: list[ModelCall]) -> bool:
     """Did what frames these calls never come, and does one of them wait for a tool that it asked for, when the last of
-    them was made elsewhere, and no history since shows what came? A run that ended in the work of a delegate looks so.
-    """
+    them was made elsewhere, and neither a history since nor a span below shows what came? A run that ended in the work
+    of a delegate looks so."""
     if not root.orphan or len(calls) < 2 or all(root is c.node or root in c.node.ancestors() for c in calls):
         return False
-    shown = set[str]()
+    shown = set(filter(None, (_known_by(_asked(n)) for n in root.below() if n.kind == TOOL)))
     for call in reversed(calls):
         if call.inputs is None or call.truncated_input or call.unordered:
             return False
@@ -200,6 +200,11 @@ def _shown(call: ModelCall) -> Iterator[str]:
     for x in call.inputs or ():
         told: tuple[Request | Result, ...] = (*x.requests, *x.results)
         yield from filter(None, map(_known_by, told))
+
+
+def _asked(tool: Node) -> Request:
+    """What a tool's span was asked for."""
+    return Request(tool.span.call_id, tool.span.tool or "", tool.span.arguments)
 
 
 def _one_of(agents: list[Node], call: ModelCall) -> bool:
