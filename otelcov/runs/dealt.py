@@ -2,7 +2,8 @@
 
 A trace may lie in the row groups of two rows, as those do that were under way when a file ended. No worker waits for
 another: whoever reads such a group hands the trace's spans out, and once all of them have come, the trace is taken by
-itself.
+itself. Where many traces lie so (they last for long, or files are small), rows read again what others read: what is
+handed out has to fit into one process.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from otelcov.store.groups import Group, Shelf, compact
 T = TypeVar("T")
 
 _ROW = 2, 10  # parts that one worker takes in a row, at least and at most
+_MOST = 0.1  # of all spans are handed out
 _TOGETHER = PART // 5  # spans that were handed out and are counted at one go, about: neighbours, and soon
 
 
@@ -65,7 +67,8 @@ def _lengths(parts: list[Part], workers: int) -> list[list[Part]]:
 
 
 def dealt(rows: list[list[Part]]) -> tuple[list[Row], Waiting]:
-    """These rows without the traces that lie in row groups which another reads, and those traces."""
+    """These rows without the traces that lie in row groups which another reads, and those traces, if they are few."""
+    whole = [Row(number, row, {}) for number, row in enumerate(rows)]
     readers: dict[Group, set[int]] = {}
     spread = [_SPREAD.to_frame()]
     for number, row in enumerate(rows):
@@ -76,7 +79,7 @@ def dealt(rows: list[list[Part]]) -> tuple[list[Row], Waiting]:
                 spread.append(part.spread.with_columns(row=pl.lit(number, pl.UInt32)))
     every = pl.concat(spread).with_row_index("at")
     if not every.height:
-        return [Row(number, row, {}) for number, row in enumerate(rows)], Waiting()
+        return whole, Waiting()
     places = every.select("path", "group", "row").unique(maintain_order=True)
     for path, group, number in places.iter_rows():  # what nobody reads for more, the first of those reads who need it
         readers.setdefault(Group(path, group), {number})
@@ -84,14 +87,17 @@ def dealt(rows: list[list[Part]]) -> tuple[list[Row], Waiting]:
     read = pl.DataFrame(reading, schema=dict(zip(places.columns, places.dtypes, strict=True)), orient="row")
     apart = every.join(read, on=["path", "group", "row"], how="anti")["trace_id"].unique().implode()
     crossing = every.filter(pl.col("trace_id").is_in(apart))
+    parts = [part for row in rows for part in row]
+    many = sum(int(part.traces.filter(pl.col("trace_id").is_in(apart))["spans"].sum()) for part in parts)
+    if not many or many > _MOST * sum(int(part.traces["spans"].sum()) for part in parts):
+        return whole, Waiting()
     last = read.group_by("path", "group").agg(row=pl.col("row").min())
     owned = crossing.drop("row").join(last, on=["path", "group"])
     handed: dict[int, dict[Group, pl.Series]] = {}
     for (path, group, number), some in owned.partition_by("path", "group", "row", as_dict=True).items():
         handed.setdefault(number, {})[Group(path, group)] = some["trace_id"]
     due = owned.group_by("trace_id").agg(row=pl.col("row").max())
-    parts = [part for row in rows for part in row if part.spread is not None]
-    waiting = Waiting(*_together(parts, due), due)
+    waiting = Waiting(*_together(parts, apart), due)
     kept = [[left for part in row if (left := _without(part, apart)).traces.height] for row in rows]
     return [Row(number, row, handed.get(number, {})) for number, row in enumerate(kept)], waiting
 
@@ -111,17 +117,15 @@ def _without(part: Part, traces: pl.Series) -> Part:
     return replace(part, traces=left, groups=groups, spread=spread, held=held)
 
 
-def _together(parts: list[Part], traces: pl.DataFrame) -> tuple[Part | None, list[pl.DataFrame]]:
+def _together(parts: list[Part], traces: pl.Series) -> tuple[Part, list[pl.DataFrame]]:
     """A part of these traces alone that has no row group to read, and what is held of their spans."""
-    ids = traces["trace_id"].implode()
-    found = [part for part in parts if part.traces["trace_id"].is_in(ids).any()]
-    if not found:
-        return None, []
+    of = pl.col("trace_id").is_in(traces)
+    found = [part for part in parts if part.traces["trace_id"].is_in(traces).any()]
     look = found[0].look
     spans, logs = (pl.concat(some).unique() for some in zip(*((p.look.spans, p.look.logs) for p in found), strict=True))
-    rows = [part.traces.filter(pl.col("trace_id").is_in(ids)) for part in found]
-    held = [part.held.filter(pl.col("trace_id").is_in(ids)) for part in found if part.held is not None]
-    return Part(Look(look.spans_url, look.logs_url, spans, logs), pl.concat(rows), groups=()), held
+    every = pl.concat(part.traces.filter(of) for part in found)
+    held = [part.held.filter(of) for part in found if part.held is not None]
+    return Part(Look(look.spans_url, look.logs_url, spans, logs), every, groups=()), held
 
 
 @dataclass

@@ -7,6 +7,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from otelcov.engine import engine
 from otelcov.ground.config import Config
@@ -35,7 +36,8 @@ def parts_of(store: Store, spans: int) -> tuple[slices.Look, slices.Survey, list
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])
-def test_every_row_group_is_read_by_one_worker_and_every_trace_is_taken_once(store, length):
+def test_every_row_group_is_read_by_one_worker_and_every_trace_is_taken_once(store, length, monkeypatch):
+    monkeypatch.setattr(dealt, "_MOST", 1)
     _, found, parts = parts_of(store, 60)
     rows, waiting = dealt.dealt([parts[at : at + length] for at in range(0, len(parts), length)])
     assert waiting.part is not None  # else nothing is shown
@@ -49,6 +51,7 @@ def test_every_row_group_is_read_by_one_worker_and_every_trace_is_taken_once(sto
 @pytest.mark.parametrize("together", [1, 50, 10**6])
 @pytest.mark.parametrize("name", ["here", "pool"])
 def test_traces_that_several_workers_read_are_the_runs_of_one_process(store, name, together, monkeypatch):
+    monkeypatch.setattr(dealt, "_MOST", 1)
     monkeypatch.setattr(dealt, "_TOGETHER", together)
     monkeypatch.setattr(dealt, "_ROW", (1, 2))
     look, found, parts = parts_of(store, 60)
@@ -64,7 +67,28 @@ def test_traces_that_several_workers_read_are_the_runs_of_one_process(store, nam
     assert slices.joined(done, look, found, Config(), LATER).equals(expected)
 
 
-def test_what_is_held_of_a_trace_goes_with_it(store):
+def test_where_most_traces_lie_in_many_files_nothing_is_handed_out(tmp_path):
+    made = Store(tmp_path / "store")
+    for turn in range(4):  # a quarter of every request
+        some = list[bytes]()
+        for body in sent(Traffic(1_500, request_spans=32, length_ns=HOUR // 60)):
+            request = ExportTraceServiceRequest.FromString(body)
+            for held in (scope for resource in request.resource_spans for scope in resource.scope_spans):
+                spans = held.spans[turn::4]
+                del held.spans[:]
+                held.spans.extend(spans)
+            some.append(request.SerializeToString())
+        made.commit(some)
+    _, found, parts = parts_of(made, 60)
+    rows, waiting = dealt.dealt([[part] for part in parts])
+    assert waiting.part is None and not any(row.handed for row in rows)
+    assert sorted(t for row in rows for p in row.parts for t in p.traces["trace_id"]) == sorted(
+        found.traces["trace_id"]
+    )
+
+
+def test_what_is_held_of_a_trace_goes_with_it(store, monkeypatch):
+    monkeypatch.setattr(dealt, "_MOST", 1)
     look, found, parts = parts_of(store, 60)
     every = pl.concat(slices.rows_of(part)[0] for part in parts)
     held = every.gather_every(3)
