@@ -41,9 +41,8 @@ SMALL = 9_000  # spans; smaller batches of an hour that is over are put together
 LARGE = 360_000  # spans of a batch, about at most: a late span costs to sum so many again
 MANY = 32  # batches of an hour; where more are, larger ones are put together, too
 _BACK_NS = 300 * 10**9
-_PART = 66_000  # spans, four row groups as commits write them
-_BATCH = 2 * _PART  # to sum a small batch costs hardly less than a large one
-_NEW = 2 * _PART  # of what came since the last count: that is read by one worker
+_BATCH = 132_000  # spans: to sum a small batch costs hardly less than a large one
+_NEW = 132_000  # of what came since the last count: that is read by one worker
 _FEW = 2  # parts in a row: what is left of more is copied, so that it does not hold on to all of them
 _AT_ONCE = 3  # groups of a count, that none takes long; one where it is a step of many
 HELD = 250_000, 250_000_000  # spans and bytes of traces that are left, kept beside the list: nobody seeks them again
@@ -212,12 +211,12 @@ def _build(
         found = slices.survey(every, each)
         dirty: dict[str, pl.DataFrame] = {}
         same = frozenset[bytes]()
-        parts = slices.parts(every, found.traces, _PART, places=found.places)
+        parts = slices.parts(every, found.traces, places=found.places)
     else:
         open_ = opened(kept, look, now_ns, config.runs.max_run_ns, with_inbox=False)
         if open_.kept.versions[0] < 0:
             kept, found, dirty, same = Kept(there), slices.survey(every, each), {}, frozenset()
-            parts = slices.parts(every, found.traces, _PART, places=found.places)
+            parts = slices.parts(every, found.traces, places=found.places)
         else:
             kept, same = open_.kept, open_.same
             if not (open_.new_spans.height or open_.new_logs.height or open_.left.height):
@@ -324,7 +323,7 @@ def _of_open(every: Look, open_: Open, each: Mapper) -> tuple[slices.Survey, lis
     found = slices.surveyed([*open_.seen, *sought, slices.seen_in(held)])
     apart = found.traces["trace_id"].is_in(again["trace_id"].implode()) | found.traces["outside"]
     if not local:
-        return found, slices.parts(every, found.traces, _PART)
+        return found, slices.parts(every, found.traces)
     seldom = slices.parts(every, found.traces.filter(apart), _NEW, places=found.places)
     return found, [*seldom, *slices.parts(every, found.traces.filter(~apart), _NEW, places=found.places, held=held)]
 
