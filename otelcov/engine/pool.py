@@ -44,12 +44,11 @@ class Pool:
         while True:
             try:
                 while len(running) < 2 * self.workers:  # one in hand, one waiting for each
-                    task = again[-1:] or list(itertools.islice(coming, 1))
-                    if not task:
+                    again = again or list(itertools.islice(coming, 1))
+                    if not again:
                         break
-                    again = [*again[:-1], *task]  # until it is on its way
-                    running[self._submit(work, task[0])] = task[0]
-                    again.pop()
+                    running[self._submit(work, again[-1])] = again[-1]
+                    again.pop()  # it is on its way
                 if not running:
                     return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)

@@ -77,7 +77,7 @@ def dealt(rows: list[list[Part]]) -> tuple[list[Row], Waiting]:
                 readers.setdefault(group, set()).add(number)
             if part.spread is not None:
                 spread.append(part.spread.with_columns(row=pl.lit(number, pl.UInt32)))
-    every = pl.concat(spread).with_row_index("at")
+    every = pl.concat(spread)
     if not every.height:
         return whole, Waiting()
     places = every.select("path", "group", "row").unique(maintain_order=True)
@@ -86,13 +86,12 @@ def dealt(rows: list[list[Part]]) -> tuple[list[Row], Waiting]:
     reading = [(group.path, group.number, number) for group, those in readers.items() for number in those]
     read = pl.DataFrame(reading, schema=dict(zip(places.columns, places.dtypes, strict=True)), orient="row")
     apart = every.join(read, on=["path", "group", "row"], how="anti")["trace_id"].unique().implode()
-    crossing = every.filter(pl.col("trace_id").is_in(apart))
     parts = [part for row in rows for part in row]
     many = sum(int(part.traces.filter(pl.col("trace_id").is_in(apart))["spans"].sum()) for part in parts)
     if not many or many > _MOST * sum(int(part.traces["spans"].sum()) for part in parts):
         return whole, Waiting()
-    last = read.group_by("path", "group").agg(row=pl.col("row").min())
-    owned = crossing.drop("row").join(last, on=["path", "group"])
+    owner = read.group_by("path", "group").agg(row=pl.col("row").min())
+    owned = every.filter(pl.col("trace_id").is_in(apart)).drop("row").join(owner, on=["path", "group"])
     handed: dict[int, dict[Group, pl.Series]] = {}
     for (path, group, number), some in owned.partition_by("path", "group", "row", as_dict=True).items():
         handed.setdefault(number, {})[Group(path, group)] = some["trace_id"]

@@ -46,6 +46,7 @@ _FRAMES = 8  # in each other, at the most
 
 
 def said_to(node: Node, guest: Fragment) -> bool:
+    """Is what this was asked in what a tool was given?"""
     words = next((x.text for c in guest.calls[:1] for x in c.inputs or [] if x.role == "user" and x.text), None)
     raw = node.span.arguments
     if raw is None:

@@ -130,8 +130,7 @@ def not_taken(value: Any) -> bool:
 def nobodys(value: Any, name: str | None) -> bool:
     """Does a framework say in place of a result that there is no tool of this name, or in an error's place for the
     provider (Pydantic AI)?"""
-    value = _alone(value)
-    value = value["error"] if isinstance(value, dict) and value.keys() == {"error"} else value
+    value = _in_place(value)
     if not isinstance(value, str) or not name or name not in value[: _NOBODYS + len(name)]:
         return False
     said = re.escape(name)
@@ -140,10 +139,16 @@ def nobodys(value: Any, name: str | None) -> bool:
 
 def which_nobody_has(text: str) -> str | None:
     """The tool of which a framework says in place of a result that there is none."""
-    return next((name for name in _NAMES.findall(text[:_NAMED]) if nobodys(text, name)), None)
+    value = _in_place(text)
+    hit = _NONE_OF_A_NAME.match(value.strip()) if isinstance(value, str) else None
+    return next(filter(None, hit.groups()), None) if hit is not None else None
 
 
-_NAMES, _NAMED = re.compile(r"[\w.-]{1,64}"), 128
+def _in_place(value: Any) -> Any:
+    """What a framework puts in the place of a result: a text, or an object that holds it as an error."""
+    value = _alone(value)
+    return value["error"] if isinstance(value, dict) and value.keys() == {"error"} else value
+
 
 _NONE_SUCH = (
     r"Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP
@@ -168,6 +173,7 @@ _NONE_SUCH = (
     r"|The function `{0}` is not currently available\b"  # Pipecat
     r"|Invalid tool_call: \"{0}\"\. Available options are: "  # OpenAI's client, which runs functions
 )
+_NONE_OF_A_NAME = re.compile(_NONE_SUCH.format(r"([\w.-]{1,64})"))
 _NOBODYS = 64  # letters before the name, at the most
 
 

@@ -100,16 +100,16 @@ def _usual(reason: str | None) -> bool:
     return boundary(reason) is None and not broke(reason) and not called_off(reason)
 
 
-def quoted(texts: pl.Series) -> pl.Series:
-    """The same of texts."""
-    found = pl.select(pl.concat_str(pl.lit('"'), texts, pl.lit('"'))).to_series()
-    escaped = texts.str.contains(r'["\\\x00-\x1f]').arg_true()
-    return found.scatter(escaped, json_texts(texts.gather(escaped).to_list())) if len(escaped) else found
-
-
 def json_texts(values: list[Value]) -> list[str]:
     """The canonical JSON of each value."""
     return _encode(values).decode().split("\n")[:-1]  # no line break stands in JSON unescaped
+
+
+def quoted(texts: pl.Series) -> pl.Series:
+    """The same of texts, in columns."""
+    found = pl.select(pl.concat_str(pl.lit('"'), texts, pl.lit('"'))).to_series()
+    escaped = texts.str.contains(r'["\\\x00-\x1f]').arg_true()
+    return found.scatter(escaped, json_texts(texts.gather(escaped).to_list())) if len(escaped) else found
 
 
 __all__ = ["Answers", "json_texts", "quoted", "read"]
