@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from otelcov.cli import COMMANDS
+from otelcov.cli.listed import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 # From left to right, as the data goes; packages of one row do not know each other.

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from otelcov.cli import COMMANDS
+from otelcov.cli.commands import load
+from otelcov.cli.listed import COMMANDS
 from otelcov.ground.config import Agent, Alert, Config, Model, Thresholds, Tool, load_with_origins
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +26,7 @@ def leaves(command, name):
         yield name, command
 
 
-ALL = [leaf for entry in COMMANDS for leaf in leaves(entry.load(), entry.name)]
+ALL = [leaf for entry in COMMANDS for leaf in leaves(load(entry), entry.name)]
 
 
 @pytest.mark.parametrize(("name", "command"), ALL, ids=[name for name, _ in ALL])
@@ -91,7 +92,7 @@ def command_lines():
 @pytest.mark.parametrize("words", list(command_lines()), ids=" ".join)
 def test_every_command_line_of_the_readme_parses(words):
     entry = next(c for c in COMMANDS if c.name == words[0])
-    context = entry.load().make_context(words[0], words[1:])
+    context = load(entry).make_context(words[0], words[1:])
     assert context.command.name == words[0]
 
 

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 import pytest
 from typer.testing import CliRunner
 
-from otelcov.cli import app, loopback
+from otelcov.cli import loopback
+from otelcov.cli.commands import app
 from otelcov.store import scan
 from otelcov.store.tables import open_
 from tests.bench.generate import Traffic, requests

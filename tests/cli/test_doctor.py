@@ -7,7 +7,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 
 
 def store_of(folder, resource, spans):

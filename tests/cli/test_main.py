@@ -5,7 +5,9 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from otelcov.cli import COMMANDS, ahead, app, main
+from otelcov.cli import ahead, main
+from otelcov.cli.commands import app, load
+from otelcov.cli.listed import COMMANDS
 from tests.runs.requests import agent, request, tool
 
 
@@ -38,14 +40,14 @@ def options(command, way=()):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
 def test_every_option_is_a_variable_too(command):
-    for way, option in options(command.load()):
+    for way, option in options(load(command)):
         name = next(text for text in option.opts if text.startswith("--"))
         assert option.envvar == f"OTELCOV_{name[2:].upper().replace('-', '_')}", (way, name)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
 def test_who_asks_about_a_window_is_known_before_it_is_imported(command):
-    told = {p.name for p in getattr(command.load(), "params", ())}
+    told = {p.name for p in getattr(load(command), "params", ())}
     assert command.asks == (told >= {"since", "side", "engine"})
 
 

@@ -90,7 +90,7 @@ def otelcov(*arguments: str, **more: str) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a command, in this process."""
     from typer.testing import CliRunner
 
-    from otelcov.cli import app
+    from otelcov.cli.commands import app
 
     done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160", **more}, catch_exceptions=False)
     return done.exit_code, done.stdout, done.stderr

@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 
 
 def judge(store: Path, *args: str, toml: str = "", url: str | None = None, format: str = "json") -> Any:

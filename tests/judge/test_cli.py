@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from tests.judge.ask import judge
 from tests.judge.server import serving
 from tests.judge.traffic import Said, Tool, store

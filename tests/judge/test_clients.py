@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from tests.judge.ask import judge
 from tests.judge.server import Reply, serving
 from tests.judge.traffic import Said, store

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from tests.judge.ask import judge
 from tests.judge.server import serving
 from tests.judge.traffic import START, Said, Tool, request, store

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from otelcov.judge import prompts
 from otelcov.judge.metrics import BUILT_IN
 from tests.judge.ask import judge

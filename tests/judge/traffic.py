@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 
 START = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
 SECOND = 1_000_000_000

@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from typer.testing import CliRunner, Result
 
 from collector.inbox import Inbox
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from otelcov.store import scan
 from tests.store.otlp import HOUR, NOW, log_request, span, trace_request, traces
 

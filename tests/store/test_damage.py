@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from tests.sums.stores import NOW, Store, bodies
 
 COMMANDS = (("report",), ("runs",), ("report", "--by", "model"), ("show", "abcdef"), ("gaps",))

@@ -24,7 +24,7 @@ from deltalake._internal import DeltaFileSystemHandler
 from typer.testing import CliRunner
 
 from collector.inbox import Inbox, orphans
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from otelcov.ground.errors import StoreError
 from otelcov.store import remote, scan, tables, upkeep
 from otelcov.store.commit import Committer

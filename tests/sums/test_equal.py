@@ -12,7 +12,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from otelcov.cli.measuring import Question
 from otelcov.engine.here import Here
 from otelcov.ground import windows

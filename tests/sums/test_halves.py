@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from collector.inbox import Inbox
 from collector.segment import Row
-from otelcov.cli import ahead, app
+from otelcov.cli import ahead
+from otelcov.cli.commands import app
 from otelcov.engine import Gone
 from otelcov.engine.second import Second
 from otelcov.sums import beside, halves

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from otelcov.cli import app
+from otelcov.cli.commands import app
 from otelcov.sums import kept
 from otelcov.sums.meaning import folder
 from tests.sums.stores import NOW, Store, bodies
