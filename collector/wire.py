@@ -29,6 +29,8 @@ from google.protobuf.message import DecodeError, Message
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
 
+from collector.arrow import call
+
 Signal = Literal["traces", "logs"]
 
 _Type = descriptor_pb2.FieldDescriptorProto
@@ -150,11 +152,11 @@ def encode(message: str, rows: pa.RecordBatch) -> list[bytes]:
 def _decode(signal: Signal, requests: Sequence[bytes], columns: Callable[[pa.StructArray], dict[str, Any]]) -> pa.Table:
     batch = _batch(signal, list(requests))
     resources = batch.column(0)
-    resource_rows = resources.flatten()
+    resource_rows = call("list_flatten", resources)
     scopes = resource_rows.field("scopes")
-    scope_rows = scopes.flatten()
+    scope_rows = call("list_flatten", scopes)
     items = scope_rows.field("items")
-    item_rows = items.flatten()
+    item_rows = call("list_flatten", items)
 
     scope_of = _owners(items)
     resource_of = _owners(scopes)[scope_of]
@@ -182,8 +184,8 @@ def _span_columns(spans: pa.StructArray) -> dict[str, Any]:
         "dropped_events_count": spans.field("dropped_events_count"),
         "links": _with_flat_attributes(spans.field("links")),
         "dropped_links_count": spans.field("dropped_links_count"),
-        "status_code": status[1].fill_null(0),
-        "status_message": status[0].fill_null(""),
+        "status_code": call("coalesce", status[1], pa.scalar(0, status[1].type)),
+        "status_message": call("coalesce", status[0], pa.scalar("", status[0].type)),
     }
 
 
@@ -221,8 +223,9 @@ def _owners(lists: pa.ListArray) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _spread(values: pa.Array, owners: np.ndarray[Any, np.dtype[np.int64]]) -> pa.DictionaryArray:
-    encoded = values.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(encoded.indices.take(pa.array(owners)), encoded.dictionary)
+    encoded = call("dictionary_encode", values)
+    indices = call("take", encoded.indices, pa.array(owners))
+    return pa.DictionaryArray.from_arrays(indices, encoded.dictionary)
 
 
 def _batch(signal: Signal, requests: list[bytes]) -> pa.RecordBatch:

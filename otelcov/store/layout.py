@@ -73,7 +73,7 @@ def frame(table: pa.Table, schema: pl.Schema) -> pl.DataFrame:
     """A laid-out table as the frame that other modules read."""
     import pyarrow as pa
 
-    plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table.columns]
+    plain = [_plain(c) if pa.types.is_dictionary(c.type) else c for c in table.columns]
     read = pl.from_arrow(pa.table(plain, names=table.column_names))
     assert isinstance(read, pl.DataFrame)
     return read.select(schema.names()).cast(schema)
@@ -130,18 +130,21 @@ def _columns(rows: pa.Table, schema: pl.Schema, requests: Sequence[Row]) -> pa.T
 def _split(lists: Any) -> tuple[Any, Any]:
     """Key-values as two columns of lists: the short ones and the long ones."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    from collector.arrow import call
 
     offsets, pairs = lists.offsets.to_numpy(), lists.values
     long = np.zeros(len(pairs), bool)
     for name in ("string_value", "array_value", "kvlist_value", "bytes_value"):
         value = pairs.field(name)
         if value.null_count < len(value):
-            long |= pc.binary_length(value).fill_null(0).to_numpy() > LONG
+            long |= _lengths(value) > LONG
     if not long.any():
         return lists, _lists(np.zeros_like(offsets), pairs.slice(0, 0))
     before = np.concatenate([[0], np.cumsum(long)])[offsets]
-    return _lists(offsets - before, pairs.filter(pa.array(~long))), _lists(before, pairs.filter(pa.array(long)))
+    return _lists(offsets - before, call("filter", pairs, pa.array(~long))), _lists(
+        before, call("filter", pairs, pa.array(long))
+    )
 
 
 def _lists(offsets: np.ndarray[Any, Any], items: Any) -> Any:
@@ -150,23 +153,47 @@ def _lists(offsets: np.ndarray[Any, Any], items: Any) -> Any:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
 
+def _lengths(texts: Any) -> np.ndarray[Any, Any]:
+    """Bytes of each text; 0 for null."""
+    import pyarrow as pa
+
+    from collector.arrow import call
+
+    lengths = call("binary_length", texts)
+    found: np.ndarray[Any, Any] = call("coalesce", lengths, pa.scalar(0, lengths.type)).to_numpy()
+    return found
+
+
 def _unless_empty(texts: Any) -> Any:
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    from collector.arrow import call
 
     if pa.types.is_dictionary(texts.type):
-        return _unless_empty(texts.dictionary).take(texts.indices)
-    empty = pc.equal(pc.binary_length(texts), 0)
-    return pc.if_else(empty, pa.scalar(None, texts.type), texts) if pc.any(empty).as_py() else texts
+        return call("take", _unless_empty(texts.dictionary), texts.indices)
+    empty = _lengths(texts) == 0
+    return call("if_else", pa.array(empty), pa.scalar(None, texts.type), texts) if empty.any() else texts
+
+
+def _plain(column: Any) -> Any:
+    """A column of a dictionary's texts as these texts."""
+    import pyarrow as pa
+
+    from collector.arrow import call
+
+    parts = [call("take", part.dictionary, part.indices) for part in column.chunks]
+    return pa.chunked_array(parts, column.type.value_type)
 
 
 def _identities(resources: Any) -> dict[str, Any]:
     """Service, environment and release of every row, each distinct resource read once."""
     import pyarrow as pa
 
+    from collector.arrow import call
+
     named = [identity(resource or b"") for resource in resources.dictionary.to_pylist()]
     return {
-        column: pa.array([names[i] for names in named], pa.string()).take(resources.indices)
+        column: call("take", pa.array([names[i] for names in named], pa.string()), resources.indices)
         for i, column in enumerate(("service", "environment", "release"))
     }
 

@@ -42,7 +42,7 @@ class Answers:
         order = sorted(range(len(by)), key=by.__getitem__)
         self.asked_by = [by[i] for i in order]
         self.ids, self.names = ([some[i] for i in order] for some in ([*self.ids, *ids], [*self.names, *names]))
-        self.arguments = self.arguments.extend_constant(None, len(ids)).gather(order)
+        self.arguments = self.arguments.extend_constant(None, len(ids))[order]
 
 
 def read(outputs: list[str | None], finishes: list[str | None], contentless: list[bool]) -> Answers:
@@ -109,7 +109,7 @@ def quoted(texts: pl.Series) -> pl.Series:
     """The same of texts, in columns."""
     found = pl.select(pl.concat_str(pl.lit('"'), texts, pl.lit('"'))).to_series()
     escaped = texts.str.contains(r'["\\\x00-\x1f]').arg_true()
-    return found.scatter(escaped, json_texts(texts.gather(escaped).to_list())) if len(escaped) else found
+    return found.scatter(escaped, json_texts(texts[escaped].to_list())) if len(escaped) else found
 
 
 __all__ = ["Answers", "json_texts", "quoted", "read"]

@@ -36,9 +36,8 @@ def lists(offsets: Ints | Sequence[int], items: pl.Series) -> pl.Series:
     import pyarrow as pa
 
     values = items.to_arrow(compat_level=pl.CompatLevel.newest())
-    found = pl.from_arrow(pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), values))
-    assert isinstance(found, pl.Series)
-    return found
+    table = pa.table([pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), values)], names=[""])
+    return pl.DataFrame(pl.from_arrow(table)).to_series()
 
 
 def places(groups: Ints) -> Ints:
@@ -56,4 +55,4 @@ def subsets(names: Sequence[str], flags: Sequence[Bools]) -> pl.Series:
         code |= flag.astype(np.int64) << bit
     codes, place = np.unique(code, return_inverse=True)
     choices = [[name for bit, name in enumerate(names) if some >> bit & 1] for some in codes.tolist()]
-    return pl.Series(choices, dtype=pl.List(pl.String)).gather(place)
+    return pl.Series(choices, dtype=pl.List(pl.String))[place]

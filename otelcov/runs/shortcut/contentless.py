@@ -32,7 +32,7 @@ def without_content(frame: pl.DataFrame, side: Side, trace: npt.NDArray[np.int64
     rows = frame["row"]
     for texts in side.texts.values():
         if texts.null_count() < len(texts):
-            told = told | texts.is_not_null().gather(rows).to_numpy()
+            told = told | texts.is_not_null()[rows].to_numpy()
     none: Bools = np.bincount(trace[told], minlength=count) == 0
     return none
 

@@ -31,7 +31,7 @@ class Outcomes:
         self.trace = calls.trace[self.number]
         self.recovered: set[int] = set()
         at = calls.at[self.number]
-        self.arguments = calls.arguments.gather(self.number)
+        self.arguments = calls.arguments[self.number]
         self.types: list[str | None] = [None] * len(at)  # of the failed ones, their error type
         raws = sketch.taken("result", at)
         plain = (self.arguments.is_not_null() & (raws != "") & ~_begins(raws)).fill_null(False)
@@ -43,7 +43,7 @@ class Outcomes:
         for i in np.flatnonzero(sketch.contentless[self.trace]).tolist():
             forms[i] = shape(None)
         doubtful = np.arange(len(texts)) if soft else np.flatnonzero(texts.str.contains_any(SIGNS).to_numpy())
-        some = zip(places[doubtful].tolist(), texts.gather(doubtful).to_list(), strict=True)
+        some = zip(places[doubtful].tolist(), texts[doubtful].to_list(), strict=True)
         spoilt = [
             i
             for i, text in some
@@ -78,11 +78,11 @@ class Outcomes:
         for i, trace, agent, name, id, raw, asked, own, failed, orphan in zip(
             which,
             self.trace[which].tolist(),
-            calls.agent.gather(number).to_list(),
-            calls.name.gather(number).to_list(),
+            calls.agent[number].to_list(),
+            calls.name[number].to_list(),
             sketch.taken("call_id", at).to_list(),
             sketch.taken("result", at).to_list(),
-            self.arguments.gather(which).to_list(),
+            self.arguments[which].to_list(),
             sketch.taken("arguments", at).to_list(),
             sketch.failed[at].tolist(),
             alone.tolist(),
@@ -109,22 +109,20 @@ class Outcomes:
     def _states(self, sketch: Sketch, calls: Calls, forms: list[str], failed: Bools) -> pl.Series:
         """`agent|tool|ok or error|shape|earlier failures` after each call; runs that recovered are taken down."""
         before = np.zeros(len(forms), dtype=np.int64)
-        name = calls.name.gather(self.number)
+        name = calls.name[self.number]
         some = np.zeros(len(sketch.bad), dtype=bool)
         some[self.trace[failed]] = True
         broken = np.flatnonzero(some[self.trace])
         failures: dict[tuple[int, str], int] = {}
-        for i, trace, tool in zip(
-            broken.tolist(), self.trace[broken].tolist(), name.gather(broken).to_list(), strict=True
-        ):
+        for i, trace, tool in zip(broken.tolist(), self.trace[broken].tolist(), name[broken].to_list(), strict=True):
             before[i] = failures.get((trace, tool), 0)
             if failed[i]:
                 failures[trace, tool] = before[i] + 1
             elif before[i]:
                 self.recovered.add(trace)
-        counts = pl.Series(["0", "1", "2+"]).gather(np.minimum(before, 2))
-        status = pl.Series(["ok", "error"]).gather(failed.astype(np.int64))
-        agent = calls.agent.gather(self.number).fill_null("?")
+        counts = pl.Series(["0", "1", "2+"])[np.minimum(before, 2)]
+        status = pl.Series(["ok", "error"])[failed.astype(np.int64)]
+        agent = calls.agent[self.number].fill_null("?")
         parts = [agent, name, status, pl.Series(forms, dtype=pl.String), counts]
         return pl.select(pl.concat_str([pl.lit(part) for part in parts], separator="|")).to_series()
 

@@ -302,7 +302,7 @@ def _own_rules(scope: str) -> bool:
 def _gaps(frame: pl.DataFrame, trace: Ints, some: Bools, count: int) -> Ints:
     """How many parents of these spans have not come, in each trace."""
     at = np.flatnonzero(some)
-    lost = pl.DataFrame({"trace": trace[at], "parent": frame["parent_span_id"].gather(at)}).unique()
+    lost = pl.DataFrame({"trace": trace[at], "parent": frame["parent_span_id"][at]}).unique()
     return np.bincount(lost["trace"].to_numpy(), minlength=count)
 
 
@@ -374,7 +374,7 @@ def _headless(frame: pl.DataFrame, trace: Ints, parent: Ints, kind: Ints, count:
     mine, steps = trace[at], (kind[at] == LLM_) | (kind[at] == TOOL_)
     found = np.bincount(mine[steps], minlength=count) > 0
     found[trace[parent == -1]] = False
-    own = frame["parent_span_id"].gather(at).eq_missing(frame["span_id"].gather(at))
+    own = frame["parent_span_id"][at].eq_missing(frame["span_id"][at])
     found[mine[own.to_numpy()]] = False
     found[mine[~steps & (kind[at] != AGENT_)]] = False
     return found
@@ -383,7 +383,7 @@ def _headless(frame: pl.DataFrame, trace: Ints, parent: Ints, kind: Ints, count:
 def _torn(frame: pl.DataFrame, trace: Ints, parent: Ints, headless: Bools) -> Bools:
     """The traces whose one root names a parent that is told of elsewhere, or not yet."""
     at = np.flatnonzero((parent == -2) & ~headless[trace])
-    own = frame["parent_span_id"].gather(at).eq_missing(frame["span_id"].gather(at)).to_numpy()
+    own = frame["parent_span_id"][at].eq_missing(frame["span_id"][at]).to_numpy()
     missing, itself = (np.bincount(trace[some], minlength=len(headless)) for some in (at, at[own]))
     found: Bools = (missing == 1) & (itself == 0)
     found[trace[parent == -1]] = False

@@ -43,15 +43,15 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     without = found.is_null().to_numpy()
     left = waiting(sketch, models, by, asked["name"], np.flatnonzero(without))
     place = np.flatnonzero(~without)
-    by, at, asked = by[place], found.gather(place).to_numpy(), asked[place]
-    trace, arguments = models.trace[by], said.arguments.gather(place)
+    by, at, asked = by[place], found[place].to_numpy(), asked[place]
+    trace, arguments = models.trace[by], said.arguments[place]
     owner = sketch.owners(models.at[by])
-    name = frame["tool"].gather(at)
+    name = frame["tool"][at]
     sketch.spoil(asked["name"].ne_missing(name).to_numpy(), trace)
     sketch.spoil(owner.ne_missing(sketch.owners(at)).to_numpy(), trace)
     if sketch.headless.any():
         sketch.spoil(_apart(sketch, models.at[by], at), trace)
-        owner = pl.select(pl.coalesce(owner, frame["agent"].gather(at))).to_series()
+        owner = pl.select(pl.coalesce(owner, frame["agent"][at])).to_series()
     requests, executed = (np.bincount(some, minlength=len(sketch.bad)) for some in (trace, sketch.trace[spans]))
     sketch.bad |= requests != executed
     sketch.spoil(pl.Series(at).is_duplicated().to_numpy() & ~sketch.bad[trace], trace)
@@ -63,7 +63,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     inner = np.flatnonzero((sketch.kind == AGENT_) & (sketch.above >= 0))
     child[sketch.above[inner]] = inner
     child = child[at]
-    target = frame["agent"].gather(np.maximum(child, 0)).set(pl.Series(child < 0), None)
+    target = frame["agent"][np.maximum(child, 0)].set(pl.Series(child < 0), None)
     sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
     sketch.spoil((child >= 0) & sketch.failed[at], trace)
     broken = np.flatnonzero((child >= 0) & sketch.failed[np.maximum(child, 0)])
@@ -82,10 +82,10 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
         by[kept],
         trace[kept],
         child[kept],
-        name.gather(kept),
-        owner.gather(kept),
-        target.gather(kept),
-        arguments.gather(kept),
+        name[kept],
+        owner[kept],
+        target[kept],
+        arguments[kept],
         place[kept],
         left,
     )

@@ -128,7 +128,7 @@ def _runs(
     failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
     failed_calls = sketch.failed[calls.at[outcomes.number[tool]]]
     hushed = sketch.contentless[good]
-    identities = [trace.hex() for trace in frame["trace_id"].gather(root).to_list()]
+    identities = [trace.hex() for trace in frame["trace_id"][root].to_list()]
     spoken = [texts[0][t] for t in good.tolist()]
     seen = {
         "empty_input": np.array([text is not None and not text.strip() for text in spoken], dtype=bool),
@@ -140,7 +140,7 @@ def _runs(
     names = [name for name in BOUNDARIES if name in seen]
     working = _working(
         (of_models.of, llm["agent"]),
-        (of_tools.of, calls.agent.gather(outcomes.number[tool])),
+        (of_tools.of, calls.agent[outcomes.number[tool]]),
         (of_handed.of, handed["to"]),
         runs=len(good),
     )
@@ -178,14 +178,14 @@ def _runs(
         "run_id": pl.Series(
             [
                 hashlib.sha256(trace.encode() + span).digest()[:16].hex()
-                for trace, span in zip(identities, frame["span_id"].gather(root).to_list(), strict=True)
+                for trace, span in zip(identities, frame["span_id"][root].to_list(), strict=True)
             ],
             dtype=pl.String,
         ),
         "trace_ids": Groups(good, good).lists(pl.Series(identities, dtype=pl.String)),
         "conversation_id": _conversations(sketch, good),
-        **{name: frame[name].gather(root) for name in ("service", "environment", "release")},
-        "scope": frame["scope"].gather(models.at[model[of_models.offsets[:-1]]]),
+        **{name: frame[name][root] for name in ("service", "environment", "release")},
+        "scope": frame["scope"][models.at[model[of_models.offsets[:-1]]]],
         "start_unix_nano": pl.Series(np.minimum.reduceat(frame["start"].to_numpy(), sketch.first)[good]),
         "end_unix_nano": last,
         "settled": pl.Series(~torn) | (now_ns - last.cast(pl.Int64) >= config.runs.settle_ns),
@@ -200,11 +200,11 @@ def _runs(
         "boundaries": columns.subsets(names, [seen[name] for name in names]),
         "boundaries_unknown": columns.subsets(blind, [unknown[name] for name in blind]),
         "path": _paths(sketch, models, calls, good),
-        "states": of_tools.lists(outcomes.states.gather(tool)),
+        "states": of_tools.lists(outcomes.states[tool]),
         "incomplete": columns.subsets(
             (NO_ROOT, "model not reported", "tokens not reported"), [torn, no_model, no_tokens]
         ),
-        "status": pl.Series(["ok", "error", "unknown"]).gather(np.where(broken, 1, 2 * unended)),
+        "status": pl.Series(["ok", "error", "unknown"])[np.where(broken, 1, 2 * unended)],
         "spans": pl.Series(ended - sketch.first[good]),
         "orphans": pl.Series(torn).cast(pl.Int64),
         "unexplained": _unexplained(sketch, good),
@@ -230,7 +230,7 @@ def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
             "response_model": sketch.taken("response_model", at),
             "input_tokens": sketch.taken("input_tokens", at),
             "output_tokens": sketch.taken("output_tokens", at),
-            "status": pl.Series(["ok", "error"]).gather(sketch.broken[at].astype(np.int64)),
+            "status": pl.Series(["ok", "error"])[sketch.broken[at].astype(np.int64)],
             "finish_reason": pl.Series([models.said.finish[i] for i in which.tolist()], dtype=pl.String),
             "start_unix_nano": sketch.taken("start", at),
             "end_unix_nano": sketch.taken("end", at),
@@ -254,14 +254,14 @@ def _every_call(good: Ints, sketch: Sketch, models: Models, calls: Calls, outcom
     trace = np.concatenate([outcomes.trace[which], calls.open.trace[some]])
     order = np.argsort(place)
     every = pl.concat([ran.cast(TOOL_CALL), _asked(sketch, models, calls.open, some)])
-    return Groups(good, trace[order]).lists(every.gather(order))
+    return Groups(good, trace[order]).lists(every[order])
 
 
 def _asked(sketch: Sketch, models: Models, asked: Asked, which: Ints) -> pl.Series:
     ended = sketch.taken("end", models.at[asked.model[which]])
     told = {
-        "name": asked.name.gather(which),
-        "arguments": asked.arguments.gather(which),
+        "name": asked.name[which],
+        "arguments": asked.arguments[which],
         "call_id": pl.Series([models.said.ids[i] for i in asked.place[which].tolist()], dtype=pl.String),
         "turn": models.turn[asked.model[which]],
         "start_unix_nano": ended,
@@ -281,16 +281,16 @@ def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes
     evidence: pl.Expr = pl.lit(pl.Series([["span", "message"]])).first()
     if sketch.contentless.any():
         alone = sketch.contentless[outcomes.trace[which]].astype(np.int64)
-        evidence = pl.lit(pl.Series([["span", "message"], ["span"]]).gather(alone))
+        evidence = pl.lit(pl.Series([["span", "message"], ["span"]])[alone])
     return (
         pl.DataFrame(
             {
-                "name": calls.name.gather(number),
-                "agent": calls.agent.gather(number),
+                "name": calls.name[number],
+                "agent": calls.agent[number],
                 "failed": failed,
                 "error_type": pl.Series([outcomes.types[i] for i in some], dtype=pl.String),
-                "arguments": outcomes.arguments.gather(which),
-                "result": outcomes.results.gather(which),
+                "arguments": outcomes.arguments[which],
+                "result": outcomes.results[which],
                 "call_id": sketch.taken("call_id", at),
                 "turn": models.turn[calls.model[number]],
                 "start_unix_nano": sketch.taken("start", at),
@@ -327,10 +327,10 @@ def _handed(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
                 "trace": calls.trace[ran],
                 "at": at,
                 "start": sketch.taken("start", at),
-                "from": calls.agent.gather(ran),
-                "to": calls.target.gather(ran),
-                "tool": calls.name.gather(ran),
-                "status": pl.Series(["ok", "error"]).gather(sketch.failed[calls.child[ran]].astype(np.int64)),
+                "from": calls.agent[ran],
+                "to": calls.target[ran],
+                "tool": calls.name[ran],
+                "status": pl.Series(["ok", "error"])[sketch.failed[calls.child[ran]].astype(np.int64)],
             }
         ).with_columns(form=pl.lit("tool"))
     ]
@@ -363,8 +363,8 @@ def _repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Boo
     equal = pl.DataFrame(
         {
             "trace": outcomes.trace[which],
-            "name": calls.name.gather(outcomes.number[which]),
-            "arguments": outcomes.arguments.gather(which),
+            "name": calls.name[outcomes.number[which]],
+            "arguments": outcomes.arguments[which],
         }
     )
     often = equal.group_by("trace", "name", "arguments").len().filter(pl.col("len") >= 3)["trace"]
@@ -402,7 +402,7 @@ def _known(
                 lists.append(None if names is None else sorted(names))
             chosen.append(found[key])
         at = np.array(chosen, dtype=np.int64)
-    known = pl.Series(lists, dtype=pl.List(pl.String)).gather(at)
+    known = pl.Series(lists, dtype=pl.List(pl.String))[at]
     source = pl.select(pl.when(known.is_not_null()).then(pl.lit("declared" if declared else "offered"))).to_series()
     return known, source
 
@@ -443,7 +443,7 @@ def _paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Serie
             "run": np.searchsorted(good, models.trace[model]),
             "end": sketch.taken("end", models.at[model]),
             "model": model,
-            "label": pl.concat([_labels(sketch, calls).gather(kept), pl.Series(over, dtype=pl.String)]),
+            "label": pl.concat([_labels(sketch, calls)[kept], pl.Series(over, dtype=pl.String)]),
         }
     )
     labels = labels.unique().sort("run", "end", "model", "label")

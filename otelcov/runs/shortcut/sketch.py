@@ -53,7 +53,7 @@ class Sketch:
         self.bad[traces[mask]] = True
 
     def taken(self, column: str, at: Ints) -> pl.Series:
-        return self.frame[column].gather(at)
+        return self.frame[column][at]
 
     def owners(self, at: Ints) -> pl.Series:
         """The agents to which these spans belong; null where that has not come."""
@@ -97,7 +97,7 @@ def models_of(sketch: Sketch) -> Models:
     hushed = sketch.contentless[trace]
     outputs, finishes = (sketch.taken(name, at).to_list() for name in ("output_messages", "finish"))
     said = answers.read(outputs, finishes, hushed.tolist())
-    asked = sketch.side.texts["input_messages"].gather(sketch.frame["row"].gather(at))
+    asked = sketch.side.texts["input_messages"][sketch.frame["row"][at]]
     failed = unanswered(sketch, at)
     sketch.spoil(~np.where(sketch.broken[at], failed, np.array(said.plain, dtype=bool)), trace)
     plain = asked.str.starts_with('[{"') & asked.str.ends_with("]") & asked.str.contains('"role"', literal=True)
@@ -133,7 +133,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str
     if any(headless):
         own = np.flatnonzero(~sketch.headless[models.trace] | (sketch.above[models.at] < 0))
         last[models.trace[own]] = own  # not of an agent that a tool called
-        raws = sketch.side.texts["input_messages"].gather(sketch.taken("row", sketch.root[good]))
+        raws = sketch.side.texts["input_messages"][sketch.taken("row", sketch.root[good])]
         inputs = [raw if cut else asked for cut, raw, asked in zip(headless, raws, inputs, strict=True)]
         asking = set(models.said.asked_by)
     for t, cut, asked, answer, number, end, other, failed in zip(

@@ -42,7 +42,7 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     done = np.setdiff1d(np.arange(len(by)), place)
     ran = np.full(len(models.at), -1)
     np.maximum.at(ran, by[done], done)
-    asked, by, names = by, by[place], names.gather(place)
+    asked, by, names = by, by[place], names[place]
     trace = models.trace[by]
     if not len(place):
         none = np.zeros(0, dtype=bool)
@@ -54,7 +54,7 @@ def waiting(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: I
     gone_on = ~newest.to_series().to_numpy()[by]
     sketch.spoil(_answered_by_another(models, by, asked, pl.Series(above)), trace)
     sketch.spoil(~sketch.headless[trace] | (sketch.above[models.at[by]] >= 0), trace)
-    told = models.said.arguments.gather(place)
+    told = models.said.arguments[place]
     sketch.spoil((told.is_null() | told.str.contains(NAMES_SUBAGENT)).fill_null(True).to_numpy(), trace)
     named = names.unique().to_list()
     special = [name for name in named if is_answer(name) or by_argument(name) or _back_or_by_place(name)]
@@ -72,7 +72,7 @@ def _answered_by_another(models: Models, by: Ints, asked: Ints, above: pl.Series
     last = np.zeros(models.trace.max(initial=-1) + 1, dtype=np.int64)
     np.maximum.at(last, models.trace, np.arange(len(models.at)))
     last = last[models.trace[by]]
-    beside = above.gather(by).ne_missing(above.gather(last)).to_numpy()
+    beside = above[by].ne_missing(above[last]).to_numpy()
     return beside & ~np.isin(last, asked)
 
 
@@ -128,7 +128,7 @@ def _at_work(sketch: Sketch, models: Models, by: Ints, names: pl.Series, place: 
         return found
     which = np.flatnonzero(np.isin(models.trace, trace[some]))
     at = models.at[which]
-    inputs = sketch.side.texts["input_messages"].gather(sketch.taken("row", at)).to_list()
+    inputs = sketch.side.texts["input_messages"][sketch.taken("row", at)].to_list()
     facts = zip(inputs, sketch.owners(at), sketch.taken("start", at), strict=True)
     told = dict(zip(which.tolist(), facts, strict=True))
     asked = sketch.taken("end", models.at[by[some]]).to_list()

@@ -82,14 +82,14 @@ def columns(
             some = order[ends[code - 1] if code else 0 : ends[code]]
             where = np.full(height, len(texts) - 1, dtype=np.uint32)  # the last text is null
             where[rows[some]] = place[some]
-            out[names[code]] = texts.gather(pl.Series(where))
+            out[names[code]] = texts[pl.Series(where)]
     return pl.select(_row=pl.int_range(height)).with_columns(**out), families
 
 
 def _deal_endings(keys: pl.Series, names: list[str], flat: np.ndarray[Any, Any], codes: np.ndarray[Any, Any]) -> None:
     """Code the pairs at `flat` whose keys end as those do that may bear any vendor's name."""
     endings = {name.removeprefix(ANYS): code for code, name in enumerate(names) if name.startswith(ANYS)}
-    unread = keys.gather(flat)
+    unread = keys[flat]
     if not endings or not unread.unique().str.ends_with(KIND_OF_A_SPAN).any():
         return
     for ending, code in endings.items():
@@ -115,7 +115,7 @@ def _codes(keys: pl.Series, strings: pl.Series, wanted: frozenset[str]) -> np.nd
     as_long[[len(text) for text in REDACTED]] = True
     lengths = strings.str.len_bytes().fill_null(longest).to_numpy()
     short = np.flatnonzero(as_long[np.minimum(lengths, longest)])
-    hidden = strings.gather(short).is_in(REDACTED).to_numpy()
+    hidden = strings[short].is_in(REDACTED).to_numpy()
     found[short[hidden]] = len(wanted) + 1
     found[_hashed(keys, strings, lengths)] = len(wanted) + 1
     empty = np.flatnonzero(lengths == 0)
@@ -126,11 +126,9 @@ def _codes(keys: pl.Series, strings: pl.Series, wanted: frozenset[str]) -> np.nd
 def _hashed(keys: pl.Series, strings: pl.Series, lengths: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Where a digest stands for what was said, as a collector that is to keep no words writes it (`hash`)."""
     some = np.flatnonzero(np.isin(lengths, DIGESTS))
-    digests = strings.gather(some).str.contains(DIGEST).fill_null(value=False).to_numpy()
+    digests = strings[some].str.contains(DIGEST).fill_null(value=False).to_numpy()
     found = some[digests]
-    said: np.ndarray[Any, np.dtype[np.int64]] = found[
-        keys.gather(found).str.contains(_SAID).fill_null(False).to_numpy()
-    ]
+    said: np.ndarray[Any, np.dtype[np.int64]] = found[keys[found].str.contains(_SAID).fill_null(False).to_numpy()]
     return said
 
 
@@ -164,8 +162,8 @@ def _texts(opened: list[pl.DataFrame]) -> tuple[pl.Series, np.ndarray[Any, np.dt
                 break
             at = np.flatnonzero(left & pairs[column].is_not_null().to_numpy())
             if len(at):
-                texts = write(pairs[column].gather(at))
-                parts.append(_alone(texts, pairs["key"].gather(at)) if column == "array_value" else texts)
+                texts = write(pairs[column][at])
+                parts.append(_alone(texts, pairs["key"][at]) if column == "array_value" else texts)
                 place[begin + at] = np.arange(end, end + len(at))
                 left[at] = False
                 end += len(at)
@@ -181,9 +179,9 @@ def _alone(lists: pl.Series, keys: pl.Series) -> pl.Series:
     at = keys.is_in(naming.implode()).arg_true() if len(naming) else naming
     if not len(at):
         return lists
-    read = [parse_json(text) for text in lists.gather(at)]
+    read = [parse_json(text) for text in lists[at]]
     one = [told[0] if isinstance(told, list) and [*map(type, told)] == [str] else None for told in read]
-    return lists.scatter(at, pl.select(pl.coalesce(pl.Series(one, dtype=pl.String), lists.gather(at))).to_series())
+    return lists.scatter(at, pl.select(pl.coalesce(pl.Series(one, dtype=pl.String), lists[at])).to_series())
 
 
 def _deal_families(
@@ -195,17 +193,17 @@ def _deal_families(
     families: dict[str, Pairs],
 ) -> None:
     """The pairs at `flat` whose keys begin as a family's do, in order, to that family."""
-    keys = keys.gather(flat)
+    keys = keys[flat]
     distinct = keys.unique()
     for prefix, column in FAMILIES.items():
         if not distinct.str.starts_with(prefix).any():
             continue
         some = keys.str.starts_with(prefix).fill_null(False).arg_true()
-        names = keys.gather(some).str.slice(len(prefix))
+        names = keys[some].str.slice(len(prefix))
         numbered = names.str.contains(r"^\d").to_numpy()  # `gen_ai.prompt.name` is none of the messages
         at = flat[some.to_numpy()[numbered]]
         named = WITHIN.get(prefix, "") + names.filter(numbered)
-        told = list(zip(named.to_list(), texts.gather(place[at]).to_list(), strict=True))
+        told = list(zip(named.to_list(), texts[place[at]].to_list(), strict=True))
         mine, family = rows[at], families[column]
         begins = [0, *(np.flatnonzero(np.diff(mine)) + 1).tolist()]  # a span's stand in a row
         for begin, end in zip(begins, [*begins[1:], len(told)], strict=True):

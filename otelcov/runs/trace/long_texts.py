@@ -24,7 +24,7 @@ def signs(inputs: pl.Series) -> pl.DataFrame:
     found = dict[str, pl.Series]()
     for name, sign in (("forced", _FORCED), ("flagged", _FLAGGED)):
         found[name] = pl.repeat(False, len(inputs), eager=True)
-        found[name].scatter(some, inputs.gather(some).str.contains(sign))
+        found[name].scatter(some, inputs[some].str.contains(sign))
     return pl.DataFrame(found)
 
 

@@ -25,7 +25,7 @@ def kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, families: _Families) ->
     if not lost.any():
         return found
     flat = pl.Series(sorted(families["flat_input"]), dtype=pl.UInt32)
-    flat = flat.filter(lost.gather(flat))
+    flat = flat.filter(lost[flat])
     beside = found[flat].select(pl.any_horizontal(pl.col(_MODELS_ALONE).is_not_null())).to_series()
     lists = spans.select("attributes", "content")[flat].iter_rows()
     asked = {row for row, sure, told in zip(flat, beside, lists, strict=True) if sure or _ends_in_input(told)}
@@ -43,7 +43,7 @@ def answers_first(spans: pl.DataFrame, families: _Families) -> set[int]:
     """The rows where what tells the answer comes before the end of the input: that is whole only where the oldest were
     dropped, not the newest."""
     both = pl.Series(sorted(families["flat_input"].keys() & families["flat_output"].keys()), dtype=pl.UInt32)
-    lost = both.filter(spans["dropped_attributes_count"].gather(both).fill_null(0) > 0)
+    lost = both.filter(spans["dropped_attributes_count"][both].fill_null(0) > 0)
     lists = spans.select("attributes", "content")[lost].iter_rows()
     return {row for row, told in zip(lost, lists, strict=True) if _last(told).startswith(_ASKED)}
 
