@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.ground.config import BOUNDARIES, Config
-from otelcov.ground.schemas import DELEGATION, RUNS, TOOL_CALL, signed
+from otelcov.ground.schemas import DELEGATION, RUNS, signed
 from otelcov.runs.agents.delegation import bare, ways
 from otelcov.runs.joining.join import Joints
 from otelcov.runs.shortcut import columns
@@ -29,6 +29,7 @@ from otelcov.runs.shortcut.sketch import (
     models_of,
     texts_of,
 )
+from otelcov.runs.shortcut.step_rows import handed_over, llm_calls, paths, repeated, tool_calls
 from otelcov.runs.shortcut.waiting import Asked
 from otelcov.runs.whole.offered import names_of
 from otelcov.runs.whole.unknowns import NO_ROOT, told
@@ -120,10 +121,10 @@ def _runs(
     root = sketch.root[good]
     model = np.flatnonzero(~sketch.bad[models.trace])
     tool = np.flatnonzero(~sketch.bad[outcomes.trace])
-    handed = _handed(sketch, models, calls)
+    handed = handed_over(sketch, models, calls)
     of_models, of_tools = Groups(good, models.trace[model]), Groups(good, outcomes.trace[tool])
     of_handed = Groups(good, handed["trace"].to_numpy())
-    llm = _llm_calls(sketch, models, model)
+    llm = llm_calls(sketch, models, model)
     failed = np.zeros(len(sketch.bad), dtype=bool)
     failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
     failed_calls = sketch.failed[calls.at[outcomes.number[tool]]]
@@ -134,7 +135,7 @@ def _runs(
         "empty_input": np.array([text is not None and not text.strip() for text in spoken], dtype=bool),
         "tool_failure": failed[good],
         "tool_recovery": np.isin(good, sorted(outcomes.recovered)),
-        "repeated_call": _repeated(calls, outcomes, tool, len(sketch.bad))[good] & ~hushed,
+        "repeated_call": repeated(calls, outcomes, tool, len(sketch.bad))[good] & ~hushed,
         **{name: traces[good] for name, traces in failures.items()},
     }
     names = [name for name in BOUNDARIES if name in seen]
@@ -194,12 +195,12 @@ def _runs(
         "agents": working,
         "known_tools": known,
         "known_tools_source": source,
-        "tool_calls": _every_call(good, sketch, models, calls, outcomes, tool),
+        "tool_calls": tool_calls(good, sketch, models, calls, outcomes, tool),
         "llm_calls": of_models.lists(llm.to_struct()),
         "delegations": of_handed.lists(handed.select(f.name for f in DELEGATION.fields).to_struct()),
         "boundaries": columns.subsets(names, [seen[name] for name in names]),
         "boundaries_unknown": columns.subsets(blind, [unknown[name] for name in blind]),
-        "path": _paths(sketch, models, calls, good),
+        "path": paths(sketch, models, calls, good),
         "states": of_tools.lists(outcomes.states[tool]),
         "incomplete": columns.subsets(
             (NO_ROOT, "model not reported", "tokens not reported"), [torn, no_model, no_tokens]
@@ -217,160 +218,6 @@ def _runs(
         .select(RUNS.names())
         .cast(RUNS)
     )
-
-
-def _llm_calls(sketch: Sketch, models: Models, which: Ints) -> pl.DataFrame:
-    at = models.at[which]
-    none = pl.lit(None, pl.String)
-    unanswered = (pl.col("status") == "error") & (pl.col("response_model") == pl.col("request_model"))
-    return pl.DataFrame(
-        {
-            "agent": sketch.owners(at),
-            "request_model": sketch.taken("request_model", at),
-            "response_model": sketch.taken("response_model", at),
-            "input_tokens": sketch.taken("input_tokens", at),
-            "output_tokens": sketch.taken("output_tokens", at),
-            "status": pl.Series(["ok", "error"])[sketch.broken[at].astype(np.int64)],
-            "finish_reason": pl.Series([models.said.finish[i] for i in which.tolist()], dtype=pl.String),
-            "start_unix_nano": sketch.taken("start", at),
-            "end_unix_nano": sketch.taken("end", at),
-        }
-    ).with_columns(
-        pl.when(pl.col("request_model") != "").then("request_model").otherwise(none).alias("request_model"),
-        pl.when((pl.col("response_model") != "") & ~unanswered.fill_null(False))
-        .then("response_model")
-        .otherwise(none)
-        .alias("response_model"),
-    )
-
-
-def _every_call(good: Ints, sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes, which: Ints) -> pl.Series:
-    """The tool calls of each run as they were asked for, those among them that have not ended."""
-    ran = _tool_calls(sketch, models, calls, outcomes, which)
-    some = np.flatnonzero(~sketch.bad[calls.open.trace] & ~calls.open.handed)
-    if not len(some):
-        return Groups(good, outcomes.trace[which]).lists(ran)
-    place = np.concatenate([calls.place[outcomes.number[which]], calls.open.place[some]])
-    trace = np.concatenate([outcomes.trace[which], calls.open.trace[some]])
-    order = np.argsort(place)
-    every = pl.concat([ran.cast(TOOL_CALL), _asked(sketch, models, calls.open, some)])
-    return Groups(good, trace[order]).lists(every[order])
-
-
-def _asked(sketch: Sketch, models: Models, asked: Asked, which: Ints) -> pl.Series:
-    ended = sketch.taken("end", models.at[asked.model[which]])
-    told = {
-        "name": asked.name[which],
-        "arguments": asked.arguments[which],
-        "call_id": pl.Series([models.said.ids[i] for i in asked.place[which].tolist()], dtype=pl.String),
-        "turn": models.turn[asked.model[which]],
-        "start_unix_nano": ended,
-        "end_unix_nano": ended,
-    }
-    constant = {"status": pl.lit("requested"), "evidence": pl.lit(pl.Series([["message"]])).first()}
-    rows = pl.DataFrame(told).with_columns(**constant)
-    rows = rows.with_columns(pl.lit(None).alias(f.name) for f in TOOL_CALL.fields if f.name not in rows.columns)
-    return rows.select(f.name for f in TOOL_CALL.fields).to_struct().cast(TOOL_CALL)
-
-
-def _tool_calls(sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes, which: Ints) -> pl.Series:
-    number = outcomes.number[which]
-    at = calls.at[number]
-    failed = pl.Series(sketch.failed[at])
-    some = which.tolist()
-    evidence: pl.Expr = pl.lit(pl.Series([["span", "message"]])).first()
-    if sketch.contentless.any():
-        alone = sketch.contentless[outcomes.trace[which]].astype(np.int64)
-        evidence = pl.lit(pl.Series([["span", "message"], ["span"]])[alone])
-    return (
-        pl.DataFrame(
-            {
-                "name": calls.name[number],
-                "agent": calls.agent[number],
-                "failed": failed,
-                "error_type": pl.Series([outcomes.types[i] for i in some], dtype=pl.String),
-                "arguments": outcomes.arguments[which],
-                "result": outcomes.results[which],
-                "call_id": sketch.taken("call_id", at),
-                "turn": models.turn[calls.model[number]],
-                "start_unix_nano": sketch.taken("start", at),
-                "end_unix_nano": sketch.taken("end", at),
-            }
-        )
-        .select(
-            "name",
-            "agent",
-            pl.when("failed").then(pl.lit("error")).otherwise(pl.lit("ok")).alias("status"),
-            pl.when("failed").then(pl.lit("hard")).alias("error_kind"),
-            "error_type",
-            "arguments",
-            pl.lit(None, pl.String).alias("arguments_text"),
-            "result",
-            "call_id",
-            "turn",
-            evidence.alias("evidence"),
-            "start_unix_nano",
-            "end_unix_nano",
-        )
-        .to_struct()
-    )
-
-
-def _handed(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
-    """The delegations of each trace in time; of those that have not ended, not always to whom."""
-    ran = np.flatnonzero((calls.child >= 0) & ~sketch.bad[calls.trace])
-    at, asked = calls.at[ran], calls.open
-    some = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
-    parts = [
-        pl.DataFrame(
-            {
-                "trace": calls.trace[ran],
-                "at": at,
-                "start": sketch.taken("start", at),
-                "from": calls.agent[ran],
-                "to": calls.target[ran],
-                "tool": calls.name[ran],
-                "status": pl.Series(["ok", "error"])[sketch.failed[calls.child[ran]].astype(np.int64)],
-            }
-        ).with_columns(form=pl.lit("tool"))
-    ]
-    if len(some):
-        asking = models.at[asked.model[some]]
-        waiting = pl.DataFrame(
-            {
-                "trace": asked.trace[some],
-                "at": asking,
-                "start": sketch.taken("end", asking),
-                "to": pl.Series([asked.target[i] for i in some.tolist()], dtype=pl.String),
-                "tool": asked.name[some],
-            }
-        )
-        known = pl.col("to").is_not_null()
-        parts.append(
-            waiting.with_columns(
-                status=pl.when(known).then(pl.lit("ok")).otherwise(pl.lit("requested")),
-                form=pl.when(known).then(pl.lit("handoff")).otherwise(pl.lit("tool")),
-            )
-        )
-    found = pl.concat(parts, how="diagonal").sort(
-        "trace", "start", pl.col("from", "to").fill_null(""), "at", maintain_order=True
-    )
-    return found.with_columns(pl.col("from", "to").cast(pl.String))
-
-
-def _repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Bools:
-    """The traces that called a tool three times with the same arguments."""
-    equal = pl.DataFrame(
-        {
-            "trace": outcomes.trace[which],
-            "name": calls.name[outcomes.number[which]],
-            "arguments": outcomes.arguments[which],
-        }
-    )
-    often = equal.group_by("trace", "name", "arguments").len().filter(pl.col("len") >= 3)["trace"]
-    found = np.zeros(traces, dtype=bool)
-    found[often.to_numpy()] = True
-    return found
 
 
 def _known(
@@ -429,47 +276,6 @@ def _working(*parts: tuple[Ints, pl.Series], runs: int) -> pl.Series:
     every = pl.concat([pl.DataFrame({"run": run, "agent": names}) for run, names in parts])
     every = every.drop_nulls().unique().sort("run", "agent")
     return Groups(np.arange(runs), every["run"].to_numpy()).lists(every["agent"])
-
-
-def _paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Series:
-    """Steps in time, each of the calls that one answer asked for; equal ones in a row are one."""
-    kept = np.flatnonzero(~sketch.bad[calls.trace])
-    asked = calls.open
-    waiting = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
-    over = [f"?->{asked.target[i] or '?'}" for i in waiting.tolist()]
-    model = np.concatenate([calls.model[kept], asked.model[waiting]])
-    labels = pl.DataFrame(
-        {
-            "run": np.searchsorted(good, models.trace[model]),
-            "end": sketch.taken("end", models.at[model]),
-            "model": model,
-            "label": pl.concat([_labels(sketch, calls)[kept], pl.Series(over, dtype=pl.String)]),
-        }
-    )
-    labels = labels.unique().sort("run", "end", "model", "label")
-    labels = labels.with_columns(step=pl.struct("run", "model").rle_id())
-    steps = labels.group_by("step", maintain_order=True).agg(pl.first("run"), text=pl.col("label").str.join("\n"))
-    streaks = steps.with_columns(streak=pl.struct("run", "text").rle_id()).with_columns(
-        again=pl.len().over("streak") > 1, first=pl.col("streak").is_first_distinct()
-    )
-    labels = labels.with_columns(streaks.select("again", "first", "streak").select(pl.all().gather(labels["step"])))
-    labels = labels.filter("first").with_columns(
-        pl.when("again").then(pl.format("{}+", "label")).otherwise("label").alias("label")
-    )
-    first = streaks.filter("first")
-    inner = Groups(first["streak"].to_numpy(), labels["streak"].to_numpy()).lists(labels["label"])
-    return Groups(np.arange(len(good)), first["run"].to_numpy()).lists(inner)
-
-
-def _labels(sketch: Sketch, calls: Calls) -> pl.Series:
-    frame = pl.DataFrame(
-        {"agent": calls.agent, "name": calls.name, "to": calls.target, "failed": sketch.failed[calls.at]}
-    )
-    agent = pl.col("agent").fill_null("?")
-    ran = pl.format("{}/{}", agent, "name") + pl.when("failed").then(pl.lit("!")).otherwise(pl.lit(""))
-    return frame.select(
-        pl.when(pl.col("to").is_null()).then(ran).otherwise(pl.format("{}->{}", agent, "to"))
-    ).to_series()
 
 
 def _unexplained(sketch: Sketch, good: Ints) -> pl.Series:
