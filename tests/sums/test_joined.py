@@ -52,6 +52,20 @@ def twice(number: int, at: float) -> list[bytes]:
     return found
 
 
+def in_order(number: int, at: float) -> list[bytes]:
+    """A request of two model calls of which no word is told."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1"}
+    return [
+        request(
+            [
+                span(1, None, "chat m-1", trace=70_000 + 10 * number + turn, at=AT + at + 3 * turn, scope="client")
+                | {"attributes": told | {"gen_ai.response.finish_reasons": [finish]}}
+            ]
+        )
+        for turn, finish in enumerate(("tool_calls", "stop"))
+    ]
+
+
 def _anyhow(store, chance: random.Random, sent: list[bytes], most: int) -> None:
     """Commit these in any order, at most so many at a time, and count now and then by any clock."""
     chance.shuffle(sent)
@@ -130,11 +144,12 @@ def test_whatever_comes_first_the_report_is_the_same(store, seed):
     sent = bodies(200 if seed else 80)
     for number in range(count):
         sent += exchange(number, chance.uniform(0, 1.2 * DAY), chance.choice([2, 4_000, 9_000]))
+        sent += in_order(number, chance.uniform(0, 1.2 * DAY))
     _anyhow(store, chance, sent, 25)
     equal(store, "2026-01-04T00:00:00Z")
     listed = store.count("2026-01-04T00:00:00Z")
     assert not listed.left_out().height
-    assert sum(batch.runs for batch in _together(listed)) == count
+    assert sum(batch.runs for batch in _together(listed)) == 2 * count
     equal(store, "2026-01-04T00:00:00Z")
 
 

@@ -3,7 +3,7 @@
 Whole traces never come here. What does: model calls without anything above them (an instrumentation that opens a trace
 for each), traces joined by span links, and an agent called as a tool whose span started a trace of its own. Parts are
 joined by what the spans themselves say - a call that brings results for tools another call asked for continues it -
-and never by closeness in time alone.
+and never by closeness in time alone; by their order calls that say nothing, where only one can go on (in_order.py).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from otelcov.runs.joining.gateways import unite_gateways
 from otelcov.runs.joining.guests import framed, heard_from, lead, said_to, served
 from otelcov.runs.joining.holding import unite_holding
 from otelcov.runs.joining.hollow import unite_hollow
+from otelcov.runs.joining.in_order import unite_in_order
 from otelcov.runs.joining.leaves import unite_leaves
 from otelcov.runs.joining.served import unite_served, unite_threads
 from otelcov.runs.joining.told_again import Teller, unite_told_again
@@ -253,6 +254,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     unite_doubles(parts, unite)
     followers, joined = unite_followers([p for p in every if p.calls or p.tools], unite_near)
     loose = [p for p in loose if p.calls or p.tools]
+    unite_in_order(loose, followers, unite_near)
     undecided = unite_leaves(loose, followers, joined, unite_near, one_run)
     unite_children(loose, followers, unite_near)
     unite_holding(parts, followers, unite_near)
