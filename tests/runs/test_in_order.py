@@ -67,3 +67,8 @@ def test_who_tells_words_elsewhere_was_given_none_here():
 def test_of_another_service_nothing_goes_on():
     bodies = [request([call(1, 0)]), request([call(2, 3, "stop")], service="other")]
     assert reconstruct(*from_requests(bodies, [], 1), Config(), LATER).height == 2
+
+
+def test_what_goes_on_in_a_frame_stands_in_it():
+    framed = [span(7, None, "ai.streamText", at=0, scope="ai"), call(1, 0) | {"id": 2, "parent": 7, "scope": "ai"}]
+    assert lengths(*framed, call(2, 3, "stop")) == [1, 1]

@@ -43,6 +43,8 @@ def unite_in_order(
 
 def _goes_on(p: Fragment, q: Fragment) -> bool:
     """Did the first ask for tools, and may the second have been given what came of them?"""
+    if p.frame is not None or q.frame is not None:
+        return False  # what goes on would stand in the same frame
     one, two = p.calls[-1], q.calls[0]
     told = two.inputs is not None or (one.inputs is not None and two.node.input_messages is None)
     if told or one.error is not None or q.start > p.end + _SOON_NS:
