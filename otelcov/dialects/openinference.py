@@ -95,6 +95,9 @@ OPENINFERENCE_REQUESTS = Dialect(
     ),
 )
 
+# The id of an answer that is told whole: OpenAI's, in JavaScript as the only one of a list.
+_ID = r'^\s*\[?\s*\{\s*"id":\s*"((?:chatcmpl|resp|msg)[-_][^"\\]+)"'
+
 # The session that an invocation of ADK's is given; the one that is told beside that may be that of a run before it,
 # whose context was never left.
 _INVOKED_IN = pl.when(scope(r"google_adk$") & pl.col("span.name").str.starts_with("invocation [")).then(
@@ -151,7 +154,7 @@ OPENINFERENCE = Dialect(
     ),
     input_tokens=first("llm.token_count.prompt"),
     output_tokens=first("llm.token_count.completion"),
-    response_id=first("llm.response.id"),
+    response_id=pl.coalesce([pl.col("llm.response.id"), pl.when(_LLM).then(pl.col("output.value").str.extract(_ID))]),
     finish=first("llm.finish_reason", "llm.finish_reasons"),
     input_messages=first("gen_ai.input.messages", "input.value"),  # which the processors' own keys hold in part
     output_messages=first("output.value"),

@@ -44,7 +44,7 @@ class Loner(NamedTuple):
     serves: str | None = None  # the name of the tool, of a server's span or a thread's
     gateway: bool = False  # who asked may be of another service, and know neither ids nor tokens
     answered: bool = False  # its provider gave an id, which who asked it from another service may tell, too
-    endless: bool = False  # no more is told of it than what was asked
+    bare: bool = False  # neither tokens nor ids of calls are told of it, nor that it failed
 
 
 def random(id: str | None) -> bool:
@@ -70,8 +70,8 @@ def loner(part: Fragment) -> Loner | None:
     if part.gateway or not ids:  # what asked for the results may have told no ids (LiteLLM, of streams)
         ids = tuple(sorted({*ids, *(id for call in part.calls for id in brought(call))}))
     answered = any(answer_ids(call) for call in part.calls)
-    endless = any(map(_tells_no_end, part.calls))
-    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway, answered, endless)
+    bare = bool(part.calls) and not (tokens or ids or failed)
+    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway, answered, bare)
 
 
 def _alone(part: Fragment) -> bool:
@@ -110,9 +110,9 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
             _beside(models, counted.filter("anywhere"), *_TOKENS),
             _beside(models.filter(pl.col("status") == "error"), told.filter("failed"), "service"),
             _beside(models.filter(pl.col("input_tokens").is_null()), gateways),
-            _beside(models.filter(pl.col("input_tokens").is_null()), told.drop_nulls(_TOKENS), "service"),
+            _beside(models.filter(pl.col("input_tokens").is_null()), told.filter(~pl.col("failed")), "service"),
             _beside(models, gateways.filter("failed")),
-            _beside(models, told.filter("endless"), "service"),
+            _beside(models, told.filter("bare"), "service"),
             _beside(numbered.filter(idle), told, "service"),
             _beside(_called(calls, told), told.drop_nulls("serves")),
         ]
@@ -133,14 +133,14 @@ _LONERS = pl.Schema(
         "serves": pl.String(),
         "gateway": pl.Boolean(),
         "anywhere": pl.Boolean(),
-        "endless": pl.Boolean(),
+        "bare": pl.Boolean(),
     }
 )
 
 
 def _row(x: Loner) -> tuple[object, ...]:
     tokens = x.tokens or (None, None)
-    return x.start, x.end, x.service, *tokens, x.ids, x.failed, x.serves, x.gateway, x.gateway or x.answered, x.endless
+    return x.start, x.end, x.service, *tokens, x.ids, x.failed, x.serves, x.gateway, x.gateway or x.answered, x.bare
 
 
 def _called(calls: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
@@ -252,9 +252,9 @@ class _Told:
             return self._of_failure(p, call)
         found = self._of_count(p, call)
         found = found if found[0] is not None else self._of_words(p, call)
-        if found[0] is None and _tells_no_end(call):  # a stream of OpenAI's Responses (Traceloop for JavaScript)
-            said = words_of(call) or ""
-            return self._nested(self._by_last_words.get((p.root.span.service, said)), call, lambda c: True)
+        if found[0] is None and _counts_nothing(call):  # a stream of OpenAI's (Traceloop for JavaScript)
+            some = self._by_last_words.get((p.root.span.service, words_of(call) or ""))
+            return self._nested(some, call, lambda c: None in (c.outputs, call.outputs))
         return found
 
     def _of_count(self, p: Fragment, call: ModelCall) -> Found | tuple[None, None]:
@@ -334,9 +334,9 @@ def _service(found: Found) -> str:
     return found[0].root.span.service or ""
 
 
-def _tells_no_end(call: ModelCall) -> bool:
-    """Is no more told of a call than what was asked?"""
-    return call.error is None and call.outputs is None and {call.input_tokens, call.output_tokens} == {None}
+def _counts_nothing(call: ModelCall) -> bool:
+    """Is no more told of a call than words?"""
+    return call.error is None and {call.input_tokens, call.output_tokens} == {None}
 
 
 def words_of(call: ModelCall) -> str | None:

@@ -1,0 +1,53 @@
+"""Agents of the newest kits for JavaScript, run against a model of ours: middleware, leave, streams, two at once."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+_OI = "@arizeai/openinference-instrumentation-openai-agents"
+_TRACELOOP = "@traceloop/instrumentation-openai"
+_ID = "chatcmpl-IO6x6UNrAUDTlx7f97hRhvuC"
+
+
+def _agents(id, parent, kind, name, at, took, **told):
+    """OpenInference 0.2 for OpenAI's Agents SDK for JavaScript 0.20, over chat completions."""
+    told = {"openinference.span.kind": kind, "llm.system": "openai"} | told
+    return span(id, parent, name, 1, at, took, status=1, scope=_OI, attributes=told)
+
+
+def _workflow(*generation):
+    """The model is asked with `stream` on: its span shows what came of it, if the stream was read to its end."""
+    asked = [{"role": "user", "content": "plan"}]
+    told = {"llm.model_name": "m", "input.value": json.dumps(asked), "input.mime_type": "application/json"}
+    told |= {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "plan"}
+    return [
+        _agents(1, None, "AGENT", "Agent workflow", 0, 3, **{"input.value": json.dumps(asked)}),
+        _agents(2, 1, "AGENT", "planner", 0, 3, **{"graph.node.id": "planner"}),
+        _agents(3, 2, "LLM", "generation", 1, 1.5, **told | dict(generation)),
+    ]
+
+
+def _client(**part):
+    """Traceloop 0.27 of the client: no span to stand under, and of a stream no tokens."""
+    said = [{"role": "assistant", "finish_reason": "stop", "parts": [part]}]
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "plan"}]}]
+    told = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "m"}
+    told |= {"gen_ai.response.model": "m-2026", "gen_ai.response.id": _ID, "gen_ai.input.messages": asked}
+    return span(9, None, "chat m", 2, 1.001, 1.4, scope=_TRACELOOP, attributes=told | {"gen_ai.output.messages": said})
+
+
+def test_a_stream_that_asks_for_no_tool_is_one_call_by_two_of_whom_one_counts_no_tokens():
+    answer = {"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Hello."}}]}
+    flat = "llm.output_messages.0.message"
+    told = {"output.value": json.dumps([{"id": _ID} | answer]), f"{flat}.role": "assistant"}
+    told |= {f"{flat}.content": "Hello.", "llm.token_count.prompt": 12, "llm.token_count.completion": 3}
+    (run,) = runs(*_workflow(*told.items()), _client(type="text", content="Hello."))
+    (call,) = run["llm_calls"]
+    assert (run["agents"], run["output"], run["status"]) == (["planner"], "Hello.", "ok")
+    assert (call["agent"], call["input_tokens"], call["response_model"]) == ("planner", 12, "m-2026")
+
+
+def test_a_stream_that_its_reader_left_is_one_call_by_two_of_whom_one_tells_nothing_of_it():
+    (run,) = runs(*_workflow(), _client(type="tool_call", id="call_BUMVRncf", name="look", arguments={"city": "Oslo"}))
+    assert [(c["name"], c["agent"], c["status"]) for c in run["tool_calls"]] == [("look", "planner", "unknown")]
+    assert len(run["llm_calls"]) == 1
