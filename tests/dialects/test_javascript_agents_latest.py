@@ -51,3 +51,26 @@ def test_a_stream_that_its_reader_left_is_one_call_by_two_of_whom_one_tells_noth
     (run,) = runs(*_workflow(), _client(type="tool_call", id="call_BUMVRncf", name="look", arguments={"city": "Oslo"}))
     assert [(c["name"], c["agent"], c["status"]) for c in run["tool_calls"]] == [("look", "planner", "unknown")]
     assert len(run["llm_calls"]) == 1
+
+
+def test_words_beside_what_waits_for_leave_are_no_answer_where_what_was_asked_for_is_left_out():
+    """LangChain 1.5 for JavaScript with a human in the loop under Traceloop 0.27, below a span of the program's: the
+    agent's own span is none of the model's, and its answer tells no calls."""
+    said = [{"role": "assistant", "finish_reason": "tool_call", "parts": [{"type": "text", "content": "Booking."}]}]
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "book it"}]}]
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.input.messages": asked}
+    told |= {"gen_ai.output.messages": said, "gen_ai.response.finish_reasons": ["tool_call"]}
+    waits = [("exception", {"exception.type": "GraphInterrupt", "exception.message": "[]"})]
+    frame = {"traceloop.span.kind": "workflow", "gen_ai.operation.name": "workflow"}
+    scope = "@traceloop/instrumentation-langchain"
+    (run,) = runs(
+        span(1, None, "POST /chat", took=9, scope="app"),
+        span(2, 1, "workflow CompiledStateGraph", at=1, took=7, status=1, scope=scope, attributes=frame),
+        span(3, 1, "chat m", at=2, status=1, scope=scope, attributes=told),
+        span(
+            4, 1, "workflow RunnableSequence", at=4, error="[]\n\nGraphInterrupt: []", events=waits, scope=scope,
+            attributes=frame,
+        ),
+    )  # fmt: skip
+    assert (run["input"], run["output"]) == ("book it", None)
+    assert [c["name"] for c in run["tool_calls"] or []] == []

@@ -41,7 +41,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
         return told
-    hidden = last is not None and asks_for_tools(last.finish) and (not last.text or root.kind == LLM)  # by whom it told
+    hidden = last is not None and asks_for_tools(last.finish)
     pending = last is not None and (bool(last.requests) or hidden or _to_be_run(last)) and not handed
     said = last.text if last is not None and not pending else None  # without the line break that Strands adds
     front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
