@@ -74,3 +74,17 @@ def test_words_beside_what_waits_for_leave_are_no_answer_where_what_was_asked_fo
     )  # fmt: skip
     assert (run["input"], run["output"]) == ("book it", None)
     assert [c["name"] for c in run["tool_calls"] or []] == []
+
+
+def test_what_did_not_do_as_an_answer_is_none_though_the_failed_frame_tells_it():
+    """The AI SDK 6 as it reads an answer that fits no schema."""
+    said = "No object generated: could not parse the response."
+    thrown = [("exception", {"exception.type": "AI_NoObjectGeneratedError", "exception.message": said})]
+    told = {"ai.telemetry.functionId": "planner", "ai.response.text": "not json", "ai.response.finishReason": "stop"}
+    asked = {"ai.operationId": "ai.generateText", "ai.prompt": '{"prompt": "plan"}'}
+    within = {"ai.operationId": "ai.generateText.doGenerate", "ai.response.model": "m", "ai.usage.promptTokens": 9}
+    (run,) = runs(
+        span(1, None, "ai.generateText", took=3, error=said, events=thrown, scope="ai", attributes=told | asked),
+        span(2, 1, "ai.generateText.doGenerate", at=1, scope="ai", attributes=told | within),
+    )
+    assert (run["status"], run["output"], [c["status"] for c in run["llm_calls"]]) == ("error", None, ["ok"])

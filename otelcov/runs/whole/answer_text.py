@@ -58,7 +58,9 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             if pending and root.orphan and _gave(root, text):
                 continue
             if answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
-                return said if said is not None and said.strip() == text.strip() else text
+                if said is None or said.strip() != text.strip():
+                    return text
+                return None if _raised(root) else said
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
         return None  # it may go on, once it has heard from others
     if last is not None and (abreast(root, own, last) or _one_of(shared_out(root, own), last)):
