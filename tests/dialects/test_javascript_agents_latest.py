@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import runs, span
 
 _OI = "@arizeai/openinference-instrumentation-openai-agents"
@@ -88,3 +90,23 @@ def test_what_did_not_do_as_an_answer_is_none_though_the_failed_frame_tells_it()
         span(2, 1, "ai.generateText.doGenerate", at=1, scope="ai", attributes=told | within),
     )
     assert (run["status"], run["output"], [c["status"] for c in run["llm_calls"]]) == ("error", None, ["ok"])
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_agents_abreast_were_asked_and_answer_each_a_part_where_their_frame_was_not_sent(frame):
+    """The AI SDK under Langfuse's processor, or Traceloop's: neither sends the span of the program around both."""
+
+    def loop(id, name, asked, answer, took):
+        told = {"ai.operationId": "ai.generateText", "ai.telemetry.functionId": name, "ai.response.text": answer}
+        within = told | {"ai.operationId": "ai.generateText.doGenerate", "ai.response.finishReason": "stop"}
+        within |= {"ai.prompt.messages": json.dumps([{"role": "user", "content": asked}]), "ai.response.model": "m"}
+        told |= {"ai.prompt": json.dumps({"prompt": asked})}
+        return [
+            span(id, 1, "ai.generateText", at=1, took=took, scope="ai", attributes=told),
+            span(id + 1, id, "ai.generateText.doGenerate", at=1.1, took=took - 0.2, scope="ai", attributes=within),
+        ]
+
+    around = [span(1, None, "handle request", took=9, scope="app")] if frame else []
+    both = [*loop(2, "planner", "plan", "Planned.", 3), *loop(4, "writer", "write", "Written.", 2)]
+    (run,) = runs(*around, *both)
+    assert (run["input"], run["output"], run["agents"]) == (None, None, ["planner", "writer"])

@@ -38,6 +38,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None
     if last is not None and (cut_off(last) or left_asking(root, own)):
         return None  # in its place some put that it was; or somebody else said it, whom this one asked
+    if last is not None and root.orphan and _in_part(root, own, last):
+        return None  # what frames them all has not come
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
         return told
@@ -63,7 +65,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
                 return None if _raised(root) else said
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
         return None  # it may go on, once it has heard from others
-    if last is not None and (abreast(root, own, last) or _one_of(shared_out(root, own), last)):
+    if last is not None and _in_part(root, own, last):
         return None
     if last is not None and (_worked_over(root, last) or (of_a_call(last) and not all(map(of_a_call, own)))):
         return None  # who called this one was to answer
@@ -94,6 +96,11 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _in_part(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
+    """Was this said by one of several side by side?"""
+    return abreast(root, own, last) or _one_of(shared_out(root, own), last)
 
 
 def _to_be_run(last: ModelCall) -> bool:

@@ -59,7 +59,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
         return before
     for node in front_of(root):
         raw = node.span.input
-        if raw and parted and node is not root:
+        if raw and parted and (node is not root or root.orphan):
             break
         if node.kind in (LLM, TOOL) or ((node is not root or called) and first is not None and _later(node, first)):
             continue

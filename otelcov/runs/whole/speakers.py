@@ -91,7 +91,7 @@ def abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:
 def in_charge(root: Node, call: ModelCall) -> Node | None:
     """The topmost agent that a model call works for, if that is not the whole run, nor somebody's tool."""
     above = call.node.ancestors()
-    if root.own_agent is not None or any(n.kind == TOOL for n in above):
+    if (root.own_agent is not None and not root.orphan) or any(n.kind == TOOL for n in above):
         return None
     return next((n for n in reversed(above) if n.own_agent is not None), None)
 
@@ -102,7 +102,7 @@ def shared_out(root: Node, own: list[ModelCall]) -> list[Node]:
     asked: dict[int, tuple[Node, ModelCall]] = {}
     for call in own:
         above = call.node.ancestors()
-        agent = next((n for n in reversed(above) if n.own_agent is not None and n is not root), None)
+        agent = next((n for n in reversed(above) if n.own_agent is not None and (n is not root or root.orphan)), None)
         if agent is None or any(n.kind == TOOL for n in above):
             return []  # the run's own model speaks for it
         asked.setdefault(id(agent), (agent, call))
