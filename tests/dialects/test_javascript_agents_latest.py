@@ -110,3 +110,77 @@ def test_agents_abreast_were_asked_and_answer_each_a_part_where_their_frame_was_
     both = [*loop(2, "planner", "plan", "Planned.", 3), *loop(4, "writer", "write", "Written.", 2)]
     (run,) = runs(*around, *both)
     assert (run["input"], run["output"], run["agents"]) == (None, None, ["planner", "writer"])
+
+
+_LANGCHAIN = "@traceloop/instrumentation-langchain"
+
+
+def _words(role, text):
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+
+def _asks(trace, at, said, text="", why="tool_call", parent=None):
+    """A model call of LangChain 1.5 for JavaScript under Traceloop 0.27, which tells no call of an answer; without a
+    span of the program's around it, each span has a trace of its own."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.input.messages": said}
+    told |= {"gen_ai.output.messages": [_words("assistant", text) | {"finish_reason": why}]}
+    told |= {"gen_ai.response.finish_reasons": [why]}
+    return span(trace, parent, "chat m", 1 if parent else trace, at, 0.5, scope=_LANGCHAIN, attributes=told)
+
+
+def _ran(trace, at, given, brought=None, parent=None, took=0.1):
+    """A tool, named by the message that it put out, if it put out any."""
+    told = {"gen_ai.operation.name": "execute_tool", "traceloop.span.kind": "task"}
+    told |= {"traceloop.entity.name": "DynamicStructuredTool", "traceloop.entity.input": {"args": [json.dumps(given)]}}
+    more = {"error": "connection reset", "events": [("exception", _THROWN)]}
+    if brought is not None:
+        kwargs = {"status": "success", "content": brought[1], "tool_call_id": f"call_vzk9xQ{trace}", "name": brought[0]}
+        put = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": kwargs}
+        told |= {"traceloop.entity.output": json.dumps(put, separators=(",", ":"))}
+        more = {"status": 1}
+    name, of = "execute_tool DynamicStructuredTool", 1 if parent else trace
+    return span(trace, parent, name, of, at, took, scope=_LANGCHAIN, attributes=told, **more)
+
+
+_THROWN = {"exception.type": "Error", "exception.message": "connection reset"}
+_USER, _MUTE = _words("user", "go"), _words("assistant", "")
+_FAILED = "Tool 'fetch' failed after 2 attempts with Error"
+
+
+@pytest.mark.parametrize("frame", [None, 1])
+def test_a_tool_that_was_tried_again_is_one_call_also_where_what_threw_has_no_name(frame):
+    given, on = {"ref": "a1"}, _words("tool", "fine")
+    (run,) = runs(
+        *([span(1, None, "POST /chat", took=9, scope="app")] if frame else []),
+        _asks(2, 1, [_USER], parent=frame),
+        _ran(3, 1.6, given, parent=frame),
+        _ran(4, 1.8, given, parent=frame),
+        _ran(5, 2, given, ("fetch", "fine"), parent=frame),
+        _asks(6, 3, [_USER, _MUTE, on], "Done.", "stop", parent=frame),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("fetch", "ok", "fine")]
+    assert (run["output"], len(run["llm_calls"])) == ("Done.", 2)
+
+
+def test_a_tool_that_failed_each_time_is_one_call_and_so_is_what_came_of_it():
+    given, on = {"ref": "a1"}, [_USER, _MUTE, _words("tool", _FAILED)]
+    (run,) = runs(
+        _asks(2, 1, [_USER]),
+        _ran(3, 1.6, given),
+        _ran(4, 1.8, given),
+        _asks(5, 2, on),
+        _ran(6, 2.6, {"ref": "b2"}, ("fetch", "fine")),
+        _asks(7, 3, [*on, _MUTE, _words("tool", "fine")], "Done.", "stop"),
+    )
+    assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [(None, "error", 0), ("fetch", "ok", 1)]
+
+
+def test_a_tool_at_which_a_run_ended_is_of_the_call_that_ended_just_before_it_and_not_of_one_that_waits():
+    """The loop ends with what the tool returns; another run waits for somebody's leave."""
+    found = runs(
+        _asks(2, 0, [_words("user", "something else")]),
+        _asks(3, 2, [_USER]),
+        _ran(4, 2.505, {"ref": "a1"}, ("fetch", "fine")),
+    )
+    told = {r["input"]: [c["name"] for c in r["tool_calls"] or []] for r in found}
+    assert told == {"something else": [], "go": ["fetch"]}

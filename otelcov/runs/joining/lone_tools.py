@@ -3,6 +3,7 @@ what came of them."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +21,8 @@ from otelcov.runs.trace.tree import Node, exceptions, failure, same_name, spelli
 
 _JITTER_NS = 1_000_000
 _SOON_NS = 5_000_000_000  # after an answer, how long what it asked for may take to begin
+_NEXT_NS = 50_000_000  # … as a rule
+_ATTEMPTS = 8  # of a tool that are looked at
 _AT_ONCE = 64  # calls that may have asked for a tool
 
 Fitting = tuple[Fragment, list[Fragment]]  # a tool, and the calls that may have asked for it
@@ -115,7 +118,7 @@ def unite_by_results(
     between the one call that asked for tools and the call that was told just its result. Some of the tools of a run
     would look like all of them, so it is all or none; of a tool that nobody has no span comes. Of a run that ended with
     its tools (a limit), it ran after the one call that asked for some, and of which no history tells. What waited for
-    somebody ran again to its end."""
+    somebody, or failed and was tried again, ran again to its end."""
     told: dict[tuple[str | None, str], list[tuple[Fragment, Fragment]]] = {}
     words: dict[str | None, list[tuple[Fragment, Fragment, str]]] = {}
     heads: dict[int, int] = {}  # of each call, with which its run began
@@ -141,7 +144,8 @@ def unite_by_results(
             told.setdefault((q.root.span.service, text), []).append((q, after))
             words.setdefault(q.root.span.service, []).append((q, after, text))
     found: list[tuple[Fragment, Fragment]] = []
-    held: list[tuple[Fragment, list[Fragment]]] = []  # tools that waited for somebody, with who may have asked
+    held: list[tuple[Fragment, list[Fragment]]] = []  # tools that waited or failed, with who may have asked
+    failed: dict[int, list[Fragment]] = {}  # tools that threw what the call after this one was told
     done: dict[int, int] = {}  # when the first tool ended that an open call asked for: the others had begun
     for p in tools if told or open_ else ():
         result = _text(result_of(span_fact([p.root], "result"))[0])
@@ -154,13 +158,16 @@ def unite_by_results(
         fitting = _around(p, some)
         went_on = _around(p, _begun(words.get(p.root.span.service, []), p)) if result is None else []
         if len(fitting) == 1:
-            missing[heads[id(fitting[0])]] -= 1
+            vain = failed.setdefault(id(fitting[0]), []) if result is None else []
+            if not _tried_before(p, vain, sum(q is fitting[0] for q, _ in some)):
+                missing[heads[id(fitting[0])]] -= 1
+            vain.append(p)
             found.append((fitting[0], p))
-        elif went_on and waiting(p.root):
+        elif went_on and (waiting(p.root) or failure(p.root) is not None):
             held.append((p, went_on))
         elif not fitting and not went_on:
             ended = [q for (q,) in _begun(open_.get(p.root.span.service, []), p) if _just_before(q, p)]
-            ended = [q for q in ended if done.get(id(q), p.start) + _JITTER_NS >= p.start]
+            ended = _nearest([q for q in ended if done.get(id(q), p.start) + _JITTER_NS >= p.start], p)
             if len(ended) == 1:
                 done.setdefault(id(ended[0]), p.end)
                 found.append((ended[0], p))
@@ -186,6 +193,20 @@ def _ran_again(tool: Fragment, some: list[Fragment], found: list[tuple[Fragment,
     return [q for q in some if id(q) in again]
 
 
+def _tried_before(tool: Fragment, others: list[Fragment], told: int) -> bool:
+    """Is this an attempt after one of these, which were given the same and of which as many results tell?"""
+    if len(others) < told:
+        return False
+    return any(p.end <= tool.start + _JITTER_NS and _given_to(p) == _given_to(tool) for p in others[-_ATTEMPTS:])
+
+
+def _nearest(ended: list[Fragment], tool: Fragment) -> list[Fragment]:
+    """Of several calls the one that had ended just before a tool began, if all others had long before."""
+    by_time = sorted(ended, key=lambda q: tool.start - q.end)[:2]
+    gaps = [tool.start - q.end for q in by_time]
+    return by_time[:1] if len(gaps) == 2 and gaps[0] <= _NEXT_NS and gaps[1] >= _NEXT_NS + 10 * gaps[0] else ended
+
+
 def _given_to(tool: Fragment) -> str:
     return to_json(arguments_of(span_fact([tool.root], "arguments"))[0])
 
@@ -203,8 +224,14 @@ def _begun(some: list[_Told], tool: Fragment) -> list[_Told]:
 
 
 def _threw(tool: Node, text: str) -> bool:
-    """Does a result tell what a tool failed with?"""
-    return any(message.strip() and message in text for _, message in exceptions(tool))
+    """Does a result tell what a tool failed with, or that it failed each time (LangChain's retries)?"""
+    thrown, over = exceptions(tool), _GAVE_UP.match(text)
+    if over is not None:
+        return any(type.endswith(over[1]) for type, _ in thrown)
+    return any(message.strip() and message in text for _, message in thrown)
+
+
+_GAVE_UP = re.compile(r"Tool '[^']+' failed after \d+ attempts? with (\w+)")
 
 
 def brought(call: ModelCall) -> list[str]:

@@ -37,16 +37,17 @@ def gone_on(calls: list[ToolCall]) -> list[ToolCall]:
 
 
 def _named_since(calls: list[ToolCall]) -> list[ToolCall]:
-    """Without those that waited and whose span tells no name, where the next that was given the same does (Traceloop of
-    LangChain for JavaScript names a tool by what it brought)."""
-    nameless = [c for c in calls if c.name is None and c.nodes and all(waiting(n) for n in c.nodes)]
+    """Without those that waited or failed and whose span tells no name, where the next that was given the same does, or
+    failed, too, or the one before did (Traceloop of LangChain for JavaScript names a tool by what it brought)."""
+    nameless = [c for c in calls if c.name is None and c.nodes and (_failed(c) or all(waiting(n) for n in c.nodes))]
     if not nameless:
         return calls
-    named = sorted((c for c in calls if c.name is not None and c.nodes), key=_start)
+    ran = sorted((c for c in calls if c.nodes and (c.name is not None or _failed(c))), key=_start)
     again = set[int]()
     for c in nameless:
-        since = bisect_left(named, c.end, key=_start)
-        if any(_given_alike(c, x) for x in named[since : since + _NEXT]):
+        since, until = bisect_left(ran, c.end, key=_start), bisect_left(ran, c.start, key=_start)
+        before = (x for x in ran[max(until - _NEXT, 0) : until] if x.name is not None and in_vain(x.nodes, c.nodes))
+        if any(x is not c and _given_alike(c, x) for x in (*ran[since : since + _NEXT], *before)):
             again.add(id(c))
     return [c for c in calls if id(c) not in again]
 
