@@ -195,6 +195,10 @@ class ModelCall:
             self._asked = [r for o in self.outputs or [] if o.role == "assistant" for r in o.requests]
         return self._asked
 
+    def answered(self, message: Message) -> None:
+        """Take this for the answer, of which its own spans leave out what it asked for."""
+        self._outputs, self._asked = [message], None
+
     @property
     def requests(self) -> list[Request]:
         """Those that were left to the agent: the provider did not run them itself."""

@@ -14,6 +14,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.llm.steps_around import tell_requests
 from otelcov.runs.llm.told_twice import OVERWRITTEN, once, ran_once
 from otelcov.runs.llm.twins import beside, echoes
 from otelcov.runs.rules.answers import guesses_tokens, running_sums, tells_totals
@@ -77,6 +78,7 @@ def model_calls(nodes: list[Node]) -> list[ModelCall]:
         if len(within := inner.get(id(n), [])) > 1:
             n.kind = OVERWRITTEN if all(_another(n, x) for x in within) else "chain"
     calls = once(calls)
+    tell_requests(calls)
     _aggregates(calls, nodes)
     _named_around(calls)
     _ends(calls)
