@@ -35,6 +35,9 @@ def _in_metadata(pattern: str) -> pl.Expr:
     return pl.when(_STEP).then(pl.col("metadata").str.extract(rf'[^\\]\\"{pattern}'))
 
 
+# The whole of what a provider answered, where it did not stream: all that tells of one step's use under its bridge.
+_BODY = ("body", "mastra.metadata.body")
+_BRIDGED = _STEP & pl.col("mastra.metadata.body").is_not_null()
 _TEXT = r'\\":\\"([^"\\]+)\\"'
 _COUNT = r'\\":(\d+)'
 _ASKED = pl.coalesce([_BY_KEYS, _in_metadata("modelId" + _TEXT)])
@@ -143,24 +146,34 @@ MASTRA = Dialect(
     response_model=pl.coalesce(
         [
             pl.when(_STEP & ((pl.col("modelId") != _BY_KEYS) | pl.col("body").is_not_null())).then(pl.col("modelId")),
+            pl.when(_BRIDGED).then(json_text("mastra.metadata.body", "model", "modelVersion")),
             _in_metadata("model" + _TEXT),
         ]
     ),
     input_tokens=pl.coalesce(
         [
             pl.when(_SUMS).then(pl.lit(UNTOLD)),
-            pl.when(_STEP).then(json_number("body", "prompt_tokens", "input_tokens")),
+            *(pl.when(_STEP).then(json_number(k, "prompt_tokens", "input_tokens", "promptTokenCount")) for k in _BODY),
             _in_metadata("(?:prompt|input)_tokens" + _COUNT),
         ]
     ),
     output_tokens=pl.coalesce(
         [
             pl.when(_SUMS).then(pl.lit(UNTOLD)),
-            pl.when(_STEP).then(json_number("body", "completion_tokens", "output_tokens")),
+            *(
+                pl.when(_STEP).then(json_number(k, "completion_tokens", "output_tokens", "candidatesTokenCount"))
+                for k in _BODY
+            ),
             _in_metadata("(?:completion|output)_tokens" + _COUNT),
         ]
     ),
-    finish=pl.coalesce([pl.when(_STEP).then(first("finishReason")), _ENDED]),
+    finish=pl.coalesce(
+        [
+            pl.when(_STEP).then(first("finishReason")),
+            pl.when(_BRIDGED).then(json_text("mastra.metadata.body", "finish_reason", "stop_reason", "finishReason")),
+            _ENDED,
+        ]
+    ),
     input_messages=pl.when(_STEP).then(first("input", "mastra.model_step.input")),
     output_messages=pl.when(_STEP).then(first("output", "mastra.model_step.output")),
     input=pl.when(_RUN).then(first("input", "mastra.agent_run.input", "mastra.workflow_run.input")),

@@ -78,3 +78,43 @@ def test_of_steps_at_one_time_the_one_that_counts_the_same_tokens_tells_of_a_cal
         *_step(4, 0.95, 1.3, "", ("call_Lx7bbQ", "look", two), used=(12, 4)),
     )
     assert sorted((t[0], t[3], t[4]) for t in _told(run)) == [("book", "call_Bx7aaQ", 1), ("look", "call_Lx7bbQ", 0)]
+
+
+def _body(at, prompt, completion, *asked, text=None):
+    message = {"role": "assistant", "content": text, **({"tool_calls": _calls(*asked)} if asked else {})}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if asked else "stop"}
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion}
+    told = {"id": f"chatcmpl-6QIjoexy{at}", "model": "m-2026-01-01", "choices": [choice], "usage": usage}
+    return json.dumps(told, separators=(",", ":"))
+
+
+def test_what_one_step_of_mastras_used_stands_in_the_body_that_its_bridge_keeps():
+    """Mastra 1.71 by its bridge to OpenTelemetry 1.5, which counts tokens of all steps together."""
+    given = {"city": "Oslo"}
+    generation = {"mastra.span.type": "model_generation", "gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    generation |= {"gen_ai.usage.input_tokens": 205, "gen_ai.usage.output_tokens": 23}
+    generation |= {"gen_ai.input.messages": [_said("user", "go")], "gen_ai.output.messages": [_said("assistant", "21")]}
+    generation |= {"gen_ai.response.finish_reasons": '["stop"]'}
+
+    def step(id, at, body, text, *asked):
+        called = [{"toolCallId": i, "toolName": n, "args": a} for i, n, a in asked]
+        told = {"mastra.span.type": "model_step", "gen_ai.operation.name": "model_step"}
+        told |= {"mastra.model_step.input": json.dumps([{"role": "user", "content": "go"}])}
+        told |= {"mastra.model_step.output": json.dumps({"text": text, "toolCalls": called})}
+        told |= {"mastra.metadata.body": body, "mastra.metadata.modelMetadata": '{"modelId":"m"}'}
+        return span(id, 2, "model_step planner", at=at, took=2, scope="@mastra/otel-bridge", attributes=told)
+
+    agent = {"mastra.span.type": "agent_run", "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    agent |= {"mastra.agent_run.input": "go", "mastra.agent_run.output": '{"text":"21","files":[]}'}
+    ran = {"mastra.span.type": "tool_call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    ran |= {"gen_ai.tool.call.id": "call_d7MMHmKy", "gen_ai.tool.call.arguments": given}
+    (run,) = runs(
+        span(1, None, "invoke_agent planner", took=9, scope="@mastra/otel-bridge", attributes=agent),
+        span(2, 1, "chat m", at=1, took=7, scope="@mastra/otel-bridge", attributes=generation),
+        step(3, 1, _body(1, 101, 11, ("call_d7MMHmKy", "look", given)), "", ("call_d7MMHmKy", "look", given)),
+        span(4, 3, "execute_tool look", at=2, took=0.5, scope="@mastra/otel-bridge", attributes=ran),
+        step(5, 4, _body(2, 104, 12, text="21"), "21"),
+    )
+    told = [(c["input_tokens"], c["output_tokens"], c["response_model"]) for c in run["llm_calls"]]
+    assert told == [(101, 11, "m-2026-01-01"), (104, 12, "m-2026-01-01")]
+    assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("look", "ok", 0)]
