@@ -118,3 +118,23 @@ def test_what_one_step_of_mastras_used_stands_in_the_body_that_its_bridge_keeps(
     told = [(c["input_tokens"], c["output_tokens"], c["response_model"]) for c in run["llm_calls"]]
     assert told == [(101, 11, "m-2026-01-01"), (104, 12, "m-2026-01-01")]
     assert [(c["name"], c["status"], c["turn"]) for c in run["tool_calls"]] == [("look", "ok", 0)]
+
+
+def test_a_span_that_is_called_a_models_and_tells_nothing_else_is_none():
+    """OpenInference's converter of GenAI spans 0.3 calls all spans a model's that it does not know: a program's own,
+    requests over HTTP, and steps of the AI SDK 7."""
+    bare = {"openinference.span.kind": "LLM"}
+    asked = json.dumps([_said("user", "go")])
+    said = json.dumps([_said("assistant", "Done.")])
+    told = bare | {"llm.model_name": "m", "input.value": asked, "output.value": said, "llm.token_count.prompt": 9}
+    (run,) = runs(
+        span(1, None, "POST /chat", took=9, scope="app", attributes=bare),
+        span(2, 1, "step 1", at=1, took=7, scope="gen_ai", attributes=bare),
+        span(3, 2, "chat m", at=2, took=3, scope="gen_ai", attributes=told),
+        span(4, 3, "POST", at=3, scope="@opentelemetry/instrumentation-http", attributes=bare),
+        span(5, None, "GET /health", trace=2, scope="app", attributes=bare),
+    )
+    assert (run["input"], run["output"], [c["input_tokens"] for c in run["llm_calls"]]) == ("go", "Done.", [9])
+    by_hand = bare | {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "go"}
+    (run,) = runs(span(1, None, "ask", scope="app", attributes=by_hand))
+    assert (run["input"], len(run["llm_calls"])) == ("go", 1)

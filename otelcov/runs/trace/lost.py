@@ -1,4 +1,5 @@
-"""What is known of spans of which an SDK dropped attributes: it keeps so many, and messages are many."""
+"""What is known of spans of which an SDK dropped attributes: it keeps so many, and messages are many. And of those that
+are called a model's by one attribute that everything has."""
 
 from __future__ import annotations
 
@@ -32,6 +33,29 @@ def kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, families: _Families) ->
     told = asked | families["flat_output"].keys() | families["flat_tools"].keys()
     models = lost & found["agent"].is_null() & pl.Series(range(found.height)).is_in(sorted(told))
     return found.with_columns(kind=pl.when(models).then(pl.lit(base.LLM)).otherwise("kind"))
+
+
+def called_so_alone(
+    found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame, families: _Families
+) -> pl.DataFrame:
+    """What is called a model's span and tells nothing that models have is none: OpenInference's converter of GenAI
+    spans for JavaScript calls so all that it does not know, a program's own spans and requests over HTTP."""
+    if _CALLED not in context.columns:
+        return found
+    facts = [*_MODELS_ALONE, *_SAID]
+    bare = (found["kind"] == base.LLM) & (context[_CALLED].str.to_uppercase() == "LLM")
+    bare = bare & (spans["dropped_attributes_count"].fill_null(0) == 0)
+    bare = bare & ~context["scope.name"].str.contains("openinference", literal=True)
+    bare = bare & found.select(pl.all_horizontal(pl.col(facts).is_null())).to_series()
+    if not bare.fill_null(value=False).any():
+        return found
+    told = {row for family in families.values() for row in family}
+    bare = bare & ~pl.Series(range(found.height)).is_in(sorted(told))
+    return found.with_columns(kind=pl.when(~bare.fill_null(value=False)).then("kind"))
+
+
+_CALLED = "openinference.span.kind"
+_SAID = ("input_messages", "output_messages", "input", "output", "definitions", "error_type")
 
 
 def _ends_in_input(lists: Iterable[list[dict[str, Any]] | None]) -> bool:

@@ -22,7 +22,7 @@ from otelcov.runs.content.chat import ROLES
 from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
 from otelcov.runs.trace.long_texts import lengths, signs
-from otelcov.runs.trace.lost import answers_first, kinds_lost
+from otelcov.runs.trace.lost import answers_first, called_so_alone, kinds_lost
 from otelcov.runs.trace.mapped import mapped_back
 from otelcov.runs.trace.moved import put_back
 from otelcov.runs.trace.recorded import record_pairs
@@ -134,7 +134,8 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
         spans["scope"].replace_strict(versions, default="", return_dtype=pl.String).alias("scope.version"),
     )
     side = Side(families=families)
-    found = facts(context, every).pipe(kinds_lost, spans, families).pipe(_kinds_of_failed, spans)
+    found = facts(context, every).pipe(kinds_lost, spans, families)
+    found = found.pipe(called_so_alone, spans, context, families).pipe(_kinds_of_failed, spans)
     found = _told_better(found, spans, context)
     offered = found["definitions"]
     given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
