@@ -24,6 +24,7 @@ _HOSTS = [
     "run_id",
     "trace_ids",
     "service",
+    "scope",
     "tool_calls",
     "llm_calls",
     "delegations",

@@ -42,7 +42,7 @@ from otelcov.ground.schemas import RUNS
 from otelcov.runs.joining.doubles import Loner, told_elsewhere
 many, second = 30_000, 10**9
 began = range(0, many * second, second)
-columns = ["start_unix_nano", "end_unix_nano", "service", "tool_calls", "llm_calls"]
+columns = ["start_unix_nano", "end_unix_nano", "service", "scope", "tool_calls", "llm_calls"]
 times = [{"start_unix_nano": at, "end_unix_nano": at + second // 9} for at in began]
 calls = [[{"call_id": "same", "name": "look"} | spent] for spent in times]
 models = [[{"status": "ok", "input_tokens": 10, "output_tokens": 2} | spent] for spent in times]

@@ -29,6 +29,7 @@ from otelcov.runs.trace.tree import Node, spelling
 _ASKED_NS = 5_000_000_000  # how long a thread's tool may have waited since it was asked for
 
 _LONG_ENOUGH = 256  # of an id
+_LETTERS = re.compile(r"[a-z]+[-_]([A-Za-z]{20,})$")
 _RANDOM = re.compile(r"(?=[^\W_]*[0-9])(?=[^\W_]*[A-Za-z])[^\W_]{9,}")
 
 
@@ -45,11 +46,15 @@ class Loner(NamedTuple):
     gateway: bool = False  # who asked may be of another service, and know neither ids nor tokens
     answered: bool = False  # its provider gave an id, which who asked it from another service may tell, too
     bare: bool = False  # neither tokens nor ids of calls are told of it, nor that it failed
+    scope: str = ""
 
 
 def random(id: str | None) -> bool:
     """Is this an id that nobody gives twice? Those that count (`call_0`) and names of functions are not."""
-    return id is not None and _RANDOM.search(id[:_LONG_ENOUGH]) is not None
+    if id is None or _RANDOM.search(id[:_LONG_ENOUGH]) is not None:
+        return id is not None
+    made = _LETTERS.match(id[:_LONG_ENOUGH])  # of a hundred ids one has no digit
+    return made is not None and 1 <= 4 * sum(map(str.isupper, made[1])) / len(made[1]) <= 3
 
 
 def loner(part: Fragment) -> Loner | None:
@@ -71,7 +76,7 @@ def loner(part: Fragment) -> Loner | None:
         ids = tuple(sorted({*ids, *(id for call in part.calls for id in brought(call))}))
     answered = any(answer_ids(call) for call in part.calls)
     bare = bool(part.calls) and not (tokens or ids or failed)
-    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway, answered, bare)
+    return Loner(*times, span.service, tokens, ids, failed, serves, part.gateway, answered, bare, span.scope)
 
 
 def _alone(part: Fragment) -> bool:
@@ -91,7 +96,7 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
         return numbered["run"].is_in([])
     calls = numbered.select("run", "service", "tool_calls").explode("tool_calls").drop_nulls("tool_calls")
     calls = calls.unnest("tool_calls").with_columns(signed("start_unix_nano"), signed("end_unix_nano"))
-    models = numbered.select("run", "service", "llm_calls").explode("llm_calls").drop_nulls("llm_calls")
+    models = numbered.select("run", "service", "scope", "llm_calls").explode("llm_calls").drop_nulls("llm_calls")
     models = models.unnest("llm_calls").with_columns(
         signed("start_unix_nano"), signed("end_unix_nano"), pl.col(*_TOKENS).cast(pl.Int64)
     )
@@ -110,9 +115,10 @@ def told_elsewhere(runs: pl.DataFrame, found: Iterable[Loner]) -> pl.Series:
             _beside(models, counted.filter("anywhere"), *_TOKENS),
             _beside(models.filter(pl.col("status") == "error"), told.filter("failed"), "service"),
             _beside(models.filter(pl.col("input_tokens").is_null()), gateways),
-            _beside(models.filter(pl.col("input_tokens").is_null()), told.filter(~pl.col("failed")), "service"),
+            _beside(models.filter(pl.col("input_tokens").is_null()), told.drop_nulls(_TOKENS), "service"),
+            _by_others(models.filter(pl.col("input_tokens").is_null()), told.filter(~pl.col("failed"))),
             _beside(models, gateways.filter("failed")),
-            _beside(models, told.filter("bare"), "service"),
+            _by_others(models, told.filter("bare")),
             _beside(numbered.filter(idle), told, "service"),
             _beside(_called(calls, told), told.drop_nulls("serves")),
         ]
@@ -134,13 +140,14 @@ _LONERS = pl.Schema(
         "gateway": pl.Boolean(),
         "anywhere": pl.Boolean(),
         "bare": pl.Boolean(),
+        "scope": pl.String(),
     }
 )
 
 
 def _row(x: Loner) -> tuple[object, ...]:
-    tokens = x.tokens or (None, None)
-    return x.start, x.end, x.service, *tokens, x.ids, x.failed, x.serves, x.gateway, x.gateway or x.answered, x.bare
+    tokens, anywhere = x.tokens or (None, None), x.gateway or x.answered
+    return x.start, x.end, x.service, *tokens, x.ids, x.failed, x.serves, x.gateway, anywhere, x.bare, x.scope
 
 
 def _called(calls: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
@@ -156,6 +163,16 @@ def _beside(rows: pl.DataFrame, found: pl.DataFrame, *keys: str) -> pl.Series:
     known = [key for key in keys if key != "service"]
     rows = rows.drop_nulls(known)
     return rows["run"].filter(overlapping(rows, found.drop_nulls(known), keys, JITTER_NS))
+
+
+def _by_others(rows: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
+    """The same by times alone, of one service, where another instrumentation tells of the run."""
+    scopes = found["scope"].unique().to_list()
+    some = [
+        _beside(rows.filter(pl.col("scope").ne_missing(scope)), found.filter(pl.col("scope") == scope), "service")
+        for scope in scopes
+    ]
+    return pl.concat(some) if some else rows["run"].clear()
 
 
 def unite_doubles(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
