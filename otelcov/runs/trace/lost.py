@@ -50,8 +50,13 @@ def called_so_alone(
     if not bare.fill_null(value=False).any():
         return found
     told = {row for family in families.values() for row in family}
-    bare = bare & ~pl.Series(range(found.height)).is_in(sorted(told))
-    return found.with_columns(kind=pl.when(~bare.fill_null(value=False)).then("kind"))
+    bare = (bare & ~pl.Series(range(found.height)).is_in(sorted(told))).fill_null(value=False)
+    table = pl.DataFrame(
+        {"trace": spans["trace_id"], "scope": context["scope.name"], "kind": found["kind"], "bare": bare}
+    )
+    more = ((pl.col("kind") == base.LLM) & ~pl.col("bare")).any().over("trace", "scope")
+    alone = table.select(pl.col("bare") & ~more.fill_null(value=False)).to_series()
+    return found.with_columns(kind=pl.when(~alone).then("kind"))
 
 
 _CALLED = "openinference.span.kind"
