@@ -57,10 +57,11 @@ def own_words(text: str | None) -> str | None:
 
 _SENT_BACK = re.compile(
     r"Your previous response failed .*<pyai:retry_feedback>"
-    r"|Validation feedback:\n.*\n\nFix the errors and try again\.$",
+    r"|Validation feedback:\n.*\n\nFix the errors and try again\.$"
+    r"|You must format the previous response as structured output\.$",
     re.S,
 )
-"""How Pydantic AI sends an answer back."""
+"""How Pydantic AI and Strands send an answer back."""
 _LEADS = re.compile(
     r"(?:Below I will present you a request\.\s(?:(?!\nHere is the ).)*\nHere is the request:\n\n"
     r"|\n?Recall we are working on the following request:\n\n)(?P<task>.*?)\n\n"

@@ -412,6 +412,8 @@ def _one_after_another(root: Node, nodes: list[Node]) -> list[tuple[Node, list[N
         return []
     if any(told is not None for told in (root.span.input, root.span.output, root.input_messages)):
         return []
+    if root.kind == AGENT and root.side.events.get(root.span.row):  # which tell what it was asked, and answered
+        return []
     return _apart(nodes, turns) if in_turn(turns) else []
 
 

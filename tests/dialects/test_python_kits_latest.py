@@ -1,0 +1,66 @@
+"""Kits for Python in their latest versions, by what they told of runs against a model of ours."""
+
+import pytest
+
+from tests.runs.requests import agent, chat, events, runs, span, tool
+
+_STRANDS = {"scope": "strands.telemetry.tracer"}
+
+
+def _words(role, text):
+    return (f"gen_ai.{role}.message", {"content": [{"text": text}]})
+
+
+def _cycle(id, parent, at, said, *asked):
+    """A loop of Strands' agent, and the model that it asks; `asked` is a conversation so far, user first."""
+    so_far = [_words(role, text) for role, text in zip(("user", "assistant") * 2, asked, strict=False)]
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9}
+    answer = ("gen_ai.choice", {"finish_reason": "end_turn", "message": [said]})
+    cycle = {"gen_ai.operation.name": "execute_event_loop_cycle", "gen_ai.system": "strands-agents"}
+    return [
+        span(id, parent, "execute_event_loop_cycle", at=at, took=2, attributes=cycle, events=so_far, **_STRANDS),
+        span(id + 1, id, "chat", at=at, attributes=told, events=[*so_far, answer], **_STRANDS),
+    ]
+
+
+@pytest.mark.parametrize("prompt", ["You must format the previous response as structured output.", "As JSON, please."])
+def test_an_agent_of_strands_that_is_asked_to_put_its_answer_in_form_goes_on_with_one_request(prompt):
+    """strands-agents 1.62, `structured_output_model` (and `structured_output_prompt`), where no tool of that form was
+    called."""
+    plan = {"toolUse": {"toolUseId": "call_qD5dWRj4jT", "name": "Plan", "input": {"city": "Rome"}}}
+    ends = ("gen_ai.choice", {"message": '{"city":"Rome"}', "finish_reason": "tool_use"})
+    (run,) = runs(
+        agent(1, "planner", took=9, events=[_words("user", "Plan."), ends], **_STRANDS),
+        *_cycle(2, 1, 0.5, {"text": "Rome."}, "Plan."),
+        *_cycle(4, 1, 4, plan, "Plan.", "Rome.", prompt),
+    )
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("Plan.", '{"city":"Rome"}', 2)
+
+
+_ADK = {"scope": "gcp.vertex.agent"}
+
+
+def _said(role, *parts, **more):
+    return {"role": role, "parts": list(parts)} | more
+
+
+def _text(text):
+    return {"type": "text", "content": text}
+
+
+def _asks(call, name, **arguments):
+    return {"type": "tool_call", "id": call, "name": name, "arguments": arguments}
+
+
+def _brings(call, **response):
+    return {"type": "tool_call_response", "id": call, "response": response}
+
+
+def _generates(id, parent, at):
+    told = {"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "m", "gen_ai.usage.output_tokens": 5}
+    return span(id, parent, "generate_content m", at=at, attributes=told, **_ADK)
+
+
+def _details(of, at, asked, *answer):
+    told = {"gen_ai.input.messages": asked, "gen_ai.output.messages": list(answer)}
+    return events((of, "gen_ai.client.inference.operation.details", at, told), named=True, deep=True, **_ADK)
