@@ -13,14 +13,13 @@ from otelcov.runs.agents.charge import tripped
 from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.agents.delegation import ways as ways_over
-from otelcov.runs.agents.delegations import delegations
+from otelcov.runs.agents.delegations import delegations, nobody_took_over
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import stops_alike
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.by_name import name_tools
 from otelcov.runs.tools.call import ToolCall
@@ -117,8 +116,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add("model calls share a span")
         unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
     ended = status(run)
-    if ended == "ok" and _nobody_took_over(root, handed):
-        ended = "unknown"
+    if nobody_took_over(root, handed, nodes):
+        handed[-1].status, ended = "unknown", "unknown" if ended == "ok" else ended
         unknown = sorted({*unknown, "max_steps", "timeout"} - set(seen), key=BOUNDARIES.index)
     pending = bool(calls) and any(r.name not in ways for r in calls[-1].requests)
     if (ended == "unknown" and (pending or ended_in_what_is_lost(run))) or (
@@ -204,12 +203,6 @@ def _scope(calls: list[ModelCall], nodes: list[Node]) -> str | None:
     steps = (n for n in nodes if n.kind in (AGENT, TOOL))
     first = calls[0].node if calls else next(steps, None)
     return None if first is None else first.span.scope
-
-
-def _nobody_took_over(root: Node, handed: list[Delegation]) -> bool:
-    """Was the last that a swarm did to hand over, to somebody who has not come? A limit may have stopped it."""
-    last = handed[-1] if handed and stops_alike(root.span.scope, root.span.name) else None
-    return last is not None and last.form == "handoff" and last.status == "unknown"
 
 
 def _broke_unseen(run: Evidence, seen: Collection[str]) -> bool:

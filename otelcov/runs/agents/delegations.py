@@ -19,10 +19,10 @@ from otelcov.runs.agents.delegation_status import failed, says_error
 from otelcov.runs.agents.scene import Scene
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import decides_by_models
+from otelcov.runs.rules.habits import decides_by_models, stops_alike
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
-from otelcov.runs.trace.tree import Node, placeholder, spelling
+from otelcov.runs.trace.tree import Node, placeholder, same_name, spelling
 
 
 def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[ModelCall]) -> list[Delegation]:
@@ -46,6 +46,15 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
     _unrecorded(out, calls, model_calls)
     return [d for d in out if d.target != d.source or d.target is None]
+
+
+def nobody_took_over(root: Node, handed: list[Delegation], nodes: list[Node]) -> bool:
+    """Was the last that a swarm did to hand over, to somebody who has not come since? A limit may have stopped it."""
+    last = handed[-1] if handed and stops_alike(root.span.scope, root.span.name) else None
+    if last is None or last.form != "handoff":
+        return False
+    came = (n for n in nodes if n.kind == AGENT and n.start > last.start)
+    return last.status == "unknown" or not any(same_name(n.own_agent, last.target) for n in came)
 
 
 def _in_vain(calls: list[ToolCall], found: list[Delegation], known: dict[str, str]) -> list[Delegation]:
