@@ -89,3 +89,19 @@ def _generates(id, parent, at):
 def _details(of, at, asked, *answer):
     told = {"gen_ai.input.messages": asked, "gen_ai.output.messages": list(answer)}
     return events((of, "gen_ai.client.inference.operation.details", at, told), named=True, deep=True, **_ADK)
+
+
+def test_pieces_of_a_stream_that_adk_tells_in_a_log_record_are_one_answer():
+    """google-adk 2.13, `StreamingMode.SSE`, content in log records: each piece is a message, and the last has a
+    reason."""
+    pieces = [_said("assistant", _text(x), finish_reason="") for x in ("It is ", "sunny in ")]
+    (run,) = runs(
+        agent(1, "planner", took=9, **_ADK),
+        _generates(2, 1, 1),
+        logs=[
+            _details(
+                2, 2, [_said("user", _text("Rome?"))], *pieces, _said("assistant", _text("Rome."), finish_reason="stop")
+            )
+        ],
+    )
+    assert (run["input"], run["output"]) == ("Rome?", "It is sunny in Rome.")

@@ -145,9 +145,11 @@ def records(bodies: Iterable[tuple[int, dict[str, Any]]], trace: int = 1) -> byt
     return whole.SerializeToString()
 
 
-def events(*told: tuple[int, str, float, dict[str, Any]], scope: str = "", named: bool = False) -> bytes:
+def events(
+    *told: tuple[int, str, float, dict[str, Any]], scope: str = "", named: bool = False, deep: bool = False
+) -> bytes:
     """Log records of spans of the first trace: (span, name, seconds, attributes); the name is the body, or has its
-    field (`named`)."""
+    field (`named`); objects and lists are JSON, or as OTLP has them (`deep`)."""
     whole = ExportLogsServiceRequest()
     inner = whole.resource_logs.add().scope_logs.add()
     inner.scope.name = scope
@@ -159,7 +161,8 @@ def events(*told: tuple[int, str, float, dict[str, Any]], scope: str = "", named
             made.event_name = name
         else:
             made.body.string_value = name
-        made.attributes.extend(KeyValue(key=key, value=_value(value)) for key, value in attributes.items())
+        value_of = _deep if deep else _value
+        made.attributes.extend(KeyValue(key=key, value=value_of(value)) for key, value in attributes.items())
     return whole.SerializeToString()
 
 

@@ -170,7 +170,7 @@ def event_outputs(events: list[tuple[str, dict[str, Any]]]) -> list[Message]:
             out.extend(answers(text) if text and text != _CALLED else [])
         elif name == DETAILS or "gen_ai.output.messages" in attributes:
             raw = attributes.get("gen_ai.output.messages")
-            out.extend(answers(raw) if isinstance(raw, str) else messages_of(raw, "assistant"))
+            out.extend(answers(raw) if isinstance(raw, str) else _pieced(messages_of(raw, "assistant")))
         elif "output" in attributes:
             out.extend(messages_of(_of_body(attributes["output"], answers=True), "assistant"))
     return out or messages_of(_streamed(events) or _numbered(events, "gen_ai.completion"), "assistant")
