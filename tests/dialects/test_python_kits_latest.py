@@ -105,3 +105,31 @@ def test_pieces_of_a_stream_that_adk_tells_in_a_log_record_are_one_answer():
         ],
     )
     assert (run["input"], run["output"]) == ("Rome?", "It is sunny in Rome.")
+
+
+@pytest.mark.parametrize(
+    ("came", "more", "status", "result"),
+    [
+        ({"error": "This tool call is rejected."}, {"error": "TOOL_ERROR"}, "requested", None),
+        ({"result": "gone"}, {}, "ok", {"result": "gone"}),
+    ],
+)
+def test_what_came_of_a_tool_once_leave_was_asked_for_it_stands_in_what_the_model_is_asked_next(
+    came, more, status, result
+):
+    """google-adk 2.13, `require_confirmation`: the run after the answer to that begins with the tool, of which its span
+    tells no arguments and no result; and the history has ids of its own."""
+    history = [
+        _said("user", _text("Cancel H-1.")),
+        _said("assistant", _asks("cancel_0", "cancel", id="H-1"), _asks("look_1", "look", city="Rome")),
+        _said("user", _brings("cancel_0", **came), _brings("look_1", result="sunny")),
+    ]
+    (run,) = runs(
+        agent(1, "planner", took=9, **_ADK),
+        tool(2, 1, "cancel", "adk-0152713c-736c-439e-9a56-a961c0dda232", at=1, took=0.5, **more, **_ADK),
+        _generates(3, 1, 2),
+        logs=[_details(3, 3, history, _said("assistant", _text("Well."), finish_reason="stop"))],
+    )
+    (call,) = run["tool_calls"]
+    assert (call["status"], call["arguments"], call["result"]) == (status, {"id": "H-1"}, result)
+    assert run["boundaries"] == []

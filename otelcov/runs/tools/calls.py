@@ -88,6 +88,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     settle(calls)
     calls = without_vain(gone_on(calls))
     _given_before(calls, model_calls)
+    _told_since(calls, model_calls)
     for c in calls if flagged else ():
         c.seeks_flag = bool(c.nodes) and c.answer is None
     if blind and flagged:
@@ -120,6 +121,33 @@ def _given_before(calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
         given = arguments_of(asked.arguments)[0] if asked is not None and same_name(asked.name, c.name) else None
         if given is not None and list(given.values()) == [raw]:
             c.arguments = given
+
+
+def _told_since(calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
+    """What came of tools that ran before any model was asked, since another run had asked for them (ADK, once somebody
+    gave leave or refused it), where their spans tell nothing of it: the first model is shown it, perhaps by other
+    ids."""
+    first = model_calls[0] if model_calls else None
+    ran = [c for c in calls if first is not None and c.asked_by is None and c.nodes and c.end <= first.start]
+    if first is None or not any(map(_tells_no_result, ran)):
+        return
+    inputs = first.inputs or []
+    begun = next((at for at in range(len(inputs), 0, -1) if inputs[at - 1].requests), 0)
+    if not begun or any(x.role != "tool" and not x.results for x in inputs[begun:]):
+        return
+    asked = {r.id: r for r in inputs[begun - 1].requests if r.id}
+    for c in ran:
+        mine = [r for r in asked.values() if same_name(r.name, c.name)]
+        came = [r for x in inputs[begun:] for r in x.results if mine and r.id == mine[0].id]
+        alone = len(mine) == len(came) == sum(same_name(o.name, c.name) for o in ran) == 1
+        if alone and _tells_no_result(c):
+            c.answer, c.result_of = came[0], first
+            c.arguments = mine[0].arguments if c.arguments is None else c.arguments
+
+
+def _tells_no_result(call: ToolCall) -> bool:
+    told = span_fact(call.nodes, "result") is not None or any(n.side.events.get(n.span.row) for n in call.nodes)
+    return not told and call.answer is None
 
 
 def _on_a_server(own: str, asked: str, node: Node) -> bool:
