@@ -133,3 +133,13 @@ def test_what_came_of_a_tool_once_leave_was_asked_for_it_stands_in_what_the_mode
     (call,) = run["tool_calls"]
     assert (call["status"], call["arguments"], call["result"]) == (status, {"id": "H-1"}, result)
     assert run["boundaries"] == []
+
+
+def test_the_tool_by_which_an_agent_of_adks_ends_its_task_is_none():
+    """google-adk 2.13, `mode="task"`."""
+    (run,) = runs(
+        agent(1, "worker", took=9, **_ADK),
+        chat(2, 1, [("call_a", "finish_task", {"result": "TP123"})], "go", at=1, **_ADK),
+        tool(3, 1, "finish_task", "call_a", at=3, **_ADK),
+    )
+    assert (run["tool_calls"], run["boundaries_unknown"]) == ([], [])

@@ -17,6 +17,7 @@ from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import of_adk
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, failure
 
@@ -65,7 +66,10 @@ def ways_to_answer(calls: Iterable[ToolCall], told: Collection[str]) -> frozense
 
 def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
     if call.nodes:
-        return call.nodes[0].span.scope.startswith("strands") and _validated(call.nodes[0])
+        scope = call.nodes[0].span.scope
+        if call.name == "finish_task" and of_adk(scope):  # by which an agent that was given a task ends it
+            return True
+        return scope.startswith("strands") and _validated(call.nodes[0])
     if call.asked_by is None:
         return False
     if call.answer is not None:
