@@ -186,6 +186,8 @@ def _value(value: Any) -> AnyValue:
         return AnyValue(bool_value=value)
     if isinstance(value, int):
         return AnyValue(int_value=value)
+    if isinstance(value, bytes):
+        return AnyValue(bytes_value=value)
     return AnyValue(string_value=value if isinstance(value, str) else json.dumps(value))
 
 

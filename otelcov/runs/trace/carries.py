@@ -17,6 +17,7 @@ from otelcov.dialects import base
 from otelcov.dialects.registry import dialects, facts, keys
 from otelcov.runs.trace.attributes import columns, event_pairs, scope_of
 from otelcov.runs.trace.moved import put_back
+from otelcov.runs.trace.packed import unpacked
 from otelcov.runs.trace.recorded import record_pairs
 
 _BATCH = 50_000  # spans whose facts are in memory at one time
@@ -180,7 +181,7 @@ def _facts(spans: pl.DataFrame, logs: pl.DataFrame, told: pl.DataFrame) -> pl.Da
     table = dialects()
     wanted = set(keys(table))
     back, logs = put_back(logs, spans)
-    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back]
+    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back, *unpacked(spans)]
     wide, families = columns([spans["attributes"], spans["content"]], wanted, spans.height, more)
     scopes = {data: scope_name(data) for data in spans["scope"].unique().to_list()}
     versions = {data: scope_of(data)[1] for data in scopes}

@@ -59,7 +59,7 @@ def put_back(logs: pl.DataFrame, spans: pl.DataFrame) -> tuple[list[pl.DataFrame
             done.append(record["number"])
             found += [(record["row"], key, value) for key, value in told]
     rest = logs.with_row_index("number").filter(~pl.col("number").is_in(done)).drop("number")
-    return [_pairs(found)] if found else [], rest
+    return [pairs(found)] if found else [], rest
 
 
 def _told(record: dict[str, Any]) -> list[tuple[str, str]] | None:
@@ -145,7 +145,7 @@ def _flat(way: str, contents: _Contents, keys: _Keys) -> Iterator[tuple[str, str
         yield from ((place.format(n), text) for n, text in zip(slots, texts[whole:], strict=True))
 
 
-def _pairs(found: list[tuple[int, str, str]]) -> pl.DataFrame:
+def pairs(found: list[tuple[int, str, str]]) -> pl.DataFrame:
     rows, names, values = zip(*found, strict=True)
     told = {"row": pl.Series(rows, dtype=pl.UInt32), "key": pl.Series(names), "string_value": pl.Series(values)}
     empty = {field.name: pl.lit(None, field.dtype) for field in KEY_VALUE.fields if field.name not in told}

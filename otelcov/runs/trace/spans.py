@@ -25,6 +25,7 @@ from otelcov.runs.trace.long_texts import lengths, signs
 from otelcov.runs.trace.lost import answers_first, called_so_alone, kinds_lost
 from otelcov.runs.trace.mapped import mapped_back
 from otelcov.runs.trace.moved import put_back
+from otelcov.runs.trace.packed import unpacked
 from otelcov.runs.trace.recorded import record_pairs
 
 
@@ -123,7 +124,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     spans, height = mapped_back(spans), spans.height
     wanted = {*keys(every), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
     back, logs = put_back(logs, spans)
-    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back]
+    more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back, *unpacked(spans)]
     wide, families = columns([spans["attributes"], spans["content"]], wanted, height, more)
     scopes = {b: scope_of(b) for b in spans["scope"].unique().to_list()}
     names, versions = ({b: told[place] for b, told in scopes.items()} for place in (0, 1))

@@ -1,0 +1,134 @@
+"""What platforms' own tracers for Python tell in their latest versions, by runs against a model of ours."""
+
+import msgspec
+import pytest
+
+from tests.runs.requests import runs, span
+
+
+def _text(role, text):
+    return {"role": role, "content": text}
+
+
+def _calls(*calls):
+    asked = [{"tool_id": i, "name": n, "arguments": a, "type": "function"} for i, n, a in calls]
+    return {"role": "assistant", "content": "", "tool_calls": asked}
+
+
+def _came(call, result):
+    return {"role": "tool", "content": "", "tool_results": [{"name": "", "result": result, "tool_id": call}]}
+
+
+def _datadog(id, parent, at, kind, name, given=None, gave=None, kit="openai", error=None, resource=None, **meta):
+    """ddtrace 4.16 with `OTEL_TRACES_EXPORTER=otlp` and LLM Observability."""
+    told = {"_dd.llmobs.artificial_gen_ai_tags": "true", "gen_ai.operation.name": kind}
+    told |= {"operation.name": name}
+    if kind == "llm":
+        told |= {"gen_ai.request.model": "m", "openai.request.model": "m", "openai.response.model": "m-2"}
+        told |= {"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 3}
+    held = {"messages" if isinstance(told, list) else "value": told for told in (given,) if told is not None}
+    put = {"messages" if isinstance(told, list) else "value": told for told in (gave,) if told is not None}
+    meta = {"span": {"kind": kind}, "input": held, "output": put, "metadata": meta}
+    packed = {"meta": meta, "name": name, "tags": {"integration": kit}, "metrics": {}}
+    told["_llmobs"] = msgspec.msgpack.encode(packed)
+    return span(id, parent, resource or name, at=at, error=error, attributes=told, scope="")
+
+
+_GO = [_text("system", "You plan."), _text("user", "Rome?")]
+_LOOK = _calls(("call_a", "book", {"n": 0}), ("call_b", "look", {"x": 1}))
+
+
+def _facts(run):
+    return [(c["name"], c["agent"], c["status"], c["arguments"], c["result"]) for c in run["tool_calls"]]
+
+
+def test_what_datadog_packs_of_a_step_is_what_was_asked_called_and_answered():
+    back = [*_GO, _LOOK, _came("call_a", "Error: no"), _came("call_b", "seen")]
+    (run,) = runs(
+        _datadog(1, None, 0, "agent", "planner", '{"text": "Rome?"}', "Sunny.", resource="agent") | {"took": 9},
+        _datadog(2, 1, 1, "llm", "create", _GO, [_LOOK], finish_reason="tool_calls"),
+        _datadog(3, 1, 2.5, "tool", "book", '{"n": 0}', error="no", resource="tool"),
+        _datadog(4, 1, 4, "tool", "look", '{"x": 1}', "seen", resource="tool"),
+        _datadog(5, 1, 6, "llm", "create", back, [_text("assistant", "Sunny.")], finish_reason="stop"),
+    )
+    assert (run["input"], run["output"], run["status"], run["agents"]) == ("Rome?", "Sunny.", "ok", ["planner"])
+    assert _facts(run) == [
+        ("book", "planner", "error", {"n": 0}, "Error: no"),
+        ("look", "planner", "ok", {"x": 1}, "seen"),
+    ]
+    told = [(c["request_model"], c["response_model"], c["input_tokens"]) for c in run["llm_calls"]]
+    assert (told, run["boundaries"]) == ([("m", "m-2", 9)] * 2, ["tool_failure"])
+
+
+def test_a_handoff_that_datadog_tells_of_openais_agents_is_no_tool():
+    asked = [_text("user", "Rome?")]
+    (run,) = runs(
+        _datadog(1, None, 0, "workflow", "Agent workflow", "Rome?", "Sunny.", "openai_agents") | {"took": 20},
+        _datadog(2, 1, 1, "agent", "planner", kit="openai_agents") | {"took": 5},
+        _datadog(3, 2, 1.5, "llm", "create", asked, [_calls(("call_a", "transfer_to_worker", {}))]),
+        _datadog(
+            4,
+            2,
+            3,
+            "tool",
+            "transfer_to_worker",
+            "planner",
+            "worker",
+            "openai_agents",
+            resource="openai_agents.handoff",
+        ),
+        _datadog(5, 1, 7, "agent", "worker", kit="openai_agents") | {"took": 5},
+        _datadog(6, 5, 8, "llm", "create", asked, [_text("assistant", "Sunny.")]),
+    )
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", "handoff")]
+    assert (run["tool_calls"], run["agents"], run["input"]) == ([], ["planner", "worker"], "Rome?")
+
+
+def test_a_tool_of_langchains_is_given_a_whole_call_and_a_graph_is_named():
+    call = '{"args": {"x": 1}, "id": "call_a", "name": "look", "type": "tool_call"}'
+    manifest = {"_dd": {"agent_manifest": {"name": "planner"}}}
+    printed = ("{\"messages\": [\"('user', 'Rome?')\"]}", '{"messages": [["user", "Rome?"], ["assistant", "Sunny."]]}')
+    (run,) = runs(
+        _datadog(1, None, 0, "agent", "graph", *printed, "langgraph", resource="langgraph", **manifest) | {"took": 9},
+        _datadog(2, 1, 1, "llm", "create", [_text("user", "Rome?")], [_calls(("call_a", "look", {"x": 1}))]),
+        _datadog(3, 1, 3, "tool", "look", call, "seen", "langchain"),
+        _datadog(4, 1, 5, "llm", "create", [_text("user", "Rome?"), _LOOK], [_text("assistant", "Sunny.")]),
+    )
+    assert (run["input"], run["output"], run["agents"]) == ("Rome?", "Sunny.", ["planner"])
+    assert _facts(run) == [("look", "planner", "ok", {"x": 1}, "seen")]
+
+
+def test_an_agent_of_adks_that_took_over_is_named_in_what_its_model_is_instructed():
+    """google-adk 1.20: one span, of the runner, whoever works in it."""
+
+    def orders(name):
+        return _text("system", f'You plan.\n\nYou are an agent. Your internal name is "{name}". The description')
+
+    asked = _text("user", "Rome?")
+    over = _calls(("", "transfer_to_agent", {"agent_name": "worker"}))
+    (run,) = runs(
+        _datadog(1, None, 0, "agent", "planner", "Rome?", "[{}]", "google_adk") | {"took": 9},
+        _datadog(2, 1, 1, "llm", "generate", [orders("planner"), asked], [over], "google_genai"),
+        _datadog(3, 1, 3, "tool", "transfer_to_agent", '{"agent_name": "worker"}', kit="google_adk"),
+        _datadog(4, 1, 5, "llm", "generate", [orders("worker"), asked], [_text("assistant", "Sunny.")], "google_genai"),
+    )
+    assert [c["agent"] for c in run["llm_calls"]] == run["agents"] == ["planner", "worker"]
+    assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("planner", "worker", "ok")]
+
+
+def test_an_agent_that_failed_early_has_no_name_for_datadog():
+    (run,) = runs(
+        _datadog(1, None, 0, "agent", "pydantic_ai.agent", "Rome?", kit="pydantic_ai", error="boom") | {"took": 9},
+        _datadog(2, 1, 1, "llm", "create", [_text("user", "Rome?")], error="boom"),
+    )
+    assert (run["agents"], run["status"], run["input"]) == ([], "error", "Rome?")
+
+
+@pytest.mark.parametrize("packed", [b"", b"\xc1", msgspec.msgpack.encode(["no", "object"])])
+def test_what_cannot_be_unpacked_tells_nothing(packed):
+    one = _datadog(1, None, 0, "agent", "planner", resource="agent") | {"took": 9}
+    two = _datadog(2, 1, 1, "tool", "look", resource="tool")
+    for x in (one, two):
+        x["attributes"]["_llmobs"] = packed
+    (run,) = runs(one, two)
+    assert (run["agents"], [c["name"] for c in run["tool_calls"]]) == (["planner"], ["look"])
