@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.runs.requests import agent, chat, events, runs, span, tool
+from tests.runs.either_way import with_shortcut, without
+from tests.runs.requests import agent, chat, events, frames, request, runs, span, tool
 
 _STRANDS = {"scope": "strands.telemetry.tracer"}
 
@@ -143,3 +144,26 @@ def test_the_tool_by_which_an_agent_of_adks_ends_its_task_is_none():
         tool(3, 1, "finish_task", "call_a", at=3, **_ADK),
     )
     assert (run["tool_calls"], run["boundaries_unknown"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("thrown", "status"), [("asyncio.exceptions.CancelledError", "unknown"), ("builtins.OSError", "error")]
+)
+def test_a_tool_that_was_called_off_as_one_beside_it_raised_may_have_done_its_work(thrown, status):
+    """pydantic-ai 2.68, two tools at once."""
+    kit = {"scope": "pydantic-ai"}
+
+    def raised(kind):
+        return {"error": "", "events": [("exception", {"exception.type": kind, "exception.message": ""})]}
+
+    spans = [
+        agent(1, "planner", took=9, **raised("RuntimeError"), **kit),
+        chat(2, 1, [("call_a", "book", {"n": 0}), ("call_b", "look", {"x": 1})], "go", at=1, **kit),
+        tool(3, 1, "book", "call_a", at=3, **raised("RuntimeError"), **kit),
+        tool(4, 1, "look", "call_b", at=3, **raised(thrown), **kit),
+    ]
+    found = frames([("traces", request(spans))])
+    assert with_shortcut(*found)[0].equals(without(*found))
+    (run,) = runs(*spans)
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("book", "error"), ("look", status)]
+    assert (run["status"], run["boundaries"]) == ("error", ["error", "tool_failure"])

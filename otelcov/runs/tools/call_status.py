@@ -181,6 +181,8 @@ def _abandoned(call: ToolCall, out: Outcome) -> bool:
     run ended first."""
     if _says_stopped(out.message) or (out.error_type or "").endswith(_NOBODY_ASKED):
         return True
+    if call.answer is None and (out.error_type or "").endswith(_CALLED_OFF):
+        return True
     if not any(_OF_CLAUDE.search(n.span.scope) for n in call.nodes):
         return False
     return out.message.split("\n")[0].strip() == "Abandoned" or _unserved(call)
@@ -195,6 +197,8 @@ _WITHHELD = re.compile(r"\bTool output guardrail \S+ triggered tripwire")
 _ABORTED = re.compile(r"^(?:\w*Error: )*(?:This operation was aborted(?!\w| due to)|Operation aborted$)")
 """What an `AbortSignal` that somebody pulled throws, before a tool ran or as it did; one that time pulled says so. And
 what Copilot says of a tool that was under way as somebody called all off."""
+_CALLED_OFF = "CancelledError"
+"""What asyncio throws into a tool, before it ran or as it did, where one beside it raised or a reader left."""
 _NOBODY_ASKED = ("HumanInputNotProvidedError", "HumanInputTimeoutError")
 _OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
 _STOPPED_IT = re.compile(
