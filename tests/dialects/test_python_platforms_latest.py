@@ -19,7 +19,9 @@ def _came(call, result):
     return {"role": "tool", "content": "", "tool_results": [{"name": "", "result": result, "tool_id": call}]}
 
 
-def _datadog(id, parent, at, kind, name, given=None, gave=None, kit="openai", error=None, resource=None, **meta):
+def _datadog(
+    id, parent, at, kind, name, given=None, gave=None, kit="openai", error=None, resource=None, model_name=None, **meta
+):
     """ddtrace 4.16 with `OTEL_TRACES_EXPORTER=otlp` and LLM Observability."""
     told = {"_dd.llmobs.artificial_gen_ai_tags": "true", "gen_ai.operation.name": kind}
     told |= {"operation.name": name}
@@ -29,7 +31,9 @@ def _datadog(id, parent, at, kind, name, given=None, gave=None, kit="openai", er
     held = {"messages" if isinstance(told, list) else "value": told for told in (given,) if told is not None}
     put = {"messages" if isinstance(told, list) else "value": told for told in (gave,) if told is not None}
     meta = {"span": {"kind": kind}, "input": held, "output": put, "metadata": meta}
-    packed = {"meta": meta, "name": name, "tags": {"integration": kit}, "metrics": {}}
+    meta |= {"model_name": model_name} if model_name else {}
+    counted = {"input_tokens": 9, "output_tokens": 3} if kind == "llm" and error is None else {}
+    packed = {"meta": meta, "name": name, "tags": {"integration": kit}, "metrics": counted}
     told["_llmobs"] = msgspec.msgpack.encode(packed)
     return span(id, parent, resource or name, at=at, error=error, attributes=told, scope="")
 
@@ -122,6 +126,32 @@ def test_an_agent_that_failed_early_has_no_name_for_datadog():
         _datadog(2, 1, 1, "llm", "create", [_text("user", "Rome?")], error="boom"),
     )
     assert (run["agents"], run["status"], run["input"]) == ([], "error", "Rome?")
+
+
+def test_a_call_that_datadog_has_no_attributes_for_is_one():
+    """LiteLLM: what it packs is all that it tells."""
+    one = _datadog(2, 1, 1, "llm", "completion", _GO, [_text("assistant", "Sunny.")], "litellm", model_name="m")
+    one["attributes"] = {key: told for key, told in one["attributes"].items() if key == "_llmobs"}
+    (run,) = runs(
+        _datadog(1, None, 0, "workflow", "handle", '{"text": "Rome?"}', resource="workflow") | {"took": 9}, one
+    )
+    assert (run["input"], run["output"]) == ("Rome?", "Sunny.")
+    (call,) = run["llm_calls"]
+    assert (call["request_model"], call["input_tokens"]) == ("m", 9)
+
+
+@pytest.mark.parametrize(("failed", "status"), [(True, "error"), (False, "ok")])
+def test_a_tool_of_llamaindexs_is_named_by_what_it_is_given_and_known_by_what_is_printed(failed, status):
+    printed = "tool_name='look' tool_kwargs={'x': 1} tool_id='call_a' tool_output=ToolOutput(blocks=[], "
+    printed += f"raw_output='seen', is_error={failed}) return_direct=False"
+    called = _calls(("call_a", "look", {"x": 1}))
+    (run,) = runs(
+        _datadog(1, None, 0, "agent", "llama_index.request", "Rome?", kit="llama_index") | {"took": 9},
+        _datadog(2, 1, 1, "llm", "create", _GO, [called]),
+        _datadog(3, 1, 3, "tool", "llama_index.request", "look", printed, "llama_index"),
+        _datadog(4, 1, 5, "llm", "create", [*_GO, called, _came("call_a", "seen")], [_text("assistant", "Sunny.")]),
+    )
+    assert _facts(run) == [("look", None, status, {"x": 1}, "seen")]
 
 
 @pytest.mark.parametrize("packed", [b"", b"\xc1", msgspec.msgpack.encode(["no", "object"])])

@@ -44,30 +44,42 @@ def unpacked(spans: pl.DataFrame) -> list[pl.DataFrame]:
 
 def _attributes(packed: bytes) -> Iterator[tuple[str, str]]:
     try:
-        told = _unpack(packed)
+        told = _object(_unpack(packed))
     except UNREADABLE:
         return
-    told = _object(told)
     meta = _object(told.get("meta"))
     kind, given, gave = _object(meta.get("span")).get("kind"), _object(meta.get("input")), _object(meta.get("output"))
-    about = _object(meta.get("metadata"))
+    kit = _object(told.get("tags")).get("integration")
+    if not isinstance(kind, str):
+        return
+    yield from (("gen_ai.operation.name", kind), ("_dd.llmobs.artificial_gen_ai_tags", "true"))  # not of each (LiteLLM)
     if kind == "llm":
-        yield from _model(given, gave, meta, about)
+        yield from _model(given, gave, meta)
+        counted = _object(told.get("metrics"))
+        yield from _texts({f"gen_ai.usage.{way}": counted.get(way) for way in ("input_tokens", "output_tokens")})
+    elif kind == "tool" and kit == "llama_index":
+        yield from _of_llama_index(given.get("value"), gave.get("value"))
+        return
     elif kind == "tool":
         yield from _tool(told.get("name"), given.get("value"), gave.get("value"))
-    kit = _object(told.get("tags")).get("integration")
-    if kind == "agent":
-        named = _object(_object(about.get("_dd")).get("agent_manifest")).get("name") or told.get("name")
-        # It calls one that failed early by an operation, and a runner of ADK's by the agent that it begins with.
-        own = isinstance(named, str) and not named.startswith(f"{kit}.") and kit != "google_adk"
-        yield from _texts({"gen_ai.agent.name": named if own else None})
+    elif kind == "agent":
+        yield from _texts({"gen_ai.agent.name": _name(told.get("name"), meta, kit)})
     if kind != "llm" and kit != "langgraph":  # whose messages it prints
         yield from _texts({"input.value": given.get("value"), "output.value": gave.get("value")})
 
 
-def _model(
-    given: dict[str, Any], gave: dict[str, Any], meta: dict[str, Any], about: dict[str, Any]
-) -> Iterator[tuple[str, str]]:
+def _name(name: Any, meta: dict[str, Any], kit: Any) -> str | None:
+    """An agent's name. It calls one that failed early by an operation, and a runner of Google's ADK by the agent that
+    it begins with."""
+    manifest = _object(_object(_object(meta.get("metadata")).get("_dd")).get("agent_manifest"))
+    name = manifest.get("name") or name
+    own = isinstance(name, str) and not name.startswith(f"{kit}.") and kit != "google_adk"
+    return name if own else None
+
+
+def _model(given: dict[str, Any], gave: dict[str, Any], meta: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from _texts({"gen_ai.request.model": meta.get("model_name")})
+    about = _object(meta.get("metadata"))
     asked, answered = _messages(given.get("messages")), _messages(gave.get("messages"))
     if asked:
         yield "gen_ai.input.messages", to_json(asked)
@@ -126,6 +138,19 @@ def _tool(name: Any, given: Any, gave: Any) -> Iterator[tuple[str, str]]:
         told |= {"gen_ai.tool.call.id": call.get("id"), "gen_ai.tool.call.arguments": to_json(call["args"])}
     name = name.removeprefix(_ON_A_SERVER) if isinstance(name, str) else None
     yield from _texts(told | {"gen_ai.tool.name": name})
+
+
+def _of_llama_index(name: Any, gave: Any) -> Iterator[tuple[str, str]]:
+    """A tool of LlamaIndex's agents is given its name alone, and gives what Python prints of its result: by the id in
+    that, a model's answer tells the rest."""
+    printed = gave if isinstance(gave, str) else ""
+    hit = _ID.search(printed)
+    failed = "ToolError" if printed.rpartition("is_error=")[2].startswith("True") else None
+    call = hit.group(1) if hit is not None else None
+    yield from _texts({"gen_ai.tool.name": name, "gen_ai.tool.call.id": call, "error.type": failed})
+
+
+_ID = re.compile(r" tool_id='([^'\s]+)' ")
 
 
 def _texts(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
