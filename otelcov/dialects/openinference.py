@@ -175,10 +175,11 @@ OPENINFERENCE = Dialect(
 )
 
 # OpenAI Agents SDK: a handoff is a TOOL span that names no tool; input and output are the two agents. In JavaScript it
-# names one that nobody has, and the input holds both; so is the list of what a server offers.
+# names one that nobody has, and the input holds both; so is the list of what a server offers. Paid puts a word of its
+# own before the names of spans.
 _TOOL = first("openinference.span.kind", "gen_ai.span.kind").str.to_uppercase() == "TOOL"
 _AGENT = pl.col("openinference.span.kind").str.to_uppercase() == "AGENT"
-_OVER = pl.col("span.name").str.contains(r"^handoff to ")
+_OVER = pl.col("span.name").str.contains(r"^(?:paid\.trace\.)?handoff to ")
 _UNNAMED = (pl.col("gen_ai.operation.name") == "execute_tool") & pl.col("gen_ai.tool.name").is_null()  # Microsoft's
 
 OPENAI_AGENTS = Dialect(
@@ -195,7 +196,7 @@ OPENAI_AGENTS = Dialect(
     .then(pl.lit(HANDOFF)),
     # Before 1.0 an agent is told by its span's name; the frame around all agents tells no system of models.
     agent=pl.when(scope("openai_agents") & _AGENT & pl.col("llm.system").is_not_null()).then(pl.col("span.name")),
-    to_agent=span_name(r"^handoff to (.+)$"),
+    to_agent=span_name(r"^(?:paid\.trace\.)?handoff to (.+)$"),
     from_agent=pl.when(_OVER & ~pl.col("input.value").str.starts_with("{")).then(pl.col("input.value")),
 )
 

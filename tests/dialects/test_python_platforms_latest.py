@@ -162,3 +162,24 @@ def test_what_cannot_be_unpacked_tells_nothing(packed):
         x["attributes"]["_llmobs"] = packed
     (run,) = runs(one, two)
     assert (run["agents"], [c["name"] for c in run["tool_calls"]]) == (["planner"], ["look"])
+
+
+@pytest.mark.parametrize("before", ["paid.trace.", ""])
+def test_a_handoff_of_openais_agents_is_none_of_its_tools_though_paid_puts_a_word_before_its_name(before):
+    """paid-python 1.12, OpenInference of OpenAI's agents 2.6: all that was said is left out."""
+
+    def told(id, parent, at, kind, name, took=1, **more):
+        more = {key.replace("__", "."): value for key, value in more.items()} | {"openinference.span.kind": kind}
+        scope = {"scope": "openinference.instrumentation.openai_agents", "version": "2.6.0"}
+        return span(id, parent, before + name, at=at, took=took, attributes=more, **scope)
+
+    (run,) = runs(
+        told(1, None, 0, "AGENT", "Agent workflow", 20),
+        told(2, 1, 1, "AGENT", "planner", 5, graph__node__id="planner"),
+        told(3, 2, 1.5, "LLM", "generation", llm__model_name="m", llm__token_count__prompt=9),
+        told(4, 2, 3, "TOOL", "handoff to worker"),
+        told(5, 1, 7, "AGENT", "worker", 5, graph__node__id="worker", graph__node__parent_id="planner"),
+        told(6, 5, 8, "LLM", "generation", llm__model_name="m", llm__token_count__prompt=9),
+    )
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", "handoff")]
+    assert not run["tool_calls"]
