@@ -154,6 +154,21 @@ def test_a_tool_of_llamaindexs_is_named_by_what_it_is_given_and_known_by_what_is
     assert _facts(run) == [("look", None, status, {"x": 1}, "seen")]
 
 
+def test_what_a_server_of_mcp_tells_datadog_of_a_call_is_no_other_call():
+    """mcp 1.30, client and server in one program."""
+    came = '{"content": [{"type": "text", "text": "seen"}], "isError": false}'
+    sent = '{"id": 1, "jsonrpc": "2.0", "method": "tools/call", "params": {"arguments": {"x": 1}, "name": "look"}}'
+    called = _calls(("call_a", "look", {"x": 1}))
+    (run,) = runs(
+        _datadog(1, None, 0, "agent", "planner", '{"text": "Rome?"}', "Sunny.", resource="agent") | {"took": 9},
+        _datadog(2, 1, 1, "llm", "create", _GO, [called]),
+        _datadog(3, 1, 3, "tool", "MCP Client Tool Call: look", '{"x": 1}', came, "mcp", resource="client_tool_call"),
+        _datadog(4, 1, 3.2, "tool", "look", sent, came, "mcp", resource="server_tool_call") | {"took": 0.5},
+        _datadog(5, 1, 5, "llm", "create", [*_GO, called, _came("call_a", "seen")], [_text("assistant", "Sunny.")]),
+    )
+    assert _facts(run) == [("look", "planner", "ok", {"x": 1}, "seen")]
+
+
 @pytest.mark.parametrize("packed", [b"", b"\xc1", msgspec.msgpack.encode(["no", "object"])])
 def test_what_cannot_be_unpacked_tells_nothing(packed):
     one = _datadog(1, None, 0, "agent", "planner", resource="agent") | {"took": 9}

@@ -52,6 +52,8 @@ def _attributes(packed: bytes) -> Iterator[tuple[str, str]]:
     kit = _object(told.get("tags")).get("integration")
     if not isinstance(kind, str):
         return
+    if kit == "mcp" and '"jsonrpc"' in str(given.get("value")):
+        kind = "task"  # a server's own telling of a call, of which its client tells
     yield from (("gen_ai.operation.name", kind), ("_dd.llmobs.artificial_gen_ai_tags", "true"))  # not of each (LiteLLM)
     if kind == "llm":
         yield from _model(given, gave, meta)
