@@ -102,6 +102,19 @@ def test_a_tool_of_langchains_is_given_a_whole_call_and_a_graph_is_named():
     assert _facts(run) == [("look", "planner", "ok", {"x": 1}, "seen")]
 
 
+@pytest.mark.parametrize("said", ["Model call limits exceeded: run limit (1/1)", ""])
+def test_a_graph_answers_what_its_messages_end_with_and_no_model_does_that_only_calls(said):
+    """langchain 1.5, `ModelCallLimitMiddleware`, and where somebody is to give leave."""
+    ends = msgspec.json.encode({"messages": [["user", "Rome?"], ["assistant", ""], ["assistant", said]]}).decode()
+    graph = {"kit": "langgraph", "resource": "langgraph", "_dd": {"agent_manifest": {"name": "planner"}}}
+    (run,) = runs(
+        _datadog(1, None, 0, "agent", "graph", "{}", ends, **graph) | {"took": 9},
+        _datadog(2, 1, 1, "workflow", "ChatOpenAI", "[]", '[{"content": "", "role": "assistant"}]', "langchain"),
+        _datadog(3, 2, 1, "llm", "create", [_text("user", "Rome?")], [_calls(("call_a", "look", {"x": 1}))]),
+    )
+    assert run["output"] == (said or None)
+
+
 def test_an_agent_of_adks_that_took_over_is_named_in_what_its_model_is_instructed():
     """google-adk 1.20: one span, of the runner, whoever works in it."""
 

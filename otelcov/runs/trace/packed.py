@@ -66,7 +66,9 @@ def _attributes(packed: bytes) -> Iterator[tuple[str, str]]:
         yield from _tool(told.get("name"), given.get("value"), gave.get("value"))
     elif kind == "agent":
         yield from _texts({"gen_ai.agent.name": _name(told.get("name"), meta, kit)})
-    if kind != "llm" and kit != "langgraph":  # whose messages it prints
+    if kind == "agent" and kit == "langgraph":
+        yield from _texts({"output.value": _said_last(gave.get("value"))})
+    elif kind != "llm" and kit not in ("langchain", "langgraph"):  # whose messages it prints, and leaves calls out
         yield from _texts({"input.value": given.get("value"), "output.value": gave.get("value")})
 
 
@@ -77,6 +79,14 @@ def _name(name: Any, meta: dict[str, Any], kit: Any) -> str | None:
     name = manifest.get("name") or name
     own = isinstance(name, str) and not name.startswith(f"{kit}.") and kit != "google_adk"
     return name if own else None
+
+
+def _said_last(gave: Any) -> str | None:
+    """The answer that a graph's messages end with, each a role and a text, or the text of what a tool brought."""
+    messages = _object(parse_json(gave) if isinstance(gave, str) else None).get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    said = last[1] if isinstance(last, list) and len(last) == 2 and last[0] == "assistant" else None
+    return said if isinstance(said, str) else None
 
 
 def _model(given: dict[str, Any], gave: dict[str, Any], meta: dict[str, Any]) -> Iterator[tuple[str, str]]:
