@@ -1,5 +1,7 @@
 """What platforms' own tracers for Python tell in their latest versions, by runs against a model of ours."""
 
+import base64
+
 import msgspec
 import pytest
 
@@ -62,6 +64,15 @@ def test_what_datadog_packs_of_a_step_is_what_was_asked_called_and_answered():
     ]
     told = [(c["request_model"], c["response_model"], c["input_tokens"]) for c in run["llm_calls"]]
     assert (told, run["boundaries"]) == ([("m", "m-2", 9)] * 2, ["tool_failure"])
+
+
+def test_what_a_collector_keeps_as_base64_is_unpacked_too():
+    one = _datadog(1, None, 0, "agent", "planner", '{"text": "Rome?"}', "Sunny.", resource="agent") | {"took": 9}
+    two = _datadog(2, 1, 1, "llm", "create", _GO, [_text("assistant", "Sunny.")])
+    for x in (one, two):
+        x["attributes"]["_llmobs"] = base64.b64encode(x["attributes"]["_llmobs"]).decode()
+    (run,) = runs(one, two)
+    assert (run["agents"], run["input"], run["output"]) == (["planner"], "Rome?", "Sunny.")
 
 
 def test_a_handoff_that_datadog_tells_of_openais_agents_is_no_tool():
@@ -182,7 +193,12 @@ def test_what_a_server_of_mcp_tells_datadog_of_a_call_is_no_other_call():
     assert _facts(run) == [("look", "planner", "ok", {"x": 1}, "seen")]
 
 
-@pytest.mark.parametrize("packed", [b"", b"\xc1", msgspec.msgpack.encode(["no", "object"])])
+_ODD = {"meta": {"span": {"kind": "tool"}, "input": {"value": msgspec.msgpack.Ext(7, b"x")}}}
+
+
+@pytest.mark.parametrize(
+    "packed", [b"", b"\xc1", msgspec.msgpack.encode(["no", "object"]), msgspec.msgpack.encode(_ODD), "no Base64"]
+)
 def test_what_cannot_be_unpacked_tells_nothing(packed):
     one = _datadog(1, None, 0, "agent", "planner", resource="agent") | {"took": 9}
     two = _datadog(2, 1, 1, "tool", "look", resource="tool")

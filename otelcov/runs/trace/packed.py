@@ -6,6 +6,7 @@ answered, what a tool is called, was given and gave - it keeps as MessagePack in
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -28,25 +29,31 @@ def unpacked(spans: pl.DataFrame) -> list[pl.DataFrame]:
     nameless = [b for b in spans["scope"].unique().to_list() if not scope_of(b)[0]]
     if not nameless:
         return []
-    held = pl.element().filter(pl.element().struct.field("key") == _KEY).struct.field("bytes_value")
+    held = pl.element().filter(pl.element().struct.field("key") == _KEY).struct
     row = pl.int_range(pl.len(), dtype=pl.UInt32).alias("row")
     some = spans.select("scope", "attributes", "content", row).filter(
         pl.col("scope").is_in(pl.Series(nameless, dtype=pl.Binary).implode(), nulls_equal=True)
     )
     packed = some.select(
-        "row", told=pl.coalesce(pl.col(c).list.eval(held).list.first() for c in ("attributes", "content"))
+        "row",
+        *(
+            pl.coalesce(pl.col(c).list.eval(held.field(form)).list.first() for c in ("attributes", "content")).alias(
+                form
+            )
+            for form in ("bytes_value", "string_value")
+        ),
     )
     found: list[tuple[int, str, str]] = []
-    for place, told in packed.drop_nulls().iter_rows():  # each holds objects of its own
-        found += [(place, key, value) for key, value in _attributes(told)]
+    for place, raw, text in packed.filter(pl.any_horizontal(pl.exclude("row").is_not_null())).iter_rows():
+        try:  # each holds objects of its own; what has no place for bytes keeps them as Base64
+            told = _object(_unpack(base64.b64decode(text) if raw is None else raw))
+            found += [(place, key, value) for key, value in list(_attributes(told))]
+        except (TypeError, *UNREADABLE):  # no JSON can be made of it, or it is none of these
+            continue
     return [pairs(found)] if found else []
 
 
-def _attributes(packed: bytes) -> Iterator[tuple[str, str]]:
-    try:
-        told = _object(_unpack(packed))
-    except UNREADABLE:
-        return
+def _attributes(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     meta = _object(told.get("meta"))
     kind, given, gave = _object(meta.get("span")).get("kind"), _object(meta.get("input")), _object(meta.get("output"))
     kit = _object(told.get("tags")).get("integration")
