@@ -38,29 +38,43 @@ def test_an_agent_of_strands_that_is_asked_to_put_its_answer_in_form_goes_on_wit
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("Plan.", '{"city":"Rome"}', 2)
 
 
+@pytest.mark.parametrize("kit", [_STRANDS, {"scope": ""}])
 @pytest.mark.parametrize(("back", "status"), [(True, "ok"), (False, "unknown")])
-def test_who_worked_before_in_a_swarm_has_not_taken_over_again_until_it_works(back, status):
+def test_who_worked_before_in_a_swarm_has_not_taken_over_again_until_it_works(back, status, kit):
     """strands-agents 1.62, `max_handoffs`: a swarm that is stopped there ends like any other."""
 
     def hands(id, parent, at, call, to):
         given = {"gen_ai.tool.call.arguments": {"agent_name": to, "message": "go on"}}
         name = "handoff_to_agent"
         return [
-            chat(id, parent, [(call, name, {"agent_name": to, "message": "go on"})], "go", at=at, took=0.5, **_STRANDS),
-            tool(id + 1, parent, name, call, "Handing off", at=at + 1, took=0.5, attributes=given, **_STRANDS),
-            chat(id + 2, parent, "handed over", at=at + 2, took=0.5, **_STRANDS),
+            chat(id, parent, [(call, name, {"agent_name": to, "message": "go on"})], "go", at=at, took=0.5, **kit),
+            tool(id + 1, parent, name, call, "Handing off", at=at + 1, took=0.5, attributes=given, **kit),
+            chat(id + 2, parent, "handed over", at=at + 2, took=0.5, **kit),
         ]
 
     swarm = {"gen_ai.operation.name": "invoke_swarm", "gen_ai.system": "strands-agents"}
     (run,) = runs(
-        span(1, name="invoke_swarm", took=40, attributes=swarm, **_STRANDS),
-        agent(2, "a", 1, took=8, **_STRANDS),
+        span(1, name="invoke_swarm", took=40, attributes=swarm, **kit),
+        agent(2, "a", 1, took=8, **kit),
         *hands(3, 2, 0.5, "call_a", "b"),
-        agent(6, "b", 1, at=9, took=8, **_STRANDS),
+        agent(6, "b", 1, at=9, took=8, **kit),
         *hands(7, 6, 9.5, "call_b", "a"),
-        *([agent(11, "a", 1, at=20, took=3, **_STRANDS), chat(12, 11, "Done.", at=21, **_STRANDS)] if back else []),
+        *([agent(11, "a", 1, at=20, took=3, **kit), chat(12, 11, "Done.", at=21, **kit)] if back else []),
     )
     assert (run["status"], [d["status"] for d in run["delegations"]]) == (status, ["ok", status])
+
+
+@pytest.mark.parametrize("scope", ["strands.telemetry.tracer", ""])
+def test_what_strands_says_of_an_answer_in_form_is_believed_without_its_scope(scope):
+    """strands-agents 1.62 by ddtrace 4.16 (`DD_TRACE_OTEL_ENABLED`), which hands no scope on."""
+    plan = [("call_a", "Plan", {"city": "Rome"})]
+    came = ("gen_ai.choice", {"message": [{"text": "Successfully validated Plan structured output"}]})
+    (run,) = runs(
+        agent(1, "planner", took=9, scope=scope),
+        chat(2, 1, plan, "Plan.", at=1, scope=scope),
+        tool(3, 1, "Plan", "call_a", at=3, events=[came], scope=scope),
+    )
+    assert (run["tool_calls"], run["boundaries"]) == ([], [])
 
 
 _ADK = {"scope": "gcp.vertex.agent"}

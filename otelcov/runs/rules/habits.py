@@ -211,8 +211,8 @@ def drops_tools(scope: str) -> bool:
 
 
 def stops_alike(scope: str, name: str) -> bool:
-    """Is this the span of a swarm that ends well when a limit stops it, too (Strands)?"""
-    return scope.startswith("strands") and name == "invoke_swarm"
+    """Is this the span of a swarm that ends well when a limit stops it, too (Strands, perhaps without its scope)?"""
+    return name == "invoke_swarm" and (not scope or scope.startswith("strands"))
 
 
 def of_adk(scope: str) -> bool:

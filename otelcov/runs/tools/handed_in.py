@@ -66,10 +66,9 @@ def ways_to_answer(calls: Iterable[ToolCall], told: Collection[str]) -> frozense
 
 def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
     if call.nodes:
-        scope = call.nodes[0].span.scope
-        if call.name == "finish_task" and of_adk(scope):  # by which an agent that was given a task ends it
+        if call.name == "finish_task" and of_adk(call.nodes[0].span.scope):  # by which an agent ends a task of its own
             return True
-        return scope.startswith("strands") and _validated(call.nodes[0])
+        return _validated(call.nodes[0])
     if call.asked_by is None:
         return False
     if call.answer is not None:
