@@ -105,6 +105,9 @@ _CALLED_OR_SAID = pl.coalesce(
     ]
 )
 
+# What a tool that threw gave stands there all the same (Microsoft.Extensions.AI): the model is told other words.
+_RAISED = pl.col("error.type").is_not_null()
+
 GENAI = Dialect(
     name="genai",
     kind=pl.coalesce([pl.when(_STANDS_FOR_SEVERAL).then(pl.lit(OTHER)), _KINDS]),
@@ -112,13 +115,17 @@ GENAI = Dialect(
     tool=first("gen_ai.tool.name"),
     call_id=first("gen_ai.tool.call.id", "gen_ai.tool.call_id", "gen_ai.tool_call.id"),
     arguments=first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.args"),
-    result=first(
-        "gen_ai.tool.call.result",
-        "gen_ai.tool.result",
-        "gen_ai.tool.result.value",
-        "gen_ai.tool.output",
-        "gen_ai.tool.message",
-        "gen_ai.output",
+    result=pl.when(_RAISED & (pl.col("gen_ai.tool.call.result") == "null"))
+    .then(pl.lit(NOTHING))
+    .otherwise(
+        first(
+            "gen_ai.tool.call.result",
+            "gen_ai.tool.result",
+            "gen_ai.tool.result.value",
+            "gen_ai.tool.output",
+            "gen_ai.tool.message",
+            "gen_ai.output",
+        )
     ),
     request_model=first("gen_ai.request.model"),
     response_model=first("gen_ai.response.model"),

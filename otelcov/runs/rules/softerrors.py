@@ -58,7 +58,8 @@ _REFUSED = re.compile(
     r"\s*(?:I tried reusing the same input, I must stop using this action input"
     r"|Tool cancelled by hook$"  # Strands for JavaScript
     r"|The tool call was denied"
-    r"|(?:Tool|Function) (?:call|execution) (?:was )?(?:denied|rejected|cancelled|declined|not approved)"
+    r"|(?:Error: )?(?:Tool|Function) (?:call|execution) (?:invocation )?(?:was )?"  # …, Microsoft.Extensions.AI
+    r"(?:denied|rejected|cancelled|declined|not approved)"
     r"|Tool execution for '[^'\n]{1,200}' was rejected by the user\b"  # Haystack
     r"|Tool '[^'\n]{1,200}' (?:execution denied by confirmation policy"  # ADK for Rust
     r"|is temporarily disabled after \d{1,9} consecutive failures)$"

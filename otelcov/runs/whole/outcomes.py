@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from otelcov.dialects.agno import TO_BE_RUN
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.agents.charge import ended, top_agents
@@ -87,9 +89,15 @@ def left_open(tools: list[ToolCall], outcomes: list[Outcome]) -> None:
 
 
 def _asks_leave(model: Node, call_id: str) -> bool:
-    """Did what is around a model's call put out that somebody is to give leave for this call (the AI SDK)?"""
+    """Did what is around a model's call put out that somebody is to give leave for this call (the AI SDK; a loop of
+    Microsoft.Extensions.AI)?"""
     outputs = (n.span.output or "" for n in model.ancestors())
-    return any('"tool-approval-request"' in told and f'"{call_id}"' in told for told in outputs)
+    return any(_ASKS_LEAVE.search(told) and f'"{call_id}"' in told for told in outputs)
+
+
+_ASKS_LEAVE = re.compile(
+    r'"(?:tool-approval-request|Microsoft\.Extensions\.AI\.(?:Tool|Function)ApprovalRequestContent)"'
+)
 
 
 _FRONT = 128  # letters, in which an output begins to say something, as a message of the conventions or alone

@@ -1,0 +1,100 @@
+"""Kits of Java, .NET, Go, Rust and Elixir, by spans written as the newest of their published sources write them."""
+
+import json
+
+import pytest
+
+from tests.dialects.test_javascript_newest import agreed
+from tests.runs.requests import span
+
+
+def _user(text):
+    return {"role": "user", "parts": [{"type": "text", "content": text}]}
+
+
+def _says(text):
+    return {"role": "assistant", "parts": [{"type": "text", "content": text}]}
+
+
+def _asks(*calls):
+    parts = [{"type": "tool_call", "id": id, "name": name, "arguments": given} for id, name, given in calls]
+    return {"role": "assistant", "parts": parts}
+
+
+def _back(*came):
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": told} for id, told in came]}
+
+
+_MICROSOFT = "Experimental.Microsoft.Extensions.AI"
+
+
+def _net_chat(id, parent, at, asked, answer, **more):
+    """dotnet/extensions (Microsoft.Extensions.AI: ChatCompletion/OpenTelemetryChatClient.cs)."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.provider.name": "openai"}
+    told |= {"gen_ai.response.model": "gpt-4o-2024-08-06", "gen_ai.response.id": f"chatcmpl-8Xk{id}"}
+    told |= {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 2}
+    told |= {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps([answer])}
+    return span(id, parent, "chat gpt-4o", at=at, kind=3, scope=_MICROSOFT, attributes=told, **more)
+
+
+def _net_tool(id, parent, at, name, call, given, result, error=None, **more):
+    """dotnet/extensions (Microsoft.Extensions.AI: Common/FunctionInvocationProcessor.cs)."""
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.type": "function", "gen_ai.tool.call.id": call}
+    told |= {"gen_ai.tool.name": name, "gen_ai.tool.call.arguments": json.dumps(given)}
+    told |= {"gen_ai.tool.call.result": json.dumps(result)}
+    told |= {"error.type": "System.InvalidOperationException"} if error else {}
+    return span(id, parent, f"execute_tool {name}", at=at, scope=_MICROSOFT, attributes=told, error=error, **more)
+
+
+def test_what_a_tool_gave_that_threw_is_what_the_model_was_told():
+    """dotnet/extensions (Microsoft.Extensions.AI: ChatCompletion/FunctionInvokingChatClient.cs): null, by its span."""
+    calls = [("call_1xK", "weather", {"city": "Oslo"}), ("call_2xK", "lookup", {"id": 1}), ("call_3xK", "nope", {})]
+    nobody = 'Error: Requested function "nope" not found.'
+    back = _back(("call_1xK", "12"), ("call_2xK", "Error: Function failed."), ("call_3xK", nobody))
+    used = {"gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 4}
+    (run,) = agreed(
+        span(1, None, "orchestrate_tools", took=20, scope=_MICROSOFT, attributes=used),
+        _net_chat(2, 1, 1, [_user("go")], _asks(*calls)),
+        _net_tool(3, 1, 3, "weather", "call_1xK", {"city": "Oslo"}, "12"),
+        _net_tool(4, 1, 5, "lookup", "call_2xK", {"id": 1}, None, error="no such order"),
+        _net_chat(5, 1, 7, [_user("go"), _asks(*calls), back], _says("It is 12.")),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("weather", "ok", "12"),
+        ("lookup", "error", "Error: Function failed."),
+        ("nope", "requested", nobody),
+    ]
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("go", "It is 12.", 2)
+
+
+def test_a_loop_of_nets_says_of_a_call_that_leave_is_asked_for_it():
+    """microsoft/agent-framework (dotnet: Microsoft.Agents.AI/OpenTelemetryAgent.cs) about dotnet/extensions
+    (FunctionInvokingChatClient.cs): a program names the scope as it likes."""
+    content = {"toolCall": {"name": "weather", "arguments": {}, "callId": "call_1xK"}, "requestId": "call_1xK"}
+    asks = {"type": "Microsoft.Extensions.AI.ToolApprovalRequestContent", "content": content}
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
+    told |= {"gen_ai.input.messages": json.dumps([_user("go")]), "gen_ai.response.finish_reasons": '["tool_calls"]'}
+    told |= {"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [asks]}])}
+    (run,) = agreed(
+        span(1, None, "invoke_agent planner(5a1f0c33e2b14b51a1f4b1b0a5cbe912)", took=9, kind=3, attributes=told),
+        _net_chat(2, 1, 1, [_user("go")], _asks(("call_1xK", "weather", {}))),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("weather", "requested")]
+
+
+@pytest.mark.parametrize(
+    "words", ["Error: Tool call invocation was rejected by user.", "Tool call invocation rejected."]
+)
+def test_a_tool_for_which_a_loop_of_nets_was_refused_leave_did_not_fail(words):
+    """dotnet/extensions (Microsoft.Extensions.AI: ChatCompletion/FunctionInvokingChatClient.cs), both turns in one
+    trace."""
+    asks = _asks(("call_1xK", "weather", {}))
+    (run,) = agreed(
+        span(1, None, "session", took=30, scope="app"),
+        span(2, 1, "orchestrate_tools", took=4, scope=_MICROSOFT),
+        _net_chat(3, 2, 1, [_user("go")], asks),
+        span(4, 1, "orchestrate_tools", at=10, took=9, scope=_MICROSOFT),
+        _net_chat(5, 4, 12, [_user("go"), asks, _back(("call_1xK", words))], _says("Then not.")),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("weather", "requested")]
+    assert run["boundaries"] == []
