@@ -10,6 +10,11 @@ _RUN_TOGETHER = (
     scope(r"^io\.quarkus\b") & span_name(r"^(completion) ").is_not_null() & pl.col("gen_ai.prompt").str.contains("\n")
 )
 
+# What a tool threw comes back as a text, on a span that ends well; what it gave, as JSON.
+_TOOL = (pl.col("spring.ai.kind") == "tool_call") | pl.col("spring.ai.tool.definition.name").is_not_null()
+_GAVE = pl.col("spring.ai.tool.call.result")
+_IN_JSON = r'(?s)^(?:".*"|\{.*\}|\[.*\]|-?\d+(?:\.\d+)?|true|false|null)$'
+
 SPRING_AI = Dialect(
     name="spring-ai",
     kind=pl.coalesce(
@@ -25,6 +30,10 @@ SPRING_AI = Dialect(
     tool=pl.coalesce([pl.col("spring.ai.tool.definition.name"), _QUARKUS]),
     arguments=first("spring.ai.tool.call.arguments"),
     result=first("spring.ai.tool.call.result"),
+    tool_error=pl.when(_TOOL & _GAVE.str.starts_with("Exception occurred in tool: "))
+    .then(pl.lit("true"))
+    .when(_TOOL & ~_GAVE.str.contains(_IN_JSON).fill_null(value=False))
+    .then(pl.lit("unknown")),
     input_messages=pl.when(_RUN_TOGETHER).then(pl.lit(NOTHING)),
     definitions=first("spring.ai.chat.client.tool.names", "spring.ai.model.request.tool.names"),
     conversation=pl.when(pl.col("spring.ai.chat.client.conversation.id") != "default").then(

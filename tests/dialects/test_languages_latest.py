@@ -98,3 +98,34 @@ def test_a_tool_for_which_a_loop_of_nets_was_refused_leave_did_not_fail(words):
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("weather", "requested")]
     assert run["boundaries"] == []
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "status"),
+    [
+        ('"sunny"', None, "ok"),
+        ('{"degrees":12}', None, "ok"),
+        ("21.5", None, "ok"),
+        ("404 Not Found", None, "unknown"),
+        ("Error calling tool: [TextContent[text=no such order]]", None, "error"),
+        ("Exception occurred in tool: weather (IllegalStateException)", None, "error"),
+        (None, None, "unknown"),
+        (None, "timeout", "error"),
+    ],
+)
+def test_what_a_tool_of_spring_ais_threw_comes_back_as_a_text_on_a_span_that_ends_well(result, error, status):
+    """spring-projects/spring-ai (DefaultToolCallingManager.java, DefaultToolExecutionExceptionProcessor.java,
+    DefaultToolCallResultConverter.java): content is told on demand."""
+    scope = "org.springframework.boot"
+    told = {"gen_ai.operation.name": "framework", "gen_ai.system": "spring_ai", "spring.ai.kind": "tool_call"}
+    told |= {"spring.ai.tool.definition.name": "weather"}
+    told |= {"spring.ai.tool.call.arguments": "{}", "spring.ai.tool.call.result": result} if result else {}
+    used = {"gen_ai.usage.input_tokens": "9", "gen_ai.usage.output_tokens": "2", "gen_ai.request.model": "m"}
+    used |= {"gen_ai.operation.name": "chat", "gen_ai.response.model": "m-1", "gen_ai.system": "openai"}
+    (run,) = agreed(
+        span(1, None, "spring_ai chat_client", took=20, scope=scope, attributes={"spring.ai.kind": "chat_client"}),
+        span(2, 1, "chat m", at=1, scope=scope, attributes=used | {"gen_ai.response.finish_reasons": '["TOOL_CALLS"]'}),
+        span(3, 1, "tool_call weather", at=3, scope=scope, attributes=told, error=error),
+        span(4, 1, "chat m", at=5, scope=scope, attributes=used | {"gen_ai.response.finish_reasons": '["STOP"]'}),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("weather", status)]
