@@ -44,8 +44,17 @@ SPRING_AI = Dialect(
 # LangChain4j's own observation of a model's call has keys of its own for what was used, of an answer alone.
 _OBSERVED = pl.when((pl.col("gen_ai.operation.name") == "chat") & pl.col("outcome").is_in(["SUCCESS", "ERROR"]))
 
+# What a tool threw is what it gave, on a span that ends well: under OpenInference, which tells it beside texts that
+# tools gave, and under Quarkus until it told of tools by the conventions.
+_UNDER_OPENINFERENCE = pl.col("span.name") == "AiService.tool"
+_NO_WORDS = r"(?s)^(?:Success|\{.*\}|\[.*\]|-?\d+(?:\.\d+)?|true|false)$"
+_UNDER_QUARKUS = _QUARKUS.is_not_null() & pl.col("gen_ai.operation.name").is_null()
+
 LANGCHAIN4J = Dialect(
     name="langchain4j",
+    tool_error=pl.when(
+        _UNDER_QUARKUS | (_UNDER_OPENINFERENCE & ~pl.col("output.value").str.contains(_NO_WORDS).fill_null(value=False))
+    ).then(pl.lit("unknown")),
     input_tokens=_OBSERVED.then(pl.col("input_tokens")),
     output_tokens=_OBSERVED.then(pl.col("output_tokens")),
 )

@@ -129,3 +129,47 @@ def test_what_a_tool_of_spring_ais_threw_comes_back_as_a_text_on_a_span_that_end
         span(4, 1, "chat m", at=5, scope=scope, attributes=used | {"gen_ai.response.finish_reasons": '["STOP"]'}),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("weather", status)]
+
+
+@pytest.mark.parametrize(
+    ("result", "status"), [("no such order", "unknown"), ('{"degrees":12}', "ok"), ("Success", "ok"), (None, "unknown")]
+)
+def test_what_a_tool_of_langchain4js_threw_comes_back_as_a_text_on_a_span_that_ends_well(result, status):
+    """Arize-ai/openinference (java: LangChain4jToolExecutedEventListener.java) of langchain4j (ToolService.java)."""
+
+    def step(id, parent, name, kind, at=0, took=1, **told):
+        told = {key.replace("__", "."): value for key, value in told.items() if value is not None}
+        told |= {"openinference.span.kind": kind}
+        scope = "com.arize.instrumentation.langchain4j"
+        return span(id, parent, name, at=at, took=took, kind=3, scope=scope, status=1, attributes=told)
+
+    def model(id, at, **told):
+        used = {"llm__model_name": "m", "llm__token_count__prompt": 9, "llm__token_count__completion": 2}
+        return step(id, 1, "LLM", "LLM", at, **used | told)
+
+    (run,) = agreed(
+        step(1, None, "AiService.start", "AGENT", took=20, input__value="Execution Started"),
+        model(2, 1, llm__finish_reason="TOOL_EXECUTION"),
+        step(3, 1, "AiService.tool", "TOOL", 3, 0, tool__name="look", tool_call__id="call_1xK", output__value=result),
+        model(4, 5, llm__finish_reason="STOP"),
+    )
+    assert [(c["name"], c["status"], c["result"] is None) for c in run["tool_calls"]] == [
+        ("look", status, result is None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("thrown", "told", "status"), [(None, False, "unknown"), (None, True, "ok"), ("no", True, "error")]
+)
+def test_quarkus_tells_what_a_tool_threw_since_it_tells_of_tools_by_the_conventions(thrown, told, status):
+    """quarkiverse/quarkus-langchain4j (ToolSpanWrapper.java, QuarkusToolExecutor.java): without a status."""
+    scope, raised = "io.quarkus.opentelemetry", {"exception.type": "java.io.IOException", "exception.message": thrown}
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_1xK"}
+    model = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.id": "chatcmpl-8xK"}
+    (run,) = agreed(
+        span(1, None, "langchain4j.aiservices.Assistant.chat", took=9, scope=scope),
+        span(2, 1, "completion m", at=1, scope=scope, attributes=model),
+        span(3, 1, "langchain4j.tools.look", at=3, scope=scope, attributes=tool if told else {})
+        | {"events": [("exception", raised)] if thrown else []},
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]

@@ -162,7 +162,7 @@ def test_quarkus_names_its_tools_by_spans_alone():
         span(2, 1, "completion m", at=1, kind=3, attributes=told),
         span(3, 1, "langchain4j.tools.send", at=3),
     )
-    assert _called(run) == [("send", None, "ok", None)]
+    assert _called(run) == [("send", None, "unknown", None)]
     assert len(run["llm_calls"]) == 1
 
 
