@@ -173,3 +173,27 @@ def test_quarkus_tells_what_a_tool_threw_since_it_tells_of_tools_by_the_conventi
         | {"events": [("exception", raised)] if thrown else []},
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
+
+
+def test_what_is_put_in_place_of_a_result_may_say_by_its_type_that_nobody_has_the_tool():
+    """llmrb/llm.rb (lib/llm/function.rb): no span, and an object for the model."""
+    calls = [("call_1xK", "look", {}), ("call_2xK", "nope", {})]
+    nobody = {"error": True, "type": "LLM::NoSuchToolError", "message": "tool not found"}
+    said = [_user("go"), _asks(*calls), _back(("call_1xK", "12"), ("call_2xK", json.dumps(nobody)))]
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "call_1xK"}
+
+    def model(id, at, asked, answer):
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9}
+        told |= {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps([answer])}
+        return span(id, 1, "chat m", at=at, kind=3, scope="llm.rb", attributes=told)
+
+    (run,) = agreed(
+        span(1, None, "app", took=9, scope="app"),
+        model(2, 1, said[:1], said[1]),
+        span(
+            3, 1, "execute_tool look", at=3, kind=3, scope="llm.rb", attributes=tool | {"gen_ai.tool.call.result": "12"}
+        ),
+        model(4, 5, said, _says("It is 12.")),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok"), ("nope", "requested")]
+    assert run["boundaries"] == []

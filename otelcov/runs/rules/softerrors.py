@@ -84,11 +84,21 @@ _REFUSED = re.compile(
     re.I,
 )
 
+NOT_RUN = re.compile(
+    r"(?:^|[.:\\])(?:unknown_?tool|no_?such_?tool|tool_?(?:not_?found"
+    r"|(?:(?:call|use|execution)_?)?(?:(?:approval|permission)_?)?(?:denied|rejected|declined)))"
+    r"(?:_?(?:error|exception))?$",
+    re.I,
+)
+"""Types of the error of a tool that nobody has, or that was given no leave (Sentinel AI, loops of one's own)."""
+
 
 def refused(value: Any) -> bool:
     """Does this result say that the call was not executed?"""
     if isinstance(value, dict) and value.keys() == {"error"}:
         value = value["error"]
+    if isinstance(value, dict) and value.get("error") is True and isinstance(value.get("type"), str):
+        return NOT_RUN.search(value["type"]) is not None  # llm.rb
     if isinstance(value, dict):  # the AI SDK's words, by themselves and in the conventions' messages
         return value.get("type") == "execution-denied" or (value.get("denied") is True and value.keys() <= _DENIAL)
     return isinstance(value, str) and _REFUSED.match(value) is not None

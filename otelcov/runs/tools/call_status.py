@@ -25,7 +25,16 @@ from otelcov.runs.rules.habits import (
     tells_steps,
     waits_by_events,
 )
-from otelcov.runs.rules.softerrors import awaits_leave, may_not_have_run, nobodys, not_taken, plain, refused, soft_error
+from otelcov.runs.rules.softerrors import (
+    NOT_RUN,
+    awaits_leave,
+    may_not_have_run,
+    nobodys,
+    not_taken,
+    plain,
+    refused,
+    soft_error,
+)
 from otelcov.runs.tools.attempts import held
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, broke_off, framed
 from otelcov.runs.tools.executions import OF_ALL, client_alone, message_around, span_fact
@@ -235,7 +244,7 @@ def _given_no_leave(out: Outcome) -> bool:
     """Does what it failed with say that it did not run at all?"""
     if (out.error_type or out.message) in _NO_LEAVE or _KEPT_FROM.search(out.message):
         return True
-    if _NOT_RUN.search(out.error_type or ""):
+    if NOT_RUN.search(out.error_type or ""):
         return True
     return refused(out.message) and not _STOPPED.match(out.message)
 
@@ -254,13 +263,6 @@ _STOPPED = re.compile(r"[\w ]*cancelled", re.I)
 _NO_LEAVE = ("denied", "rejected", "declined", "tool not available", "hook_denied", "hook_failed")
 """Types of the error of a tool that was given no leave (GitHub's Copilot, goose), or all that is said of it, or of one
 that nobody has (Docker's Agent)."""
-_NOT_RUN = re.compile(
-    r"(?:^|[.:\\])(?:unknown_?tool|no_?such_?tool|tool_?(?:not_?found"
-    r"|(?:(?:call|use|execution)_?)?(?:(?:approval|permission)_?)?(?:denied|rejected|declined)))"
-    r"(?:_?(?:error|exception))?$",
-    re.I,
-)
-"""Types of the error of a tool that nobody has, or that was given no leave (Sentinel AI, loops of one's own)."""
 _KEPT_FROM = re.compile(
     r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: "
     r"|\bTool input guardrail \S+ triggered tripwire"
