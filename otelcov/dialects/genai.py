@@ -228,14 +228,6 @@ GENAI_KINDS = Dialect(
     tool_error=pl.when(scope(r"^opentelemetry\.util\.genai\.handler$") & _STATELESS).then(pl.lit("unknown")),
 )
 
-# Of an answer that streams, Eino's node of tools tells when they are done, by a span of its own beside theirs.
-EINO_NODES = Dialect(
-    name="eino-nodes",
-    kind=pl.when(scope("eino") & pl.col("span.name").str.contains(r"^(?:Agentic)?[Tt]ools(?:Node)?$")).then(
-        pl.lit(CHAIN)
-    ),
-)
-
 # Operations that use a model and are no call of an agent.
 _ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
 

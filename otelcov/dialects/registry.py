@@ -44,6 +44,7 @@ from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.datadog import DATADOG
 from otelcov.dialects.docker_agent import DOCKER_AGENT
 from otelcov.dialects.effect import EFFECT
+from otelcov.dialects.eino import EINO, EINO_NODES
 from otelcov.dialects.elixir import LANGCHAIN_EX
 from otelcov.dialects.eve import EVE
 from otelcov.dialects.fiddler import FIDDLER
@@ -51,7 +52,6 @@ from otelcov.dialects.flue import FLUE
 from otelcov.dialects.future_agi import FUTURE_AGI, FUTURE_AGI_PYDANTIC
 from otelcov.dialects.gateways import BIFROST, VLLM
 from otelcov.dialects.genai import (
-    EINO_NODES,
     GENAI,
     GENAI_ECHOES,
     GENAI_KINDS,
@@ -167,6 +167,7 @@ DIALECTS: tuple[Dialect, ...] = (
     COPILOT,
     DOCKER_AGENT,
     BALLERINA,
+    EINO,
     GOAI,
     LANGCHAIN_EX,
     LLM_RB,

@@ -197,3 +197,41 @@ def test_what_is_put_in_place_of_a_result_may_say_by_its_type_that_nobody_has_th
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok"), ("nope", "requested")]
     assert run["boundaries"] == []
+
+
+_EINO = {
+    "tls": "github.com/cloudwego/eino-ext/callbacks/tls",
+    "apmplus": "github.com/cloudwego/eino-ext/callbacks/apmplus",
+}
+
+
+def _eino_step(by, id, parent, component, name, at, took=1, **told):
+    """cloudwego/eino-ext (callbacks/tls/tls_handler.go, callbacks/apmplus/apmplus.go)."""
+    told |= {"runinfo.component": component, "runinfo.name": name, "gen_ai.system": "eino"}
+    if by == "tls":
+        operation = {"ChatModel": "chat", "Tool": "execute_tool"}.get(component, "invoke" if parent else "invoke_agent")
+        kind = {"ChatModel": "LLM", "Tool": "TOOL"}.get(component, "TASK" if parent else "CHAIN")
+        told |= {"gen_ai.operation.name": operation, "gen_ai.span.kind": kind, "agent.name": name}
+        told |= {"gen_ai.tool.name": name, "gen_ai.tool_call.id": f"call_{name}8K"} if component == "Tool" else {}
+        name = {"ChatModel": "llm.request", "Tool": "tool.call"}.get(component, name if parent else "agent.turn")
+    else:
+        told |= {"gen_ai.span.kind": component.lower() if parent else "workflow"}
+    return span(id, parent, name, at=at, took=took, kind=3, scope=_EINO[by], attributes=told)
+
+
+@pytest.mark.parametrize("by", _EINO)
+def test_an_agent_of_einos_kit_may_stand_below_another_and_none_of_its_parts_is_one(by):
+    model = {"gen_ai.request.model": "gpt-4o", "gen_ai.response.model": "gpt-4o"}
+    model |= {"gen_ai.usage.prompt_tokens": 20, "gen_ai.usage.completion_tokens": 5}
+    (run,) = agreed(
+        _eino_step(by, 1, None, "Agent", "planner", 0, 30),
+        _eino_step(by, 2, 1, "ChatModel", "ChatModel", 1, **model),
+        _eino_step(by, 3, 1, "Tool", "worker", 3, 9),
+        _eino_step(by, 4, 3, "Agent", "worker", 4, 7),
+        _eino_step(by, 5, 4, "ChatModel", "ChatModel", 5, **model),
+        _eino_step(by, 6, 1, "ChatModel", "ChatModel", 15, **model),
+    )
+    assert (run["agents"], run["tool_calls"]) == (["planner", "worker"], [])
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "worker")]
+    assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "planner"]
+    assert {(c["request_model"], c["response_model"]) for c in run["llm_calls"]} == {("gpt-4o", None)}
