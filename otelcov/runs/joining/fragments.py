@@ -94,7 +94,7 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.frame, fragment.root = root, model
             fragment.gateway = any(_gateway(n) for n in model.ancestors())
             root = model
-        fragment.loose = len({n.kind for n in nodes if n.kind is not None} - {LLM, "other"}) == 0 and root.kind == LLM
+        fragment.loose = root.kind == LLM and all(n.kind == LLM or _unexplained(n) for n in nodes)
         fragment.gateway |= fragment.loose and root.parent is None and _serves(root)
         fragment.loose |= _with_its_tools(root, fragment)
         if not fragment.loose and root.kind == TOOL and not fragment.calls and not any(n.kind == AGENT for n in nodes):
@@ -137,7 +137,9 @@ def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
     A server's request, or a message that is consumed, is a request by itself, unless it is one to a gateway: then it is
     one call of a model, however it went."""
     model = next((n for n in nodes if n.kind == LLM), None)
-    if model is None or root.kind is not None or root.orphan or any(n.kind not in (None, LLM, OTHER) for n in nodes):
+    if model is None or root.kind not in (None, CHAIN) or root.orphan:
+        return None
+    if not all(n.kind == LLM or _unexplained(n) for n in nodes):
         return None
     above = model.ancestors()
     gateway = any(_gateway(n) for n in above)
@@ -151,6 +153,10 @@ def _wrapped(root: Node, nodes: list[Node]) -> Node | None:
     call = ModelCall(model, [model])
     framed = all(n.span.scope == model.span.scope for n in above)  # by its own instrumentation (Langtrace's)
     return model if framed or gateway or call.requests or any(x.results for x in (call.inputs or ())[-1:]) else None
+
+
+def _unexplained(node: Node) -> bool:
+    return node.kind in (None, OTHER) or (node.kind == CHAIN and _gateway(node))  # Bifrost, in OpenInference's words
 
 
 def _with_its_tools(root: Node, part: Fragment) -> bool:
@@ -180,8 +186,8 @@ def _attempts(nodes: list[Node]) -> None:
         return
     asked: dict[int, list[Node]] = {}
     for n in models:
-        door = next((a for a in n.ancestors() if a.kind == LLM or (a.kind is None and _gateway(a))), None)
-        if door is not None and door.kind is None:
+        door = next((a for a in n.ancestors() if a.kind == LLM or (_unexplained(a) and _gateway(a))), None)
+        if door is not None and door.kind != LLM:
             asked.setdefault(id(door), []).append(n)
     for tried in asked.values():
         *before, last = tried

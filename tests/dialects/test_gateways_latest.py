@@ -1,0 +1,73 @@
+"""Gateways and proxies, by spans written as the newest of their published sources write them."""
+
+import json
+
+import pytest
+
+from otelcov.ground.config import Config
+from otelcov.runs import reconstruct, run_json
+from otelcov.store.layout import from_requests
+from tests.captures import LATER
+from tests.runs.requests import agent, chat, request, span, tool
+
+_ASKS = {"id": "call_1x9K", "type": "function", "name": "weather", "args": '{"city":"Oslo"}'}
+_USER = {"role": "user", "content": "go"}
+_BACK = [
+    _USER,
+    {"role": "assistant", "tool_calls": [_ASKS]},
+    {"role": "tool", "content": "12", "tool_call_id": _ASKS["id"]},
+]
+
+
+def _flat(family, messages):
+    for n, message in enumerate(messages):
+        at = f"{family}.{n}.message"
+        yield from ((f"{at}.{key}", message[key]) for key in ("role", "content", "tool_call_id") if key in message)
+        for m, call in enumerate(message.get("tool_calls", ())):
+            yield f"{at}.tool_calls.{m}.tool_call.id", call["id"]
+            yield f"{at}.tool_calls.{m}.tool_call.function.name", call["name"]
+            yield f"{at}.tool_calls.{m}.tool_call.function.arguments", call["args"]
+
+
+def _bifrost(id, trace, at, asked, answer):
+    """maximhq/bifrost (plugins/otel/openinference.go; transports/bifrost-http: TracingMiddleware), profile
+    `open_inference`."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o-2024-08-06", "llm.token_count.prompt": 10}
+    told |= {"llm.token_count.completion": 2, "llm.invocation_parameters": '{"model":"gpt-4o"}'}
+    told |= {"input.value": json.dumps(asked), "output.value": json.dumps([answer])}
+    told |= dict(_flat("llm.input_messages", asked)) | dict(_flat("llm.output_messages", [answer]))
+    frame = {"openinference.span.kind": "CHAIN"}
+    return [
+        span(id, None, "/v1/chat/completions", trace, at, 1, kind=2, status=1, attributes=frame),
+        span(id + 1, id, "chat gpt-4o", trace, at + 0.1, 0.8, kind=3, status=1, attributes=told),
+    ]
+
+
+def _runs(app, gateway):
+    bodies = [request(app), request(gateway, service="bifrost", scope="bifrost")]
+    frame = reconstruct(*from_requests(bodies, [], 1), Config(), LATER)
+    return [run_json(row, {}) for row in frame.iter_rows(named=True)]
+
+
+_THROUGH = [
+    *_bifrost(10, 11, 1, [_USER], {"role": "assistant", "tool_calls": [_ASKS]}),
+    *_bifrost(20, 12, 5, _BACK, {"role": "assistant", "content": "It is 12."}),
+]
+
+
+@pytest.mark.parametrize("app", [False, True])
+def test_a_frame_that_a_gateway_explains_as_a_chain_is_a_request_to_a_model_all_the_same(app):
+    asks = (_ASKS["id"], "weather", {"city": "Oslo"})
+    back = [{"role": "tool", "parts": [{"type": "tool_call_response", "id": asks[0], "response": "12"}]}]
+    own = [
+        agent(1, "planner", took=9),
+        chat(2, 1, [asks], "go", at=0.9, took=1.2),
+        tool(3, 1, "weather", asks[0], "12", at=3),
+        chat(4, 1, "It is 12.", back, at=4.9, took=1.2),
+    ]
+    (run,) = _runs(own if app else [], _THROUGH)
+    assert [(c["name"], c["arguments"], c["result"], c["status"]) for c in run["tool_calls"]] == [
+        ("weather", {"city": "Oslo"}, "12", "ok")
+    ]
+    assert (run["input"], run["output"], len(run["llm_calls"])) == ("go", "It is 12.", 2)
+    assert run["agents"] == (["planner"] if app else [])
