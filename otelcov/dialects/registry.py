@@ -128,6 +128,7 @@ from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import EMBABEL, LANGCHAIN4J, SPRING_AI
 from otelcov.dialects.strands import STRANDS
 from otelcov.dialects.tanstack import TANSTACK
+from otelcov.dialects.trpc import TRPC
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
 from otelcov.dialects.voltagent import VOLTAGENT
 
@@ -172,6 +173,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LANGCHAIN_EX,
     LLM_RB,
     RIG,
+    TRPC,
     KOOG,
     LARAVEL,
     GRAFANA,

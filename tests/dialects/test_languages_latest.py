@@ -235,3 +235,129 @@ def test_an_agent_of_einos_kit_may_stand_below_another_and_none_of_its_parts_is_
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "worker", "worker")]
     assert [c["agent"] for c in run["llm_calls"]] == ["planner", "worker", "planner"]
     assert {(c["request_model"], c["response_model"]) for c in run["llm_calls"]} == {("gpt-4o", None)}
+
+
+def _kernel_chat(id, at, *events):
+    """microsoft/semantic-kernel (dotnet/src/InternalUtilities/src/Diagnostics/ModelDiagnostics.cs)."""
+    told = {"gen_ai.operation.name": "chat.completions", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-4o"}
+    scope = "Microsoft.SemanticKernel.Diagnostics"
+    events = [(name, {"gen_ai.event.content": json.dumps(said), "gen_ai.system": "openai"}) for name, said in events]
+    return span(id, 1, "chat.completions gpt-4o", at=at, kind=3, scope=scope, attributes=told, events=events)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Error: Function call request for a function that wasn't defined.",
+        "Error: Function call request for a function that wasn't defined. Correct yourself.",
+        "Error: Requested function could not be found.",
+    ],
+)
+def test_semantic_kernel_for_net_tells_its_model_alone_that_nobody_has_a_function(words):
+    """connectors' FunctionCallsProcessor.cs: what threw has a span, and what nobody has none."""
+    calls = [
+        {"id": f"c{n}", "function": {"arguments": {}, "name": name}, "type": "function"}
+        for n, name in enumerate(["look", "nope", "time"])
+    ]
+    asked = "gen_ai.user.message", {"role": "user", "content": "go"}
+    asks = {"role": "assistant", "content": "", "tool_calls": calls}
+    first = "gen_ai.choice", {"index": 0, "message": asks, "tool_calls": calls, "finish_reason": "ToolCalls"}
+    last = "gen_ai.choice", {"index": 0, "message": {"role": "assistant", "content": "done"}, "tool_calls": []}
+    back = [("gen_ai.tool.message", {"role": "tool", "content": text}) for text in ("3", words, "Error: Exception x")]
+    named = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "w"}
+    ran = {"gen_ai.operation.name": "execute_tool"}
+    look, time = (ran | {"gen_ai.tool.name": name} for name in ("look", "time"))
+    (run,) = agreed(
+        span(1, None, "invoke_agent w", took=20, scope="Microsoft.SemanticKernel.Diagnostics", attributes=named),
+        _kernel_chat(2, 1, asked, first),
+        span(3, 1, "execute_tool look", at=3, scope="Microsoft.SemanticKernel", attributes=look),
+        span(4, 1, "execute_tool time", at=4, scope="Microsoft.SemanticKernel", attributes=time, error="no clock"),
+        _kernel_chat(5, 6, asked, ("gen_ai.assistant.message", asks), *back, last),
+    )
+    told = [(c["name"], c["status"]) for c in run["tool_calls"]]
+    assert told == [("look", "ok"), ("nope", "requested"), ("time", "error")]
+
+
+_TRPC = "trpc.agent.go"
+
+
+def _trpc_chat(id, at, said, answer):
+    """trpc-group/trpc-agent-go (internal/telemetry/trace.go); Go writes bytes, such as arguments, in base64."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.system": "trpc.go.agent", "gen_ai.request.model": "gpt-4o"}
+    told |= {"gen_ai.input.messages": json.dumps([{"role": "user", "content": "go"}, *said])}
+    told |= {"gen_ai.output.messages": json.dumps([{"index": 0, "message": answer}])}
+    return span(id, 1, "chat gpt-4o", at=at, scope=_TRPC, attributes=told)
+
+
+def _trpc_tool(id, at, name, call, text, **more):
+    choice = {"index": 0, "message": {"role": "tool", "content": text, "tool_id": call, "tool_name": name}}
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": call}
+    told |= {"gen_ai.tool.call.arguments": "{}"}
+    told |= {"gen_ai.tool.call.result": json.dumps({"object": "tool.response", "choices": [choice]})}
+    return span(id, 1, f"execute_tool {name}", at=at, scope=_TRPC, attributes=told, **more)
+
+
+def _trpc(texts, *tools):
+    """A run in which a tool came back with each text, by the call's id and the tool's name."""
+    calls = [{"type": "function", "function": {"name": name, "arguments": "e30="}, "id": call} for call, name in texts]
+    asks = {"role": "assistant", "content": "", "tool_calls": calls}
+    back = [{"role": "tool", "content": t, "tool_id": call, "tool_name": name} for (call, name), t in texts.items()]
+    named = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "w"}
+    (run,) = agreed(
+        span(1, None, "invoke_agent w", took=20, scope=_TRPC, attributes=named),
+        _trpc_chat(2, 1, [], asks),
+        *tools,
+        _trpc_chat(9, 9, [asks, *back], {"role": "assistant", "content": "done"}),
+    )
+    return [(c["name"], c["status"], c["call_id"]) for c in run["tool_calls"]]
+
+
+def test_a_tool_of_trpcs_that_failed_beside_others_has_a_span_with_a_name_alone():
+    """internal/flow/processor/functioncall.go, `runParallelToolCall`: its span is told more where nothing failed."""
+    error = "tool execution error: "
+    texts = {
+        ("c1", "look"): "3",
+        ("c2", "look"): error + "Error: callable tool execution failed: no disk",
+        ("c3", "nope"): error + 'executeToolCall: Error: tool not found: nope; did you mean "look"?',
+    }
+    tools = [
+        _trpc_tool(3, 3, "look", "c1", "3"),
+        span(4, 1, "execute_tool look", at=3.1, scope=_TRPC),
+        span(5, 1, "execute_tool nope", at=3.2, scope=_TRPC),
+    ]
+    assert _trpc(texts, *tools) == [("look", "ok", "c1"), ("look", "error", "c2"), ("nope", "requested", "c3")]
+
+
+def test_a_tool_of_trpcs_that_nobody_has_or_that_was_given_no_leave_did_not_run():
+    """internal/flow/processor/functioncall.go, `executeToolCall`; tool/permission.go, `PermissionResult`."""
+    none = "executeToolCall: Error: tool not found: nope"
+    no = '{"status":"denied","tool":"rm","reason":"no"}'
+    asks = '{"status":"approval_required","tool":"mv"}'
+    texts = {("c1", "nope"): none, ("c2", "rm"): no, ("c3", "mv"): asks, ("c4", "look"): '{"status":"denied"}'}
+    tools = [
+        _trpc_tool(n, n, name, call, text, error=none if n == 3 else None)
+        for n, ((call, name), text) in enumerate(texts.items(), 3)
+    ]
+    for shown in (tools, tools[3:]):  # its spans, or those of no other than the last
+        statuses = {name: status for name, status, _ in _trpc(texts, *shown)}
+        assert statuses == {"nope": "requested", "rm": "requested", "mv": "requested", "look": "ok"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        '{error: "Model tried to call unavailable tool `nope`. Available tools: [\\"look\\"]."}',  # RubyLLM, chat.rb
+        "unsupported call: nope",  # Codex, codex-rs/core/src/tools/registry.rs
+        "nope is not a valid tool, try another one",  # langchaingo, agents/executor.go
+        "Tool not found: nope",
+        "There is no tool named 'nope'",
+    ],
+)
+def test_what_nobody_has_is_told_in_the_words_of_many_kits(words):
+    asked = [_user("go"), _asks(("c1", "nope", {})), _back(("c1", words))]
+    (run,) = agreed(
+        span(1, None, "invoke_agent w", took=20, attributes={"gen_ai.operation.name": "invoke_agent"}),
+        _net_chat(2, 1, 1, asked[:1], asked[1]),
+        _net_chat(3, 1, 5, asked, _says("no")),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("nope", "requested")]

@@ -28,6 +28,7 @@ _BEGINS = re.compile(
     | I\s+encountered\s+an\s+error
     | Traceback\s+\(most\s+recent\s+call\s+last\)
     | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
+    | tool[ ]execution[ ](?:error|panic):[ ]                                    # tRPC-Agent-Go
     | (?:Tool|Function)\s+(?:with\s+name\s+)?\S+\s+(?:failed|raised|errored|does\s+not\s+exist|not\s+found)
     | The[ ]function[ ]`\S+`[ ]failed[ ]and[ ]returned[ ]no[ ]result\b               # Pipecat
     | Tool\s+not\s+found\b
@@ -50,6 +51,7 @@ SIGNS = [
     *("Failed", "Unknown", "Missing", "ERROR", "FAILED", "FAILURE", "The tool call", "The tool has failed"),
     "tool call arguments required",
     "returned no result",
+    "tool execution panic: ",
 ]
 """Every text that is a soft error holds one of these: fast to look for in every result."""
 
@@ -78,7 +80,10 @@ _REFUSED = re.compile(
     r"|Let the user know the tool call was skipped in \S+ chat mode\b"
     r"|Tool approval expired because its extension lease\b"
     r"|Error: The requested tool does not exist or is not available\."  # Agno
-    r"|(?:goai: )?(?:Tool not found|Unknown tool)$"  # CrewAI, ellmer, GoAI
+    r"|(?:goai: |Error: )?(?:Tool not found|Unknown tool)$"  # CrewAI, ellmer, GoAI, tRPC-Agent-Go
+    # Semantic Kernel for .NET
+    r"|Error: Function call (?:request for a function that wasn't defined|processing failed)\."
+    r"|Error: Requested function could not be found\."
     r"|Tool '[^'\n]{1,200}' has reached its (?:maximum )?usage limit\b"  # CrewAI
     r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",
     re.I,
@@ -99,12 +104,16 @@ def refused(value: Any) -> bool:
         value = value["error"]
     if isinstance(value, dict) and value.get("error") is True and isinstance(value.get("type"), str):
         return NOT_RUN.search(value["type"]) is not None  # llm.rb
+    if isinstance(value, dict) and {"status", "tool"} <= value.keys() <= _PERMISSION:
+        return value["status"] in _NO_PERMISSION  # tRPC-Agent-Go
     if isinstance(value, dict):  # the AI SDK's words, by themselves and in the conventions' messages
         return value.get("type") == "execution-denied" or (value.get("denied") is True and value.keys() <= _DENIAL)
     return isinstance(value, str) and _REFUSED.match(value) is not None
 
 
 _DENIAL = {"denied", "reason"}
+_PERMISSION = {"status", "tool", "reason"}
+_NO_PERMISSION = ("denied", "approval_required", "approval_denied")
 
 
 _OF_CALLS = r"(?:tool|function|call|action|request|execution|operation)"
@@ -165,8 +174,13 @@ _NONE_SUCH = (
     r"Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP
     r"|(?:Error:\s*)?Unknown tool {0}, should be one of: "  # smolagents
     r"|Error: tool '{0}' not found in any workbench$"  # AutoGen
-    r"|Error: {0} is not a valid tool, try one of \["  # LangGraph
-    r"|(?:AI_NoSuchToolError: )?Model tried to call unavailable tool '{0}'"  # the AI SDK
+    r"|(?:Error: )?{0} is not a valid tool, try (?:one of \[|another one$)"  # LangGraph, LangChainGo
+    r"|(?:AI_NoSuchToolError: )?Model tried to call unavailable tool ['`]{0}['`]"  # the AI SDK, RubyLLM
+    r"|unsupported (?:custom tool )?call: {0}(?![\w-])"  # Codex
+    # Loops written by hand, and tRPC-Agent-Go
+    r"|(?:tool execution error: )?(?:executeToolCall: )?(?:Error: )?"
+    r"(?:[Tt]ool|[Ff]unction) not found: ['\"`]?{0}(?![\w-])"
+    r"|(?i:(?:error: ?)?(?:there is )?no (?:tool|function) (?:named|called)) ['\"`]?{0}(?![\w-])"
     # LlamaIndex, BeeAI, llm, CAMEL
     r"|(?:(?:Error|Tool execution failed): )?[Tt]ool (?:with name )?['\"]?{0}['\"]? (?:not found|does not exist)\b"
     # Loops written by hand
@@ -185,7 +199,7 @@ _NONE_SUCH = (
     r"|Invalid tool_call: \"{0}\"\. Available options are: "  # OpenAI's client, which runs functions
 )
 _NONE_OF_A_NAME = re.compile(_NONE_SUCH.format(r"([\w.-]{1,64})"))
-_NOBODYS = 64  # letters before the name, at the most
+_NOBODYS = 80  # letters before the name, at the most
 
 
 def awaits_leave(value: Any) -> bool:
