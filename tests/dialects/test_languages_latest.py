@@ -349,6 +349,8 @@ def test_a_tool_of_trpcs_that_nobody_has_or_that_was_given_no_leave_did_not_run(
         '{error: "Model tried to call unavailable tool `nope`. Available tools: [\\"look\\"]."}',  # RubyLLM, chat.rb
         "unsupported call: nope",  # Codex, codex-rs/core/src/tools/registry.rs
         "nope is not a valid tool, try another one",  # langchaingo, agents/executor.go
+        "no tool named `nope` is registered",  # Rig, crates/rig-core/src/tool/mod.rs
+        "`nope` was not advertised to the model on this turn",  # the same, agent/drive
         "Tool not found: nope",
         "There is no tool named 'nope'",
     ],

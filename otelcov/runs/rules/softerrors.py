@@ -192,6 +192,7 @@ _NONE_SUCH = (
     r"|I encountered an error: Action '{0}' don't exist\b"  # CrewAI
     r"|(?:<tool_use_error>)?Error: No such tool available: {0}(?![\w-])"  # Claude Code
     r"|ag2\.exceptions\.ToolNotFoundError: Tool `{0}` not found\b"
+    r"|`{0}` was not advertised to the model on this turn$"  # Rig
     r"|The tool call with name `{0}` is not part of the provided tools\b"  # Semantic Kernel
     r"|Error: Requested function \"{0}\" not found\."  # Microsoft's Agent Framework
     r"|Invoking `{0}\(\)` failed as no tool with that name is available\b"  # Google's ADK
