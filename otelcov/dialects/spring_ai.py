@@ -62,6 +62,10 @@ LANGCHAIN4J = Dialect(
 _EMBABEL = pl.col("span.name").str.contains(r"^embabel\.")
 _OPERATION = pl.col("gen_ai.operation.name")
 
+# How an agent of Embabel's ended is a word beside a span that ends well, unless something was thrown.
+_ENDED = pl.col("embabel.agent.status").str.to_lowercase()
+_FAILED = pl.when(_ENDED == "failed").then(pl.lit("failed"))
+
 # Around Spring AI's model calls Embabel puts a span of the whole loop, and after each one that tells what it cost.
 EMBABEL = Dialect(
     name="embabel",
@@ -75,6 +79,11 @@ EMBABEL = Dialect(
     ),
     agent=first("embabel.agent.name"),
     tool=first("embabel.tool.name"),
-    error_type=first("embabel.tool.error.type"),
-    error_text=first("embabel.tool.error.message"),
+    finish=_ENDED.replace_strict(
+        {"killed": "aborted", "terminated": "aborted", "waiting": "suspended", "paused": "suspended"},
+        default=None,
+        return_dtype=pl.String,
+    ),
+    error_type=pl.coalesce([first("embabel.tool.error.type"), _FAILED]),
+    error_text=pl.coalesce([first("embabel.tool.error.message"), _FAILED]),
 )

@@ -363,3 +363,38 @@ def test_what_nobody_has_is_told_in_the_words_of_many_kits(words):
         _net_chat(3, 1, 5, asked, _says("no")),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("nope", "requested")]
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "delegated"),
+    [
+        ("COMPLETED", "ok", "ok"),
+        ("FAILED", "error", "error"),
+        ("KILLED", "unknown", "unknown"),
+        ("TERMINATED", "unknown", "unknown"),
+        ("STUCK", "ok", "ok"),
+    ],
+)
+def test_how_an_agent_of_embabels_ended_is_a_word_on_a_span_that_ends_well(how, status, delegated):
+    """embabel/embabel-agent (embabel-agent-observability: observation/EmbabelAgentObservationConvention.java: "Status
+    is a tag, not a span error"); STUCK is how an agent rests that waits for the next message."""
+
+    def step(id, parent, name, operation, at, took, **told):
+        told |= {"gen_ai.operation.name": operation}
+        return span(id, parent, name, at=at, took=took, attributes=told, scope="org.springframework.boot")
+
+    def ran(id, parent, name, at, took):
+        named = {"embabel.agent.name": name}
+        own = named | {"embabel.agent.status": how, "embabel.agent.planner_type": "GOAP", "input.value": "go"}
+        part = named | {"gen_ai.request.model": "gpt-4o", "embabel.interaction.id": f"i{id}"}
+        return [
+            step(id, parent, f"agent {name}", "agent", at, took, **own),
+            step(id + 1, id, "action act", "execute_action", at + 1, took - 2, **named),
+            step(id + 2, id + 1, "chat gpt-4o", "chat", at + 1, took - 3, **part),
+            step(id + 3, id + 2, "tool-loop", "tool_loop", at + 1, took - 4, **part),
+            step(id + 4, id + 3, "chat gpt-4o", "chat", at + 1, 1, **{"gen_ai.request.model": "gpt-4o"}),
+        ]
+
+    (run,) = agreed(*ran(1, None, "boss", 0, 30), *ran(10, 4, "worker", 5, 10))
+    assert (run["status"], run["agents"], run["input"]) == (status, ["boss", "worker"], "go")
+    assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("boss", "worker", delegated)]

@@ -25,7 +25,7 @@ def status_of(call: ToolCall, found: Found, scene: Scene) -> str:
         return "unknown" if untold else "requested"
     if (broken_off(call) and found.node is None) or (call.answer is None and any(map(waiting, call.nodes))):
         return "unknown"
-    if found.node is not None and (ended(found.node) in _NOT_DONE or aborted(found.node) or _without_end(found.node)):
+    if found.node is not None and (undone(found.node) or aborted(found.node) or _without_end(found.node)):
         return "unknown"
     if found.node is not None and _may_have_failed(found.node):
         return "unknown"
@@ -37,6 +37,11 @@ def status_of(call: ToolCall, found: Found, scene: Scene) -> str:
     strange = strange or (found.form == "handoff" and found.target is None and found.node is None)
     seen = bool(scene.agents) or (bool(call.nodes) and not call.nodes[-1].children)  # where somebody would be
     return "unknown" if strange and seen and not scene.lost else "ok"
+
+
+def undone(agent: Node) -> bool:
+    """Does an agent say that it was not done as it ended?"""
+    return ended(agent) in _NOT_DONE
 
 
 _NOT_DONE = ("suspended", "interrupted", "aborted")

@@ -15,7 +15,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.runs.agents.delegating_calls import by_call, given
 from otelcov.runs.agents.delegation import TO_ALL, Delegation, agent_failed, bare, bears_name_of, target_like
-from otelcov.runs.agents.delegation_status import failed, says_error
+from otelcov.runs.agents.delegation_status import failed, says_error, undone
 from otelcov.runs.agents.scene import Scene
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
@@ -244,7 +244,8 @@ def _nested(
         if node.kind == AGENT and node.span.call_id:
             tool = tool or node.span.tool  # told of by the agent's own span (Weave, without content)
         form = "remote" if remote else "tool" if through or tool else "nested" if above is not None else "handoff"
-        well = "error" if form != "handoff" and agent_failed(node) else "ok"
+        well = "unknown" if form != "handoff" and undone(node) else "ok"
+        well = "error" if form != "handoff" and agent_failed(node) else well
         out.append(Delegation(source, node.own_agent, form, tool, well, node.start, None, node))
     broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
     return [d for d in out if id(d.node) not in broadcast]
