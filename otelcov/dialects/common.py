@@ -47,7 +47,7 @@ COMMON = Dialect(
             .then(pl.lit("true"))
             .when(_WENT.is_in(_NOT_RUN))
             .then(pl.lit("denied"))
-            .when(_WENT.is_in(_BROKEN_OFF))
+            .when(_WENT.is_in(_BROKEN_OFF) | (pl.col("tool.completed").str.to_lowercase() == "false"))
             .then(pl.lit("unknown")),
         ]
     ),

@@ -8,6 +8,7 @@ from otelcov.ground.config import Config
 from otelcov.runs import reconstruct, run_json
 from otelcov.store.layout import from_requests
 from tests.captures import LATER
+from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import agent, chat, request, span, tool
 
 _ASKS = {"id": "call_1x9K", "type": "function", "name": "weather", "args": '{"city":"Oslo"}'}
@@ -71,3 +72,27 @@ def test_a_frame_that_a_gateway_explains_as_a_chain_is_a_request_to_a_model_all_
     ]
     assert (run["input"], run["output"], len(run["llm_calls"])) == ("go", "It is 12.", 2)
     assert run["agents"] == (["planner"] if app else [])
+
+
+def test_how_a_tool_went_that_daprs_executor_left_open_is_unknown():
+    """dapr/dapr-agents (dapr_agents/observability/wrappers/executor.py): deferred for leave, or cut off."""
+
+    def step(id, parent, name, at, took, kind, status=1, **told):
+        told |= {"openinference.span.kind": kind}
+        scope = "dapr_agents.observability.instrumentor"
+        return span(id, parent, name, at=at, took=took, status=status, attributes=told, scope=scope)
+
+    def tool(id, at, name, **more):
+        told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": f"toolu_{id}"}
+        told |= {"tool.name": name, "input.value": '{"c": "x"}', "input.mime_type": "application/json"}
+        return step(id, 1, f"execute_tool {name}", at, 1, "TOOL", **told | more)
+
+    named = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "w", "output.value": '"done"'}
+    (run,) = agreed(
+        step(1, None, "invoke_agent w", 0, 20, "AGENT", **named),
+        tool(2, 1, "Bash", **{"output.value": '"a b"'}),
+        tool(3, 3, "Edit", **{"output.value": '"no file"', "error.type": "tool_error", "status": 2}),
+        tool(4, 5, "Write", **{"tool.completed": False, "status": 0}),
+    )
+    told = [(c["name"], c["status"]) for c in run["tool_calls"]]
+    assert told == [("Bash", "ok"), ("Edit", "error"), ("Write", "unknown")]
