@@ -67,6 +67,16 @@ _ENDED, _WENT, _GIVEN, _BROUGHT, _CUT_SHORT = (
     for key in ("call_id", "success", "arguments", "output", "output_truncated")
 )
 
+# What the model hears of a tool that somebody, or who watches, did not let run, or that nobody has. Leave may be asked
+# for once more after it ran in a sandbox.
+_KEPT = (
+    _BROUGHT.str.contains(
+        r"^(?:(?:exec command |patch )?rejected by user$|unsupported (?:custom tool )?call: "
+        r"|This action was rejected due to unacceptable risk\b)"
+    ).fill_null(value=False)
+    | pl.col(of_event("codex.tool_decision", "decision")).str.to_lowercase().is_in(["denied", "abort", "timed_out"])
+) & pl.col(of_event("codex.sandbox_outcome", "outcome")).is_null()
+
 CODEX = Dialect(
     name="codex",
     kind=pl.when(_CODEX & (pl.col("span.name") == "session_task.turn"))
@@ -80,7 +90,9 @@ CODEX = Dialect(
     arguments=_GIVEN,
     request_model=pl.when(_CODEX & (pl.col("span.name") == "run_sampling_request")).then(pl.col("model")),
     result=pl.when(_CUT_SHORT.str.to_lowercase() != "true").then(_BROUGHT),
-    tool_error=pl.when(_WENT.is_not_null())
+    tool_error=pl.when(_CODEX & _KEPT & (_WENT.is_null() | (_WENT.str.to_lowercase() != "true")))
+    .then(pl.lit("denied"))
+    .when(_WENT.is_not_null())
     .then(pl.when(_WENT.str.to_lowercase() == "true").then(pl.lit("false")).otherwise(pl.lit("true")))
     .when(_CALLED)
     .then(pl.lit("unknown")),

@@ -96,3 +96,42 @@ def test_how_a_tool_went_that_daprs_executor_left_open_is_unknown():
     )
     told = [(c["name"], c["status"]) for c in run["tool_calls"]]
     assert told == [("Bash", "ok"), ("Edit", "error"), ("Write", "unknown")]
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"decision": "approved", "success": "true"}, "ok"),
+        ({"decision": "approved", "success": "false"}, "error"),
+        ({"decision": "denied", "success": "false"}, "requested"),
+        ({"decision": "denied", "success": "false", "outcome": "denied"}, "error"),  # it ran in its sandbox before
+        ({"success": "false", "output": "exec command rejected by user"}, "requested"),
+        ({"success": "false", "output": "unsupported call: exec_command"}, "requested"),
+        ({"success": "false", "output": "rejected by userland"}, "error"),
+    ],
+)
+def test_a_tool_of_codex_that_was_given_no_leave_or_that_nobody_has_did_not_run(told, status):
+    """openai/codex (codex-rs/otel/src/events/session_telemetry.rs: `tool_decision`, `sandbox_outcome`, `tool_result`;
+    codex-rs/core/src/tools/events.rs, registry.rs)."""
+
+    def step(id, parent, name, at, took, told, **more):
+        return span(id, parent, name, at=at, took=took, scope="codex_exec", attributes=told, **more)
+
+    call = {"tool_name": "exec_command", "call_id": "call_8Xk"}
+    events = [
+        (f"event otel/src/{name}.rs:9", {"event.name": f"codex.{name}", **call, **{k: told[k] for k in keys}})
+        for name, of in (
+            ("tool_decision", ["decision"]),
+            ("sandbox_outcome", ["outcome"]),
+            ("tool_result", ["success", "output"]),
+        )
+        if (keys := [k for k in of if k in told])
+    ]
+    (run,) = agreed(
+        step(1, None, "session_task.turn", 0, 40, {"thread.id": 2}),
+        step(2, 1, "receiving_stream", 1, 8, {}),
+        step(3, 2, "exec_command", 2, 5, call),
+        step(4, 3, "dispatch_tool_call_with_state", 3, 3, {}, events=events),
+        step(5, 2, "handle_responses", 8, 0.5, {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 3}),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("exec_command", status)]
