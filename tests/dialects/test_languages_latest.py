@@ -351,11 +351,12 @@ def test_a_tool_of_trpcs_that_nobody_has_or_that_was_given_no_leave_did_not_run(
         "nope is not a valid tool, try another one",  # langchaingo, agents/executor.go
         "no tool named `nope` is registered",  # Rig, crates/rig-core/src/tool/mod.rs
         "`nope` was not advertised to the model on this turn",  # the same, agent/drive
+        '{"error": "[Operation Cancelled] Reason: User did not allow tool call"}',  # Gemini CLI, state-manager.ts
         "Tool not found: nope",
         "There is no tool named 'nope'",
     ],
 )
-def test_what_nobody_has_is_told_in_the_words_of_many_kits(words):
+def test_what_nobody_has_or_may_use_is_told_in_the_words_of_many_kits(words):
     asked = [_user("go"), _asks(("c1", "nope", {})), _back(("c1", words))]
     (run,) = agreed(
         span(1, None, "invoke_agent w", took=20, attributes={"gen_ai.operation.name": "invoke_agent"}),

@@ -81,6 +81,7 @@ _REFUSED = re.compile(
     r"|Tool approval expired because its extension lease\b"
     r"|Error: The requested tool does not exist or is not available\."  # Agno
     r"|(?:goai: |Error: )?(?:Tool not found|Unknown tool)$"  # CrewAI, ellmer, GoAI, tRPC-Agent-Go
+    r"|\[Operation Cancelled\] Reason: User did not allow tool call\b"  # Gemini CLI, Qwen Code
     # Semantic Kernel for .NET
     r"|Error: Function call (?:request for a function that wasn't defined|processing failed)\."
     r"|Error: Requested function could not be found\."
