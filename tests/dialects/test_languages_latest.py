@@ -352,6 +352,9 @@ def test_a_tool_of_trpcs_that_nobody_has_or_that_was_given_no_leave_did_not_run(
         "no tool named `nope` is registered",  # Rig, crates/rig-core/src/tool/mod.rs
         "`nope` was not advertised to the model on this turn",  # the same, agent/drive
         '{"error": "[Operation Cancelled] Reason: User did not allow tool call"}',  # Gemini CLI, state-manager.ts
+        "The user rejected permission to use this specific tool call.",  # opencode, permission/index.ts
+        "The user has specified a rule which prevents you from using this specific tool call. The rules: []",
+        "user denied permission",  # Crush, internal/permission/permission.go
         "Tool not found: nope",
         "There is no tool named 'nope'",
     ],

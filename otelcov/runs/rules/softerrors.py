@@ -82,6 +82,9 @@ _REFUSED = re.compile(
     r"|Error: The requested tool does not exist or is not available\."  # Agno
     r"|(?:goai: |Error: )?(?:Tool not found|Unknown tool)$"  # CrewAI, ellmer, GoAI, tRPC-Agent-Go
     r"|\[Operation Cancelled\] Reason: User did not allow tool call\b"  # Gemini CLI, Qwen Code
+    r"|The user rejected (?:permission to use )?this (?:specific )?tool call\b"  # opencode
+    r"|The user has specified a rule which prevents you from using this specific tool call\b"
+    r"|user denied permission\.?$"  # Crush
     # Semantic Kernel for .NET
     r"|Error: Function call (?:request for a function that wasn't defined|processing failed)\."
     r"|Error: Requested function could not be found\."
