@@ -135,3 +135,23 @@ def test_a_tool_of_codex_that_was_given_no_leave_or_that_nobody_has_did_not_run(
         step(5, 2, "handle_responses", 8, 0.5, {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 3}),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("exec_command", status)]
+
+
+def test_what_azures_service_runs_for_an_agent_is_told_in_the_content_of_a_call_by_net():
+    """Azure/azure-sdk-for-net (Azure.AI.Extensions.OpenAI: Telemetry/OpenTelemetryResponseScope.cs)."""
+    search = {"type": "web_search_call", "id": "ws_1", "action": {"query": "x"}, "status": "completed"}
+    look = {"type": "mcp_call", "id": "mcp_1", "name": "look", "arguments": '{"q": 1}', "status": "failed"}
+    asks = [{"type": "tool_call", "content": item} for item in (search, look)]
+    said = [{"role": "assistant", "parts": asks}]
+    said.append({"role": "assistant", "parts": [{"type": "text", "content": "done"}], "finish_reason": "completed"})
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "finder", "gen_ai.request.model": "gpt-4o"}
+    told |= {"gen_ai.provider.name": "microsoft.foundry", "az.namespace": "Microsoft.CognitiveServices"}
+    told |= {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(said)}
+    scope = "Azure.AI.Projects.ProjectResponsesClient"
+    (run,) = agreed(span(1, None, "invoke_agent finder", kind=3, took=9, scope=scope, attributes=told))
+    assert [(c["name"], c["arguments"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [
+        ("web_search", {"query": "x"}, "ws_1", "ok"),
+        ("look", {"q": 1}, "mcp_1", "error"),
+    ]
+    assert (run["agents"], run["output"]) == (["finder"], "done")

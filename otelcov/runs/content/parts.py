@@ -13,6 +13,7 @@ from otelcov.runs.content.jsontext import Value, parse_json
 _HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"}
 _MICROSOFTS = ("code_interpreter", "image_generation", "mcp_server", "search", "shell")
 """Those of Microsoft's Agent Framework, with parts of their own."""
+_ITEMS = ("mcp_call", *sorted(_HOSTED))
 _TOLD_APART = {f"{word}_tool_call" for word in _MICROSOFTS}
 _SERVED = {"mcp_call", "server_tool_use", "server_tool_call", "mcp_tool_use", *_TOLD_APART, *_HOSTED}
 _SERVED_IDS = ("srvtoolu_", "mcptoolu_")
@@ -142,6 +143,9 @@ def _request(call: Value) -> Request | None:
     if not isinstance(call, dict):
         return None
     kind = call.get("type") if isinstance(call.get("type"), str) else None
+    item = call.get("content")
+    if kind == "tool_call" and isinstance(item, dict) and item.get("type") in _ITEMS:
+        call, kind = item, str(item["type"])  # Azure's SDK of projects, for .NET
     if kind in _HOSTED and "name" not in call:
         call = {"name": kind.removesuffix("_call"), "arguments": _given(call), "output": _brought(call)} | call
     if kind in _TOLD_APART:
