@@ -8,9 +8,9 @@ from typing import Any
 
 from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.content.jsontext import cut_short
-from otelcov.runs.content.wrapped import arguments_of, result_of
+from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.llm.reasons import reasons_told
-from otelcov.runs.rules.answers import counts_at_the_end, drops_flags, given_by_events, keeps_flags, says_why
+from otelcov.runs.rules.answers import counts_at_the_end, drops_flags, keeps_flags, says_why
 from otelcov.runs.rules.habits import (
     flags_at_the_end,
     leaves_flags_out,
@@ -37,6 +37,7 @@ from otelcov.runs.rules.softerrors import (
 )
 from otelcov.runs.tools.attempts import held
 from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, broke_off, framed
+from otelcov.runs.tools.call_values import arguments_and_text, event_result
 from otelcov.runs.tools.executions import OF_ALL, client_alone, message_around, span_fact
 from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import Node, failure, waiting
@@ -61,13 +62,13 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
     """Status by the contract: executed calls are ok or error; asked for and not run is `requested`; and where nothing
     could have shown whether it ran, `unknown`."""
     out = Outcome()
-    _arguments(call, out)
+    out.arguments, out.arguments_text = arguments_and_text(call)
     flagged: bool | None = None
     value: Any = None
     if call.nodes:
         raw = None if call.doubles else span_fact(call.nodes, "result")
         if raw is None and not call.doubles:
-            raw = _event_result(call.nodes)
+            raw = event_result(call.nodes)
         if raw is not None:
             value, flagged = result_of(raw)
         if value == [] and framed(call) is not None:
@@ -147,7 +148,7 @@ def _says_nothing(call: ToolCall) -> bool:
     """Do its spans tell neither what came of it nor that it ended well? A program opened them around a tool whose
     errors it caught there, perhaps."""
     return (
-        all(n.span.result is None and n.span.status_code == 0 for n in call.nodes) and _event_result(call.nodes) is None
+        all(n.span.result is None and n.span.status_code == 0 for n in call.nodes) and event_result(call.nodes) is None
     )
 
 
@@ -396,85 +397,6 @@ def _providers_own(call: ToolCall) -> bool:
 
 
 _PROVIDERS = r'\{{\\*"type\\*": ?\\*"provider(?:-defined)?\\*"[^{{}}]*\\*"name\\*": ?\\*"{0}\\*"'
-
-
-_WRAPPING = re.compile(r"^langsmith$|\.beeai$")
-"""Instrumentations that tell a tool's arguments as the one input of a function."""
-
-
-def _arguments(call: ToolCall, out: Outcome) -> None:
-    found, text = arguments_of(call.arguments)
-    if (found is None or call.arguments == "") and call.nodes:  # a stream's first piece, perhaps
-        for node in call.nodes:
-            raw = node.span.arguments
-            raw = _event_arguments(node) if raw is None else raw
-            if raw is None:
-                continue
-            parsed, raw_text = arguments_of(raw)
-            if parsed is not None and not schema(parsed):
-                inner = _unwrapped(parsed, node)
-                found, text = inner if isinstance(inner, dict) else None if inner is None else parsed, None
-                break
-            text = text or raw_text
-    out.arguments = found
-    out.arguments_text = text if found is None else None
-
-
-def _unwrapped(given: dict[str, Any], node: Node) -> Any:
-    """What a function was given beside its frame, and beside the fingerprints that CrewAI adds."""
-    framed = given.keys() == {"input"}
-    marked = framed and isinstance(given["input"], dict) and _MARKS in given["input"]
-    inner = given["input"] if marked or (framed and _WRAPPING.search(node.span.scope)) else given
-    if isinstance(inner, dict) and isinstance(marks := inner.get(_MARKS), dict) and "agent_fingerprint" in marks:
-        return {name: value for name, value in inner.items() if name != _MARKS}
-    return inner
-
-
-_MARKS = "security_context"
-
-_TYPES = ("string", "integer", "number", "boolean", "object", "array", "null", "any", "image", "audio")
-_DESCRIBING = {"type", "description", "title", "default", "nullable", "enum", "items", "properties", "required"}
-
-
-def schema(value: dict[str, Any] | None) -> bool:
-    """Is this what a tool takes, and not what it was given?"""
-    if not value:
-        return False
-    if isinstance(value.get("properties"), dict):
-        return value.get("type") in ("object", None)
-    return all(isinstance(v, dict) and v.get("type") in _TYPES and v.keys() <= _DESCRIBING for v in value.values())
-
-
-def _event_arguments(node: Node) -> Any:
-    """What a tool was given, as an event of its own span tells (Strands)."""
-    return next((told.get("content") for told in _messages(node)), None) if _given_by_events(node) else None
-
-
-def _event_result(nodes: list[Node]) -> Any:
-    for node in nodes:
-        for name, attributes in node.side.events.get(node.span.row, ()):
-            if name == "gen_ai.choice":
-                raw = attributes.get("message", attributes.get("content"))
-                if raw is not None:
-                    return raw
-            if name == "gen_ai.tool.result":
-                return attributes.get("content", attributes.get("result"))
-        if not _given_by_events(node):
-            for told in _messages(node):  # by the conventions, what a model is told of it
-                return told.get("content")
-    return None
-
-
-def _messages(node: Node) -> list[dict[str, Any]]:
-    """What a tool's own span tells as a tool's message."""
-    events = node.side.events.get(node.span.row, ()) if node.kind == TOOL else ()
-    return [told for name, told in events if name == "gen_ai.tool.message"]
-
-
-def _given_by_events(node: Node) -> bool:
-    """Is a tool's message here what the tool was given, and a choice what it gave?"""
-    told = {name for name, _ in node.side.events.get(node.span.row, ())}
-    return "gen_ai.choice" in told or given_by_events(node.span.scope)
 
 
 UNNAMED = ("unknown", "_OTHER")
