@@ -38,13 +38,14 @@ def kinds_lost(found: pl.DataFrame, spans: pl.DataFrame, families: _Families) ->
 def called_so_alone(
     found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame, families: _Families
 ) -> pl.DataFrame:
-    """What is called a model's span and tells nothing that models have is none: OpenInference's converter of GenAI
-    spans for JavaScript calls so all that it does not know, a program's own spans and requests over HTTP."""
+    """What is called a model's span, did not fail, and tells nothing that models have is none: OpenInference's
+    converter of GenAI spans for JavaScript calls so all that it does not know, a program's own spans and requests over
+    HTTP."""
     if _CALLED not in context.columns:
         return found
     facts = [*_MODELS_ALONE, *_SAID]
     bare = (found["kind"] == base.LLM) & (context[_CALLED].str.to_uppercase() == "LLM")
-    bare = bare & (spans["dropped_attributes_count"].fill_null(0) == 0)
+    bare = bare & (spans["dropped_attributes_count"].fill_null(0) == 0) & (spans["status_code"] != 2)
     bare = bare & ~context["scope.name"].str.contains("openinference", literal=True)
     bare = bare & found.select(pl.all_horizontal(pl.col(facts).is_null())).to_series()
     if not bare.fill_null(value=False).any():
