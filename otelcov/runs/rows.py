@@ -55,17 +55,12 @@ def _array(values: list[Any], dtype: pl.DataType) -> Any:
     import pyarrow as pa
 
     if isinstance(dtype, pl.List):
-        offsets, flat, missing = [0], [], False
-        end = 0
+        offsets, flat, end = list[int | None](), list[Any](), 0
         for value in values:
-            if value is None:
-                missing = True
-            else:
-                flat.extend(value)
-                end += len(value)
-            offsets.append(end)
-        mask = pa.array([v is None for v in values]) if missing else None
-        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), _array(flat, dtype.inner), mask=mask)  # type: ignore[arg-type]
+            offsets.append(None if value is None else end)  # which is how Arrow tells of a list that is null
+            flat.extend(value or ())
+            end = len(flat)
+        return pa.LargeListArray.from_arrays(pa.array([*offsets, end], pa.int64()), _array(flat, dtype.inner))  # type: ignore[arg-type]
     if isinstance(dtype, pl.Struct):
         fields = [(f.name, _array([v[f.name] for v in values], f.dtype)) for f in dtype.fields]  # type: ignore[arg-type]
         return pa.StructArray.from_arrays([a for _, a in fields], [n for n, _ in fields])

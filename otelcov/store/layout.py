@@ -142,9 +142,8 @@ def _split(lists: Any) -> tuple[Any, Any]:
     if not long.any():
         return lists, _lists(np.zeros_like(offsets), pairs.slice(0, 0))
     before = np.concatenate([[0], np.cumsum(long)])[offsets]
-    return _lists(offsets - before, call("filter", pairs, pa.array(~long))), _lists(
-        before, call("filter", pairs, pa.array(long))
-    )
+    short, rest = (call("filter", pairs, pa.array(which)) for which in (~long, long))
+    return _lists(offsets - before, short), _lists(before, rest)
 
 
 def _lists(offsets: np.ndarray[Any, Any], items: Any) -> Any:

@@ -60,6 +60,13 @@ def test_a_second_process_is_thought_of_before_anything_is_read(monkeypatch):
     assert told == [["--help"]]
 
 
+def test_a_second_process_is_thought_of_before_typer_is_imported():
+    program = "import sys; from otelcov.cli import ahead, main; "
+    program += "ahead.begin = lambda asked: print({'typer', 'polars'} & set(sys.modules)); main(['report', '--help'])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.startswith("set()\nUsage: otelcov report")
+
+
 def test_a_command_that_has_answered_still_does_what_was_left_for_its_end():
     program = "import atexit, sys; atexit.register(print, 'bye'); sys.argv = ['otelcov', 'report', '--help']; "
     program += "from otelcov.cli import main; main()"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -202,6 +204,16 @@ def test_a_second_process_is_begun_before_the_options_are_read(store, monkeypatc
     with ahead.helped("elsewhere") as second:
         assert second is None
     assert not ahead._begun and begun._process.returncode is not None
+
+
+def test_who_reads_an_inbox_does_not_wait_for_functions_of_arrow_that_nobody_calls(store):
+    partly_counted(store, bodies(), 4)
+    asked = ["otelcov", "report", "--store", store.path, "--since", "all", "--format", "json"]
+    program = f"import atexit, sys; sys.argv = {asked}; from otelcov.cli import main; "
+    program += "modules = 'collector.wire', 'otelcov.runs.shortcut.run_rows', 'pyarrow.compute'; "
+    program += "atexit.register(lambda: print(*(name in sys.modules for name in modules), file=sys.stderr)); main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.split()) == (0, ["True", "True", "False"])
 
 
 def test_no_second_process_works_against_one_that_counts(tmp_path, monkeypatch):
