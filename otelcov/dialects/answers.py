@@ -36,8 +36,14 @@ class Present:
 
     def __init__(self, attributes: pl.DataFrame) -> None:
         self.columns = frozenset(attributes.columns)
-        scopes = attributes["scope.name"].unique().to_list() if "scope.name" in self.columns else []
-        self._scopes = scopes if len(scopes) <= _MOST_SCOPES else []
+        self._there = self.columns.union(CONTEXT)
+        scopes = attributes["scope.name"].unique() if "scope.name" in self.columns else pl.Series(dtype=pl.String)
+        self._scopes = frozenset(scopes) if len(scopes) <= _MOST_SCOPES else frozenset()
+
+    @property
+    def key(self) -> tuple[frozenset[str], frozenset[str | None]]:
+        """Of two batches with one key the same can be true."""
+        return self.columns, self._scopes
 
     def may_hold(self, condition: Condition) -> bool:
         if condition.either:
@@ -50,7 +56,7 @@ class Present:
         return all(map(self.may_hold, conditions))
 
     def some(self, roots: Iterable[str]) -> bool:
-        return any(root in self.columns or root in CONTEXT for root in roots)
+        return not self._there.isdisjoint(roots)
 
 
 class Condition:

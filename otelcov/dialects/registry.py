@@ -313,8 +313,7 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
     """
     table = table or dialects()
     present = set(attributes.columns)
-    there = Present(attributes)
-    asked = {fact: [cut for a in some if (cut := a.cut(there))] for fact, some in _answers(table).items()}
+    asked = _asked(table, Present(attributes))
     other = {root for some in asked.values() for a in some if not a.plain for root in a.roots if root in present}
     few = _few(attributes, sorted(other)) or [CONTEXT[0]]
     begins = _begins(attributes, few)
@@ -333,6 +332,20 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
         every = _with_absent(frame, present, [a for fact in gaps for a in asked[fact]])
         found = found.with_columns(every.select(**{fact: _first(fact, steps[fact]) for fact in gaps}))
     return found
+
+
+def _asked(table: tuple[Dialect, ...], there: Present) -> dict[str, list[Answer]]:
+    """What can tell anything of these spans. One batch bears much the same as another, so what was found is kept."""
+    known = table, there.key
+    if known not in _ASKED:
+        if len(_ASKED) >= _MOST_KNOWN:
+            _ASKED.clear()
+        _ASKED[known] = {fact: [cut for a in some if (cut := a.cut(there))] for fact, some in _answers(table).items()}
+    return _ASKED[known]
+
+
+_ASKED: dict[tuple[Any, ...], dict[str, list[Answer]]] = {}
+_MOST_KNOWN = 64
 
 
 @dataclass(frozen=True)
