@@ -30,9 +30,9 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import changes_agents
 from otelcov.runs.rules.handovers import asks, transfers
 from otelcov.runs.tools.call import ToolCall
-from otelcov.runs.tools.call_status import denied
 from otelcov.runs.tools.call_values import schema
 from otelcov.runs.tools.executions import span_fact
+from otelcov.runs.tools.leave import denied
 from otelcov.runs.trace.tree import Node, by_time, placeholder, spelling
 
 _HANDS_OVER = (*HANDS_OVER, "handoff", "handover", "strandsstructuredoutput")

@@ -16,7 +16,8 @@ from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, nobodys, soft_err
 from otelcov.runs.shortcut import answers
 from otelcov.runs.shortcut.requested import Calls
 from otelcov.runs.shortcut.sketch import Bools, Models, Sketch
-from otelcov.runs.tools.call_status import UNNAMED, needs_a_look
+from otelcov.runs.tools.call_status import UNNAMED
+from otelcov.runs.tools.leave import needs_a_look
 from otelcov.runs.trace.spans import Span
 from otelcov.runs.trace.tree import Node, failure
 from otelcov.runs.whole.states import of_attributes, shape

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from otelcov.dialects.base import AGENT, TOOL
+from otelcov.runs.content.chat import Result
 from otelcov.runs.content.jsontext import cut_short
 from otelcov.runs.content.wrapped import result_of
-from otelcov.runs.llm.reasons import reasons_told
 from otelcov.runs.rules.answers import counts_at_the_end, drops_flags, keeps_flags, says_why
 from otelcov.runs.rules.habits import (
     flags_at_the_end,
     leaves_flags_out,
-    lists_tools,
     of_adk,
-    of_strands_js,
     opens_before_leave,
     runs_by_spans,
     tells_in_results,
     tells_raised,
     tells_refusals,
     tells_steps,
-    waits_by_events,
 )
 from otelcov.runs.rules.softerrors import (
-    NOT_RUN,
     awaits_leave,
     may_not_have_run,
     nobodys,
@@ -40,6 +34,7 @@ from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, broke_off
 from otelcov.runs.tools.call_values import arguments_and_text, event_result
 from otelcov.runs.tools.executions import OF_ALL, client_alone, message_around, span_fact
 from otelcov.runs.tools.later import Later
+from otelcov.runs.tools.leave import abandoned, denied, given_no_leave, opened_in_vain, waits_unsaid
 from otelcov.runs.trace.tree import Node, failure, waiting
 
 
@@ -57,91 +52,142 @@ class Outcome:
         self.arguments_text: str | None = None
         self.result: Any = None
 
+    def is_none(self, status: str) -> None:
+        """It is no error, whatever its spans say: it did not run, or nobody knows."""
+        self.status, self.error_kind, self.error_type = status, None, None
+
+
+class _Back(NamedTuple):
+    """What came back of a call; whether it is marked as failed, or its words say so, and whether it is marked. None:
+    nothing tells."""
+
+    value: Any
+    flagged: bool | None
+    marked: bool | None
+
 
 def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ...]) -> Outcome:
     """Status by the contract: executed calls are ok or error; asked for and not run is `requested`; and where nothing
     could have shown whether it ran, `unknown`."""
     out = Outcome()
     out.arguments, out.arguments_text = arguments_and_text(call)
-    flagged: bool | None = None
-    value: Any = None
-    if call.nodes:
-        raw = None if call.doubles else span_fact(call.nodes, "result")
-        if raw is None and not call.doubles:
-            raw = event_result(call.nodes)
-        if raw is not None:
-            value, flagged = result_of(raw)
-        if value == [] and framed(call) is not None:
-            value = None  # what the model saw was made of other fields
-        if flagged is None and _flags(call)[:1] == [True]:
-            flagged = True
-        failed = next((f for n in call.nodes if (f := _failure(n)) is not None and not _again(n, call.nodes)), None)
-        if failed is not None:
-            out.status, out.error_kind, out.error_type, out.message = (
-                "error",
-                "hard",
-                _error_type(failed, call.nodes),
-                failed[1],
-            )
-    flagged_by = flagged
-    if call.answer is not None:
-        seen, seen_flag = result_of(call.answer.content)
-        frame = framed(call) is not None and isinstance(value, dict)
-        frame = frame and (value == {"result": call.answer.content} or value.get("output") == seen)
-        cut = isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
-        if value is None or frame or cut:
-            value = seen
-        if call.answer.error is not None:
-            seen_flag = call.answer.error or seen_flag
-        if seen_flag:
-            flagged = flagged_by = True
-        elif flagged is None and soft_error(seen, None, soft):
-            flagged = True
-    if out.status == "ok" and (call.nodes or call.answer is not None) and soft_error(value, flagged, soft):
-        told = bool(call.nodes) and flagged_by is None and plain(value)
+    back = _came_back(call, soft)
+    _weigh_failure(call, out)
+    _weigh_words(call, out, back, soft)
+    waits = awaits_leave(back.value)
+    if waits:
+        back = back._replace(value=None)
+    out.result = back.value
+    if waits or _did_not_run(call, out):
+        out.is_none("requested")
+    elif out.error_kind == "hard" and abandoned(call, out.error_type, out.message):
+        out.is_none("unknown")
+    if not call.nodes and call.answer is None:
+        out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
+    elif not call.nodes:
+        _weigh_answer(call, out, back, spans_shown, later)
+    elif any(_fails(c) != _fails(call) for c in call.doubles) and back.flagged is None:
+        out.is_none("unknown")
+    elif out.status == "ok" and _in_doubt(call, out, back, later):
+        out.status = "unknown"
+    return out
+
+
+def _came_back(call: ToolCall, soft: tuple[str, ...]) -> _Back:
+    """By its spans, and by what the model was told of it."""
+    value, flagged = _told_by_spans(call) if call.nodes else (None, None)
+    if call.answer is None:
+        return _Back(value, flagged, flagged)
+    seen, marked = result_of(call.answer.content)
+    if value is None or _holds_less(value, seen, call, call.answer):
+        value = seen
+    if marked or call.answer.error:
+        return _Back(value, True, True)
+    if flagged is None and soft_error(seen, None, soft):
+        return _Back(value, True, None)
+    return _Back(value, flagged, flagged)
+
+
+def _told_by_spans(call: ToolCall) -> tuple[Any, bool | None]:
+    value, flagged, raw = None, None, None
+    if not call.doubles:
+        raw = span_fact(call.nodes, "result")
+        raw = event_result(call.nodes) if raw is None else raw
+    if raw is not None:
+        value, flagged = result_of(raw)
+    if value == [] and framed(call) is not None:
+        value = None  # what the model saw was made of other fields
+    if flagged is None and _flags(call)[:1] == [True]:
+        flagged = True
+    return value, flagged
+
+
+def _holds_less(value: Any, seen: Any, call: ToolCall, answer: Result) -> bool:
+    """Is a span's value the frame of what the model saw, or cut short?"""
+    if framed(call) is not None and isinstance(value, dict):
+        return value == {"result": answer.content} or value.get("output") == seen
+    return isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
+
+
+def _weigh_failure(call: ToolCall, out: Outcome) -> None:
+    """Did a span of it fail, and no attempt after it go well?"""
+    failed = next((f for n in call.nodes if (f := _failure(n)) is not None and not _again(n, call.nodes)), None)
+    if failed is not None:
+        out.status, out.error_kind = "error", "hard"
+        out.error_type, out.message = _error_type(failed, call.nodes), failed[1]
+
+
+def _weigh_words(call: ToolCall, out: Outcome, back: _Back, soft: tuple[str, ...]) -> None:
+    """Does what came back say that it failed, where no span does?"""
+    if out.status != "ok":
+        return
+    if (call.nodes or call.answer is not None) and soft_error(back.value, back.flagged, soft):
+        told = bool(call.nodes) and back.marked is None and plain(back.value)
         if told and (any(tells_raised(n.span.scope) for n in call.nodes) or _says_nothing(call)):
             out.status = "unknown"
         else:
             out.status, out.error_kind = ("ok" if told else "error"), "soft"
-        out.error_type = _text_type(value)
-        out.message = value if isinstance(value, str) else ""
-    elif out.status == "ok" and call.nodes and soft_error(value, None, soft):
+        out.error_type = _text_type(back.value)
+        out.message = back.value if isinstance(back.value, str) else ""
+    elif call.nodes and soft_error(back.value, None, soft):
         out.error_kind = "soft"  # the framework says that nothing was raised, and the tool that it failed
-    waits = awaits_leave(value)
-    out.result = value = None if waits else value
-    if (
-        waits
-        or denied(call)
-        or (refused(value) and (any(tells_refusals(n.span.scope) for n in call.nodes) or _opened_in_vain(call)))
-        or (value is None and any(waiting(n) or _waits_unsaid(n) for n in call.nodes))
-        or (out.error_kind == "hard" and _given_no_leave(out))
+
+
+def _did_not_run(call: ToolCall, out: Outcome) -> bool:
+    """Did its span wait for leave, in vain, or was it nobody's?"""
+    value = out.result
+    return (
+        denied(call)
+        or (refused(value) and (any(tells_refusals(n.span.scope) for n in call.nodes) or opened_in_vain(call)))
+        or (value is None and any(waiting(n) or waits_unsaid(n) for n in call.nodes))
+        or (out.error_kind == "hard" and given_no_leave(out.error_type, out.message))
         or (out.error_kind is not None and nobodys(out.message, call.name))
         or nobodys(value, call.name)
+    )
+
+
+def _weigh_answer(call: ToolCall, out: Outcome, back: _Back, spans_shown: bool, later: Later) -> None:
+    """Where no span tells of it: what of its status the words can tell that a model heard of it."""
+    value = back.value
+    says = call.answer is not None and call.answer.error is not None
+    if call.from_memory or refused(value) or nobodys(value, call.name):
+        out.is_none("requested")
+    elif called_off(call) or _broken_in_on(call, value) or (later.stepped_over(call) and not not_taken(value)):
+        out.is_none("unknown")
+    elif back.flagged is None and (
+        (value is None and not says)
+        or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown) or may_not_have_run(value)))
     ):
-        out.status, out.error_kind, out.error_type = "requested", None, None  # the span waited for leave, in vain
-    elif out.error_kind == "hard" and _abandoned(call, out):
-        out.status, out.error_kind, out.error_type = "unknown", None, None
-    if not call.nodes:
-        if call.answer is None:
-            out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
-        elif call.from_memory or refused(value) or nobodys(value, call.name):
-            out.status, out.error_kind, out.error_type = "requested", None, None
-        elif called_off(call) or _broken_in_on(call, value) or (later.stepped_over(call) and not not_taken(value)):
-            out.status, out.error_kind, out.error_type = "unknown", None, None
-        elif flagged is None and (
-            (value is None and call.answer.error is None)
-            or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown) or may_not_have_run(value)))
-        ):
-            out.status = "unknown"  # it came back; how it went is not on the wire
-    elif any(_fails(c) != _fails(call) for c in call.doubles) and flagged is None:
-        out.status, out.error_kind, out.error_type = "unknown", None, None
-    elif out.status == "ok" and (
+        out.status = "unknown"  # it came back; how it went is not on the wire
+
+
+def _in_doubt(call: ToolCall, out: Outcome, back: _Back, later: Later) -> bool:
+    """May a call have failed, or not run, whose spans say that it went well?"""
+    return (
         broken_off(call)
-        or (_cut(value) and (_untold(call, out) or _may_wait(call, later)))
-        or (flagged is None and (awaits_flag(call) or _flag_cut(call) or _flag_kept(call)))
-    ):
-        out.status = "unknown"
-    return out
+        or (_cut(back.value) and (_untold(call, out) or _may_wait(call, later)))
+        or (back.flagged is None and (awaits_flag(call) or _flag_cut(call) or _flag_kept(call)))
+    )
 
 
 def _says_nothing(call: ToolCall) -> bool:
@@ -170,107 +216,9 @@ def _broken_in_on(call: ToolCall, value: Any) -> bool:
 _BROKEN_IN_ON = re.compile(r"CANCELLED(?:$|: this tool call was cancelled\b)")
 
 
-def _waits_unsaid(node: Node) -> bool:
-    """Did a step or an agent end to wait for somebody, whose tool's span ends well with nothing that came of it
-    (Strands, a tool that interrupts)?"""
-    step = node.parent
-    if waits_by_events(node.span.scope):
-        return failure(node) is None and any("interrupt" in reasons_told(n) for n in node.ancestors())
-    return of_strands_js(node.span.scope) and step is not None and waiting(step)
-
-
-def _opened_in_vain(call: ToolCall) -> bool:
-    """Did the spans of a call that a model hears was refused, opened before anyone gave leave, tell of no result?"""
-    return bool(call.nodes) and all(n.span.result is None and not n.span.error_type for n in call.nodes)
-
-
-def _abandoned(call: ToolCall, out: Outcome) -> bool:
-    """Was a tool of Claude's stopped, perhaps while it ran, or all called off (JavaScript's `AbortSignal`)? Was nobody
-    there to be asked, before a tool ran or by it (AG2)? Or did OpenInference of Claude's Agent SDK hear no more of one
-    that it had seen asked for, or is there no span of its server, whose others have some? It was given no leave, or the
-    run ended first."""
-    if _says_stopped(out.message) or (out.error_type or "").endswith(_NOBODY_ASKED):
-        return True
-    if call.answer is None and (out.error_type or "").endswith(_CALLED_OFF):
-        return True
-    if not any(_OF_CLAUDE.search(n.span.scope) for n in call.nodes):
-        return False
-    return out.message.split("\n")[0].strip() == "Abandoned" or _unserved(call)
-
-
-def _says_stopped(message: str) -> bool:
-    return any(told.search(message) for told in (_STOPPED_IT, _WITHHELD, _ABORTED))
-
-
-_WITHHELD = re.compile(r"\bTool output guardrail \S+ triggered tripwire")
-"""What OpenAI's kit says of a tool that ran, and of whose result a guard would not hear."""
-_ABORTED = re.compile(r"^(?:\w*Error: )*(?:This operation was aborted(?!\w| due to)|Operation aborted$)")
-"""What an `AbortSignal` that somebody pulled throws, before a tool ran or as it did; one that time pulled says so. And
-what Copilot says of a tool that was under way as somebody called all off."""
-_CALLED_OFF = "CancelledError"
-"""What asyncio throws into a tool, before it ran or as it did, where one beside it raised or a reader left."""
-_NOBODY_ASKED = ("HumanInputNotProvidedError", "HumanInputTimeoutError")
-_OF_CLAUDE = re.compile(r"instrumentation[.-]claude[_-]agent[_-]sdk$")
-_STOPPED_IT = re.compile(
-    r"The user doesn't want to proceed with this tool use\. |\bTool run not completed \(conversation ended\)"
-    r"|Tool call did not finish before "
-)
-"""What Claude is told of a tool that somebody stopped, and LangSmith and Sentinel AI of one that was under way at the
-end."""
-
-
-def _unserved(call: ToolCall) -> bool:
-    """Did a tool of a server in the program's own process, which lists its tools by a span, fail without one?"""
-    if len(call.nodes) > 1 or not (call.name or "").startswith("mcp__"):
-        return False
-    top = (call.nodes[0].ancestors() or call.nodes)[-1]
-    return any(lists_tools(n.span.scope, n.span.name) for n in top.below())
-
-
-def denied(call: ToolCall) -> bool:
-    """Does a span of it, or of the wait for leave in it, say that it may not run?"""
-    return any(
-        x.span.tool_error == "denied" and (x is n or x.kind not in (AGENT, TOOL))
-        for n in call.nodes
-        for x in (n, *n.children)
-    )
-
-
 def _cut(result: Any) -> bool:
     """Is nothing left of a result, or not all?"""
     return result is None or (isinstance(result, str) and cut_short(result))
-
-
-def _given_no_leave(out: Outcome) -> bool:
-    """Does what it failed with say that it did not run at all?"""
-    if (out.error_type or out.message) in _NO_LEAVE or _KEPT_FROM.search(out.message):
-        return True
-    if NOT_RUN.search(out.error_type or ""):
-        return True
-    return refused(out.message) and not _STOPPED.match(out.message)
-
-
-@lru_cache(maxsize=4096)
-def needs_a_look(failed: tuple[str, str], name: str | None) -> bool:
-    """May what a tool's span failed with (its type and words) say that it did not run, or not to its end?"""
-    out = Outcome()
-    out.error_type, out.message = failed
-    stopped = _says_stopped(out.message) or "Abandoned" in out.message
-    return stopped or failed[0].endswith(_NOBODY_ASKED) or _given_no_leave(out) or nobodys(out.message, name)
-
-
-_STOPPED = re.compile(r"[\w ]*cancelled", re.I)
-"""What a tool says that was stopped, perhaps while it ran."""
-_NO_LEAVE = ("denied", "rejected", "declined", "tool not available", "hook_denied", "hook_failed")
-"""Types of the error of a tool that was given no leave (GitHub's Copilot, goose), or all that is said of it, or of one
-that nobody has (Docker's Agent)."""
-_KEPT_FROM = re.compile(
-    r"Tool execution for \S+ was manually rejected by user|\bToolInputGuardrailTripwireTriggered: "
-    r"|\bTool input guardrail \S+ triggered tripwire"
-    r"|\bFunction '[^'\n]{1,200}' has reached its maximum (?:invocation|exception) limit, "
-)
-"""What OpenAI's kit for JavaScript adds to the words in which somebody refused a tool, what the guards of OpenAI's kits
-throw, and what Microsoft's Agent Framework says of a tool that was used up."""
 
 
 def _untold(call: ToolCall, out: Outcome) -> bool:
