@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection
-from itertools import pairwise
+from dataclasses import dataclass
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
@@ -19,7 +18,7 @@ from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
-from otelcov.runs.rules.boundaries import asks, final
+from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.by_name import name_tools
 from otelcov.runs.tools.call import ToolCall
@@ -31,8 +30,10 @@ from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
+from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off
 from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, status
 from otelcov.runs.whole.evidence import Evidence
+from otelcov.runs.whole.first_step import first_step
 from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
@@ -45,132 +46,61 @@ from otelcov.runs.whole.unknowns import NO_ROOT
 from otelcov.runs.whole.visible import answered_in_one_span, tools_visible
 
 
+@dataclass
+class _Work:
+    """What was done in a run, and by whom."""
+
+    nodes: list[Node]
+    calls: list[ModelCall]  # by turn
+    overwritten: list[ModelCall]  # over whose spans something else was written
+    limit: int | None  # letters to which the SDK cut values
+    executions: list[list[Node]]  # tool spans, by call
+    asked: set[int | None]  # turns that are seen to ask for tools
+    handed: list[Delegation]
+    root: Node
+    tools: list[ToolCall]  # in canonical order; neither delegations nor ways to answer
+    spans_shown: bool  # tools have spans
+    ways: frozenset[str]  # tools by which answers are handed in
+    offered: set[str] | None  # names of tools
+    died: list[Node]  # agents that died in a trace of their own
+
+
 def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     """The row of one run. `group` holds its fragments, earliest first."""
-    nodes = [n for f in group for n in f.nodes]
-    calls = in_order(c for f in group for c in f.calls)
-    coworker_agents(nodes)
-    own_abreast(nodes, calls)
-    limit = _value_limit(nodes)
-    for turn, call in enumerate(calls):
-        call.turn, call.limit = turn, limit
-        call.agent = call.layers[-1].agent or call.node.agent
-    name_tools(nodes, calls)
-    own_up(nodes, calls)
-    executions = tool_spans(nodes)
-    tools = merge(calls, executions)
-    seen_to_ask = {t.turn for t in tools}
-    handed = delegations(nodes, tools, calls)
-    root = first_step(group, handed)
-    shown = any(t.nodes and t.delegates_to is None for t in tools)
-    tools = [t for t in tools if t.delegates_to is None]
-    ways = ways_to_answer(tools, told_to_answer(nodes))
-    names = offered(nodes)
-    tools = [t for t in tools if t.name not in ways and not _passed_over(t, handed, names)]
-    later = Later(calls)
-    outcomes = [outcome(t, shown, later, config.runs.soft_errors) for t in tools]
-    left_open(tools, outcomes)
-    incomplete: set[str] = set()
-    overwritten = [ModelCall(n, [n]) for n in nodes if n.kind == OVERWRITTEN]
-    whole = in_order([*calls, *overwritten]) if overwritten else calls
-    _reasons(nodes, limit, incomplete)
-    for found in answered_for_nobody(tools, outcomes, names):
-        found.status = "unknown"
-    for found in [*may_have_ended(root, calls, tools, outcomes), *ended_a_loop(calls, tools, outcomes)]:
-        found.status = "unknown"
-    for found in may_be_stopped(root, tools, outcomes, later):
-        found.status = "unknown"
-    for found in outcomes:
-        told = found.result
-        if limit is not None and isinstance(told, str) and len(told) == limit:
-            found.result = None  # what is left of it
-    died = died_in_a_later_trace(root, nodes, calls)
-    asked = input_text(root, whole, limit, incomplete)
-    answered = None if died or tripped(root, nodes) else output_text(root, _as_answered(whole), limit, ways)
-    if asked is None and any(found.arguments == {} for found in outcomes) and made_blank(root, calls):
-        for found in outcomes:
-            found.arguments = found.arguments or None
-    given, said = of_a_delegate(root, calls)
-    managed = of_a_manager(root, asked)
-    if asked is not None and (managed or asked in given):
-        asked = None
-        incomplete.add("input not reported")
-    run = Evidence(
-        root,
-        nodes,
-        calls,
-        tools,
-        outcomes,
-        tools_visible(nodes, calls, executions, seen_to_ask, incomplete),
-        asked,
-        None if managed or answered in said else answered,
-        ways,
-        names,
-    )
-    seen, unknown = boundaries(run)
-    hidden = any(f.hidden for f in group) or any(c.several or c.loops or c.overwrites for c in calls)
-    if answered_in_one_span(run, executions):
-        hidden = True
-        seen = [x for x in seen if x != "max_steps"]
+    work = _work(group)
+    nodes, calls, tools, handed, root = work.nodes, work.calls, work.tools, work.handed, work.root
+    outcomes = _outcomes(work, config.runs.soft_errors)
+    incomplete = _values_lost(work)
+    run = _evidence(work, outcomes, incomplete)
+    in_one = answered_in_one_span(run, work.executions)
+    hidden = in_one or any(f.hidden for f in group) or any(c.several or c.loops or c.overwrites for c in calls)
     if hidden:
         incomplete.add("model calls share a span")
-        unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
-    ended = status(run)
-    if nobody_took_over(root, handed, nodes):
-        handed[-1].status, ended = "unknown", "unknown" if ended == "ok" else ended
-        unknown = sorted({*unknown, "max_steps", "timeout"} - set(seen), key=BOUNDARIES.index)
-    pending = bool(calls) and any(r.name not in ways for r in calls[-1].requests)
-    if (ended == "unknown" and (pending or ended_in_what_is_lost(run))) or (
-        ended == "error" and _broke_unseen(run, seen)
-    ):
+    ended, seen, unknown = _end(run, work, hidden, in_one)
+    if _last_unseen(run, work, ended, seen):
         incomplete.add("what came last is not visible")
-    agents = sorted(
-        {
-            a
-            for a in [
-                *(n.own_agent for n in nodes),
-                *(c.agent for c in calls),
-                *(t.agent for t in tools),
-                *(d.target for d in handed if d.node is not None or d.status in ("ok", "requested")),
-            ]
-            if a
-        }
-        - (_containers(nodes, calls, tools, handed) - {n.own_agent for n in died})
-    )
-    over = ways_over(names or (), agents)  # what hands over to an agent of this run, called or not
-    over |= {n for n in names or () if any(d.target and bare(d.target) == bare(n) for d in handed)}
-    known, source = _known(names, {*over, *ways, *(d.tool for d in handed if d.tool)}, config)
-    # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.
-    unseen = over and any(asks(c.finish) and c.outputs is None and c.turn not in seen_to_ask for c in calls)
-    called = _perhaps_called(nodes, calls, seen_to_ask)
-    unseen = unseen or bool(called)
-    if handed and called - {d.target for d in handed}:
-        incomplete.add("delegations not visible")
-    unseen = unseen or (root.orphan and any(may_delegate(t) for t in tools))
-    trace_ids = sorted({f.trace_id.hex() for f in group})
-    if step_lost(run):
-        incomplete.add("missing step")
-    if not agents and (calls or tools):
-        incomplete.add("no agent name")
-    if calls and all(c.input_tokens is None for c in calls if c.error is None) and any(c.error is None for c in calls):
-        incomplete.add("tokens not reported")
+    agents = _agents(work)
+    over = ways_over(work.offered or (), agents)  # what hands over to an agent of this run, called or not
+    over |= {n for n in work.offered or () if any(d.target and bare(d.target) == bare(n) for d in handed)}
+    known, source = _known(work.offered, {*over, *work.ways, *(d.tool for d in handed if d.tool)}, config)
+    delegated = _delegated(work, agents, bool(over), incomplete)
     orphans = sum(n.orphan for n in nodes)
+    _not_told(run, agents, incomplete)
     if orphans and root.orphan:
         incomplete.add(NO_ROOT)
     if any(f.astray for f in group) or asked_unseen(run):
         incomplete.add("whose work this was is not visible")
+    trace_ids = sorted({f.trace_id.hex() for f in group})
     visible = run.visible or bool(tools)
     start = min((n.start for n in nodes if n.start), default=0)
     end = max((n.end for n in nodes), default=0)
     unheard = {id(c) for c in run.unheard}
-    numbered = _numbered(calls, overwritten)
+    numbered = _numbered(calls, work.overwritten)
     return {
         "run_id": run_id(trace_ids, root.span.span_id),
         "trace_ids": trace_ids,
         "conversation_id": _conversation(root, nodes),
-        "case": root.span.case
-        or root.side.resource_case.get(root.span.row)
-        or next((n.span.case for n in nodes if n.span.case), None),
+        "case": _case(root, nodes),
         "service": root.span.service,
         "environment": root.span.environment,
         "release": root.span.release,
@@ -184,12 +114,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "agents": agents,
         "known_tools": known,
         "known_tools_source": source,
-        "tool_calls": [_tool_row(t, o, numbered) for t, o in zip(tools, outcomes, strict=True)] if visible else None,
+        "tool_calls": [_tool_row(t, o, numbered) for t, o in run.done] if visible else None,
         "llm_calls": [_llm_row(c, id(c) in unheard) for c in calls] if calls and not hidden else None,
-        "delegations": [_delegation_row(d) for d in handed]
-        if not _torn_off(nodes, handed)
-        and (handed or ((calls or tools) and _shown(agents, nodes, calls) and not unseen))
-        else None,
+        "delegations": None if delegated is None else [_delegation_row(d) for d in delegated],
         "boundaries": seen,
         "boundaries_unknown": unknown,
         "path": path(tools, outcomes, handed) if visible else None,
@@ -197,6 +124,148 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         "incomplete": sorted(incomplete),
         **quality([n.span for n in nodes], orphans),
     }
+
+
+def _work(group: list[Fragment]) -> _Work:
+    nodes = [n for f in group for n in f.nodes]
+    calls = in_order(c for f in group for c in f.calls)
+    coworker_agents(nodes)
+    own_abreast(nodes, calls)
+    limit = _value_limit(nodes)
+    for turn, call in enumerate(calls):
+        call.turn, call.limit = turn, limit
+        call.agent = call.layers[-1].agent or call.node.agent
+    name_tools(nodes, calls)
+    own_up(nodes, calls)
+    executions = tool_spans(nodes)
+    merged = merge(calls, executions)
+    handed = delegations(nodes, merged, calls)
+    root = first_step(group, handed)
+    own = [t for t in merged if t.delegates_to is None]
+    ways = ways_to_answer(own, told_to_answer(nodes))
+    names = offered(nodes)
+    return _Work(
+        nodes,
+        calls,
+        [ModelCall(n, [n]) for n in nodes if n.kind == OVERWRITTEN],
+        limit,
+        executions,
+        {t.turn for t in merged},
+        handed,
+        root,
+        [t for t in own if t.name not in ways and not _passed_over(t, handed, names)],
+        any(t.nodes for t in own),
+        ways,
+        names,
+        died_in_a_later_trace(root, nodes, calls),
+    )
+
+
+def _outcomes(work: _Work, soft: tuple[str, ...]) -> list[Outcome]:
+    """What came of each tool call."""
+    tools, root, later = work.tools, work.root, Later(work.calls)
+    outcomes = [outcome(t, work.spans_shown, later, soft) for t in tools]
+    left_open(tools, outcomes)
+    for found in answered_for_nobody(tools, outcomes, work.offered):
+        found.status = "unknown"
+    for found in [*may_have_ended(root, work.calls, tools, outcomes), *ended_a_loop(work.calls, tools, outcomes)]:
+        found.status = "unknown"
+    for found in may_be_stopped(root, tools, outcomes, later):
+        found.status = "unknown"
+    for found in outcomes:
+        if work.limit is not None and isinstance(found.result, str) and len(found.result) == work.limit:
+            found.result = None  # what is left of it
+    return outcomes
+
+
+def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evidence:
+    """What was asked and answered, beside all that was done."""
+    root, nodes, calls, limit, ways = work.root, work.nodes, work.calls, work.limit, work.ways
+    whole = in_order([*calls, *work.overwritten]) if work.overwritten else calls
+    asked = input_text(root, whole, limit, incomplete)
+    answered = None if work.died or tripped(root, nodes) else output_text(root, _as_answered(whole), limit, ways)
+    if asked is None and any(found.arguments == {} for found in outcomes) and made_blank(root, calls):
+        for found in outcomes:
+            found.arguments = found.arguments or None
+    given, said = of_a_delegate(root, calls)
+    managed = of_a_manager(root, asked)
+    if asked is not None and (managed or asked in given):
+        asked = None
+        incomplete.add("input not reported")
+    return Evidence(
+        root,
+        nodes,
+        calls,
+        work.tools,
+        outcomes,
+        tools_visible(nodes, calls, work.executions, work.asked, incomplete),
+        asked,
+        None if managed or answered in said else answered,
+        ways,
+        work.offered,
+    )
+
+
+def _end(run: Evidence, work: _Work, hidden: bool, in_one: bool) -> tuple[str, list[str], list[str]]:
+    """Status, boundaries seen, and those that cannot be judged, in the order of BOUNDARIES. `hidden`: not every model
+    call is told; `in_one`: as one span stands for several."""
+    seen, unknown = boundaries(run)
+    if in_one:
+        seen = [x for x in seen if x != "max_steps"]
+    if hidden:
+        unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
+    ended = status(run)
+    if nobody_took_over(run.root, work.handed, run.nodes):
+        work.handed[-1].status, ended = "unknown", "unknown" if ended == "ok" else ended
+        unknown = sorted({*unknown, "max_steps", "timeout"} - set(seen), key=BOUNDARIES.index)
+    return ended, seen, unknown
+
+
+def _last_unseen(run: Evidence, work: _Work, ended: str, seen: Collection[str]) -> bool:
+    """Did a run end, or break, in what has not come?"""
+    if ended == "error":
+        return _broke_unseen(run, seen)
+    pending = run.last is not None and any(r.name not in work.ways for r in run.last.requests)
+    return ended == "unknown" and (pending or ended_in_what_is_lost(run))
+
+
+def _agents(work: _Work) -> list[str]:
+    """Who did something in a run, or was handed work."""
+    to = (d.target for d in work.handed if d.node is not None or d.status in ("ok", "requested"))
+    by = (*(c.agent for c in work.calls), *(t.agent for t in work.tools))
+    named = {a for a in (*(n.own_agent for n in work.nodes), *by, *to) if a}
+    idle = containers(work.nodes, work.calls, work.tools, work.handed) - {n.own_agent for n in work.died}
+    return sorted(named - idle)
+
+
+def _delegated(work: _Work, agents: list[str], ways: bool, incomplete: set[str]) -> list[Delegation] | None:
+    """The delegations of a run; None where one may not be seen. `ways`: a tool handed over, or could have."""
+    nodes, calls, handed = work.nodes, work.calls, work.handed
+    # An answer that asked for something that cannot be seen, by an agent that could hand over: perhaps it did.
+    unseen = ways and any(asks(c.finish) and c.outputs is None and c.turn not in work.asked for c in calls)
+    called = perhaps_called(nodes, calls, work.asked)
+    if handed and called - {d.target for d in handed}:
+        incomplete.add("delegations not visible")
+    unseen = unseen or bool(called) or (work.root.orphan and any(may_delegate(t) for t in work.tools))
+    if torn_off(nodes, handed):
+        return None
+    return handed if handed or ((calls or work.tools) and shown(agents, nodes, calls) and not unseen) else None
+
+
+def _not_told(run: Evidence, agents: list[str], incomplete: set[str]) -> None:
+    """Add what of a run's steps nobody tells."""
+    calls = run.calls
+    if step_lost(run):
+        incomplete.add("missing step")
+    if not agents and (calls or run.tools):
+        incomplete.add("no agent name")
+    if calls and all(c.input_tokens is None for c in calls if c.error is None) and any(c.error is None for c in calls):
+        incomplete.add("tokens not reported")
+
+
+def _case(root: Node, nodes: list[Node]) -> str | None:
+    own = root.span.case or root.side.resource_case.get(root.span.row)
+    return own or next((n.span.case for n in nodes if n.span.case), None)
 
 
 def _scope(calls: list[ModelCall], nodes: list[Node]) -> str | None:
@@ -226,122 +295,6 @@ def _passed_over(call: ToolCall, handed: Collection[Delegation], offered: Collec
 _LIMITS = {"max_steps", "cost_limit", "timeout"}
 
 
-def root_of(group: list[Fragment]) -> Node:
-    """The step the run begins with: the root of its earliest fragment, what another told of it with less last, one with
-    an agent before loose model calls, these before a gateway's telling of them, and one that called before one that was
-    called (whose root lies below a step of it)."""
-
-    def place(f: Fragment) -> tuple[object, ...]:
-        return (
-            f.again,
-            f.loose,
-            f.gateway and not f.calls,
-            f.root.parent is not None,
-            f.root.orphan,
-            f.start,
-            f.trace_id,
-        )
-
-    return min(group, key=place).root
-
-
-def first_step(group: list[Fragment], handed: list[Delegation]) -> Node:
-    """The step the run begins with, which is no agent that a step of another called, whose own span has not come: the
-    answer of who was called is not the run's."""
-    root = root_of(group)
-    if not root.orphan:
-        return root
-    called: dict[str | None, Delegation] = {}
-    for d in handed:  # by time
-        if d.target is not None and _caller(d) is not None:
-            called.setdefault(d.target, d)
-    if not _was_called(root, called):
-        return root
-    tops = [n for f in group for n in f.nodes if n.parent is None and n.kind in (AGENT, LLM, TOOL)]
-    found = [n for n in tops if not _was_called(n, called)]
-    return min(found, key=lambda n: (n.orphan and n.kind != AGENT, n.start, n.span.span_id), default=root)
-
-
-def _caller(d: Delegation) -> Node | None:
-    """The tool that called an agent, else the model that asked for it."""
-    if d.call is None:
-        return None
-    return d.call.nodes[0] if d.call.nodes else d.call.asked_by.node if d.call.asked_by is not None else None
-
-
-def _was_called(agent: Node, called: dict[str | None, Delegation]) -> bool:
-    d = called.get(agent.own_agent)
-    caller = _caller(d) if d is not None else None
-    if d is None or caller is None or d.start > agent.start:
-        return False
-    return caller is not agent and all(above is not agent for above in caller.ancestors())
-
-
-def _shown(agents: list[str], nodes: list[Node], calls: list[ModelCall]) -> bool:
-    """Would a delegation be seen? Of several agents that only model calls name, not who called whom; of those that
-    worked one after another where no model call can be seen, not whether one asked for the next."""
-    if len(agents) == 1:
-        return True
-    return any(n.own_agent is not None for n in nodes) and (bool(calls) or not agents)
-
-
-def _perhaps_called(nodes: list[Node], calls: list[ModelCall], seen_to_ask: Collection[int | None]) -> set[str]:
-    """The agents that went to work beside another that was done or had its model answer right before, where nothing is
-    told of that answer, not even its end."""
-    out = set[str]()
-    answers: dict[str | None, list[ModelCall]] = {}
-    for c in sorted(calls, key=_start):
-        answers.setdefault(c.node.agent, []).append(c)
-    by_roof: dict[int, list[Node]] = {}
-    for n in nodes:
-        if n.kind in (AGENT, CHAIN) and n.own_agent is not None:
-            by_roof.setdefault(id(n.parent), []).append(n)
-    for one, two in (pair for some in by_roof.values() for pair in pairwise(some)):
-        own = answers.get(one.own_agent, [])
-        said = own[before - 1] if (before := bisect_left(own, two.start, key=_start)) else None
-        if one.own_agent == two.own_agent or said is None or said.start < one.start or said.end > two.start:
-            continue
-        if said.outputs is not None or said.error is not None or final(said.finish):
-            continue
-        if two.own_agent is not None and (said.turn not in seen_to_ask or one.end >= two.end):
-            out.add(two.own_agent)
-    return out
-
-
-def _start(call: ModelCall) -> int:
-    return call.start
-
-
-def _torn_off(nodes: list[Node], handed: list[Delegation]) -> bool:
-    """Was something done below a parent that has not come, and may that have been an agent's whom another called?"""
-    steps = [n for n in nodes if n.kind in (AGENT, LLM, TOOL)]
-    lost = [n for n in steps if n.orphan]
-    if len({n.span.parent_span_id for n in lost}) + any(n.parent is None and not n.orphan for n in nodes) < 2:
-        return False
-    if len(lost) == len([n for n in nodes if n.parent is None]):
-        return not handed
-    known = {d.target for d in handed} | {n.agent for n in steps if not n.orphan and n.parent is None}
-    return any(n.agent is None or n.agent not in known for n in lost)
-
-
-def _containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall], handed: list[Delegation]) -> set[str]:
-    """Names of graphs and pipelines: they own no step and take part in no delegation. Where no model call can be seen,
-    an agent that holds no other may have made some."""
-    working = (
-        {c.agent for c in calls} | {t.agent for t in tools} | {d.source for d in handed} | {d.target for d in handed}
-    )
-    if not calls:
-        holding = set[int]()
-        for n in nodes:
-            above = n.parent if n.own_agent else None
-            while above is not None and id(above) not in holding:
-                holding.add(id(above))
-                above = above.parent
-        working |= {n.own_agent for n in nodes if n.kind == AGENT and id(n) not in holding}
-    named = {n.own_agent for n in nodes if n.own_agent}
-    return {a for a in named if a not in working} if named & {w for w in working if w} else set()
-
-
 def _value_limit(nodes: list[Node]) -> int | None:
     """The SDK's attribute length limit, where it has cut values: they end at one length, and none is longer."""
     told = {text for n in nodes for text in _texts_of_events(n)}
@@ -360,14 +313,17 @@ def _texts_of_events(node: Node) -> list[str]:
     return [value for _, attributes in events for value in attributes.values() if isinstance(value, str)]
 
 
-def _reasons(nodes: list[Node], limit: int | None, incomplete: set[str]) -> None:
-    if limit is not None:
-        incomplete.add("truncated values")
-    scopes = {n.span.scope for n in nodes if n.kind is not None}
-    if any(n.span.dropped for n in nodes if n.kind is not None or n.span.scope in scopes):
-        incomplete.add("attributes dropped")
-    if any(n.span.masked for n in nodes):
-        incomplete.add("values masked")
+def _values_lost(work: _Work) -> set[str]:
+    """Why values of these spans are not whole."""
+    reasons = set[str]()
+    if work.limit is not None:
+        reasons.add("truncated values")
+    scopes = {n.span.scope for n in work.nodes if n.kind is not None}
+    if any(n.span.dropped for n in work.nodes if n.kind is not None or n.span.scope in scopes):
+        reasons.add("attributes dropped")
+    if any(n.span.masked for n in work.nodes):
+        reasons.add("values masked")
+    return reasons
 
 
 def _conversation(root: Node, nodes: list[Node]) -> str | None:

@@ -19,7 +19,6 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import LOGS
 from otelcov.runs.agents.delegation import coworker_agents
 from otelcov.runs.agents.delegations import delegations
-from otelcov.runs.assemble import first_step, root_of
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.messages import messages_of
@@ -31,6 +30,7 @@ from otelcov.runs.rows import run_id
 from otelcov.runs.tools.calls import merge
 from otelcov.runs.tools.executions import tool_spans
 from otelcov.runs.trace.tree import Node
+from otelcov.runs.whole.first_step import first_step, root_of
 
 EVALUATION = "gen_ai.evaluation.result"
 # Agents that play the user (tau2, AG2 and others name them so): they ask, and are not judged.
