@@ -66,11 +66,15 @@ class Facts:
         return self._settled(self._handed, False)
 
     def settled(self) -> pl.DataFrame:
-        return self.runs.filter("settled")
+        return self.runs if self._all_settled else self.runs.filter("settled")
 
     def mine(self, agent: pl.Expr) -> pl.Expr:
         """Whether a step belongs to the selected agents."""
         return agent.is_in(sorted(self.agents)) if self.agents else pl.lit(True)
+
+    @cached_property
+    def _all_settled(self) -> bool:
+        return bool(self.runs["settled"].all())
 
     @cached_property
     def _calls(self) -> pl.DataFrame:
@@ -83,6 +87,8 @@ class Facts:
     def _settled(self, frame: pl.DataFrame, is_settled: bool) -> pl.DataFrame:
         if self.agents:
             frame = frame.filter(pl.col("agent").is_in(sorted(self.agents)))
+        if self._all_settled:
+            return frame if is_settled else frame.clear()
         return frame.filter(self.runs["settled"].gather(frame["rid"]) == is_settled)
 
 

@@ -124,9 +124,8 @@ def _runs(facts: Facts) -> Steps:
         **{f"status:{s}": settled & (pl.col("status") == s).fill_null(False) for s in ("ok", "error", "unknown")},
         **{f"sampled:{s}": (pl.col("sampled") == s).fill_null(False) for s in ("known", "unknown")},
     }
-    nobody = pl.lit(None, pl.String)
-    parts = [facts.runs.filter(flag).select("rid", agent=nobody, item=pl.lit(name)) for name, flag in flags.items()]
-    return Steps("run", pl.concat(parts), once=True)
+    told = facts.runs.select("rid", **flags).unpivot(index="rid", variable_name="item", value_name="holds")
+    return Steps("run", told.filter("holds").select("rid", "item", agent=pl.lit(None, pl.String)), once=True)
 
 
 def _latency(facts: Facts) -> Steps:
@@ -179,18 +178,16 @@ def _rate(view: View, kind: str, errors: int, calls: int) -> float | None:
 def _quality(facts: Facts) -> Steps:
     nobody = pl.lit(None, pl.String)
     runs = facts.runs
-    counts = [runs.select("rid", agent=nobody, item=pl.lit(c), executed=pl.col(c).cast(pl.Int64)) for c in _QUALITY]
+    counts = runs.select("rid", pl.col(_QUALITY).cast(pl.Int64)).unpivot(index="rid", variable_name="item")
+    counts = counts.select("rid", "item", agent=nobody, executed="value")
     strange = runs.select("rid", "unexplained").filter(pl.col("unexplained").list.len() > 0).explode("unexplained")
-    strange = strange.unnest("unexplained")
-    counts.append(
-        strange.select(
-            "rid",
-            agent=nobody,
-            item=pl.lit("scope:") + pl.col("scope").fill_null(""),
-            executed=pl.col("spans").cast(pl.Int64),
-        )
+    strange = strange.unnest("unexplained").select(
+        "rid",
+        item=pl.lit("scope:") + pl.col("scope").fill_null(""),
+        agent=nobody,
+        executed=pl.col("spans").cast(pl.Int64),
     )
-    return Steps("quality", pl.concat(counts).filter(pl.col("executed") > 0))
+    return Steps("quality", pl.concat([counts, strange]).filter(pl.col("executed") > 0))
 
 
 def _bucket(value: pl.Expr) -> pl.Expr:

@@ -61,7 +61,7 @@ def tally(facts: Facts, steps: list[Steps]) -> pl.DataFrame:
 
 
 def count(facts: Facts, steps: list[Steps]) -> Counted:
-    frames = [_plain(facts, s.frame).with_columns(kind=pl.lit(i, pl.UInt32)) for i, s in enumerate(steps)]
+    frames = [_plain(facts, s.frame, kind) for kind, s in enumerate(steps)]
     coded, names = _coded(pl.concat(frames))
     again = pl.Series([not s.once or facts.units is not None for s in steps], dtype=pl.Boolean)
     several = again.gather(coded["kind"])
@@ -150,8 +150,8 @@ def times(facts: Facts, steps: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _plain(facts: Facts, frame: pl.DataFrame) -> pl.DataFrame:
-    """Steps in the same columns; a cluster's are those of the run that stands for it."""
+def _plain(facts: Facts, frame: pl.DataFrame, kind: int) -> pl.DataFrame:
+    """Steps of this number in the same columns; a cluster's are those of the run that stands for it."""
     given = {c: pl.col(c) if c in frame.columns else e for c, e in _DEFAULTS.items()}
     if facts.units is not None:
         frame = frame.join(facts.units, on="rid").drop("rid").rename({"unit": "rid"})
@@ -159,6 +159,7 @@ def _plain(facts: Facts, frame: pl.DataFrame) -> pl.DataFrame:
         pl.col("rid").cast(pl.UInt32),
         pl.col("agent", "item").cast(pl.String),
         **{c: e.cast(pl.Int64) for c, e in given.items()},
+        kind=pl.lit(kind, pl.UInt32),
     )
 
 
