@@ -6,6 +6,7 @@ and lower-case hex in JSON.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -189,6 +190,12 @@ RUNS = _schema(
         "weight": pl.Float64,  # adjusted count, 1.0 without sampling
     }
 )
+
+
+@cache
+def no_runs() -> pl.DataFrame:
+    """RUNS without a row: to make the columns of so many fields takes longer than to look at a few runs."""
+    return RUNS.to_frame()
 
 
 LATEST_NS = 2**63 - 1  # in the year 2262: no calendar and no signed number goes further

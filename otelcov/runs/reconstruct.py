@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import LOGS, RUNS
+from otelcov.ground.schemas import LOGS, no_runs
 from otelcov.runs.agents.naming import name_agents
 from otelcov.runs.assemble import assemble
 from otelcov.runs.joining.fragments import Fragment, fragments
@@ -95,7 +95,7 @@ def meeting(
     records = logs.lazy().collect() if logs is not None else LOGS.to_frame()
     with _no_passes():
         frames, met = _runs(frame, records, config, now_ns, where or joints(frame), others)
-    runs = pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
+    runs = pl.concat([no_runs(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
     return filled(runs, config), met
 
 
@@ -108,7 +108,7 @@ def _runs(
         frames, waiting = [*frames, *more], [*waiting, *some]
     found = guests(waiting, where)
     new = [guest for guest in found if guest.alone is not None or guest.name not in where.guests]
-    alone = pl.concat([RUNS.to_frame(), *frames])
+    alone = pl.concat([no_runs(), *frames])
     doubtful = _doubtful(alone, others, where)
     known = {bytes.fromhex(trace) for trace in told_again(doubtful)}
     known |= set(hosts(alone, new)["trace_ids"].list.first().str.decode("hex"))
@@ -147,7 +147,7 @@ def stage_one(
     `where.guests` names; `hosts` finds who may have called another."""
     with _no_passes():
         frames, waiting = _stage_one(frame, records, config, now_ns, where)
-    runs = filled(pl.concat([RUNS.to_frame(), *frames]), config)
+    runs = filled(pl.concat([no_runs(), *frames]), config)
     return runs, {part.trace_id for part in waiting}, guests(waiting, where)
 
 
@@ -196,7 +196,7 @@ def _shortcut(
         return regular(frame, side, config, now_ns, where)
     except Exception as fault:
         forgive(fault, "The shortcut failed; these spans are read the long way, which takes longer.")
-        return RUNS.to_frame(), np.ones(frame.height, dtype=bool)
+        return no_runs(), np.ones(frame.height, dtype=bool)
 
 
 def _row(group: list[Fragment], config: Config, now_ns: int) -> Row:
@@ -229,7 +229,7 @@ def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterat
     where = joints(frame)
     where = replace(where, guests=where.hosted)
     done, waiting = _stage_one(frame, records, config, 0, where)
-    runs = pl.concat([RUNS.to_frame(), *done])
+    runs = pl.concat([no_runs(), *done])
     told = hosts(runs, guests(waiting, where))["trace_ids"].list.first().str.decode("hex")
     again = told_again(_doubtful(runs, None, where))
     where, waiting = replace(where, awaited={*told, *map(bytes.fromhex, again)}), []

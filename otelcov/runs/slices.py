@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import LOGS, RUNS, SPANS
+from otelcov.ground.schemas import LOGS, SPANS, no_runs
 from otelcov.runs.joining.join import Guest, Joints, hosts, joints
 from otelcov.runs.joining.told_again import of_services, tellers, told_again, twofold
 from otelcov.runs.reconstruct import reconstruct, stage_one
@@ -220,7 +220,7 @@ def of_rows(rows: tuple[pl.DataFrame, pl.DataFrame], where: Joints, config: Conf
 def joined(done: Iterable[Done], look: Look, found: Survey, config: Config, now_ns: int) -> pl.DataFrame:
     """Stage two: all runs of the parts, with those that several traces hold; RUNS, in their order."""
     every = list(done)
-    runs = pl.concat([RUNS.to_frame(), *(part.runs for part in every)])
+    runs = pl.concat([no_runs(), *(part.runs for part in every)])
     called = hosts(runs, [guest for part in every for guest in part.guests])["trace_ids"].list.first()
     met = pl.Series(sorted({*called, *told_again(of_services(runs, twofold(tellers(runs))))}), dtype=pl.String)
     frames = [runs.filter(~pl.col("trace_ids").list.first().is_in(met.implode()))]
@@ -231,7 +231,7 @@ def joined(done: Iterable[Done], look: Look, found: Survey, config: Config, now_
     if rows:
         spans, logs, _ = each_once(*(pl.concat(frames) for frames in zip(*rows, strict=True)))
         frames.append(reconstruct(spans, logs, config, now_ns, found.where))
-    return pl.concat([RUNS.to_frame(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
+    return pl.concat([no_runs(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True)
 
 
 def _numbered(places: pl.DataFrame) -> pl.DataFrame:

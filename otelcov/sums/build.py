@@ -21,7 +21,7 @@ import polars as pl
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import merge, partial
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import RUNS
+from otelcov.ground.schemas import no_runs
 from otelcov.runs import dealt, slices
 from otelcov.runs.joining.join import Guest, Joints, continued
 from otelcov.runs.joining.told_again import told_again, twofold
@@ -160,7 +160,7 @@ def settled(
     back as it is. What is left may hold on to all that was read with it, unless `own` gives it memory of its own.
     """
     rows = slices.rows_of(part)
-    none, odd, links = RUNS.to_frame(), ODD.to_frame(), LINKS.to_frame()
+    none, odd, links = no_runs(), ODD.to_frame(), LINKS.to_frame()
     awake = part.traces.filter(pl.col("rooted") | (pl.col("end") <= quiet_ns))
     if not awake.height:
         return Settled(none, TRACES.to_frame(), odd, links, 0, part.traces, (own(rows[0]), own(rows[1])), [])

@@ -23,7 +23,7 @@ import polars as pl
 from otelcov.coverage.observations import Observations, partial
 from otelcov.coverage.selection import inside, select
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import LOGS, RUNS, SPANS
+from otelcov.ground.schemas import LOGS, SPANS, no_runs
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import Window
 from otelcov.store import pieces, scan
@@ -145,7 +145,7 @@ def _take(requests: list[Row]) -> pl.DataFrame:
     global _held
     empty = pieces.empty_rows("spans")
     rows = scan.held("spans", requests).select(empty.columns) if requests else empty
-    _held = _Held(rows, (rows.clear(), LOGS.to_frame()), RUNS.to_frame())
+    _held = _Held(rows, (rows.clear(), LOGS.to_frame()), no_runs())
     return rows.select(GLIMPSE)
 
 

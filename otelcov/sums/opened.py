@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from otelcov.ground.schemas import RUNS, signed
+from otelcov.ground.schemas import no_runs, signed
 from otelcov.runs import slices
 from otelcov.runs.joining.join import Guest
 from otelcov.runs.slices import TRACES, Look
@@ -199,7 +199,7 @@ def doubtful(kept: Kept, batches: Iterable[Batch], services: Collection[str | No
     from otelcov.runs.joining.told_again import COLUMNS, of_services
 
     some = [b for b in batches if not {service for service, _ in b.tellers}.isdisjoint(services)]
-    none = RUNS.to_frame().select(COLUMNS)
+    none = no_runs().select(COLUMNS)
     return pl.concat([none, *(of_services(kept.runs(batch, list(COLUMNS)), services) for batch in some)])
 
 

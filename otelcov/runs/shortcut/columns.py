@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +40,38 @@ def lists(offsets: Ints | Sequence[int], items: pl.Series) -> pl.Series:
     return pl.DataFrame(pl.from_arrow(table)).to_series()
 
 
+def true(flags: pl.Series, unknown: bool = False) -> Bools:
+    """Which of these are true; of null is said what is `unknown`."""
+    told: Bools = (flags.fill_null(unknown) if flags.null_count() else flags).to_numpy()
+    return told
+
+
+def missing(values: pl.Series) -> Bools:
+    """Which of these are null."""
+    few: Bools = values.is_null().to_numpy() if values.null_count() else np.zeros(len(values), dtype=bool)
+    return few
+
+
+def among(texts: pl.Series, some: Collection[str | None], unknown: bool = False) -> Bools:
+    """Which of these texts are one of some; of null is said what is `unknown`."""
+    if not some:
+        return missing(texts) if unknown else np.zeros(len(texts), dtype=bool)
+    return true(texts.is_in(some), unknown)
+
+
 def places(groups: Ints) -> Ints:
     """The place of each item in its group, from 0; equal numbers stand beside each other."""
     index = np.arange(len(groups))
-    begins = np.ones(len(groups), dtype=bool)
-    begins[1:] = groups[1:] != groups[:-1]
-    return index - np.maximum.accumulate(np.where(begins, index, 0))
+    return index - np.maximum.accumulate(np.where(begins(groups), index, 0))
+
+
+def begins(*groups: Ints) -> Bools:
+    """Where another group begins than the one before; what is of one has equal numbers and stands together."""
+    found = np.ones(len(groups[0]), dtype=bool)
+    found[1:] = False
+    for numbers in groups:
+        found[1:] |= numbers[1:] != numbers[:-1]
+    return found
 
 
 def subsets(names: Sequence[str], flags: Sequence[Bools]) -> pl.Series:

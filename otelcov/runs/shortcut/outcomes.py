@@ -14,6 +14,7 @@ from otelcov.runs.content.semconv import semconv
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, nobodys, soft_error
 from otelcov.runs.shortcut import answers
+from otelcov.runs.shortcut.columns import missing, true
 from otelcov.runs.shortcut.requested import Calls
 from otelcov.runs.shortcut.sketch import Bools, Models, Sketch
 from otelcov.runs.tools.call_status import UNNAMED
@@ -35,12 +36,12 @@ class Outcomes:
         self.arguments = calls.arguments[self.number]
         self.types: list[str | None] = [None] * len(at)  # of the failed ones, their error type
         raws = sketch.taken("result", at)
-        plain = (self.arguments.is_not_null() & (raws != "") & ~_begins(raws)).fill_null(False)
-        texts = raws.filter(plain)
-        places = np.flatnonzero(plain.to_numpy())
+        plain = ~missing(self.arguments) & true(_plain(raws))
+        places = np.flatnonzero(plain)
+        texts = raws[places]
         self.results = pl.Series([None], dtype=pl.String).new_from_index(0, len(at))
         self.results = self.results.scatter(places, answers.quoted(texts))
-        forms = ["text" if found else "" for found in plain.to_list()]
+        forms = ["text" if found else "" for found in plain.tolist()]
         for i in np.flatnonzero(sketch.contentless[self.trace]).tolist():
             forms[i] = shape(None)
         doubtful = np.arange(len(texts)) if soft else np.flatnonzero(texts.str.contains_any(SIGNS).to_numpy())
@@ -128,9 +129,11 @@ class Outcomes:
         return pl.select(pl.concat_str([pl.lit(part) for part in parts], separator="|")).to_series()
 
 
-def _begins(texts: pl.Series) -> pl.Series:
-    """Is this JSON, from its first character?"""
-    return texts.str.starts_with("[") | texts.str.starts_with("{") | texts.str.starts_with('"')
+def _plain(texts: pl.Series) -> pl.Series:
+    """Is this some text, and no JSON, from its first character?"""
+    text = pl.col(texts.name)
+    json = (text.str.starts_with(sign) for sign in ("[", "{", '"'))
+    return texts.to_frame().select((text != "") & ~pl.any_horizontal(json)).to_series()
 
 
 def _soft(value: Any, flagged: bool | None, patterns: tuple[str, ...]) -> bool:

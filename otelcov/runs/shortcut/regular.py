@@ -11,6 +11,7 @@ Whatever is not exactly of this form is left to the general way, and tests hold 
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import RUNS
+from otelcov.ground.schemas import no_runs
 from otelcov.runs.joining.join import Joints, called
 from otelcov.runs.llm.model_call import finish_reason
 from otelcov.runs.rules.answers import (
@@ -39,10 +40,11 @@ from otelcov.runs.rules.habits import (
     tells_raised,
     waits_by_events,
 )
+from otelcov.runs.shortcut.columns import among, true
 from otelcov.runs.shortcut.contentless import without_content
 from otelcov.runs.shortcut.run_rows import rows
 from otelcov.runs.shortcut.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch
-from otelcov.runs.trace.spans import Side
+from otelcov.runs.trace.spans import KEPT, Side
 from otelcov.runs.trace.tree import USUAL_LIMITS
 from otelcov.runs.whole.offered import tells_of_answers
 
@@ -55,16 +57,13 @@ _HOPS = 24  # how deep unexplained spans may stack between two steps
 def regular(frame: pl.DataFrame, side: Side, config: Config, now_ns: int, where: Joints) -> tuple[pl.DataFrame, Bools]:
     """Rows of the regular traces in a span table (spans.table, sorted), and which spans belong to the others."""
     if not frame.height:
-        return RUNS.to_frame(), np.zeros(0, dtype=bool)
+        return no_runs(), np.zeros(0, dtype=bool)
     form = _Form(frame, side)
-    _check_spans(form)
-    _find_tops(form)
-    _check_elsewhere(form, where)
-    _check_tree(form)
-    _check_steps(form)
-    _check_layers(form)
-    if form.bad.all():
-        return RUNS.to_frame(), form.bad[form.trace]
+    elsewhere = partial(_check_elsewhere, where=where)
+    for check in (_check_spans, _find_tops, elsewhere, _check_tree, _check_steps, _check_layers):
+        check(form)
+        if form.bad.all():
+            return no_runs(), form.bad[form.trace]
     sketch = form.sketch()
     found = rows(sketch, config, now_ns, where)
     return found, sketch.bad[form.trace]
@@ -73,9 +72,9 @@ def regular(frame: pl.DataFrame, side: Side, config: Config, now_ns: int, where:
 class _Form:
     """What is found out of the traces of a span table, step by step, and which of them are not regular.
 
-    Of each span: `trace`, the number of its trace; `kind`; `bare`, a chain that says nothing; `failed`; `parent` and
-    `above`, the positions of its parent and of the nearest step above it, -1 for none. Of each trace: `bad`; `first`,
-    its first span; `headless`, `gaps`, `torn`, `root` and `top`, as in Sketch.
+    Of each span: `told`, what single columns say (see _told); `trace`, the number of its trace; `kind`; `bare`, a chain
+    that says nothing; `failed`; `parent` and `above`, the positions of its parent and of the nearest step above it, -1
+    for none. Of each trace: `bad`; `first`, its first span; `headless`, `gaps`, `torn`, `root` and `top`, as in Sketch.
     """
 
     headless: Bools
@@ -93,10 +92,9 @@ class _Form:
         self.count = int(self.trace[-1]) + 1
         self.bad = np.zeros(self.count, dtype=bool)
         self.first = np.searchsorted(self.trace, np.arange(self.count))
-        codes = pl.col("kind").replace_strict(_CODES, default=-1, return_dtype=pl.Int64)
-        self.bare: Bools = _bare(frame).to_numpy()
-        nothing = frame["kind"].is_null().to_numpy() | self.bare
-        self.kind: Ints = np.where(nothing, NONE_, frame.select(codes.fill_null(-1)).to_series().to_numpy())
+        self.told = {told.name: told.to_numpy() for told in frame.select(**_told())}
+        self.bare: Bools = self.told["bare"]
+        self.kind: Ints = np.where(self.told["unexplained"] | self.bare, NONE_, self.told["kind"])
         self.failed: Bools = frame["status_code"].to_numpy() == 2
         self.contentless = without_content(frame, side, self.trace, self.count)
 
@@ -106,10 +104,6 @@ class _Form:
     def count_of(self, spans: Bools) -> Ints:
         """How many of these spans each trace has."""
         return np.bincount(self.trace[spans], minlength=self.count)
-
-    def flags(self, told: pl.Expr) -> Bools:
-        found: Bools = self.frame.select(told).to_series().to_numpy()
-        return found
 
     def codes(self, column: str) -> Ints:
         """A number for each text, -1 for none."""
@@ -141,20 +135,43 @@ class _Form:
         )
 
 
+@cache
+def _told() -> dict[str, pl.Expr]:
+    """What single columns say of each span."""
+    kind = pl.col("kind").replace_strict(_CODES, default=-1, return_dtype=pl.Int64).fill_null(-1)
+    content = pl.any_horizontal(pl.col("result", "output_messages", "output").is_not_null())
+    said = [pl.col(fact).is_null() for fact in FACTS if fact not in ("kind", *KEPT)]
+    return {
+        "kind": kind,
+        "unexplained": pl.col("kind").is_null(),
+        "other": pl.col("kind").eq_missing(OTHER),
+        "bare": pl.col("kind").eq_missing(CHAIN) & pl.all_horizontal(said),  # a turn, or the tools of one
+        "silent": pl.all_horizontal(pl.col(fact).is_null() for fact in _SAID),
+        "repeating": content & pl.col("status_message").is_not_null(),
+        "nameless": pl.col("agent").is_null(),
+        "talking": pl.col("conversation").fill_null("") != "",
+        "momentary": pl.col("start") == pl.col("end"),
+        "unasked": pl.col("call_id").is_null() | pl.col("tool").is_null(),
+        "unsaid": pl.col("result").is_null(),
+        "counted": pl.col("input_tokens").is_not_null(),
+    }
+
+
 def _check_spans(form: _Form) -> None:
     """Bad where a span says by itself that it needs the general way."""
     frame, side, place = form.frame, form.side, form.frame["row"].to_numpy()
     form.spoil(form.kind < 0)
     form.spoil(_odd(frame).to_numpy())
     if ways := [number for number, raw in enumerate(side.definitions) if tells_of_answers(raw)]:
-        form.spoil(form.flags(pl.col("definitions").is_in(ways).fill_null(False)))
+        form.spoil(true(frame["definitions"].is_in(ways)))
     thrown = _rows_in(side.exceptions, place)
     broken = np.flatnonzero(form.is_a(LLM_) & form.failed & ~thrown)
-    reasons = frame.select("status_message", "error_type")[broken].fill_null("")
-    form.bad[form.trace[broken[reasons.select(pl.all_horizontal(pl.all().str.contains(UNSAID))).to_series()]]] = True
+    if len(broken):
+        reasons = frame.select("status_message", "error_type")[broken].fill_null("")
+        unsaid = reasons.select(pl.all_horizontal(pl.all().str.contains(UNSAID))).to_series()
+        form.bad[form.trace[broken[unsaid]]] = True
     form.spoil(thrown & (frame["status_code"].to_numpy() == 1))
-    told = pl.any_horizontal(pl.col("result", "output_messages", "output").is_not_null())
-    repeating = form.failed & ~thrown & form.flags(told & pl.col("status_message").is_not_null())
+    repeating = form.failed & ~thrown & form.told["repeating"]
     form.bad |= (form.count_of(repeating) > 0) & (form.count_of(thrown) > 0)  # its error is another's, perhaps
     form.failed = form.failed | thrown
     form.spoil(_rows_in(dict.fromkeys(side.mishaps), place))
@@ -185,17 +202,17 @@ def _find_tops(form: _Form) -> None:
 def _check_elsewhere(form: _Form, where: Joints) -> None:
     """Bad where other traces may hold parts of a run."""
     if apart := where.linked | where.awaited:
-        form.spoil(form.flags(pl.col("trace_id").is_in(pl.Series(sorted(apart)).implode())))
+        form.spoil(form.frame["trace_id"].is_in(pl.Series(sorted(apart)).implode()).to_numpy())
     if where.guests:
         names = [tool for tool, agent in called(form.frame["tool"].unique()).items() if agent in where.guests]
-        form.spoil(form.flags(pl.col("tool").is_in(names).fill_null(False)))
+        form.spoil(among(form.frame["tool"], names))
 
 
 def _check_tree(form: _Form) -> None:
     """Bad unless agents stand below tools, and model calls and tools below agents, with little between them."""
     kind, parent, failed = form.kind, form.parent, form.failed
     below, holder = parent >= 0, np.maximum(parent, 0)
-    form.spoil(below & form.flags(pl.col("kind").eq_missing(OTHER))[holder])
+    form.spoil(below & form.told["other"][holder])
     inner = form.bare & below
     if inner.any():
         form.spoil(inner & (failed | (kind[holder] != AGENT_)))
@@ -211,7 +228,7 @@ def _check_tree(form: _Form) -> None:
     delegate[form.top] = False
     form.spoil(delegate & (~owned | (owner != TOOL_)) & ~form.lost)
     form.spoil(np.bincount(form.above[form.is_a(AGENT_) & owned], minlength=len(kind)) > 1)
-    told = form.flags(pl.col("conversation").fill_null("") != "")
+    told = form.told["talking"]
     theirs = (form.count_of(told) > 0) & ~told[form.root]  # a delegate's, perhaps
     form.bad |= theirs & ~form.headless & (form.top == form.root) & (form.count_of(delegate) > 0)
 
@@ -221,12 +238,12 @@ def _check_steps(form: _Form) -> None:
     trace, tools, models = form.trace, form.is_a(TOOL_), form.is_a(LLM_)
     headless = form.headless[trace]
     form.spoil(form.failed & (form.is_a(AGENT_) | models) & headless)
-    form.spoil(form.is_a(AGENT_) & form.flags(pl.col("agent").is_null()))
+    form.spoil(form.is_a(AGENT_) & form.told["nameless"])
     agent = form.codes("agent")
     stamped = (models | tools) & (agent >= 0)
     form.spoil(stamped & (agent != agent[np.maximum(form.above, 0)]) & ~form.lost)
     form.spoil(form.lost & models & (agent >= 0))
-    form.spoil(models & form.flags(pl.col("start") == pl.col("end")))  # it may tell of another's answer
+    form.spoil(models & form.told["momentary"])  # it may tell of another's answer
     start, end = (form.frame[name].to_numpy() for name in ("start", "end"))
     form.spoil((form.above >= 0) & (start > end[np.maximum(form.above, 0)]))  # it was laid under what was over
     early = (form.above >= 0) & (start < start[np.maximum(form.above, 0)])
@@ -234,8 +251,8 @@ def _check_steps(form: _Form) -> None:
     around = (start <= start[form.top[trace]]) & (end >= end[form.top[trace]])
     form.spoil(tools & form.torn[trace] & around)  # it may have called the agent that it stands in
     form.bad |= form.headless & ((form.count_of(tools) == 0) | form.contentless)
-    form.spoil(tools & form.flags(pl.col("call_id").is_null() | pl.col("tool").is_null()))
-    unsaid = form.flags(pl.col("result").is_null()) & ~form.failed
+    form.spoil(tools & form.told["unasked"])
+    unsaid = form.told["unsaid"] & ~form.failed
     form.spoil(tools & unsaid & ~form.contentless[trace])
 
 
@@ -248,8 +265,8 @@ def _check_layers(form: _Form) -> None:
     np.minimum.at(low, trace[models], scopes[models])
     np.maximum.at(high, trace[models], scopes[models])
     form.bad |= (high < 0) | (low != high)
-    form.spoil(form.failed & form.flags(pl.col("kind").is_null()) & (scopes == high[trace]))  # a tool's, perhaps
-    counted = form.frame["input_tokens"].is_not_null().to_numpy()
+    form.spoil(form.failed & form.told["unexplained"] & (scopes == high[trace]))  # a tool's, perhaps
+    counted = form.told["counted"]
     form.bad |= (form.count_of(counted & form.is_a(AGENT_)) > 0) & (form.count_of(counted & models) == 0)
     longest = form.frame["longest"].to_numpy()
     peak = np.zeros(form.count, dtype=np.int64)
@@ -302,6 +319,8 @@ def _own_rules(scope: str) -> bool:
 def _gaps(frame: pl.DataFrame, trace: Ints, some: Bools, count: int) -> Ints:
     """How many parents of these spans have not come, in each trace."""
     at = np.flatnonzero(some)
+    if not len(at):
+        return np.zeros(count, dtype=np.int64)
     lost = pl.DataFrame({"trace": trace[at], "parent": frame["parent_span_id"][at]}).unique()
     return np.bincount(lost["trace"].to_numpy(), minlength=count)
 
@@ -310,14 +329,13 @@ def _tops(form: _Form) -> Ints:
     """The agent in charge of each trace: its root, or the one agent below a root that is no step and says nothing (a
     server's span of the request). Other traces keep their root."""
     frame, trace, root = form.frame, form.trace, form.root
-    silent = form.flags(pl.all_horizontal(pl.col(fact).is_null() for fact in _SAID))
-    framed = form.is_a(NONE_)[root] & (frame["kind"].is_null().to_numpy() | form.bare)[root]
+    framed = form.is_a(NONE_)[root] & (form.told["unexplained"] | form.bare)[root]
     outside = framed[trace] & (form.above < 0)
     found = np.flatnonzero(outside & form.is_a(AGENT_))
     agents = np.bincount(trace[found], minlength=form.count)
     around = outside & form.is_a(NONE_)
     framed &= (agents == 1) & (form.count_of(around) < _AROUND)
-    form.spoil(around & (form.failed | ~silent))
+    form.spoil(around & (form.failed | ~form.told["silent"]))
     tops = root.copy()
     tops[trace[found]] = found
     start = frame["start"].to_numpy()
@@ -326,12 +344,6 @@ def _tops(form: _Form) -> Ints:
     for _ in range(_AROUND):
         depth, at = depth + (at != root), np.where(at != root, np.maximum(form.parent[at], 0), at)
     return np.where(framed & (depth < _DEEPEST), tops, root)
-
-
-def _bare(frame: pl.DataFrame) -> pl.Series:
-    """Chains that say nothing: a turn, or the tools of one."""
-    texts = [pl.col(fact).is_null() for fact in FACTS if fact in frame.columns and fact != "kind"]
-    return frame.select(pl.col("kind").eq_missing(CHAIN) & pl.all_horizontal(texts)).to_series()
 
 
 def _rows_in(table: dict[int, Any], rows: Ints) -> Bools:
@@ -383,6 +395,8 @@ def _headless(frame: pl.DataFrame, trace: Ints, parent: Ints, kind: Ints, count:
 def _torn(frame: pl.DataFrame, trace: Ints, parent: Ints, headless: Bools) -> Bools:
     """The traces whose one root names a parent that is told of elsewhere, or not yet."""
     at = np.flatnonzero((parent == -2) & ~headless[trace])
+    if not len(at):
+        return np.zeros(len(headless), dtype=bool)
     own = frame["parent_span_id"][at].eq_missing(frame["span_id"][at]).to_numpy()
     missing, itself = (np.bincount(trace[some], minlength=len(headless)) for some in (at, at[own]))
     found: Bools = (missing == 1) & (itself == 0)

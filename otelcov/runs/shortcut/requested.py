@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.runs.agents.delegation import NAMES_SUBAGENT, delegates
+from otelcov.runs.shortcut.columns import among, missing, true
 from otelcov.runs.shortcut.sketch import AGENT_, TOOL_, Bools, Ints, Models, Sketch
 from otelcov.runs.shortcut.waiting import Asked, waiting
 from otelcov.runs.tools.handed_in import is_answer
@@ -40,7 +41,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     by = np.array(said.asked_by, dtype=np.int64)
     asked = pl.DataFrame({"trace": models.trace[by], "id": pl.Series(said.ids, dtype=pl.String), "name": said.names})
     found = asked.join(tools.unique(["trace", "id"]), on=["trace", "id"], how="left", maintain_order="left")["at"]
-    without = found.is_null().to_numpy()
+    without = missing(found)
     left = waiting(sketch, models, by, asked["name"], np.flatnonzero(without))
     place = np.flatnonzero(~without)
     by, at, asked = by[place], found[place].to_numpy(), asked[place]
@@ -54,7 +55,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
         owner = pl.select(pl.coalesce(owner, frame["agent"][at])).to_series()
     requests, executed = (np.bincount(some, minlength=len(sketch.bad)) for some in (trace, sketch.trace[spans]))
     sketch.bad |= requests != executed
-    sketch.spoil(pl.Series(at).is_duplicated().to_numpy() & ~sketch.bad[trace], trace)
+    sketch.spoil((np.bincount(at, minlength=frame.height) > 1)[at] & ~sketch.bad[trace], trace)
     ended = np.zeros(len(sketch.bad), dtype=np.int64)
     ended[models.trace] = models.turn
     pending = models.turn[by] == ended[trace]  # asked for, and no answer after it
@@ -64,18 +65,20 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     child[sketch.above[inner]] = inner
     child = child[at]
     target = frame["agent"][np.maximum(child, 0)].set(pl.Series(child < 0), None)
-    sketch.spoil((target == owner).fill_null(False).to_numpy(), trace)
+    sketch.spoil(true(target == owner), trace)
     sketch.spoil((child >= 0) & sketch.failed[at], trace)
     broken = np.flatnonzero((child >= 0) & sketch.failed[np.maximum(child, 0)])
     for t, row in zip(trace[broken].tolist(), frame[child[broken]].rows(), strict=True):
         sketch.bad[t] |= failure(Node(Span._make(row), sketch.side)) is None
-    ways = name.filter(pl.Series(child >= 0)).unique().implode()
-    sketch.spoil((child < 0) & sketch.failed[at] & name.is_in(ways).fill_null(True).to_numpy(), trace)
+    wrong = (child < 0) & sketch.failed[at]
+    if wrong.any():
+        ways = name.filter(pl.Series(child >= 0)).unique().to_list()
+        sketch.spoil(wrong & among(name, ways, unknown=True), trace)
     for texts in (arguments, sketch.taken("arguments", at)):
-        sketch.spoil((child < 0) & texts.str.contains(NAMES_SUBAGENT).fill_null(False).to_numpy(), trace)
+        sketch.spoil((child < 0) & true(texts.str.contains(NAMES_SUBAGENT)), trace)
     special = [n for n in set(said.names) if is_answer(n) or delegates(n)]
     if special:
-        sketch.spoil((child < 0) & name.is_in(special).fill_null(True).to_numpy(), trace)
+        sketch.spoil((child < 0) & among(name, special, unknown=True), trace)
     kept = np.flatnonzero(~sketch.bad[trace])
     return Calls(
         at[kept],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ from otelcov.runs.agents.delegation import bare, ways
 from otelcov.runs.joining.join import Joints
 from otelcov.runs.shortcut import columns
 from otelcov.runs.shortcut.broken import check_broken
-from otelcov.runs.shortcut.columns import Groups
+from otelcov.runs.shortcut.columns import Groups, missing, true
 from otelcov.runs.shortcut.contentless import ask_by_time
 from otelcov.runs.shortcut.outcomes import Outcomes
 from otelcov.runs.shortcut.requested import Calls, calls_of
@@ -106,6 +107,30 @@ def _named(flags: dict[str, pl.Expr]) -> pl.Expr:
     return pl.concat_list([pl.when(flag).then(pl.lit(name)) for name, flag in flags.items()]).list.drop_nulls()
 
 
+@dataclass(slots=True)
+class _Work:
+    """What was done in the traces that are not bad, and which of these, by its place, each item is of."""
+
+    good: Ints  # numbers of traces
+    model: Ints  # numbers of their model calls
+    llm: pl.DataFrame  # which are these
+    of_models: Groups
+    tool: Ints  # numbers of their tool calls
+    of_tools: Groups
+    handed: pl.DataFrame  # delegations
+    of_handed: Groups
+
+    @classmethod
+    def of(cls, sketch: Sketch, models: Models, calls: Calls, outcomes: Outcomes) -> _Work:
+        good = np.flatnonzero(~sketch.bad)
+        model = np.flatnonzero(~sketch.bad[models.trace])
+        tool = np.flatnonzero(~sketch.bad[outcomes.trace])
+        handed = handed_over(sketch, models, calls)
+        of_models, of_tools = Groups(good, models.trace[model]), Groups(good, outcomes.trace[tool])
+        of_handed = Groups(good, handed["trace"].to_numpy())
+        return cls(good, model, llm_calls(sketch, models, model), of_models, tool, of_tools, handed, of_handed)
+
+
 def _runs(
     sketch: Sketch,
     models: Models,
@@ -116,64 +141,26 @@ def _runs(
     config: Config,
     now_ns: int,
 ) -> pl.DataFrame:
-    frame = sketch.frame
-    good = np.flatnonzero(~sketch.bad)
-    root = sketch.root[good]
-    model = np.flatnonzero(~sketch.bad[models.trace])
-    tool = np.flatnonzero(~sketch.bad[outcomes.trace])
-    handed = handed_over(sketch, models, calls)
-    of_models, of_tools = Groups(good, models.trace[model]), Groups(good, outcomes.trace[tool])
-    of_handed = Groups(good, handed["trace"].to_numpy())
-    llm = llm_calls(sketch, models, model)
-    failed = np.zeros(len(sketch.bad), dtype=bool)
-    failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
-    failed_calls = sketch.failed[calls.at[outcomes.number[tool]]]
-    hushed = sketch.contentless[good]
+    frame, work = sketch.frame, _Work.of(sketch, models, calls, outcomes)
+    good, tool, llm, handed = work.good, work.tool, work.llm, work.handed
+    root, torn, hushed = sketch.root[good], sketch.torn[good], sketch.contentless[good]
     identities = [trace.hex() for trace in frame["trace_id"][root].to_list()]
     spoken = [texts[0][t] for t in good.tolist()]
-    seen = {
-        "empty_input": np.array([text is not None and not text.strip() for text in spoken], dtype=bool),
-        "tool_failure": failed[good],
-        "tool_recovery": np.isin(good, sorted(outcomes.recovered)),
-        "repeated_call": repeated(calls, outcomes, tool, len(sketch.bad))[good] & ~hushed,
-        **{name: traces[good] for name, traces in failures.items()},
-    }
+    seen = _seen(sketch, calls, outcomes, work, failures, spoken)
+    unknown = _unknown(sketch, calls, outcomes, work, seen)
     names = [name for name in BOUNDARIES if name in seen]
+    blind = [name for name in BOUNDARIES if name in unknown]
     working = _working(
-        (of_models.of, llm["agent"]),
-        (of_tools.of, calls.agent[outcomes.number[tool]]),
-        (of_handed.of, handed["to"]),
+        (work.of_models.of, llm["agent"]),
+        (work.of_tools.of, calls.agent[outcomes.number[tool]]),
+        (work.of_handed.of, handed["to"]),
         runs=len(good),
     )
-    known, source = _known(sketch, good, of_handed, (handed["tool"], handed["to"]), working, config)
+    known, source = _known(sketch, good, work.of_handed, (handed["tool"], handed["to"]), working, config)
     ended = np.append(sketch.first[1:], frame.height)[good]
-    well = (llm["status"] == "ok").to_numpy()
-    silent = (
-        well & llm.select(pl.any_horizontal(pl.col("input_tokens", "output_tokens").is_null())).to_series().to_numpy()
-    )
-    no_tokens = of_models.any(silent)
-    no_model = of_models.any(
-        llm.select(pl.all_horizontal(pl.col("request_model", "response_model").is_null())).to_series().to_numpy()
-    )
-    unsaid = llm["finish_reason"].is_null().to_numpy()
-    no_finish = of_models.every(unsaid) | (unsaid & well)[of_models.offsets[1:] - 1]
-    torn = sketch.torn[good]
+    no_tokens, no_model = _not_reported(work)
     broken = sketch.broken[sketch.top[good]]
     unended = torn & hushed  # neither an answer nor the end of all that framed it is told
-    some, well_done = np.diff(of_tools.offsets) > 0, of_tools.any(~failed_calls)
-    unknown = {
-        "max_steps": torn | hushed,
-        "timeout": torn & ~seen["timeout"],
-        "cost_limit": torn | hushed,
-        "error": torn & ~seen["error"],
-        "length": no_finish,
-        "content_filter": no_finish & ~seen["content_filter"],
-        "empty_input": hushed,
-        "tool_failure": hushed & well_done & ~seen["tool_failure"],
-        "tool_recovery": hushed & well_done & ~seen["tool_failure"],
-        "repeated_call": hushed & some,
-    }
-    blind = [name for name in BOUNDARIES if name in unknown]
     last = pl.Series(np.maximum.reduceat(frame["end"].to_numpy(), sketch.first)[good])
     out: dict[str, pl.Series] = {
         "run_id": pl.Series(
@@ -186,7 +173,7 @@ def _runs(
         "trace_ids": Groups(good, good).lists(pl.Series(identities, dtype=pl.String)),
         "conversation_id": _conversations(sketch, good),
         **{name: frame[name][root] for name in ("service", "environment", "release")},
-        "scope": frame["scope"][models.at[model[of_models.offsets[:-1]]]],
+        "scope": frame["scope"][models.at[work.model[work.of_models.offsets[:-1]]]],
         "start_unix_nano": pl.Series(np.minimum.reduceat(frame["start"].to_numpy(), sketch.first)[good]),
         "end_unix_nano": last,
         "settled": pl.Series(~torn) | (now_ns - last.cast(pl.Int64) >= config.runs.settle_ns),
@@ -196,12 +183,12 @@ def _runs(
         "known_tools": known,
         "known_tools_source": source,
         "tool_calls": tool_calls(good, sketch, models, calls, outcomes, tool),
-        "llm_calls": of_models.lists(llm.to_struct()),
-        "delegations": of_handed.lists(handed.select(f.name for f in DELEGATION.fields).to_struct()),
+        "llm_calls": work.of_models.lists(llm.to_struct()),
+        "delegations": work.of_handed.lists(handed.select(f.name for f in DELEGATION.fields).to_struct()),
         "boundaries": columns.subsets(names, [seen[name] for name in names]),
         "boundaries_unknown": columns.subsets(blind, [unknown[name] for name in blind]),
         "path": paths(sketch, models, calls, good),
-        "states": of_tools.lists(outcomes.states[tool]),
+        "states": work.of_tools.lists(outcomes.states[tool]),
         "incomplete": columns.subsets(
             (NO_ROOT, "model not reported", "tokens not reported"), [torn, no_model, no_tokens]
         ),
@@ -211,13 +198,61 @@ def _runs(
         "unexplained": _unexplained(sketch, good),
     }
     constant = {"dropped_attributes": 0, "masked": 0, "weight": 1.0}
-    return (
-        pl.DataFrame(out)
-        .with_columns(**{name: pl.lit(value) for name, value in constant.items()})
-        .with_columns(pl.lit(None).alias(name) for name in RUNS if name not in out and name not in constant)
-        .select(RUNS.names())
-        .cast(RUNS)
+    return pl.DataFrame(out).select(
+        pl.col(name).cast(kind) if name in out else pl.lit(constant.get(name), kind).alias(name)
+        for name, kind in RUNS.items()
     )
+
+
+def _seen(
+    sketch: Sketch,
+    calls: Calls,
+    outcomes: Outcomes,
+    work: _Work,
+    failures: dict[str, Bools],
+    spoken: list[str | None],
+) -> dict[str, Bools]:
+    """Which runs show each boundary; `spoken` is what they were asked."""
+    good, hushed = work.good, sketch.contentless[work.good]
+    failed = np.zeros(len(sketch.bad), dtype=bool)
+    failed[sketch.trace[sketch.failed & (sketch.kind == TOOL_)]] = True
+    return {
+        "empty_input": np.array([text is not None and not text.strip() for text in spoken], dtype=bool),
+        "tool_failure": failed[good],
+        "tool_recovery": np.isin(good, sorted(outcomes.recovered)),
+        "repeated_call": repeated(calls, outcomes, work.tool, len(sketch.bad))[good] & ~hushed,
+        **{name: traces[good] for name, traces in failures.items()},
+    }
+
+
+def _unknown(sketch: Sketch, calls: Calls, outcomes: Outcomes, work: _Work, seen: dict[str, Bools]) -> dict[str, Bools]:
+    """Which runs do not tell whether they met each boundary, of those that not all of them tell."""
+    torn, hushed = sketch.torn[work.good], sketch.contentless[work.good]
+    unsaid, well = work.llm["finish_reason"].is_null().to_numpy(), (work.llm["status"] == "ok").to_numpy()
+    no_finish = work.of_models.every(unsaid) | (unsaid & well)[work.of_models.offsets[1:] - 1]
+    failed = sketch.failed[calls.at[outcomes.number[work.tool]]]
+    well_done = hushed & work.of_tools.any(~failed) & ~seen["tool_failure"]
+    return {
+        "max_steps": torn | hushed,
+        "timeout": torn & ~seen["timeout"],
+        "cost_limit": torn | hushed,
+        "error": torn & ~seen["error"],
+        "length": no_finish,
+        "content_filter": no_finish & ~seen["content_filter"],
+        "empty_input": hushed,
+        "tool_failure": well_done,
+        "tool_recovery": well_done,
+        "repeated_call": hushed & (np.diff(work.of_tools.offsets) > 0),
+    }
+
+
+def _not_reported(work: _Work) -> tuple[Bools, Bools]:
+    """The runs with a model call that went well without tokens, and with one without a model."""
+    lacking = work.llm.select(
+        tokens=pl.any_horizontal(pl.col("input_tokens", "output_tokens").is_null()) & (pl.col("status") == "ok"),
+        model=pl.all_horizontal(pl.col("request_model", "response_model").is_null()),
+    )
+    return work.of_models.any(lacking["tokens"].to_numpy()), work.of_models.any(lacking["model"].to_numpy())
 
 
 def _known(
@@ -229,8 +264,9 @@ def _known(
         lists: list[list[str] | None] = [declared]
         at = np.zeros(len(good), dtype=np.int64)
     else:
-        offered = pl.DataFrame({"trace": sketch.trace, "place": sketch.frame["definitions"]}).drop_nulls()
-        offered = offered.filter(pl.Series(~sketch.bad[offered["trace"].to_numpy()])).unique().sort("trace", "place")
+        telling = np.flatnonzero(~missing(sketch.frame["definitions"]) & ~sketch.bad[sketch.trace])
+        offered = pl.DataFrame({"trace": sketch.trace[telling], "place": sketch.frame["definitions"][telling]})
+        offered = offered.unique().sort("trace", "place")
         texts = Groups(good, offered["trace"].to_numpy()).offsets.tolist()
         places, numbers = offered["place"].to_list(), handed.offsets.tolist()
         tools, targets = by[0].to_list(), by[1].to_list()
@@ -257,7 +293,7 @@ def _known(
 def _conversations(sketch: Sketch, good: Ints) -> pl.Series:
     """The root's, else that of the first agent or model call that has one, else of the first span that has one."""
     conversation = sketch.frame["conversation"]
-    told = np.flatnonzero((conversation.fill_null("") != "").to_numpy())
+    told = np.flatnonzero(true(conversation != ""))
     nowhere = sketch.frame.height
     place = np.full(len(sketch.bad), nowhere, dtype=np.int64)
     np.minimum.at(place, sketch.trace[told], told)
@@ -280,8 +316,8 @@ def _working(*parts: tuple[Ints, pl.Series], runs: int) -> pl.Series:
 
 def _unexplained(sketch: Sketch, good: Ints) -> pl.Series:
     """Spans that no dialect explains, by scope."""
-    odd = pl.DataFrame({"trace": sketch.trace, "scope": sketch.frame["scope"]}).filter(sketch.frame["kind"].is_null())
-    odd = odd.filter(pl.Series(~sketch.bad[odd["trace"].to_numpy()]))
+    some = np.flatnonzero(missing(sketch.frame["kind"]) & ~sketch.bad[sketch.trace])
+    odd = pl.DataFrame({"trace": sketch.trace[some], "scope": sketch.frame["scope"][some]})
     counted = odd.group_by("trace", "scope").len("spans").sort("trace", "scope")
     return Groups(good, counted["trace"].to_numpy()).lists(counted.select("scope", "spans").to_struct())
 

@@ -74,21 +74,21 @@ class Models:
 
 def check_agents(sketch: Sketch, where: Joints) -> None:
     agent = sketch.frame["agent"]
-    dubious = [name for name in agent.unique().to_list() if name is not None and placeholder(name)]
+    names = [name for name in agent.unique().to_list() if name is not None]
+    dubious = [name for name in names if placeholder(name)]
     named = (sketch.kind == AGENT_) | sketch.headless[sketch.trace]
-    sketch.spoil(named & agent.is_in(dubious).fill_null(False).to_numpy(), sketch.trace)
+    sketch.spoil(named & columns.among(agent, dubious), sketch.trace)
     forms: dict[str, list[str]] = {}
-    for name in agent.unique().drop_nulls().to_list():
+    for name in names:
         forms.setdefault(spelling(name), []).append(name)
     several = [name for names in forms.values() if len(names) > 1 for name in names]
-    sketch.spoil(agent.is_in(several).fill_null(False).to_numpy(), sketch.trace)
+    sketch.spoil(columns.among(agent, several), sketch.trace)
     if where.hosted:
-        names = sketch.taken("agent", sketch.top)
-        hosted = [name for name in names.unique().to_list() if called_by_name(name, where)]
-        sketch.bad |= names.is_in(hosted).fill_null(False).to_numpy()
+        hosted = [name for name in names if called_by_name(name, where)]
+        sketch.bad |= columns.among(sketch.taken("agent", sketch.top), hosted)
     tools = np.flatnonzero(sketch.kind == TOOL_)
-    wrapped = sketch.taken("result", tools).str.contains("tool_call_id", literal=True).fill_null(False)
-    sketch.spoil(wrapped.to_numpy(), sketch.trace[tools])
+    wrapped = sketch.taken("result", tools).str.contains("tool_call_id", literal=True)
+    sketch.spoil(columns.true(wrapped), sketch.trace[tools])
 
 
 def models_of(sketch: Sketch) -> Models:
@@ -100,8 +100,9 @@ def models_of(sketch: Sketch) -> Models:
     asked = sketch.side.texts["input_messages"][sketch.frame["row"][at]]
     failed = unanswered(sketch, at)
     sketch.spoil(~np.where(sketch.broken[at], failed, np.array(said.plain, dtype=bool)), trace)
-    plain = asked.str.starts_with('[{"') & asked.str.ends_with("]") & asked.str.contains('"role"', literal=True)
-    sketch.spoil(~plain.fill_null(False).to_numpy() & ~hushed, trace)
+    text = pl.col(asked.name)
+    plain = text.str.starts_with('[{"') & text.str.ends_with("]") & text.str.contains('"role"', literal=True)
+    sketch.spoil(~columns.true(asked.to_frame().select(plain).to_series()) & ~hushed, trace)
     start = sketch.taken("start", at).to_numpy()
     again = np.zeros(len(at), dtype=bool)
     again[1:] = (start[1:] == start[:-1]) & (trace[1:] == trace[:-1])  # their order is not in the times alone

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.ground.schemas import TOOL_CALL
-from otelcov.runs.shortcut.columns import Groups
+from otelcov.runs.shortcut.columns import Groups, begins, lists
 from otelcov.runs.shortcut.outcomes import Outcomes
 from otelcov.runs.shortcut.requested import Calls
 from otelcov.runs.shortcut.sketch import Bools, Ints, Models, Sketch
@@ -183,18 +183,17 @@ def paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Series
         }
     )
     labels = labels.unique().sort("run", "end", "model", "label")
-    labels = labels.with_columns(step=pl.struct("run", "model").rle_id())
-    steps = labels.group_by("step", maintain_order=True).agg(pl.first("run"), text=pl.col("label").str.join("\n"))
-    streaks = steps.with_columns(streak=pl.struct("run", "text").rle_id()).with_columns(
-        again=pl.len().over("streak") > 1, first=pl.col("streak").is_first_distinct()
-    )
-    labels = labels.with_columns(streaks.select("again", "first", "streak").select(pl.all().gather(labels["step"])))
-    labels = labels.filter("first").with_columns(
-        pl.when("again").then(pl.format("{}+", "label")).otherwise("label").alias("label")
-    )
-    first = streaks.filter("first")
-    inner = Groups(first["streak"].to_numpy(), labels["streak"].to_numpy()).lists(labels["label"])
-    return Groups(np.arange(len(good)), first["run"].to_numpy()).lists(inner)
+    run, text = labels["run"].to_numpy(), labels["label"]
+    begin = begins(run, labels["model"].to_numpy())
+    step, at = np.cumsum(begin) - 1, np.flatnonzero(begin)  # of each label, its step; of each step, its first label
+    steps = lists(np.append(at, len(run)), text).list.join("\n")
+    new = begins(run[at], steps.rle_id().to_numpy())  # a step that is not the one before it again
+    streak = np.cumsum(new) - 1
+    again = np.bincount(streak)[streak] > 1
+    shown = np.flatnonzero(new[step])
+    text = pl.select(pl.concat_str(text[shown], pl.Series(["", "+"])[again[step[shown]].astype(np.int64)])).to_series()
+    inner = Groups(np.arange(new.sum()), streak[step[shown]]).lists(text)
+    return Groups(np.arange(len(good)), run[at[new]]).lists(inner)
 
 
 def _labels(sketch: Sketch, calls: Calls) -> pl.Series:

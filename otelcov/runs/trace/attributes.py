@@ -24,8 +24,9 @@ Pairs = dict[int, list[tuple[str, Any]]]
 
 def key_values(lists: pl.Series) -> pl.DataFrame:
     """A list<key-value> column opened: `row` and the key-value's fields, in order."""
-    lengths = lists.list.len().fill_null(0).to_numpy()
-    rows = np.repeat(np.arange(len(lists), dtype=np.uint32), lengths)
+    lengths = lists.list.len()
+    held = lengths.fill_null(0) if lengths.null_count() else lengths
+    rows = np.repeat(np.arange(len(lists), dtype=np.uint32), held.to_numpy())
     inner = lists.list.explode(empty_as_null=False, keep_nulls=False)
     return inner.struct.unnest().with_columns(row=pl.Series(rows, dtype=pl.UInt32))
 
@@ -83,7 +84,7 @@ def columns(
             where = np.full(height, len(texts) - 1, dtype=np.uint32)  # the last text is null
             where[rows[some]] = place[some]
             out[names[code]] = texts[pl.Series(where)]
-    return pl.select(_row=pl.int_range(height)).with_columns(**out), families
+    return pl.DataFrame({"_row": np.arange(height), **out}), families
 
 
 def _deal_endings(keys: pl.Series, names: list[str], flat: np.ndarray[Any, Any], codes: np.ndarray[Any, Any]) -> None:
@@ -194,9 +195,9 @@ def _deal_families(
 ) -> None:
     """The pairs at `flat` whose keys begin as a family's do, in order, to that family."""
     keys = keys[flat]
-    distinct = keys.unique()
+    distinct = keys.unique().to_list()
     for prefix, column in FAMILIES.items():
-        if not distinct.str.starts_with(prefix).any():
+        if not any(key.startswith(prefix) for key in distinct if key is not None):
             continue
         some = keys.str.starts_with(prefix).fill_null(False).arg_true()
         names = keys[some].str.slice(len(prefix))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import polars as pl
 
 from otelcov.runs.rules.boundaries import FORCED_SIGNS
+from otelcov.runs.shortcut.columns import true
 
 _FORCED = "|".join(map(re.escape, FORCED_SIGNS))  # as a pattern of literals: searched for with wide instructions
 _FLAGS = ('"is_error": true', '"isError": true', '"status": "error"')
@@ -20,11 +22,11 @@ _FLAGGED = "|".join(
 
 def signs(inputs: pl.Series) -> pl.DataFrame:
     """Whether each holds a framework's order to stop, and the flag of a tool that failed: few do."""
-    some = inputs.str.contains(f"{_FORCED}|{_FLAGGED}").arg_true()
-    found = dict[str, pl.Series]()
-    for name, sign in (("forced", _FORCED), ("flagged", _FLAGGED)):
-        found[name] = pl.repeat(False, len(inputs), eager=True)
-        found[name].scatter(some, inputs[some].str.contains(sign))
+    some = np.flatnonzero(true(inputs.str.contains(f"{_FORCED}|{_FLAGGED}")))
+    found = {"forced": np.zeros(len(inputs), dtype=bool), "flagged": np.zeros(len(inputs), dtype=bool)}
+    if len(some):
+        for name, sign in (("forced", _FORCED), ("flagged", _FLAGGED)):
+            found[name][some] = inputs[some].str.contains(sign).to_numpy()
     return pl.DataFrame(found)
 
 

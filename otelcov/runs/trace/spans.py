@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
@@ -131,19 +132,21 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     context = wide.with_columns(
         spans["name"].alias("span.name"),
         spans["kind"].alias("span.kind"),
-        spans["scope"].replace_strict(names, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
-        spans["scope"].replace_strict(versions, default="", return_dtype=pl.String).alias("scope.version"),
+        *spans.select(
+            pl.col("scope").replace_strict(names, default="", return_dtype=pl.String).fill_null("").alias("scope.name"),
+            pl.col("scope").replace_strict(versions, default="", return_dtype=pl.String).alias("scope.version"),
+        ),
     )
     side = Side(families=families)
     found = facts(context, every).pipe(kinds_lost, spans, families)
     found = found.pipe(called_so_alone, spans, context, families).pipe(_kinds_of_failed, spans)
     found = _told_better(found, spans, context)
     offered = found["definitions"]
-    given = {name: _given(found[name]) for name in (*_IDS, *_MODELS, "conversation")}
+    given = _given(found, (*_IDS, *_MODELS, "conversation"))
     sampling = [pl.col(k) for k in _RATES if k in wide.columns]
     if _PRIORITY in wide.columns:
         sampling.append(pl.when(pl.col(_PRIORITY).is_not_null()).then(pl.lit("by priority")))
-    said = found.select(f for f in base.FACTS if f not in _KEPT).with_columns(
+    said = found.select(f for f in base.FACTS if f not in KEPT).with_columns(
         *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & given[id]).then(id).alias(id) for id in _IDS),
         *(pl.when(~pl.col(name).is_in(_NO_MODEL) & given[name]).then(name).alias(name) for name in _MODELS),
         # The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another; or
@@ -189,7 +192,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
         ],
         how="horizontal",
     )
-    for fact in _KEPT:
+    for fact in KEPT:
         side.texts[fact] = found[fact]
     order = frame.select(pl.arg_sort_by("trace_id", "start", "span_id")).to_series()
     _events(spans, side)
@@ -233,7 +236,7 @@ def _told_better(found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame
 
 
 _TEAM = r"_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
-_KEPT = ("input_messages", "system")
+KEPT = ("input_messages", "system")
 _LONG = ("input_messages", "output_messages", "input", "arguments", "result", "definitions")
 _IDS = ("call_id", "response_id")
 _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
@@ -241,11 +244,10 @@ _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
 _MODELS = ("request_model", "response_model")
 
 
-def _given(texts: pl.Series) -> pl.Expr:
+def _given(found: pl.DataFrame, facts: Collection[str]) -> dict[str, pl.Expr]:
     """Which of these are no words that stand where there are none."""
-    if not texts.str.starts_with("<").any():
-        return pl.lit(True)
-    return ~pl.col(texts.name).str.contains(UNGIVEN.pattern)
+    odd = found.select(pl.col(facts).str.starts_with("<").any()).row(0, named=True)
+    return {fact: ~pl.col(fact).str.contains(UNGIVEN.pattern) if odd[fact] else pl.lit(True) for fact in facts}
 
 
 def _codes(texts: pl.Series, side: Side) -> pl.Series:
@@ -300,9 +302,10 @@ def _named(wide: pl.DataFrame, named: Collection[str], side: Side) -> None:
 
 
 def _events(spans: pl.DataFrame, side: Side) -> None:
-    rows = spans.select(pl.int_range(pl.len()).alias("row"), "events").filter(pl.col("events").list.len() > 0)
-    if not rows.height:
+    some = np.flatnonzero(spans["events"].list.len().to_numpy() > 0)
+    if not len(some):
         return
+    rows = pl.DataFrame({"row": some, "events": spans["events"][some]})
     opened = rows.explode("events").with_columns(name=pl.col("events").struct.field("name"))
     telling = opened.filter(
         (pl.col("name") == "exception")
@@ -344,8 +347,8 @@ def _raised_while_watching(trace: Any) -> bool:
 
 
 def _links(spans: pl.DataFrame, side: Side) -> None:
-    rows = spans.select(pl.int_range(pl.len()).alias("row"), "links").filter(pl.col("links").list.len() > 0)
-    for row, links in rows.iter_rows():
+    some = np.flatnonzero(spans["links"].list.len().to_numpy() > 0)
+    for row, links in zip(some.tolist(), spans["links"][some].to_list(), strict=True):
         side.links[row] = [(link["trace_id"] or b"", link["span_id"] or b"") for link in links]
 
 
