@@ -29,7 +29,7 @@ class Peer:
     """A client that sends the frames it is told to."""
 
     def __init__(self, port: int, settings: bytes = b"") -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.encoder, self.decoder = Encoder(), Decoder()
         self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0, settings))
         self.rest = b""

@@ -43,7 +43,12 @@ def told(shot):
     }
 
 
-@pytest.mark.parametrize("example", sorted(PORT))
+QUICK = ("plain_sdk", "pydantic_ai", "recipe-agent")  # the others bring a framework of their own
+
+
+@pytest.mark.parametrize(
+    "example", [pytest.param(name, marks=[pytest.mark.full] * (name not in QUICK)) for name in sorted(PORT)]
+)
 def test_the_example_leads_to_its_report(example, tmp_path):
     folder = EXAMPLES / example
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("OTELCOV_", "OTEL_"))}

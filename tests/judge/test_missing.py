@@ -45,12 +45,12 @@ def _second(reply):
         (says(reason="r", score=None), "malformed"),
         (Reply('{"reason": "r", "score": NaN}'), "malformed"),
         (Reply(None, refusal="I cannot help with that."), "refused"),
-        (Reply(wait_s=0.8), "timeout"),
+        (Reply(wait_s=2.5), "timeout"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_it_is_counted_and_left_out(tmp_path, reply, word):
-    toml = '[judge]\ntimeout = "300ms"\nattempts = 2\n'
+    toml = f'[judge]\ntimeout = "{"1s" if reply.wait_s else "1m"}"\nattempts = 2\n'
     with serving(_second(reply)) as server:
         code, document = judge(_two(tmp_path), *ONE, toml=toml, url=server.url)
     (row,) = document["metrics"]

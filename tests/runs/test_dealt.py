@@ -35,7 +35,7 @@ def parts_of(store: Store, spans: int) -> tuple[slices.Look, slices.Survey, list
     return look, found, slices.parts(look, found.traces, spans=spans, places=found.places)
 
 
-@pytest.mark.parametrize("length", [1, 2, 5])
+@pytest.mark.parametrize("length", [1, *(pytest.param(n, marks=pytest.mark.full) for n in (2, 5))])
 def test_every_row_group_is_read_by_one_worker_and_every_trace_is_taken_once(store, length, monkeypatch):
     monkeypatch.setattr(dealt, "_MOST", 1)
     _, found, parts = parts_of(store, 60)
@@ -48,7 +48,7 @@ def test_every_row_group_is_read_by_one_worker_and_every_trace_is_taken_once(sto
     assert sorted([*taken, *waiting.part.traces["trace_id"]]) == sorted(found.traces["trace_id"])
 
 
-@pytest.mark.parametrize("together", [1, 50, 10**6])
+@pytest.mark.parametrize("together", [50, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 10**6))])
 @pytest.mark.parametrize("name", ["here", "pool"])
 def test_traces_that_several_workers_read_are_the_runs_of_one_process(store, name, together, monkeypatch):
     monkeypatch.setattr(dealt, "_MOST", 1)

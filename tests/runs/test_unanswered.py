@@ -57,9 +57,10 @@ def _in_answers_that_only_a_history_tells(many):
     ("asked", "statuses"),
     [
         (_a_turn_each, {"unknown"}),
-        (_another_conversation_each, {"unknown"}),
-        (_in_one_answer, {"unknown"}),
-        (_in_one_answer_without_ids, {"unknown"}),
+        *(
+            pytest.param(asked, {"unknown"}, marks=pytest.mark.full)
+            for asked in (_another_conversation_each, _in_one_answer, _in_one_answer_without_ids)
+        ),
         (_in_answers_that_only_a_history_tells, {"requested"}),
     ],
 )
@@ -101,8 +102,8 @@ def _of_agents_that_asked_for_nothing(many):
     ("ran", "count", "turns"),
     [
         (_each_after_its_request, MANY, MANY),
-        (_all_before_a_request, 2 * MANY, MANY),
-        (_of_answers_that_are_not_told, MANY, MANY),
+        pytest.param(_all_before_a_request, 2 * MANY, MANY, marks=pytest.mark.full),
+        pytest.param(_of_answers_that_are_not_told, MANY, MANY, marks=pytest.mark.full),
         (_of_agents_that_asked_for_nothing, 2 * MANY, MANY),
     ],
 )
@@ -196,7 +197,10 @@ def _called(many, name, works):
 
 @pytest.mark.parametrize(
     ("name", "works"),
-    [("helper", lambda n: n == 0), ("ask_helper", lambda n: True), ("transfer_to_helper", lambda n: n == 0)],
+    [
+        ("ask_helper", lambda n: True),
+        *(pytest.param(name, lambda n: n == 0, marks=pytest.mark.full) for name in ("helper", "transfer_to_helper")),
+    ],
 )
 def test_many_calls_find_who_worked_for_them_in_work_that_grows_as_they_do(name, works):
     def spans(many):
@@ -226,7 +230,9 @@ def _told_twice(many):
     return list(both)
 
 
-@pytest.mark.parametrize(("ran", "count"), [(_tried_by_place, 60), (_told_twice, 60)])
+@pytest.mark.parametrize(
+    ("ran", "count"), [(_told_twice, 60), pytest.param(_tried_by_place, 60, marks=pytest.mark.full)]
+)
 def test_many_tools_tried_or_told_again_are_read_in_work_that_grows_as_they_do(ran, count):
     def spans(many):
         return agent(1, "planner", took=5 * many), *ran(many)

@@ -153,7 +153,7 @@ def test_whatever_comes_first_the_report_is_the_same(store, seed):
     equal(store, "2026-01-04T00:00:00Z")
 
 
-@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("first", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_what_another_instrumentation_tells_later_is_the_run_that_was_kept(store, first):
     one, other = twice(1, 0)[first], twice(1, 0)[1 - first]
     store.commit([one, *twice(2, 30_000)])
