@@ -194,11 +194,10 @@ _LMNR_STEP = _FOR_LAMINAR & pl.col("span.name").str.contains(r"^step: \d+$")
 _LMNR_AGENT = pl.when(_FOR_LAMINAR).then(span_name(r"^agent run: '(.+?)'(?: \(\w+\))?$"))
 _LMNR_TOOL = pl.when(_FOR_LAMINAR).then(span_name(r"^(?:mcp_|provider_)?tool: '(.+?)'(?: on '.*')?$"))
 _LMNR_BODY = f"{_LMNR_META}.body"
+_LMNR_GOES_ON = pl.col(f"{_LMNR_META}.resumed").str.to_lowercase() == "true"
+_LMNR_SUMS = _FOR_LAMINAR & _LMNR_GOES_ON & ~_LMNR_STEP
 _LMNR_RETOLD = (
-    _LMNR_STEP
-    & (pl.col(f"{_LMNR_META}.resumed").str.to_lowercase() == "true")
-    & pl.col("lmnr.span.input").is_null()
-    & pl.col("lmnr.span.output").is_not_null()
+    _LMNR_STEP & _LMNR_GOES_ON & pl.col("lmnr.span.input").is_null() & pl.col("lmnr.span.output").is_not_null()
 )
 _LMNR_ASIDE = "^(?:chunk|inference|client_tool|tool output mapping): "
 _OF_STEP = pl.when(_LMNR_STEP)
@@ -223,8 +222,12 @@ MASTRA_LAMINAR = Dialect(
     to_agent=_LMNR_TOOL.str.extract(r"^agent-(.+)$"),
     request_model=_OF_STEP.then(json_text(f"{_LMNR_META}.modelMetadata", "modelId")),
     response_model=_OF_STEP.then(json_text(_LMNR_BODY, "model")),
-    input_tokens=_OF_STEP.then(json_number(_LMNR_BODY, "prompt_tokens", "input_tokens")),
-    output_tokens=_OF_STEP.then(json_number(_LMNR_BODY, "completion_tokens", "output_tokens")),
+    input_tokens=pl.when(_LMNR_SUMS)
+    .then(pl.lit(UNTOLD))
+    .otherwise(_OF_STEP.then(json_number(_LMNR_BODY, "prompt_tokens", "input_tokens"))),
+    output_tokens=pl.when(_LMNR_SUMS)
+    .then(pl.lit(UNTOLD))
+    .otherwise(_OF_STEP.then(json_number(_LMNR_BODY, "completion_tokens", "output_tokens"))),
     finish=_OF_STEP.then(json_text(_LMNR_BODY, "finish_reason", "stop_reason")),
     input_messages=_OF_STEP.then(pl.col("lmnr.span.input")),
     output_messages=_OF_STEP.then(pl.col("lmnr.span.output")),

@@ -128,6 +128,17 @@ def test_mastra_tells_laminar_what_a_span_is_by_its_name_and_what_all_steps_used
     assert (run["status"], run["agents"], run["output"]) == ("ok", ["planner"], "Let me.cold")
 
 
+@pytest.mark.parametrize(("resumed", "used"), [({}, 30), ({_META + "resumed": True}, None)])
+def test_what_mastra_tells_laminar_of_a_run_that_goes_on_counts_what_was_used_before(resumed, used):
+    summed = {"gen_ai.response.model": "m-2026", "gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 4}
+    (run,) = runs(
+        _mastra(1, None, "agent run: 'planner' (resumed)", 0, 9, given="go", came={"text": "cold"}),
+        _mastra(2, 1, "llm: 'm'", 1, 7, "LLM", [{"role": "system", "content": "Plan."}], told=summed | resumed),
+        *_step(3, 2, 1, 1, 5, "cold"),
+    )
+    assert [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [(used, used and 4)]
+
+
 def test_a_step_of_mastras_that_ends_long_after_its_tools_is_one_call_with_the_words_beside_what_it_asks_for():
     """The older exporter (0.3) has no span for the model's call alone."""
 
