@@ -134,6 +134,37 @@ def test_a_graph_whose_model_failed_has():
 _AGENTS = "@arizeai/openinference-instrumentation-openai-agents"
 
 
+@pytest.mark.parametrize(
+    ("why", "status"),
+    [
+        ("Error: Request was aborted.", "unknown"),
+        ("AbortError: This operation was aborted", "unknown"),
+        ("Error: 500 boom", "error"),
+        ("Error: Request was aborted. Try again", "error"),
+    ],
+)
+def test_a_run_of_openais_agents_for_javascript_that_was_called_off_has_not_failed(why, status):
+    """OpenInference 0.2.15: what was thrown stands in JSON on all that is around it."""
+    said = f'Error in agent run: {{"error":"{why}"}}'
+    own = why.removeprefix("Error: ")
+
+    def told(id, parent, kind, name, took, error, **more):
+        more = {"openinference.span.kind": kind} | more
+        raised = [("exception", {"exception.message": error})]
+        return span(id, parent, name, 1, 0, took, scope=_AGENTS, attributes=more, error=error, events=raised)
+
+    asked = {"llm.model_name": "m", "llm.input_messages.0.message.role": "user"}
+    asked |= {"llm.input_messages.0.message.content": "go"}
+    (run,) = runs(
+        told(1, None, "AGENT", "Agent workflow", 9, said, **{"input.value": "go"}),
+        told(2, 1, "AGENT", "planner", 8, said, **{"graph.node.id": "planner"}),
+        told(3, 2, "CHAIN", "turn", 7, said),
+        told(4, 3, "LLM", "generation", 6, own, **asked),
+    )
+    assert (run["status"], [c["status"] for c in run["llm_calls"]]) == (status, [status])
+    assert ("error" in run["boundaries"]) == (status == "error")
+
+
 def _items(*steps):
     """A history as OpenAI's agents for JavaScript keep it."""
     out = [{"type": "message", "role": "user", "content": "trip?"}]

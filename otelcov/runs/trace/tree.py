@@ -371,7 +371,8 @@ def aborted(node: Node) -> bool:
 
 
 _ABORTED = re.compile(
-    r"(?:\w*Error: )*(?:Abort(?:Error)?|(?:Th(?:is|e) operation|Model invocation|Request) was aborted)\.?\s*(?:\n|$)"
+    r"(?:Error in agent run: \{\"error\":\")?(?:\w*Error: )*(?:Abort(?:Error)?"
+    r"|(?:Th(?:is|e) operation|Model invocation|Request) was aborted)\.?(?:\"\}|\s*(?:\n|$))"
 )
 
 
