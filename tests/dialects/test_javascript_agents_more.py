@@ -131,6 +131,34 @@ def test_a_graph_whose_model_failed_has():
     assert (run["status"], [c["status"] for c in run["llm_calls"]]) == ("error", ["error"])
 
 
+@pytest.mark.parametrize(
+    ("kind", "done", "count"),
+    [(1, 20, 2), (2, 9, 2), (2, 20, 1), (2, 4, 1)],
+)
+def test_two_graphs_of_langgraphs_that_were_asked_at_once_lie_below_the_first_request(kind, done, count):
+    """LangChain 1.5 for JavaScript under OpenInference 4.1: callbacks wait in one queue, which goes on in the span of
+    who filled it. `done`: when the request of the first was answered."""
+
+    def graph(id, at, took, asked):
+        told = {"llm.model_name": "m", "llm.input_messages.0.message.role": "user", "llm.token_count.prompt": id}
+        told |= {"llm.input_messages.0.message.content": asked, "llm.output_messages.0.message.role": "assistant"}
+        told |= {"llm.output_messages.0.message.content": f"{asked}!"}
+        given = {"input.value": _json({"messages": [{"role": "user", "content": asked}]})}
+        return [
+            _oi(id, 1, "planner", "CHAIN", at, took, **given),
+            _oi(id + 1, id, "ChatOpenAI", "LLM", at + 1, took - 2, **told),
+        ]
+
+    frame = span(1, None, "POST /chat", took=done, kind=kind, scope="http")
+    found = runs(frame, *graph(2, 1, 6, "trip?"), *graph(4, 2, 10, "fare?"))
+    assert len(found) == count
+    if count == 2:
+        assert [(r["input"], r["output"], r["agents"]) for r in found] == [
+            ("trip?", "trip?!", ["planner"]),
+            ("fare?", "fare?!", ["planner"]),
+        ]
+
+
 _AGENTS = "@arizeai/openinference-instrumentation-openai-agents"
 
 

@@ -350,7 +350,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if (
         entries == [root]
         or len(entries) < 2
-        or (root.span.span_kind in _REQUESTS and not of_several_messages(root))
+        or (root.span.span_kind in _REQUESTS and not of_several_messages(root) and not _outlasted(root, entries))
         or root.span.conversation
         or root.span.case
     ):
@@ -364,6 +364,15 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     return _apart(nodes, entries)
 
 
+def _outlasted(root: Node, entries: list[Node]) -> bool:
+    """Was this request answered when one of these was done, and another not yet? What is laid below a request may be
+    asked by one at that time, too (LangChain for JavaScript, whose callbacks wait in one queue)."""
+    return any(e.end <= root.end for e in entries) and any(e.end > root.end + _LATE_NS for e in entries)
+
+
+_LATE_NS = 1_000_000
+
+
 def _laid_elsewhere(root: Node) -> bool:
     """Was this function laid under a run that was over, and is a run of its own (tree.py)?"""
     return root.kind in (AGENT, CHAIN) and root.span.parent_span_id is not None
@@ -371,11 +380,12 @@ def _laid_elsewhere(root: Node) -> bool:
 
 def _leader(entry: Node) -> str | None:
     """The name of the agent that an entry is, or is no more than a frame around, or that its first step names."""
+    led = entry.own_agent
     if entry.kind == CHAIN:
         held = [e for child in entry.children for e in _steps_of(child)]
         entry = held[0] if len(held) == 1 else entry
     if entry.kind != AGENT:
-        return None
+        return led
     return entry.own_agent or next((n.own_agent for n in entry.children if n.own_agent), None)
 
 
