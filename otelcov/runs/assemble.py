@@ -167,7 +167,7 @@ def _outcomes(work: _Work, soft: tuple[str, ...]) -> list[Outcome]:
     outcomes = [outcome(t, work.spans_shown, later, soft) for t in tools]
     left_open(tools, outcomes)
     for found in answered_for_nobody(tools, outcomes, work.offered):
-        found.status = "unknown"
+        found.is_none("unknown")
     for found in [*may_have_ended(root, work.calls, tools, outcomes), *ended_a_loop(work.calls, tools, outcomes)]:
         found.status = "unknown"
     for found in may_be_stopped(root, tools, outcomes, later):

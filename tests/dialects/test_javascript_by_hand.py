@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.dialects.test_javascript_newest import agreed
-from tests.runs.requests import span
+from tests.runs.requests import agent, chat, runs, span
 
 
 def _sentry(number, asked, answer, text=None, why="completed", **more):
@@ -202,3 +202,30 @@ def test_what_came_after_a_call_is_no_part_of_what_it_was_asked():
     assert [(c["name"], c["result"]) for c in one["tool_calls"]] == [("look", "4 C")]
     assert (one["input"], one["output"], len(one["llm_calls"])) == ("go", "cold", 2)
     assert (two["input"], two["output"]) == ("and there?", "warm")
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "known"),
+    [
+        ("look", "Error: no such city", ("error", "soft", ["tool_failure"])),
+        ("ghost", "Error: no tool ghost", ("unknown", None, [])),
+        ("ghost", "I cannot do that.", ("unknown", None, [])),
+    ],
+)
+def test_an_error_for_a_tool_that_was_not_offered_may_say_that_nobody_has_it(name, said, known):
+    """A loop around OpenAI's client under Traceloop 0.27 for JavaScript, whose messages alone tell of tools."""
+    offers = {"gen_ai.tool.definitions": json.dumps([{"type": "function", "name": "look", "description": "Look."}])}
+    back = [{"type": "tool_call_response", "id": "c1", "response": said}]
+    history = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": name, "arguments": {"q": "a"}}]},
+        {"role": "tool", "parts": back},
+    ]
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", name, {"q": "a"})], "go", at=1, attributes=offers),
+        chat(3, 1, "Done.", history, at=4, attributes=offers),
+    )
+    (call,) = run["tool_calls"]
+    assert (call["status"], call["error_kind"], run["boundaries"]) == known
+    assert call["result"] == said
