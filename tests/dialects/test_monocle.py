@@ -1,0 +1,47 @@
+"""Monocle, whose spans tell in events what was said."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import runs, span
+
+
+def _monocle(id, parent, type, at, took=1.0, given=None, came=None, used=None, **entities):
+    """A span of Monocle's (monocle_apptrace 0.8): what was said stands in its events."""
+    told = {"span.type": type} | {f"entity.{key[1:].replace('_', '.', 1)}": value for key, value in entities.items()}
+    said = [("data.input", {"input": given}), ("data.output", {} if came is None else {"response": came})]
+    counts = {"prompt_tokens": 11, "completion_tokens": 5, "finish_reason": used}
+    more = {"events": [*said, ("metadata", counts)] if used else said}
+    return span(id, parent, "invoke", at=at, took=took, attributes=told, scope="monocle_apptrace", **more)
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "answer"),
+    [
+        (["Rome?"], '{"city": "Rome"}', "assistant"),
+        ('["Rome?"]', "{'city': 'Rome'}", "ai"),
+    ],
+)
+def test_what_monocle_tells_in_events_was_said_and_used(asked, given, answer):
+    """Of OpenAI's agents, of which it tells all that a model asked for, and of LangChain's."""
+    call = [{"tool_id": "call_a1b2c3d4", "tool_name": "look", "tool_arguments": '{"city": "Rome"}'}]
+    wants = json.dumps({answer: call if answer == "assistant" else {"name": "look", "args": {}}})
+    owner = {"_2_name": "planner", "_2_type": "agent.x"}
+    (run,) = runs(
+        _monocle(1, None, "agentic.turn", 0, 20, asked, "Sunny."),
+        _monocle(2, 1, "agentic.invocation", 1, 18, asked, "Sunny.", _1_name="planner"),
+        _monocle(3, 2, "inference", 2, 1, ["{}"], wants, "tool_calls", _2_name="m"),
+        _monocle(4, 2, "agentic.tool.invocation", 4, 1, given, "sunny in Rome", _1_name="look", **owner),
+        _monocle(5, 2, "inference", 6, 1, ["{}"], json.dumps({answer: "Sunny."}), "stop", _2_name="m"),
+    )
+    assert (run["input"], run["output"], run["status"], run["incomplete"]) == ("Rome?", "Sunny.", "ok", [])
+    assert [(c["arguments"], c["result"]) for c in run["tool_calls"]] == [({"city": "Rome"}, "sunny in Rome")]
+    told = [(c["input_tokens"], c["output_tokens"], c["finish_reason"]) for c in run["llm_calls"]]
+    assert told == [(11, 5, "tool_calls"), (11, 5, "stop")]
+
+
+def test_a_history_that_monocles_agent_was_given_is_not_what_was_asked():
+    history = [json.dumps({"role": "user", "content": text}) for text in ("Rome?", "Oslo?")]
+    (run,) = runs(_monocle(2, None, "agentic.invocation", 1, 18, history, "Cold.", _1_name="planner"))
+    assert (run["input"], run["output"]) == (None, "Cold.")
