@@ -45,3 +45,44 @@ def test_a_history_that_monocles_agent_was_given_is_not_what_was_asked():
     history = [json.dumps({"role": "user", "content": text}) for text in ("Rome?", "Oslo?")]
     (run,) = runs(_monocle(2, None, "agentic.invocation", 1, 18, history, "Cold.", _1_name="planner"))
     assert (run["input"], run["output"]) == (None, "Cold.")
+
+
+def test_of_strands_tools_monocle_tells_the_first_one_and_what_came_of_the_last():
+    """monocle_apptrace 0.8 of strands-agents 1.62: all tools of a turn are one span."""
+    asks = json.dumps({"tools": [{"tool_id": "c1", "tool_name": "look", "tool_arguments": ""}]})
+    of_all = _monocle(3, 1, "agentic.tool.invocation", 4, 1, "{'city': 'Oslo'}", "booked", _1_name="look")
+    of_all["name"] = "strands.tools.executors.concurrent.ConcurrentToolExecutor._execute"
+    (run,) = runs(
+        _monocle(1, None, "agentic.invocation", 0, 20, "Oslo?", "Done.", _1_name="planner"),
+        _monocle(2, 1, "inference", 2, 1, ["{}"], asks, "tool_calls", _2_name="m"),
+        of_all,
+        _monocle(4, 1, "inference", 6, 1, ["{}"], '{"assistant": "Done."}', "stop", _2_name="m"),
+    )
+    assert (run["input"], run["output"]) == ("Oslo?", "Done.")
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "unknown", None)]
+
+
+def test_what_failed_has_brought_nothing_under_monocle():
+    """monocle_apptrace 0.8 of Google's ADK: `None` stands where nothing came."""
+    failed = _monocle(3, 1, "agentic.tool.invocation", 4, 1, '{"what": "x"}', "None", _1_name="boom")
+    failed["error"] = "boom broke"
+    failed["events"][1][1]["error_code"] = "error"
+    asks = _monocle(2, 1, "inference", 2, 1, ["{}"], '{"ai": "\\"model\\": boom"}', "FUNCTION_CALL", _2_name="m")
+    asks["attributes"]["span.subtype"] = "tool_call"
+    (run,) = runs(_monocle(1, None, "agentic.invocation", 0, 20, ["Go."], None, _1_name="planner"), asks, failed)
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("error", None)]
+    assert [c["finish_reason"] for c in run["llm_calls"]] == ["tool_calls"]
+    assert run["output"] is None
+
+
+def test_a_task_of_a_crew_is_no_agent_under_monocle():
+    """monocle_apptrace 0.8 of CrewAI 1.6, of which it calls a task an agent, too."""
+    task = _monocle(2, 1, "agentic.invocation", 1, 18, ["Rome?"], "Sunny.", _1_name="Task")
+    task["name"] = "crewai.task.Task.execute_sync"
+    (run,) = runs(
+        _monocle(1, None, "agentic.turn", 0, 20, None, "Sunny."),
+        task,
+        _monocle(3, 2, "agentic.invocation", 2, 16, ["Rome?"], "Sunny.", _1_name="planner"),
+        _monocle(4, 3, "inference", 3, 1, ["{}"], '{"assistant": "Sunny."}', "stop", _2_name="m"),
+    )
+    assert (run["agents"], run["delegations"], run["input"]) == (["planner"], [], "Rome?")
