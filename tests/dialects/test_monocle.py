@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 
 def _monocle(id, parent, type, at, took=1.0, given=None, came=None, used=None, **entities):
@@ -73,6 +73,25 @@ def test_what_failed_has_brought_nothing_under_monocle():
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("error", None)]
     assert [c["finish_reason"] for c in run["llm_calls"]] == ["tool_calls"]
     assert run["output"] is None
+
+
+@pytest.mark.parametrize(("used", "other", "found"), [(5, "planner", 1), (6, "planner", 2), (5, "writer", 2)])
+def test_a_request_that_monocle_tells_beside_the_kit_is_one_run(used, other, found):
+    """monocle_apptrace 0.8 of strands-agents 1.62, which tells of itself in a trace of its own, earlier and whole."""
+    asks, gives = [("call_qD5dWRj4jT", "look", {})], {"city": "Rome"}
+    kit = {"scope": "strands.telemetry.tracer", "trace": 2}
+    counts = {"attributes": {"gen_ai.usage.input_tokens": 11, "gen_ai.usage.output_tokens": used}}
+    told = runs(
+        _monocle(1, None, "agentic.invocation", 0, 20, "Rome?", "Sunny.", _1_name="planner"),
+        _monocle(2, 1, "inference", 2, 1, ["{}"], '{"tools": []}', "tool_calls", _2_name="m"),
+        _monocle(3, 1, "inference", 8, 1, ["{}"], '{"assistant": "Sunny."}', "stop", _2_name="m"),
+        agent(11, other, at=0.1, took=19.9, **kit),
+        chat(12, 11, asks, "Rome?", at=1.8, took=1.2, **counts, **kit),
+        tool(13, 11, "look", "call_qD5dWRj4jT", "sunny", at=4, **kit, gen_ai__tool__call__arguments=json.dumps(gives)),
+        chat(14, 11, "Sunny.", "Rome?", at=7.8, took=1.2, **counts, **kit),
+    )
+    assert len(told) == found
+    assert found == 2 or [(c["name"], c["result"]) for c in told[0]["tool_calls"]] == [("look", "sunny")]
 
 
 def test_a_task_of_a_crew_is_no_agent_under_monocle():

@@ -317,7 +317,7 @@ def told(nodes: Iterable[Node]) -> int:
     steps = [n for n in nodes if n.kind in (LLM, TOOL)]
     facts = ("tool", "call_id", "arguments", "result", "output_messages", "input_tokens", "response_id")
     return sum(getattr(n.span, fact) is not None for n in steps for fact in facts) + sum(
-        n.input_messages is not None for n in steps
+        (n.input_messages is not None) + len(n.side.events.get(n.span.row, ())) for n in steps
     )
 
 

@@ -3,8 +3,8 @@
 Callbacks and trace processors keep spans by themselves and leave none that another could stand under: Langfuse's
 handler beside OpenInference for LangChain, OpenInference beside Traceloop for OpenAI's agents. What one request did is
 then two traces, and neither shows that there is another. Runs of one service, by steps of different scopes, that took
-place at once are one where each model call has its like, or one tells of none, and an id that a provider gave, or words
-and tokens throughout, or the times of all, say so. The telling that shows more counts.
+place at once are one where each model call has its like, or one tells of none, and an id that a provider gave, or the
+tokens throughout and words or an agent's name, or the times of all, say so. The telling that shows more counts.
 
 Where they may meet is found by run rows, so that a trace waits only for one that seems to tell the same; and only in
 services that more than one instrumentation tells of.
@@ -23,6 +23,7 @@ from otelcov.runs.joining.doubles import answer_ids, asked_ids, may_be_one, rand
 from otelcov.runs.joining.followers import Unite
 from otelcov.runs.joining.fragments import Fragment, told
 from otelcov.runs.joining.overlaps import JITTER_NS, Timed, enclosed
+from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.executions import span_call_id, span_name
 from otelcov.runs.trace.tree import spelling
 
@@ -171,7 +172,7 @@ def _one_run(one: Fragment, two: Fragment) -> bool:
     if not _at_once(one, two, whole=bool(one.calls and two.calls)):
         return False
     names, others = (_tools(p) for p in (one, two))
-    if names and others and (names != others if one.calls and two.calls else names.isdisjoint(others)):
+    if names and others and names.isdisjoint(others):
         return False
     pairs = list(zip(one.calls, two.calls, strict=False))
     if pairs and not (len(one.calls) == len(two.calls) and all(may_be_one(a, b) for a, b in pairs)):
@@ -182,12 +183,22 @@ def _one_run(one: Fragment, two: Fragment) -> bool:
     words = [{words_of(a), words_of(b)} for a, b in pairs]
     if any(len(both - {None}) > 1 for both in words):
         return False
-    if _apart(*({n.own_agent for n in p.nodes if n.own_agent} for p in (one, two))):
+    agents, more_agents = ({n.own_agent for n in p.nodes if n.own_agent} for p in (one, two))
+    if _apart(agents, more_agents):
         return False
-    counted = [None not in (c.input_tokens, c.output_tokens) for pair in pairs for c in pair]
-    if pairs and all(counted) and all(len(both) == 1 and None not in both for both in words):
+    counted = _counted(pairs)
+    same = all(len(both) == 1 and None not in both for both in words)
+    if pairs and names and others and names != others and not (counted and (names < others or others < names)):
+        return False
+    if counted and (same or agents & more_agents):
         return all(min(abs(a.start - b.start), abs(a.end - b.end)) <= JITTER_NS for a, b in pairs)
     return _noted_together(one, two) and all(_noted_together(a, b) for a, b in pairs)
+
+
+def _counted(pairs: list[tuple[ModelCall, ModelCall]]) -> bool:
+    """Does each tell what every call used that did not fail for both?"""
+    ended = [pair for pair in pairs if not all(call.error is not None for call in pair)]
+    return bool(ended) and all(None not in (c.input_tokens, c.output_tokens) for pair in ended for c in pair)
 
 
 def _apart(agents: Collection[str], others: Collection[str]) -> bool:
