@@ -95,7 +95,7 @@ def test_a_request_that_monocle_tells_beside_the_kit_is_one_run(used, other, fou
 
 
 def test_a_task_of_a_crew_is_no_agent_under_monocle():
-    """monocle_apptrace 0.8 of CrewAI 1.6, of which it calls a task an agent, too."""
+    """monocle_apptrace 0.8 of CrewAI 1.15, of which it calls a task an agent, too."""
     task = _monocle(2, 1, "agentic.invocation", 1, 18, ["Rome?"], "Sunny.", _1_name="Task")
     task["name"] = "crewai.task.Task.execute_sync"
     (run,) = runs(
@@ -105,3 +105,18 @@ def test_a_task_of_a_crew_is_no_agent_under_monocle():
         _monocle(4, 3, "inference", 3, 1, ["{}"], '{"assistant": "Sunny."}', "stop", _2_name="m"),
     )
     assert (run["agents"], run["delegations"], run["input"]) == (["planner"], [], "Rome?")
+
+
+@pytest.mark.parametrize(("ends", "status"), [(1, "unknown"), (20, "ok")])
+def test_how_what_a_frame_set_going_went_is_not_told_by_the_end_of_that_frame(ends, status):
+    """monocle_apptrace 0.8 of LlamaIndex 0.14, whose workflow gives a handler back at once; a limit of turns ended
+    it."""
+    said = (["{}"], '{"assistant": null}', "tool_calls")
+    (run,) = runs(
+        _monocle(9, None, "workflow", 0, ends),
+        _monocle(1, 9, "agentic.turn", 0, ends, None, "WorkflowHandler(workflow=FunctionAgent)"),
+        _monocle(2, 1, "inference.framework", 2, 1, *said, _2_name="m"),
+        _monocle(3, 1, "agentic.tool.invocation", 4, 1, "{}", "sunny", _1_name="look", _2_name="a", _2_type="agent.x"),
+        _monocle(4, 1, "inference.framework", 6, 1, *said, _2_name="m"),
+    )
+    assert (run["status"], run["output"]) == (status, None)

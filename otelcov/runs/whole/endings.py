@@ -72,7 +72,7 @@ def status(run: Evidence) -> str:
         return "unknown"
     if stopped_at_a_tool(run) or _given_up(root) or called_off(run) or _left_after_tools(run) or _left_at_tools(run):
         return "unknown"
-    if root.kind == LLM and (awaits_another(run.calls) or _asked_for_more(run)):
+    if _outlasted(run) or (root.kind == LLM and (awaits_another(run.calls) or _asked_for_more(run))):
         return "unknown"
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
@@ -251,6 +251,13 @@ def _left_at_tools(run: Evidence) -> bool:
     then = [(t, o) for t, o in run.done if last is None or t.turn == last.turn]
     then = then if last is not None else sorted(then, key=lambda both: both[0].start)[-1:]
     return bool(then) and all(t.answer is None and o.result is None and o.status == "unknown" for t, o in then)
+
+
+def _outlasted(run: Evidence) -> bool:
+    """Did a frame that puts nothing out end before the model began that asked for tools last? It set work going, and
+    its clean end says nothing of how that went."""
+    last, root = run.last, run.root
+    return last is not None and run.output is None and 0 < root.end < last.start and asks(last.finish)
 
 
 def called_off(run: Evidence) -> bool:
