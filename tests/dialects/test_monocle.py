@@ -120,3 +120,15 @@ def test_how_what_a_frame_set_going_went_is_not_told_by_the_end_of_that_frame(en
         _monocle(4, 1, "inference.framework", 6, 1, *said, _2_name="m"),
     )
     assert (run["status"], run["output"]) == (status, None)
+
+
+@pytest.mark.parametrize(("before", "found"), [("planner", [("planner", "worker")]), ("another", [])])
+def test_an_agent_that_another_run_ended_with_handed_nothing_over(before, found):
+    """monocle_apptrace 0.8 of LlamaIndex 0.14: what it keeps of who worked last it keeps for the next run, too."""
+    owned = {"_2_name": "planner", "_2_type": "agent.x"}
+    (run,) = runs(
+        _monocle(1, None, "workflow", 0, 20),
+        _monocle(2, 1, "agentic.tool.invocation", 1, 1, "{}", "sunny", _1_name="look", **owned),
+        _monocle(3, 1, "agentic.invocation", 4, 9, ["Go."], "Done.", _1_name="worker", _1_from_agent=before),
+    )
+    assert [(d["from"], d["to"]) for d in run["delegations"] or []] == found

@@ -207,13 +207,14 @@ def _nested(
     for d in found:
         told[(d.source, d.target)] = told.get((d.source, d.target), 0) + 1
     out = []
+    seen = {n.agent for n in nodes if n.agent and not placeholder(n.agent)}  # one of another run's is none of these
     fans: dict[int, list[Node]] = {}
     for node in nodes:
         if node.own_agent is None or id(node) in used:
             continue
         above = next((a for a in node.ancestors() if a.own_agent is not None and id(a) not in workflows), None)
         source = above.own_agent if above is not None else None
-        if above is None and node.span.kind == AGENT and node.span.from_agent and not placeholder(node.span.from_agent):
+        if above is None and node.span.kind == AGENT and node.span.from_agent in seen:
             source = node.span.from_agent
         if source is None or source == node.own_agent or id(node) in workflows:
             continue
