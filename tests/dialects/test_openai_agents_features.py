@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 _OI = "openinference.instrumentation.openai_agents"
 _TRACELOOP = "opentelemetry.instrumentation.openai_agents"
@@ -186,3 +186,17 @@ def test_mlflow_tells_what_a_guard_stopped_where_the_places_in_a_program_would_s
         _mlflow(3, 1, "look", "TOOL", at=3, **wrong),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "requested")]
+
+
+@pytest.mark.parametrize(
+    ("part", "output"),
+    [
+        ("ResponseOutputText(annotations=[], text='', type='output_text', logprobs=None)", None),
+        ("ResponseOutputRefusal(refusal='I will not.', type='refusal')", "I will not."),
+    ],
+)
+def test_an_answer_without_a_text_that_is_printed_whole_is_what_it_holds(part, output):
+    """opentelemetry-instrumentation-openai-agents-v2 0.1."""
+    printed = f"ResponseOutputMessage(id='msg_1', content=[{part}], role='assistant', status='completed', phase=None)"
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, printed, "go", at=1, scope=_TRACELOOP))
+    assert (run["output"], run["status"]) == (output, "ok")

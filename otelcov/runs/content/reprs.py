@@ -26,6 +26,8 @@ def with_reprs(m: Message) -> Message:
         return _with_list(m)
     if m.role == "assistant" and m.text.startswith("{'"):
         return _with_whole(m) if _WHOLE.search(m.text) else _with_items(m)
+    if m.role == "assistant" and m.text.startswith("ResponseOutputMessage("):
+        return _with_printed(m)
     if not any(sign in m.text for sign in _SIGNS):
         return m
     rest: list[str] = []
@@ -74,6 +76,19 @@ def _with_whole(m: Message) -> Message:
         texts += [str(p.get("text")) if isinstance(p, dict) else p for p in parts if isinstance(p, (dict, str))]
         m.requests += requests_in(item.get("tool_calls") or (item if item.get("type") in CALLS else []))
     m.text = "\n".join(texts) or None
+    return m
+
+
+def _with_printed(m: Message) -> Message:
+    """An item without a text, or with a refusal, as Python prints it (OpenAI's agents by OpenTelemetry's own)."""
+    try:
+        told = _plain(expression(m.text or ""))
+    except ValueError:
+        return m
+    content = told.get("content") if isinstance(told, dict) else None
+    if isinstance(content, list):
+        said = [p.get("text") or p.get("refusal") for p in content if isinstance(p, dict)]
+        m.text = "\n".join(text for text in said if isinstance(text, str)) or None
     return m
 
 
@@ -247,7 +262,10 @@ def _part(node: ast.expr) -> Value:
     made = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
     if made in _NESTED:
         return {_NESTED[made]: _plain(node)}
-    return {"type": "reasoning"} if made not in (None, "TextContent") else _plain(node)
+    return {"type": "reasoning"} if made not in _SAID else _plain(node)
+
+
+_SAID = (None, "TextContent", "ResponseOutputText", "ResponseOutputRefusal")
 
 
 def _closing(text: str, opening: int) -> int | None:
