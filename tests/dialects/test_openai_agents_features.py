@@ -200,3 +200,17 @@ def test_an_answer_without_a_text_that_is_printed_whole_is_what_it_holds(part, o
     printed = f"ResponseOutputMessage(id='msg_1', content=[{part}], role='assistant', status='completed', phase=None)"
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, printed, "go", at=1, scope=_TRACELOOP))
     assert (run["output"], run["status"]) == (output, "ok")
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_requests_that_a_program_asks_one_after_another_are_runs_though_their_frames_bear_no_name(apart):
+    def asked(id, at, name):
+        return [
+            _of(id, 1, "Agent workflow", "AGENT", at, 8),
+            _of(id + 1, id, "Agent workflow", "CHAIN", at, 8),
+            _of(id + 2, id + 1, name, "AGENT", at, 8, agent__name=name),
+            _answer(id + 3, at + 1, (None, f"{id}."), parent=id + 2),
+        ]
+
+    found = runs(span(1, None, "batch", took=30), *asked(2, 1, "a"), *asked(6, 10, "a" if apart else "b"))
+    assert [r["output"] for r in found] == (["2.", "6."] if apart else ["6."])

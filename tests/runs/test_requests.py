@@ -1,5 +1,7 @@
 """Which traces, and which parts of one, are a run."""
 
+import json
+
 from tests.runs.requests import agent, chat, request, runs, span, tool
 
 
@@ -109,3 +111,34 @@ def test_a_called_agents_prompt_is_not_what_the_user_asked():
 
 def test_a_request_of_nothing_is_no_run():
     assert request([]) and runs() == []
+
+
+def test_graphs_that_a_program_runs_one_after_another_are_runs_of_the_agent_that_their_steps_name():
+    scope = "openinference.instrumentation.langchain"
+
+    def graph(id, at):
+        step = _CHAIN | {"metadata": json.dumps({"lc_agent_name": "planner", "langgraph_node": "model"})}
+        return [
+            span(id, 1, "planner", at=at, took=5, attributes=_CHAIN, scope=scope),
+            span(id + 1, id, "model", at=at, took=5, attributes=step, scope=scope),
+            chat(id + 2, id + 1, f"{id}.", "hi", at=at + 1, scope=scope),
+        ]
+
+    found = runs(span(1, None, "batch", took=60), *graph(2, 1), *graph(6, 10))
+    assert [r["output"] for r in found] == ["2.", "6."]
+
+
+def test_crews_that_a_program_sets_to_work_one_after_another_are_runs_though_their_names_bear_ids():
+    def crew(id, at):
+        name = f"Crew_0000000{id}-304e-4b77-ad8e-4840027407dd.kickoff"
+        return [
+            span(id, 1, name, at=at, took=5, attributes=_CHAIN, scope="openinference.instrumentation.crewai"),
+            agent(id + 1, "planner", id, at=at, took=5),
+            chat(id + 2, id + 1, f"{id}.", "hi", at=at + 1),
+        ]
+
+    found = runs(span(1, None, "batch", took=60), *crew(2, 1), *crew(6, 10))
+    assert [r["output"] for r in found] == ["2.", "6."]
+
+
+_CHAIN = {"openinference.span.kind": "CHAIN"}

@@ -358,7 +358,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     led = [_leader(e) for e in entries]
     cases = {e.span.case for e in entries}
     same = len(set(led)) == 1 and None not in led and len({e.kind for e in entries}) == 1
-    same = same and (entries[0].kind == AGENT or len({e.span.name for e in entries}) == 1)
+    same = same and (entries[0].kind == AGENT or len({_IDS.sub("", e.span.name) for e in entries}) == 1)
     if not same and not (len(cases) == len(entries) and None not in cases):
         return tops
     return _apart(nodes, entries)
@@ -379,26 +379,12 @@ def _laid_elsewhere(root: Node) -> bool:
 
 
 def _leader(entry: Node) -> str | None:
-    """The name of the agent that an entry is, or is no more than a frame around, or that its first step names."""
-    led = entry.own_agent
-    if entry.kind == CHAIN:
-        held = [e for child in entry.children for e in _steps_of(child)]
-        entry = held[0] if len(held) == 1 else entry
-    if entry.kind != AGENT:
-        return led
-    return entry.own_agent or next((n.own_agent for n in entry.children if n.own_agent), None)
-
-
-def _steps_of(node: Node) -> list[Node]:
-    """The topmost steps."""
-    out, stack = [], [node]
-    while stack:
-        n = stack.pop()
-        if n.kind in STEPS:
-            out.append(n)
-        else:
-            stack.extend(n.children)
-    return out
+    """The name of the agent that an entry is, or that the first agent below it bears; of an agent's own frame any step
+    below it may name who that is."""
+    if entry.kind not in (AGENT, CHAIN):
+        return None
+    below = (n for n in sorted(entry.below(), key=by_time) if AGENT in (entry.kind, n.kind))
+    return entry.own_agent or next((n.own_agent for n in below if n.own_agent), None)
 
 
 def _apart(nodes: list[Node], entries: list[Node]) -> list[tuple[Node, list[Node]]]:
@@ -456,6 +442,7 @@ def _next_run(node: Node, raised: set[bytes | None]) -> bool:
     return node.orphan and node.kind == AGENT and node.span.parent_span_id in raised
 
 
+_IDS = re.compile(r"[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}")  # which CrewAI puts into names
 _STEP, _SMOLAGENTS = re.compile(r"Step \d+|task"), re.compile(r"smolagents$")
 
 
