@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -38,25 +38,6 @@ def lists(offsets: Ints | Sequence[int], items: pl.Series) -> pl.Series:
     values = items.to_arrow(compat_level=pl.CompatLevel.newest())
     table = pa.table([pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), values)], names=[""])
     return pl.DataFrame(pl.from_arrow(table)).to_series()
-
-
-def true(flags: pl.Series, unknown: bool = False) -> Bools:
-    """Which of these are true; of null is said what is `unknown`."""
-    told: Bools = (flags.fill_null(unknown) if flags.null_count() else flags).to_numpy()
-    return told
-
-
-def missing(values: pl.Series) -> Bools:
-    """Which of these are null."""
-    few: Bools = values.is_null().to_numpy() if values.null_count() else np.zeros(len(values), dtype=bool)
-    return few
-
-
-def among(texts: pl.Series, some: Collection[str | None], unknown: bool = False) -> Bools:
-    """Which of these texts are one of some; of null is said what is `unknown`."""
-    if not some:
-        return missing(texts) if unknown else np.zeros(len(texts), dtype=bool)
-    return true(texts.is_in(some), unknown)
 
 
 def places(groups: Ints) -> Ints:

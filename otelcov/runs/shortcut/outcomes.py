@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from otelcov.ground.config import Config
+from otelcov.ground.masks import missing, true
 from otelcov.runs.content.chat import role_of
 from otelcov.runs.content.jsontext import UNREADABLE, to_json
 from otelcov.runs.content.semconv import semconv
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, nobodys, soft_error
 from otelcov.runs.shortcut import answers
-from otelcov.runs.shortcut.columns import missing, true
 from otelcov.runs.shortcut.requested import Calls
 from otelcov.runs.shortcut.sketch import Bools, Models, Sketch
 from otelcov.runs.tools.call_status import UNNAMED

@@ -19,6 +19,7 @@ import polars as pl
 
 from otelcov.dialects.base import AGENT, CHAIN, FACTS, LLM, OTHER, TOOL
 from otelcov.ground.config import Config
+from otelcov.ground.masks import among, true
 from otelcov.ground.schemas import no_runs
 from otelcov.runs.joining.join import Joints, called
 from otelcov.runs.llm.model_call import finish_reason
@@ -40,7 +41,6 @@ from otelcov.runs.rules.habits import (
     tells_raised,
     waits_by_events,
 )
-from otelcov.runs.shortcut.columns import among, true
 from otelcov.runs.shortcut.contentless import without_content
 from otelcov.runs.shortcut.run_rows import rows
 from otelcov.runs.shortcut.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch

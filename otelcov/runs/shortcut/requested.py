@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from otelcov.ground.masks import among, missing, true
 from otelcov.runs.agents.delegation import NAMES_SUBAGENT, delegates
-from otelcov.runs.shortcut.columns import among, missing, true
 from otelcov.runs.shortcut.sketch import AGENT_, TOOL_, Bools, Ints, Models, Sketch
 from otelcov.runs.shortcut.waiting import Asked, waiting
 from otelcov.runs.tools.handed_in import is_answer

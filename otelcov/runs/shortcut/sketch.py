@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from otelcov.ground.masks import among, true
 from otelcov.runs.content.jsontext import UNREADABLE, hidden
 from otelcov.runs.content.prose import final_answer, own_words
 from otelcov.runs.content.semconv import semconv, semconv_messages
@@ -77,18 +78,18 @@ def check_agents(sketch: Sketch, where: Joints) -> None:
     names = [name for name in agent.unique().to_list() if name is not None]
     dubious = [name for name in names if placeholder(name)]
     named = (sketch.kind == AGENT_) | sketch.headless[sketch.trace]
-    sketch.spoil(named & columns.among(agent, dubious), sketch.trace)
+    sketch.spoil(named & among(agent, dubious), sketch.trace)
     forms: dict[str, list[str]] = {}
     for name in names:
         forms.setdefault(spelling(name), []).append(name)
     several = [name for names in forms.values() if len(names) > 1 for name in names]
-    sketch.spoil(columns.among(agent, several), sketch.trace)
+    sketch.spoil(among(agent, several), sketch.trace)
     if where.hosted:
         hosted = [name for name in names if called_by_name(name, where)]
-        sketch.bad |= columns.among(sketch.taken("agent", sketch.top), hosted)
+        sketch.bad |= among(sketch.taken("agent", sketch.top), hosted)
     tools = np.flatnonzero(sketch.kind == TOOL_)
     wrapped = sketch.taken("result", tools).str.contains("tool_call_id", literal=True)
-    sketch.spoil(columns.true(wrapped), sketch.trace[tools])
+    sketch.spoil(true(wrapped), sketch.trace[tools])
 
 
 def models_of(sketch: Sketch) -> Models:
@@ -102,7 +103,7 @@ def models_of(sketch: Sketch) -> Models:
     sketch.spoil(~np.where(sketch.broken[at], failed, np.array(said.plain, dtype=bool)), trace)
     text = pl.col(asked.name)
     plain = text.str.starts_with('[{"') & text.str.ends_with("]") & text.str.contains('"role"', literal=True)
-    sketch.spoil(~columns.true(asked.to_frame().select(plain).to_series()) & ~hushed, trace)
+    sketch.spoil(~true(asked.to_frame().select(plain).to_series()) & ~hushed, trace)
     start = sketch.taken("start", at).to_numpy()
     again = np.zeros(len(at), dtype=bool)
     again[1:] = (start[1:] == start[:-1]) & (trace[1:] == trace[:-1])  # their order is not in the times alone

@@ -7,8 +7,8 @@ import re
 import numpy as np
 import polars as pl
 
+from otelcov.ground.masks import true
 from otelcov.runs.rules.boundaries import FORCED_SIGNS
-from otelcov.runs.shortcut.columns import true
 
 _FORCED = "|".join(map(re.escape, FORCED_SIGNS))  # as a pattern of literals: searched for with wide instructions
 _FLAGS = ('"is_error": true', '"isError": true', '"status": "error"')

@@ -237,6 +237,7 @@ def _told_better(found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame
 
 _TEAM = r"_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
 KEPT = ("input_messages", "system")
+"""Facts that stand beside the table (Side.texts)."""
 _LONG = ("input_messages", "output_messages", "input", "arguments", "result", "definitions")
 _IDS = ("call_id", "response_id")
 _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")

@@ -1,0 +1,30 @@
+"""What columns say of each row as NumPy masks, where null is one or the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Bools = npt.NDArray[np.bool_]
+
+
+def true(flags: pl.Series, unknown: bool = False) -> Bools:
+    """Which of these are true; of null is said what is `unknown`."""
+    told: Bools = (flags.fill_null(unknown) if flags.null_count() else flags).to_numpy()
+    return told
+
+
+def missing(values: pl.Series) -> Bools:
+    """Which of these are null."""
+    few: Bools = values.is_null().to_numpy() if values.null_count() else np.zeros(len(values), dtype=bool)
+    return few
+
+
+def among(texts: pl.Series, some: Collection[str | None], unknown: bool = False) -> Bools:
+    """Which of these texts are one of some; of null is said what is `unknown`."""
+    if not some:
+        return missing(texts) if unknown else np.zeros(len(texts), dtype=bool)
+    return true(texts.is_in(some), unknown)
