@@ -19,7 +19,7 @@ from otelcov.runs.agents.delegation_status import failed, says_error, undone
 from otelcov.runs.agents.scene import Scene
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import decides_by_models, stops_alike
+from otelcov.runs.rules.habits import decides_by_models, keeps_who_worked, stops_alike
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, placeholder, same_name, spelling
@@ -195,6 +195,14 @@ def _handoffs(
     return out
 
 
+def _came_from(node: Node, here: set[str | None]) -> bool:
+    """Does this name the agent before it, and one of this run? `here` are those that work in it."""
+    named = node.span.from_agent
+    if not named or placeholder(named):
+        return False
+    return named in here or not keeps_who_worked(node.span.scope)
+
+
 def _nested(
     nodes: list[Node],
     calls: list[ToolCall],
@@ -207,14 +215,14 @@ def _nested(
     for d in found:
         told[(d.source, d.target)] = told.get((d.source, d.target), 0) + 1
     out = []
-    seen = {n.agent for n in nodes if n.agent and not placeholder(n.agent)}  # one of another run's is none of these
+    here = {n.agent for n in nodes}
     fans: dict[int, list[Node]] = {}
     for node in nodes:
         if node.own_agent is None or id(node) in used:
             continue
         above = next((a for a in node.ancestors() if a.own_agent is not None and id(a) not in workflows), None)
         source = above.own_agent if above is not None else None
-        if above is None and node.span.kind == AGENT and node.span.from_agent in seen:
+        if above is None and node.span.kind == AGENT and _came_from(node, here):
             source = node.span.from_agent
         if source is None or source == node.own_agent or id(node) in workflows:
             continue

@@ -379,11 +379,11 @@ def _laid_elsewhere(root: Node) -> bool:
 
 
 def _leader(entry: Node) -> str | None:
-    """The name of the agent that an entry is, or that the first agent below it bears; of an agent's own frame any step
-    below it may name who that is."""
+    """The name of the agent that an entry is, or that the first agent or chain below it bears; of an agent's own frame
+    any step below it may name who that is."""
     if entry.kind not in (AGENT, CHAIN):
         return None
-    below = (n for n in sorted(entry.below(), key=by_time) if AGENT in (entry.kind, n.kind))
+    below = (n for n in sorted(entry.below(), key=by_time) if entry.kind == AGENT or n.kind in (AGENT, CHAIN))
     return entry.own_agent or next((n.own_agent for n in below if n.own_agent), None)
 
 

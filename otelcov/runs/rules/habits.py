@@ -16,6 +16,11 @@ def says_well(scope: str) -> bool:
     return scope == "opentelemetry.instrumentation.openai_agents"
 
 
+def keeps_who_worked(scope: str) -> bool:
+    """Does an agent's span name whoever worked before, in another run perhaps (Monocle of LlamaIndex)?"""
+    return scope.startswith("monocle")
+
+
 def raises_at_limits(scope: str) -> bool:
     """Is this of a kit that raises an error at a limit? A clean end is none, then."""
     return _RAISES.search(scope) is not None

@@ -121,6 +121,9 @@ def _unseen_requests(
 ) -> None:
     """The n-th answer that history shows beyond the thread's first input is that of the n-th call that was answered.
     Among several agents it is the call's whose input history shows right before it."""
+    said = answers_at(inputs)
+    if not said:
+        return
     answered = [mc for mc in thread[:i] if mc.error is None] or thread[: max(1, i)]
     first = thread[0].inputs or []
     before = len(first) - _instructions(first) + _instructions(inputs) if i > 0 else len(inputs)
@@ -128,7 +131,7 @@ def _unseen_requests(
     for c in reversed(calls):
         places[id(c.asked_by), c.position] = c
     own = 0
-    for at, requests in answers_at(inputs):
+    for at, requests in said:
         asker = histories.asked_after(inputs, at, thread[i]) if histories is not None else None
         if asker is not None and histories is not None and histories.anothers(inputs, at, requests, thread[i], asker):
             continue

@@ -254,10 +254,12 @@ def _left_at_tools(run: Evidence) -> bool:
 
 
 def _outlasted(run: Evidence) -> bool:
-    """Did a frame that puts nothing out end before the model began that asked for tools last? It set work going, and
-    its clean end says nothing of how that went."""
+    """Did a frame that puts nothing out end before the model in it began that asked for tools last? It set work going,
+    and its clean end says nothing of how that went."""
     last, root = run.last, run.root
-    return last is not None and run.output is None and 0 < root.end < last.start and asks(last.finish)
+    if last is None or run.output is not None or not asks(last.finish):
+        return False
+    return 0 < root.end < last.start and any(above is root for above in last.node.ancestors())
 
 
 def called_off(run: Evidence) -> bool:

@@ -277,7 +277,7 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         after = [(t, well[t.name][1]) for i, t in failed if t.name in well and well[t.name][0] > i]
         if any(t.turn is not None or t.start != x.start for t, x in after):
             seen.add("tool_recovery")
-        elif after or any(_may_recover(t, x, o) for i, t in failed for _, (x, o) in done[i + 1 :]):
+        elif after or _may_recover(run.done):
             unknown.add("tool_recovery")  # or which of them came first is not told
     elif (
         not run.visible
@@ -307,12 +307,19 @@ def _asked_for_lost(run: Evidence) -> bool:
     return any(c.cut and c.outputs is None and asks(c.finish) and c.turn not in seen for c in run.calls)
 
 
-def _may_recover(failed: ToolCall, later: ToolCall, outcome: Outcome) -> bool:
-    """May this be the tool that failed before, and have gone well?"""
-    if None in (failed.name, later.name):
-        return outcome.status in ("ok", "unknown")
-    ran = later.answer is not None or bool(later.nodes)
-    return outcome.status == "unknown" and ran and failed.name == later.name
+def _may_recover(done: list[tuple[ToolCall, Outcome]]) -> bool:
+    """May one of these be a tool that failed before, and have gone well?"""
+    failed = set[str | None]()
+    for call, outcome in done:
+        nameless = bool(failed) and (call.name is None or None in failed)
+        ran = call.answer is not None or bool(call.nodes)
+        if (nameless and outcome.status == "ok") or (
+            outcome.status == "unknown" and (nameless or (ran and call.name in failed))
+        ):
+            return True
+        if outcome.status == "error" or outcome.error_kind:
+            failed.add(call.name)
+    return False
 
 
 def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:

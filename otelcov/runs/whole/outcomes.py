@@ -19,14 +19,14 @@ from otelcov.runs.whole.endings import ended_unsaid
 
 def answered_for_nobody(tools: list[ToolCall], outcomes: list[Outcome], names: set[str] | None) -> list[Outcome]:
     """What came back, as messages alone tell, for calls of tools that the run was not offered: a loop says in words of
-    its own, or of an error, that nobody has such a tool."""
+    its own, or of an error that names the tool, that nobody has it."""
     if not names:
         return []
     known = {spelling(name) for name in names}
     return [
         o
         for t, o in zip(tools, outcomes, strict=True)
-        if (o.status == "ok" or o.error_kind == "soft")
+        if (o.status == "ok" or (o.error_kind == "soft" and t.name and t.name in o.message))
         and not t.nodes
         and t.result_of is not t.asked_by
         and spelling(t.name or "") not in known
