@@ -14,6 +14,7 @@ from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.agents.delegation import ways as ways_over
 from otelcov.runs.agents.delegations import delegations, nobody_took_over
 from otelcov.runs.content.jsontext import to_json
+from otelcov.runs.joining.first_step import first_step
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
@@ -33,7 +34,6 @@ from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off
 from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, status
 from otelcov.runs.whole.evidence import Evidence
-from otelcov.runs.whole.first_step import first_step
 from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer

@@ -23,6 +23,7 @@ from otelcov.runs.content.chat import Message
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.prose import final_answer, own_words
+from otelcov.runs.joining.first_step import first_step, root_of
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.reconstruct import groups
@@ -30,7 +31,6 @@ from otelcov.runs.rows import run_id
 from otelcov.runs.tools.calls import merge
 from otelcov.runs.tools.executions import tool_spans
 from otelcov.runs.trace.tree import Node
-from otelcov.runs.whole.first_step import first_step, root_of
 
 EVALUATION = "gen_ai.evaluation.result"
 # Agents that play the user (tau2, AG2 and others name them so): they ask, and are not judged.
