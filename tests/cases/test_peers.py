@@ -63,6 +63,7 @@ def test_the_peers_pair_greedily_and_fail_there() -> None:
     assert matches("langchain:superset", asked(GREEDY), made(CALLS)) is False
 
 
+@pytest.mark.full
 def test_a_long_chain_of_displacements_is_found() -> None:
     """Expectation i accepts calls i and i+1, the last only call 0: every greedy choice has to be undone."""
     n = 400

@@ -179,6 +179,7 @@ def test_doctor_says_what_an_instrumentation_carries(store):
     assert "bytes a span" in told[0]["text"]
 
 
+@pytest.mark.full
 def test_names_are_written_alike_everywhere_and_take_no_terminal_over(tmp_path):
     odd = "séarch\x1b[31m\nnow\u202e"
     body = request([agent(1, "wörker"), tool(2, 1, odd, result="très bien")])

@@ -47,6 +47,7 @@ def test_a_name_with_a_colon_is_a_local_servers_model(tmp_path):
     assert [r.body["model"] for r in server.requests] == ["llama3:8b"]
 
 
+@pytest.mark.full
 def test_anthropic_judges_too(tmp_path):
     pytest.importorskip("anthropic")
     got = []

@@ -112,6 +112,7 @@ def test_a_log_that_is_broken_is_left_to_the_library(store: Path) -> None:
     assert listing.listing(store / "nothing") is None
 
 
+@pytest.mark.full
 def test_no_commit_is_overlooked_while_the_log_is_cleaned(tmp_path: Path) -> None:
     box = Inbox.create(tmp_path / "inbox")
     committer = Committer(tmp_path, box)

@@ -66,6 +66,7 @@ def keep(store: str, inbox: Path, *rows: Any) -> None:
     box.retire()
 
 
+@pytest.mark.full
 def test_hours_are_rewritten_dropped_and_erased_as_in_a_folder(store: str, tmp_path: Path) -> None:
     old = (NOW // HOUR - 5) * HOUR
     for n in range(3):
@@ -89,6 +90,7 @@ def test_two_writers_and_two_upkeep_processes_lose_and_double_nothing_in_25_roun
     together(store, tmp_path, rounds=25)
 
 
+@pytest.mark.full
 def test_every_command_says_of_it_what_it_says_of_a_folder(store: str, tmp_path: Path) -> None:
     """Also once sums are kept, and after upkeep has given the files other names."""
     for n, request in enumerate(requests(Traffic(700, request_spans=64, length_ns=int(1.5 * HOUR)))):

@@ -285,6 +285,7 @@ def test_an_agent_and_the_call_in_another_trace_are_one_run_in_whatever_order_th
     equal(store)
 
 
+@pytest.mark.full
 def test_an_agent_whose_root_comes_after_a_count_is_told_with_its_call(store):
     sent = bodies()
     guest, host = guest_of(sent)
@@ -410,6 +411,7 @@ def test_an_hour_that_upkeep_rewrote_is_not_counted_again(store):
     assert {b.id for b in store.count().batches} == {b.id for b in before.batches}
 
 
+@pytest.mark.full
 def test_an_hour_that_others_deleted_from_is_counted_anew(store):
     store.commit(bodies())
     store.count()

@@ -126,6 +126,7 @@ def test_what_several_traces_hold_is_one_run_in_whichever_halves_they_lie(store,
     assert bool(shared) == (seed != 4)  # there it has to give back all it has
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("call_is_kept", [True, pytest.param(False, marks=pytest.mark.full)])
 def test_a_call_that_was_counted_is_told_with_an_agent_that_the_second_process_has(store, second, shared, call_is_kept):
     sent = bodies()
@@ -139,6 +140,7 @@ def test_a_call_that_was_counted_is_told_with_an_agent_that_the_second_process_h
     assert together == [sorted([host, (b"g" * 16).hex()])]
 
 
+@pytest.mark.full
 def test_log_records_are_told_with_spans_that_the_second_process_has(store, second, shared):
     store.commit(bodies(300))
     store.count()

@@ -250,6 +250,7 @@ def behind_gateways(number: int, at: float) -> list[bytes]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 3))])
 def test_what_stands_in_traces_of_its_own_is_told_the_same_whatever_comes_first(store, seed):
     chance = random.Random(seed)
