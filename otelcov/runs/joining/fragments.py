@@ -383,8 +383,11 @@ def _leader(entry: Node) -> str | None:
     any step below it may name who that is."""
     if entry.kind not in (AGENT, CHAIN):
         return None
-    below = (n for n in sorted(entry.below(), key=by_time) if entry.kind == AGENT or n.kind in (AGENT, CHAIN))
-    return entry.own_agent or next((n.own_agent for n in below if n.own_agent), None)
+    if entry.own_agent:
+        return entry.own_agent
+    below = (n for n in entry.below() if n.own_agent and (entry.kind == AGENT or n.kind in (AGENT, CHAIN)))
+    first = min(below, key=by_time, default=None)
+    return None if first is None else first.own_agent
 
 
 def _apart(nodes: list[Node], entries: list[Node]) -> list[tuple[Node, list[Node]]]:
