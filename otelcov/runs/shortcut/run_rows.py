@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from otelcov.ground import columns
+from otelcov.ground.columns import Groups
 from otelcov.ground.config import BOUNDARIES, Config
 from otelcov.ground.masks import missing, true
 from otelcov.ground.schemas import DELEGATION, RUNS, signed
 from otelcov.runs.agents.delegation import bare, ways
 from otelcov.runs.joining.join import Joints
-from otelcov.runs.shortcut import columns
 from otelcov.runs.shortcut.broken import check_broken
-from otelcov.runs.shortcut.columns import Groups
 from otelcov.runs.shortcut.contentless import ask_by_time
 from otelcov.runs.shortcut.outcomes import Outcomes
 from otelcov.runs.shortcut.requested import Calls, calls_of

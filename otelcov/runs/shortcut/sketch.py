@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from otelcov.ground import columns
 from otelcov.ground.masks import among, true
 from otelcov.runs.content.jsontext import UNREADABLE, hidden
 from otelcov.runs.content.prose import final_answer, own_words
 from otelcov.runs.content.semconv import semconv, semconv_messages
 from otelcov.runs.joining.join import Joints, called_by_name
 from otelcov.runs.rules.boundaries import GAVE_UP
-from otelcov.runs.shortcut import answers, columns
+from otelcov.runs.shortcut import answers
 from otelcov.runs.tools.handed_in import says_returned
 from otelcov.runs.trace.spans import Side
 from otelcov.runs.trace.tree import placeholder, spelling

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from otelcov.ground.columns import Groups, begins, lists
 from otelcov.ground.schemas import TOOL_CALL
-from otelcov.runs.shortcut.columns import Groups, begins, lists
 from otelcov.runs.shortcut.outcomes import Outcomes
 from otelcov.runs.shortcut.requested import Calls
 from otelcov.runs.shortcut.sketch import Bools, Ints, Models, Sketch

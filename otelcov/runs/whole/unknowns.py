@@ -6,7 +6,11 @@ put together. This is the rest: what nothing on the wire reports.
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
+
+from otelcov.ground.columns import Groups, Ints
+from otelcov.ground.masks import true
 
 NO_ROOT = "missing parent"  # of a run whose root has not come: it settles when its trace is quiet, others at once
 _CALLS = {
@@ -26,6 +30,7 @@ _MODELS = {
     "no agent name": pl.col("agent").is_null(),
 }
 _DELEGATIONS = {"delegation without an agent's name": pl.any_horizontal(pl.col("from", "to").is_null())}
+_ITEMS = {"tool_calls": _CALLS, "llm_calls": _MODELS, "delegations": _DELEGATIONS}
 _WHOLE = {
     "tool calls not visible": pl.col("tool_calls").is_null(),
     "model calls not visible": pl.col("llm_calls").is_null(),
@@ -38,25 +43,28 @@ _WHOLE = {
 
 def told(runs: pl.DataFrame) -> pl.DataFrame:
     """RUNS rows whose `incomplete` names what is null in them."""
-    numbered = runs.with_row_index("run")
-    parts = [
-        _found(numbered.select("run", *{name for e in _WHOLE.values() for name in e.meta.root_names()}), _WHOLE),
-        _found(_items(numbered, "tool_calls"), _CALLS),
-        _found(_items(numbered, "llm_calls"), _MODELS),
-        _found(_items(numbered, "delegations"), _DELEGATIONS),
-        numbered.select("run", reason="incomplete").explode("reason").drop_nulls(),
-    ]
-    reasons = pl.concat(parts).unique().sort("run", "reason").group_by("run", maintain_order=True).agg("reason")
-    joined = numbered.join(reasons, on="run", how="left", maintain_order="left")
-    return joined.with_columns(incomplete=pl.col("reason").fill_null([])).select(runs.columns)
+    found = [_found(runs.select(**_WHOLE), np.arange(runs.height))]
+    for column, reasons in _ITEMS.items():
+        items, of = _opened(runs[column])
+        found.append(_found(items.struct.unnest().select(**reasons), of))
+    named, of = _opened(runs["incomplete"])
+    table = sorted({reason for some in found for reason in some}.union(named.unique()))
+    codes, of_run = {reason: code for code, reason in enumerate(table)}, max(len(table), 1)
+    given = of * of_run + named.cast(pl.Enum(table)).to_physical().to_numpy()
+    held = (run * of_run + codes[reason] for some in found for reason, run in some.items())
+    pairs = np.unique(np.concatenate([given, *held]))
+    items = pl.Series("incomplete", table, pl.String)[pairs % of_run]
+    lists = Groups(np.arange(runs.height), pairs // of_run).lists(items)
+    return runs.with_columns(lists.alias("incomplete"))
 
 
-def _items(numbered: pl.DataFrame, column: str) -> pl.DataFrame:
-    return numbered.select("run", column).explode(column).drop_nulls(column).unnest(column)
+def _opened(lists: pl.Series) -> tuple[pl.Series, Ints]:
+    """What the lists hold, and the place of the list that holds it."""
+    lengths = lists.list.len().fill_null(0).to_numpy()
+    return lists.list.explode(empty_as_null=False, keep_nulls=False), np.repeat(np.arange(len(lists)), lengths)
 
 
-def _found(rows: pl.DataFrame, reasons: dict[str, pl.Expr]) -> pl.DataFrame:
-    """run, reason: one row for each that holds."""
-    which = [pl.when(unknown).then(pl.lit(reason)) for reason, unknown in reasons.items()]
-    some = rows.filter(pl.any_horizontal(*reasons.values()))
-    return some.select("run", reason=pl.concat_list(which)).explode("reason").drop_nulls().unique()
+def _found(unknown: pl.DataFrame, of: Ints) -> dict[str, Ints]:
+    """By reason the runs of whose rows (`of`) it holds, once each or more."""
+    held = ((reason, of[true(unknown[reason])]) for reason in unknown.columns)
+    return {reason: runs for reason, runs in held if len(runs)}
