@@ -7,6 +7,8 @@ import pytest
 from tests.runs.either_way import with_shortcut, without
 from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _FAILED = {"error": "RuntimeError('bad tool')"}
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import span
 
+pytestmark = pytest.mark.full
+
 
 def _datadog(id, parent, kind, name, at, took=1.0, by="opentracing", **told):
     """A span of dd-trace 5.132."""

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import chat, runs, span
 
+pytestmark = pytest.mark.full
+
 _BEE = "@arizeai/openinference-instrumentation-beeai"
 
 

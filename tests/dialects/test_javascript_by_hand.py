@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import agent, chat, runs, span
 
+pytestmark = pytest.mark.full
+
 
 def _sentry(number, asked, answer, text=None, why="completed", **more):
     """A call of OpenAI's Responses that streamed, as Sentry (10.78) tells it, in a trace of its own."""

@@ -8,6 +8,8 @@ from tests.dialects.test_javascript_newest import agreed, ran
 from tests.dialects.test_unrecorded_kits import words
 from tests.runs.requests import agent, chat, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _asked(*calls, **more):
     parts = [{"type": "tool_call", "id": i, "name": n, "arguments": a} for i, n, a in calls]

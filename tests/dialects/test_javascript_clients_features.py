@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import chat, runs, span
 
+pytestmark = pytest.mark.full
+
 _HISTORY = [
     {"role": "user", "parts": [{"type": "text", "content": "go"}]},
     {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"x": 1}}]},

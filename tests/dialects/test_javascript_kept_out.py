@@ -8,6 +8,8 @@ import pytest
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 _CUT = 256
 _ADAPTER = "@arizeai/openinference-instrumentation-openai-agents"

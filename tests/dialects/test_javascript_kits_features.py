@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _strands(*spans):
     return runs(*({**one, "scope": "strands-agents", "status": one.get("status", 1)} for one in spans))

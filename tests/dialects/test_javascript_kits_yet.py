@@ -4,6 +4,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _ASK = [("call_p9Xw2Lr", "send_money", {"to": "Ann"})]
 
 

@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import chat, runs, span
+
+pytestmark = pytest.mark.full
 
 
 def test_a_call_that_failed_after_the_model_had_answered_may_have_asked_for_tools():

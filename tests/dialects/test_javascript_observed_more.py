@@ -1,6 +1,10 @@
 """GitHub's Copilot by its own telemetry: the CLI (1.0.102), and the runtime of its SDK (1.0.14)."""
 
+import pytest
+
 from tests.runs.requests import runs, span
+
+pytestmark = pytest.mark.full
 
 _SCOPE = "github.copilot"
 _FAILED = "gen_ai.client.operation.exception"

@@ -4,6 +4,8 @@ import pytest
 
 from tests.runs.requests import chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _GIVEN = {"task": "weather sub task"}
 
 

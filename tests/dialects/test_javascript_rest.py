@@ -7,6 +7,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span
 
+pytestmark = pytest.mark.full
+
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 
 _TRACELOOP = "@traceloop/instrumentation-langchain"

@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import runs, span
+
+pytestmark = pytest.mark.full
 
 _SCOPE = "@traceloop/instrumentation-langchain"
 

@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import agent, chat, runs, span, tool
+
+pytestmark = pytest.mark.full
 
 _BEE = "@arizeai/openinference-instrumentation-beeai"
 

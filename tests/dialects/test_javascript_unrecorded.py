@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_unrecorded_kits import called_with, jsons, of_kind, words
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def test_a_call_that_the_ai_sdk_was_denied_did_not_run():
     denied = {"type": "tool_call_response", "id": "c2", "response": {"denied": True, "reason": "not today"}}

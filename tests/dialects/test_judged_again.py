@@ -8,6 +8,8 @@ import pytest
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import span
 
+pytestmark = pytest.mark.full
+
 _AGNO = {"scope": "agentops.instrumentation.agno", "status": 1}
 
 

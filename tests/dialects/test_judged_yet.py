@@ -8,6 +8,8 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import records, runs, span
 
+pytestmark = pytest.mark.full
+
 _GOOGLES = "opentelemetry.instrumentation.google_genai"
 _TRACELOOPS = "opentelemetry.instrumentation.google_generativeai"
 _BEDROCKS = "opentelemetry.instrumentation.bedrock"

@@ -8,6 +8,8 @@ from otelcov.runs.content.reprs import flat_hash
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import agent, chat, span, tool
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize(
     ("text", "status"),

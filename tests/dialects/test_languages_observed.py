@@ -5,6 +5,8 @@ import pytest
 from tests.runs.either_way import with_shortcut, without
 from tests.runs.requests import agent, chat, frames, request, runs, span
 
+pytestmark = pytest.mark.full
+
 _USER = {"role": "user", "content": "weather?"}
 _CALLS = [{"id": "call_a1Xk", "type": "function", "function": {"name": "look", "arguments": '{"c":1}'}}]
 _ASKS = {"role": "assistant", "content": None, "tool_calls": _CALLS}

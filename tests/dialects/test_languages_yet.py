@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import chat, runs, span
 
+pytestmark = pytest.mark.full
+
 
 def _docker(id, parent, name, **told):
     """docker/docker-agent (pkg/runtime/loop.go, agent_delegation.go, toolexec/dispatcher.go; pkg/telemetry/genai)."""

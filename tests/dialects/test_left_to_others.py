@@ -7,6 +7,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _called(run):
     return [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]]

@@ -5,6 +5,8 @@ import pytest
 from tests.dialects.test_unrecorded_kits import called_with, jsons
 from tests.runs.requests import chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _kind(key):
     """A maker of spans whose kind stands under one key."""

@@ -1,6 +1,10 @@
 """Kits of other languages whose spans nobody recorded, written as their sources or documents say."""
 
+import pytest
+
 from tests.runs.requests import runs, span
+
+pytestmark = pytest.mark.full
 
 
 def test_neuron_for_rust_tells_each_step_by_two_spans_without_a_length():

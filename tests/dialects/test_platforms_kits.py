@@ -7,6 +7,8 @@ from tests.dialects.test_unrecorded_kits import called_with, jsons, words
 from tests.runs.either_way import with_shortcut, without
 from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def either_way(*spans):
     found = frames([("traces", request(spans))])

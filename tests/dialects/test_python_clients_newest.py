@@ -8,6 +8,8 @@ from tests.dialects.test_javascript_newest import agreed
 from tests.dialects.test_unrecorded_kits import words
 from tests.runs.requests import chat, span
 
+pytestmark = pytest.mark.full
+
 _OPENLIT = "openlit.instrumentation.google_ai_studio"
 _CALL = {"type": "tool_call", "id": "", "name": "look", "arguments": {"at": "x"}}
 

@@ -5,6 +5,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, events, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _OPENAI = "opentelemetry.instrumentation.genai.openai"
 _GOOGLE = "opentelemetry.instrumentation.google_genai"
 _DETAILS = "gen_ai.client.inference.operation.details"

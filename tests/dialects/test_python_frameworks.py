@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _chain(id, parent, name, **more):
     return span(id, parent, name, **{"attributes": {"openinference.span.kind": "CHAIN"}} | more)

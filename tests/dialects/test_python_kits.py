@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_python_clients import called_with, flat, request_of, step_of
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def test_early_openinference_names_agents_of_openais_kit_by_their_spans():
     def step(*place, **told):

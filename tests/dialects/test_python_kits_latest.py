@@ -5,6 +5,8 @@ import pytest
 from tests.runs.either_way import with_shortcut, without
 from tests.runs.requests import agent, chat, events, frames, request, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _STRANDS = {"scope": "strands.telemetry.tracer"}
 
 

@@ -8,6 +8,8 @@ from otelcov.store.layout import from_requests
 from tests.captures import LATER
 from tests.runs.requests import agent, chat, request, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _ADK = "gcp.vertex.agent"
 
 

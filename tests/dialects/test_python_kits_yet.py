@@ -4,6 +4,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, records, runs, span
 
+pytestmark = pytest.mark.full
+
 _MS = 0.001
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span
 
+pytestmark = pytest.mark.full
+
 OI = "openinference.instrumentation.langchain"
 LANGFUSE = "langfuse-sdk"
 ASKED = [("call_1", "look", {"x": 1})]

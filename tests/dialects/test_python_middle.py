@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, runs, span
 
+pytestmark = pytest.mark.full
+
 _TRACE = """Traceback (most recent call last):
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def test_a_way_to_an_agent_that_was_left_for_another_is_no_tool():
     """opentelemetry-instrumentation-openai-agents 0.46 tells no results, and what is said of a tool beside its name."""

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import runs, span
 
+pytestmark = pytest.mark.full
+
 
 def _told(id, parent, kind, named, at=0.0, took=1.0, given=None, came=None, scope="respan.tracer", **more):
     texts = {"traceloop.entity.input": given, "traceloop.entity.output": came}

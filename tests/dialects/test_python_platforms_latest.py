@@ -7,6 +7,8 @@ import pytest
 
 from tests.runs.requests import runs, span
 
+pytestmark = pytest.mark.full
+
 
 def _text(role, text):
     return {"role": role, "content": text}

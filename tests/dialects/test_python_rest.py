@@ -7,6 +7,8 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 
 from tests.runs.requests import chat, events, runs, span
 
+pytestmark = pytest.mark.full
+
 _TRACELOOP, _MLFLOW = "opentelemetry.instrumentation.llamaindex", "mlflow.tracing.provider"
 _SAID = {"response": {"role": "assistant", "blocks": [{"block_type": "text", "text": "two"}]}}
 

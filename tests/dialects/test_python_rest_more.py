@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import chat, runs, span
+
+pytestmark = pytest.mark.full
 
 _LMNR = "lmnr.tracer"
 

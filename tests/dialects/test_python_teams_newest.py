@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _RUNTIME = "autogen SingleThreadedAgentRuntime"
 _TEAM = "881578bf-29f2-4cf1-9ac2-1d5dca4262af"
 

@@ -7,6 +7,8 @@ import pytest
 from tests.runs.either_way import with_shortcut, without
 from tests.runs.requests import frames, request, runs, span
 
+pytestmark = pytest.mark.full
+
 
 def _either_way(*spans):
     """The runs, which must be the same by the shortcut."""

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _called(run):
     return [(c["name"], c["agent"], c["arguments"], c["status"], c["result"], c["call_id"]) for c in run["tool_calls"]]

@@ -4,6 +4,8 @@ import pytest
 
 from tests.runs.requests import chat, runs, span
 
+pytestmark = pytest.mark.full
+
 
 def _said(role, **part):
     return {"role": role, "parts": [part]}

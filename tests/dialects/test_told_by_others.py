@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 QUESTION = {"role": "user", "parts": [{"type": "text", "content": "Where is it?"}]}
 ASKED = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "model-a"}
 

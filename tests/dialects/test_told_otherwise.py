@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 
 from tests.runs.requests import T0, agent, chat, records, runs, span, tool
+
+pytestmark = pytest.mark.full
 
 
 def _called(run):

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, events, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def called(run):
     return [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]]

@@ -7,6 +7,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span
 
+pytestmark = pytest.mark.full
+
 
 def _json(value):
     return json.dumps(value)

@@ -1,7 +1,11 @@
 """Platforms and distributions whose spans were not recorded: written by hand as they tell them."""
 
+import pytest
+
 from tests.dialects.test_unrecorded_kits import called_with, jsons, of_kind, words
 from tests.runs.requests import agent, chat, records, runs, span, tool
+
+pytestmark = pytest.mark.full
 
 
 def test_laminar_tells_handoffs_and_lists_of_tools_as_if_they_were_tools():

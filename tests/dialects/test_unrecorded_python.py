@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import runs, span
+
+pytestmark = pytest.mark.full
 
 _OK, _CITY = 1, {"city": "Oslo"}
 

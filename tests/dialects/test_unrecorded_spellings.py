@@ -7,6 +7,8 @@ import pytest
 from tests.runs import requests
 from tests.runs.requests import agent, chat, records, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _part(kind, **more):
     return {"type": kind} | more

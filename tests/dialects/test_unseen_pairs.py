@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import agent, chat, span
+
+pytestmark = pytest.mark.full
 
 _OI = "openinference.instrumentation.langchain"
 

@@ -1,7 +1,11 @@
 """More of what pairs of kit and instrumentation that are recorded nowhere sent, in small."""
 
+import pytest
+
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import span
+
+pytestmark = pytest.mark.full
 
 _OURS = {"scope": "openinference.instrumentation.agno", "status": 1}
 

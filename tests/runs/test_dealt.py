@@ -49,7 +49,7 @@ def test_every_row_group_is_read_by_one_worker_and_every_trace_is_taken_once(sto
 
 
 @pytest.mark.parametrize("together", [50, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 10**6))])
-@pytest.mark.parametrize("name", ["here", "pool"])
+@pytest.mark.parametrize("name", [pytest.param("here", marks=pytest.mark.full), "pool"])
 def test_traces_that_several_workers_read_are_the_runs_of_one_process(store, name, together, monkeypatch):
     monkeypatch.setattr(dealt, "_MOST", 1)
     monkeypatch.setattr(dealt, "_TOGETHER", together)
@@ -87,6 +87,7 @@ def test_where_most_traces_lie_in_many_files_nothing_is_handed_out(tmp_path):
     )
 
 
+@pytest.mark.full
 def test_what_is_held_of_a_trace_goes_with_it(store, monkeypatch):
     monkeypatch.setattr(dealt, "_MOST", 1)
     look, found, parts = parts_of(store, 60)

@@ -125,6 +125,7 @@ def test_a_day_that_is_over_and_rests_is_read_as_one(store, monkeypatch, little)
     equal(store, later, questions=[day, *FIRST])
 
 
+@pytest.mark.full
 def test_a_day_that_is_counted_at_one_go_need_not_rest(store):
     later = "2026-01-04T00:00:00Z"
     store.commit(bodies())
@@ -172,6 +173,7 @@ def test_runs_that_have_not_settled_stay_out_until_they_have(store):
     equal(store)
 
 
+@pytest.mark.full
 def test_a_clock_before_that_of_the_first_count_finds_runs_that_have_not_settled(store):
     without_root = [tool(2, 9, "search", trace=7, at=(BEGIN - T0) / 10**9)]
     store.commit([*bodies(300), request(without_root)])
@@ -193,6 +195,7 @@ def test_an_earlier_clock_counts_nothing_again_that_has_its_root(store):
     equal(store, early)
 
 
+@pytest.mark.full
 def test_a_trace_that_goes_on_in_what_a_step_leaves_is_not_counted_without_it(store):
     whole, rest = ExportTraceServiceRequest.FromString(bodies(300)[0]), ExportTraceServiceRequest()
     rest.CopyFrom(whole)
@@ -217,6 +220,7 @@ def test_a_trace_that_goes_on_in_what_a_step_leaves_is_not_counted_without_it(st
     equal(store)
 
 
+@pytest.mark.full
 def test_a_run_that_ends_in_the_last_year_there_is_never_settles(store):
     last = (2**63 - 1 - T0) / 10**9 - 1
     store.commit([*bodies(300), request([tool(2, 9, "search", trace=7, at=last, took=0.9)])])
@@ -235,6 +239,7 @@ def test_a_run_whose_root_has_come_is_counted_within_seconds(store):
         equal(store, now, questions=FIRST)
 
 
+@pytest.mark.full
 def test_traces_whose_roots_have_not_come_wait_as_they_are_and_are_counted_with_them(store):
     without, roots = [], []
     for body in bodies():
@@ -374,6 +379,7 @@ def test_what_two_instrumentations_tell_is_one_run_in_whatever_order_they_are_co
     equal(store)
 
 
+@pytest.mark.full
 def test_spans_of_another_hour_are_told_with_a_trace_that_was_left_also_where_records_came(store):
     before = (BEGIN + 3 * HOUR) / 10**9 - T0 / 10**9 - 5  # five seconds before NOW
     store.commit([*bodies(300), request([tool(2, 1, "search", at=before)])])
@@ -468,6 +474,7 @@ def test_another_meaning_is_another_folder(store, tmp_path):
     assert folder(Question.of(store.path, config=thresholds).config) == plain
 
 
+@pytest.mark.full
 def test_a_list_that_cannot_be_read_is_no_list(store):
     store.commit(bodies(1_000))
     listed = store.count()

@@ -176,6 +176,7 @@ def test_a_second_process_that_dies_changes_nothing_and_is_told_of(store, shared
         dying.close()
 
 
+@pytest.mark.full
 def test_a_report_takes_a_second_process_where_much_waits_and_a_core_is_idle(store, shared, monkeypatch):
     partly_counted(store, bodies(), 10)
     told = {}

@@ -116,6 +116,7 @@ def test_a_span_that_comes_late_is_told_with_the_run_it_belongs_to(store):
     equal(store, LATER)
 
 
+@pytest.mark.full
 def test_many_spans_that_come_late_are_told_with_the_whole_run(store):
     store.commit([body for number in range(2) for body in exchange(number, number * 30_000)])
     store.count(LATER)
@@ -126,6 +127,7 @@ def test_many_spans_that_come_late_are_told_with_the_whole_run(store):
     equal(store, LATER)
 
 
+@pytest.mark.full
 def test_a_framework_that_tells_late_of_a_kept_call_is_one_run_with_it(store):
     asked = [("call_Ab3dE5fG7hI9jK1lM", "search", {})]
     store.commit([*exchange(1, 0), request([chat(3, None, asked, trace=2, at=AT + 40, scope="client")])])
@@ -153,6 +155,7 @@ def test_whatever_comes_first_the_report_is_the_same(store, seed):
     equal(store, "2026-01-04T00:00:00Z")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("first", [0, pytest.param(1, marks=pytest.mark.full)])
 def test_what_another_instrumentation_tells_later_is_the_run_that_was_kept(store, first):
     one, other = twice(1, 0)[first], twice(1, 0)[1 - first]
@@ -169,6 +172,7 @@ def test_what_another_instrumentation_tells_later_is_the_run_that_was_kept(store
     assert sum(batch.runs for batch in _together(listed)) == 2
 
 
+@pytest.mark.full
 def test_traces_that_links_join_through_one_without_a_step_are_kept_with_it(store):
     planner = [agent(1, "planner", trace=31, at=AT, took=9), chat(2, 1, "sent", trace=31, at=AT + 1)]
     bus = span(3, None, "publish", trace=32, at=AT + 3, links=[(31, 2)])
