@@ -97,3 +97,14 @@ def test_a_tool_that_failed_and_of_whose_next_call_nothing_is_told_but_that_it_r
     (run,) = runs(root, asked(2, 1), ran(3, 3, error="no such row"), asked(4, 5), ran(5, 7), asked(6, 9))
     assert [c["status"] for c in run["tool_calls"]] == ["error", "unknown"]
     assert "tool_failure" in run["boundaries"] and "tool_recovery" in run["boundaries_unknown"]
+
+
+@pytest.mark.parametrize(("later", "recovered"), [(1, False), (4, True)])
+def test_of_calls_of_one_turn_that_ran_at_once_none_recovers_from_the_other_where_their_order_is_not_told(
+    later, recovered
+):
+    """LangGraph under LangSmith, with values cut: the ids of the calls are told, and not what the model asked."""
+    failed = tool(3, 1, "look", "a", at=1, took=2, error="no such row")
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1), failed, tool(4, 1, "look", "b", "found", at=later, took=2))
+    assert ("tool_recovery" in run["boundaries"]) == recovered
+    assert "tool_recovery" in {*run["boundaries"], *run["boundaries_unknown"]}

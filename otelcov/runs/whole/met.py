@@ -275,7 +275,7 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if failed:
         seen.add("tool_failure")
         after = [(t, well[t.name][1]) for i, t in failed if t.name in well and well[t.name][0] > i]
-        if any(t.turn is not None or t.start != x.start for t, x in after):
+        if any(_in_order(t, x) for t, x in after):
             seen.add("tool_recovery")
         elif after or _may_recover(run.done):
             unknown.add("tool_recovery")  # or which of them came first is not told
@@ -294,6 +294,15 @@ def _tools(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         seen.add("repeated_call")
     elif not run.visible or unsure or any(o.arguments is None or not t.name for t, o in run.done):
         unknown.add("repeated_call")
+
+
+def _in_order(call: ToolCall, later: ToolCall) -> bool:
+    """Is it told which of two calls came first? Of one turn that is the order in which they were asked for; where that
+    is not visible, of calls that ran at once neither is the first."""
+    if call.turn is None:
+        return call.start != later.start
+    asked = call.asked_by is not None and later.asked_by is not None
+    return asked or call.turn != later.turn or call.end <= later.start
 
 
 def _surely_ran(call: ToolCall, outcome: Outcome) -> bool:
