@@ -33,14 +33,15 @@ _USAGE = pl.col("langfuse.observation.usage_details")
 
 def _tokens(side: str, *names: str) -> pl.Expr:
     """A side's tokens. Where only the parts beside it (read from a cache, reasoning) make up the total, they are not in
-    the number that the side has by itself."""
+    the number that the side has by itself; nor is it known whether they are where they were cut off."""
     alone = {name: _number(rf'"{name}":\s*(\d+)') for name in ("input", "output", "total")}
     parts = {name: _parts(name) for name in ("input", "output")}
     apart = (parts["input"] + parts["output"] > 0) & (
         alone["input"] + alone["output"] + parts["input"] + parts["output"] == alone["total"]
     )
     whole = pl.when(apart).then((alone[side] + parts[side]).cast(pl.String))
-    return pl.coalesce([whole, json_number("langfuse.observation.usage_details", side, *names)])
+    told = _USAGE.str.ends_with("}") | (alone["input"] + alone["output"] == alone["total"])
+    return pl.coalesce([whole, pl.when(told).then(json_number("langfuse.observation.usage_details", side, *names))])
 
 
 def _number(pattern: str) -> pl.Expr:

@@ -70,8 +70,9 @@ def test_the_name_of_a_result_is_no_result():
 
 
 def test_langfuse_counts_parts_of_tokens_beside_the_rest():
-    def counted(usage):
-        told = {"langfuse.observation.type": "generation", "langfuse.observation.usage_details": json.dumps(usage)}
+    def counted(usage, limit=None):
+        usage = json.dumps(usage)[:limit]
+        told = {"langfuse.observation.type": "generation", "langfuse.observation.usage_details": usage}
         (run,) = runs(span(1, None, "ChatOpenAI", attributes=told))
         return [(c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]]
 
@@ -79,6 +80,8 @@ def test_langfuse_counts_parts_of_tokens_beside_the_rest():
     assert counted({"input": 100, "output": 5, "total": 110} | parts) == [(103, 7)]
     assert counted({"input": 103, "output": 7, "total": 110} | parts) == [(103, 7)]
     assert counted({"input": 103, "output": 7}) == [(103, 7)]
+    assert counted({"input": 100, "output": 5, "total": 110} | parts, 64) == [(None, None)]  # cut off
+    assert counted({"input": 100, "output": 5, "total": 105, "input_modality": 3}, 50) == [(100, 5)]
 
 
 def test_traceloop_says_stop_of_an_answer_whose_calls_it_does_not_tell():
