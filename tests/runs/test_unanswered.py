@@ -240,3 +240,16 @@ def test_many_tools_tried_or_told_again_are_read_in_work_that_grows_as_they_do(r
     (run,) = runs(*spans(60))
     assert len(run["tool_calls"]) == count
     assert growth(spans) < LINEAR
+
+
+def test_no_call_was_answered_from_memory_by_one_that_ran_after_it():
+    back = {"type": "tool_call_response", "id": "c1", "response": "12:00"}
+    part = {"type": "tool_call", "id": "c1", "name": "now", "arguments": {}}
+    asked = [_said("user", {"type": "text", "content": "go"}), _said("assistant", part), _said("tool", back)]
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "now", {})], "go", at=0, took=1),
+        chat(3, 1, [("c2", "now", {})], asked, at=1, took=1),
+        tool(4, 1, "now", "c2", "12:00", at=3, took=2),
+    )
+    assert [c["status"] for c in run["tool_calls"]] != ["requested", "ok"]

@@ -209,7 +209,8 @@ def _of_one_call(
 
 
 def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[ModelCall]) -> bool:
-    """An equal call ran with a span; this one has none, and between request and result was no time to run it."""
+    """An equal call ran before, with a span; this one has none, and between request and result was no time to run
+    it."""
     asker = call.asked_by
     if call.nodes or asker is None or call.result_of is None:
         return False
@@ -219,7 +220,8 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
     if not ran or after is None or after.start - asker.end >= min(ran):
         return False
     wanted = arguments_of(call.arguments)[0]
-    return any(same_name(c.name, call.name) and arguments_of(c.arguments)[0] == wanted for c in executed)
+    before = (c for c in executed if c.start < asker.end and same_name(c.name, call.name))
+    return any(arguments_of(c.arguments)[0] == wanted for c in before)
 
 
 def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
