@@ -37,7 +37,14 @@ from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
-from otelcov.runs.whole.outcomes import answered_for_nobody, ended_a_loop, left_open, may_be_stopped, may_have_ended
+from otelcov.runs.whole.outcomes import (
+    answered_for_nobody,
+    ended_a_loop,
+    left_open,
+    lost_with_others,
+    may_be_stopped,
+    may_have_ended,
+)
 from otelcov.runs.whole.paths import path
 from otelcov.runs.whole.quality import quality
 from otelcov.runs.whole.speakers import of_a_delegate
@@ -72,6 +79,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     outcomes = _outcomes(work, config.runs.soft_errors)
     incomplete = _values_lost(work)
     run = _evidence(work, outcomes, incomplete)
+    for found in lost_with_others(run):
+        found.status = "unknown"
     in_one = answered_in_one_span(run, work.executions)
     hidden = in_one or any(f.hidden for f in group) or any(c.several or c.loops or c.overwrites for c in calls)
     if hidden:

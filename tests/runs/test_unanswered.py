@@ -242,6 +242,26 @@ def test_many_tools_tried_or_told_again_are_read_in_work_that_grows_as_they_do(r
     assert growth(spans) < LINEAR
 
 
+_TWO = [("c1", "look", {"x": 1}), ("c2", "look", {"x": 2})]
+
+
+def _after_a_loss(*more, output="Both are there."):
+    told = [_said("assistant", {"type": "text", "content": output})]
+    frame = agent(1, "planner", took=9, attributes={"gen_ai.output.messages": told})
+    (run,) = runs(frame, chat(2, 1, _TWO, "go"), tool(3, 1, "look", "c1", "found", at=2), *more)
+    return [(c["call_id"], c["status"]) for c in run["tool_calls"]]
+
+
+def test_a_call_whose_span_may_be_lost_is_not_known_to_have_not_run():
+    """The span of a call is not told, and the answer after it, which its agent put out, is not either."""
+    assert _after_a_loss() == [("c1", "ok"), ("c2", "unknown")]
+    assert _after_a_loss(output="found") == [("c1", "ok"), ("c2", "requested")]
+
+
+def test_a_call_is_not_known_to_have_not_run_where_others_miss_their_parents():
+    assert _after_a_loss(chat(5, 77, "Both are there.", at=4)) == [("c1", "ok"), ("c2", "unknown")]
+
+
 def test_no_call_was_answered_from_memory_by_one_that_ran_after_it():
     back = {"type": "tool_call_response", "id": "c1", "response": "12:00"}
     part = {"type": "tool_call", "id": "c1", "name": "now", "arguments": {}}

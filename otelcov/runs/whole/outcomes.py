@@ -15,6 +15,7 @@ from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.later import Later
 from otelcov.runs.trace.tree import Node, failure, spelling
 from otelcov.runs.whole.endings import ended_unsaid
+from otelcov.runs.whole.evidence import Evidence
 
 
 def answered_for_nobody(tools: list[ToolCall], outcomes: list[Outcome], names: set[str] | None) -> list[Outcome]:
@@ -65,6 +66,36 @@ def may_be_stopped(root: Node, tools: list[ToolCall], outcomes: list[Outcome], l
         and any(n.span.scope in telling or n.span.arguments for n in t.nodes)
         and not any(tells_time(n.span.scope) for n in t.nodes)
     ]
+
+
+def lost_with_others(run: Evidence) -> list[Outcome]:
+    """What came of tools that were asked for, of which no span nor message tells, where not all spans have come: theirs
+    may be among those. Of a run whose root came others miss their parents; or the answer did not that must have come
+    after tools of the same turn."""
+    asked = [
+        (t, o)
+        for t, o in zip(run.tools, run.outcomes, strict=True)
+        if o.status == "requested" and not t.nodes and t.answer is None and t.asked_by is not None
+    ]
+    if not asked:
+        return []
+    if not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL) for n in run.nodes):
+        return [o for _, o in asked]
+    if not _answered_unseen(run):
+        return []
+    return [o for t, o in asked if t.asked_by is run.last]
+
+
+def _answered_unseen(run: Evidence) -> bool:
+    """Did a run put out what neither the model that was asked last said, nor a tool brought, though tools ran which it
+    had asked for?"""
+    last, output = run.last, run.output
+    if last is None or not output or not last.requests:
+        return False
+    said = [last.text, *(str(o.result) for o in run.outcomes if o.result is not None)]
+    if any(x and (x.strip() in output or output in x) for x in said):
+        return False
+    return any(o.status in ("ok", "error") for o in run.left(last))
 
 
 def _says_well(node: Node) -> bool:
