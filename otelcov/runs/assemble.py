@@ -39,6 +39,7 @@ from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
 from otelcov.runs.whole.outcomes import (
     answered_for_nobody,
+    answered_unseen,
     ended_a_loop,
     left_open,
     lost_with_others,
@@ -234,8 +235,10 @@ def _last_unseen(run: Evidence, work: _Work, ended: str, seen: Collection[str]) 
     """Did a run end, or break, in what has not come?"""
     if ended == "error":
         return _broke_unseen(run, seen)
+    if ended == "ok":
+        return answered_unseen(run)
     pending = run.last is not None and any(r.name not in work.ways for r in run.last.requests)
-    return ended == "unknown" and (pending or ended_in_what_is_lost(run))
+    return pending or ended_in_what_is_lost(run)
 
 
 def _agents(work: _Work) -> list[str]:

@@ -249,6 +249,7 @@ def _after_a_loss(*more, output="Both are there."):
     told = [_said("assistant", {"type": "text", "content": output})]
     frame = agent(1, "planner", took=9, attributes={"gen_ai.output.messages": told})
     (run,) = runs(frame, chat(2, 1, _TWO, "go"), tool(3, 1, "look", "c1", "found", at=2), *more)
+    assert ("what came last is not visible" in run["incomplete"]) == (output != "found" and not more)
     return [(c["call_id"], c["status"]) for c in run["tool_calls"]]
 
 

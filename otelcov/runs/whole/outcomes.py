@@ -81,12 +81,12 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
         return []
     if not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL) for n in run.nodes):
         return [o for _, o in asked]
-    if not _answered_unseen(run):
+    if not answered_unseen(run):
         return []
     return [o for t, o in asked if t.asked_by is run.last]
 
 
-def _answered_unseen(run: Evidence) -> bool:
+def answered_unseen(run: Evidence) -> bool:
     """Did a run put out what neither the model that was asked last said, nor a tool brought, though tools ran which it
     had asked for?"""
     last, output = run.last, run.output
