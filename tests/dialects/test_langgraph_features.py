@@ -1,8 +1,10 @@
 """LangGraph 1.2's functions and graphs that are stopped on their way."""
 
+import json
+
 import pytest
 
-from tests.runs.requests import chat, runs, span, tool
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _SCOPE = "openinference.instrumentation.langchain"
 
@@ -52,3 +54,42 @@ def test_the_name_of_a_step_that_has_not_come_is_no_answer():
     )
     assert run["output"] is None
     assert [c["name"] for c in run["tool_calls"]] == ["look"]
+
+
+_WAITED = [
+    {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+    {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {"x": 1}}]},
+    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "seen"}]},
+]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"graph": None, "update": None, "resume": "yes", "goto": []},
+        {"lg_name": "Command", "resume": {"decisions": []}},
+        {"inputs": {"graph": None, "update": None, "resume": True, "goto": []}, "tags": []},
+    ],
+)
+def test_what_goes_on_where_it_had_waited_was_asked_of_an_earlier_run(command):
+    """`Command(resume=...)`: a request of its own, in which the user's words stand in the history alone."""
+    given = {"openinference.span.kind": "CHAIN", "input.value": json.dumps(command)}
+    (run,) = runs(
+        span(1, None, "planner", took=9, attributes=given, scope=_SCOPE, status=1),
+        _ran(2, 1, 1, True, "seen"),
+        chat(3, 1, "Done.", _WAITED, at=3),
+    )
+    assert (run["input"], run["output"], run["status"]) == (None, "Done.", "ok")
+    assert "input not reported" in run["incomplete"]
+
+
+@pytest.mark.parametrize(("history", "asked"), [(_WAITED, None), (_WAITED[:1], "go")])
+def test_an_agent_that_tells_its_answer_alone_was_asked_nothing_where_it_goes_on_after_tools(history, asked):
+    """OpenTelemetry's own of LangChain tells no input of an agent that `Command(resume=...)` lets go on."""
+    answer = [{"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}]
+    told = {"gen_ai.output.messages": answer}
+    (run,) = runs(agent(1, "planner", took=9, attributes=told, scope=_OWN), chat(3, 1, "Done.", history, at=3))
+    assert (run["input"], run["output"]) == (asked, "Done.")
+
+
+_OWN = "opentelemetry.instrumentation.genai.langchain"

@@ -72,6 +72,9 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
                     return _asked_at_first(text, quick, first)
                 continue
             value = parse_json(raw) if raw[:1] in "[{" else None
+            if _resumes(value):
+                incomplete.add("input not reported")
+                return None
             whole = messages_of(value) if isinstance(value, (list, dict)) else []
             told = _not_handed_on(root, whole)
             held = len(told) < len(whole) or any(x.role == "assistant" for x in whole)
@@ -104,7 +107,9 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
                     text = text if text is not None else user_text(layer.input_messages, limit)
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
                 incomplete.add("order of messages not reported")
-            elif text is not None and (parted or _of_others(first, own, text) or object_repr(text)):
+            elif text is not None and (
+                parted or _of_others(first, own, text) or object_repr(text) or _goes_on(root, first)
+            ):
                 incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):
                 return text.removeprefix(_TASK) if _of_smolagents(first) else text
@@ -117,6 +122,27 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
     elif spoken and not empty:
         incomplete.add("input not reported")
     return "" if empty else None
+
+
+def _resumes(value: Any) -> bool:
+    """Is this how LangGraph is told to go on where it had waited (`Command(resume=...)`)? What was asked, was asked of
+    an earlier run."""
+    inner = value.get("inputs") if isinstance(value, dict) else None  # OpenLLMetry's
+    command = inner if isinstance(inner, dict) else value
+    if not isinstance(command, dict) or command.get("resume") is None or command.get("update"):
+        return False
+    return "goto" in command or command.get("lg_name") == "Command"
+
+
+def _goes_on(root: Node, first: ModelCall) -> bool:
+    """Does an agent that tells what it answered, and not that anything was asked, go on after tools for which a model
+    had asked before? It had waited, and what the user said before that was asked of an earlier run."""
+    if root.kind != AGENT or root.orphan or root.span.input is not None:
+        return False
+    if root.span.output is None and root.span.output_messages is None:
+        return False
+    since = takewhile(lambda x: not of_user(x), reversed(first.inputs or []))
+    return any(x.requests for x in since)
 
 
 def _before_a_guard(root: Node) -> str | None:
