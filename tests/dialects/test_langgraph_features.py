@@ -93,3 +93,23 @@ def test_an_agent_that_tells_its_answer_alone_was_asked_nothing_where_it_goes_on
 
 
 _OWN = "opentelemetry.instrumentation.genai.langchain"
+
+
+@pytest.mark.parametrize(
+    ("named", "thread", "description", "left"),
+    [
+        ("Plan", None, "What to do.", []),
+        ("Plan", "t1", "", []),
+        ("Plan", "t1", "What to do.", ["Plan"]),  # it may wait for leave
+        ("look", None, "", ["look"]),
+    ],
+)
+def test_the_form_of_an_answer_that_an_agent_ended_with_is_no_tool(named, thread, description, left):
+    """`ToolStrategy` under OpenTelemetry's own: forms are offered after all tools."""
+    last = [{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": named, "arguments": {"x": 1}}]}]
+    told = {"gen_ai.output.messages": last} | ({"gen_ai.conversation.id": thread} if thread else {})
+    offered = json.dumps([{"name": "look", "description": ""}, {"name": "Plan", "description": description}])
+    asked = chat(2, 1, [("c1", named, {"x": 1})], "go", at=1, gen_ai__tool__definitions=offered, scope=_OWN)
+    (run,) = runs(agent(1, "planner", took=9, attributes=told, scope=_OWN), asked)
+    assert [c["name"] for c in run["tool_calls"]] == left
+    assert run["output"] == (None if left else '{"x":1}')

@@ -1,6 +1,7 @@
 """What platforms' own tracers for Python tell in their latest versions, by runs against a model of ours."""
 
 import base64
+import json
 
 import msgspec
 import pytest
@@ -229,3 +230,13 @@ def test_a_handoff_of_openais_agents_is_none_of_its_tools_though_paid_puts_a_wor
     )
     assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", "handoff")]
     assert not run["tool_calls"]
+
+
+def test_an_answer_in_form_that_a_graphs_state_holds_for_datadog_is_no_tool():
+    """`ToolStrategy` of LangChain's agents, whose state is told as Python prints it."""
+    state = {"messages": [["user", "Rome?"], ["assistant", ""], "Taken."], "structured_response": "x=1"}
+    (run,) = runs(
+        _datadog(1, None, 0, "agent", "planner", "{}", json.dumps(state), "langgraph") | {"took": 9},
+        _datadog(2, 1, 1, "llm", "create", [_text("user", "Rome?")], [_calls(("call_a", "Plan", {"x": 1}))]),
+    )
+    assert (run["tool_calls"], run["output"], run["status"]) == ([], '{"x":1}', "ok")

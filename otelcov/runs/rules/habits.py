@@ -26,6 +26,11 @@ def raises_at_limits(scope: str) -> bool:
     return _RAISES.search(scope) is not None
 
 
+def needs_descriptions(scope: str) -> bool:
+    """Is this of a kit whose tools bear a description each (LangChain, under OpenTelemetry's own)?"""
+    return scope.endswith("genai.langchain")
+
+
 def ends_alike(scope: str) -> bool:
     """Does an agent's span of this scope end well, however its run went (the last is AgentOps's, of OpenAI's kit)?"""
     return scope.endswith("handler openai_agents") or scope in _END_ALIKE

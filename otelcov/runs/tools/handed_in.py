@@ -17,7 +17,7 @@ from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import of_adk
+from otelcov.runs.rules.habits import needs_descriptions, of_adk
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, failure
 
@@ -76,9 +76,10 @@ def _handed_in(call: ToolCall, opened: dict[int, list[dict[str, Any]]]) -> bool:
     put_in = arguments_of(call.arguments)[0]
     if not put_in:
         return False
-    if _asked_for_one(call.asked_by) and any(_returned(node) for node in _around(call.asked_by)):
+    around = _around(call.asked_by)
+    if _asked_for_one(call.asked_by) and any(_taken(node, put_in) or _ended_with(node, call) for node in around):
         return True
-    for node in _around(call.asked_by):
+    for node in around:
         if id(node) not in opened:
             opened[id(node)] = _put_out(node)
         if any(_same(put_in, put_out) for put_out in opened[id(node)]):
@@ -100,6 +101,29 @@ def _asked_for_one(call: ModelCall) -> bool:
 def _returned(node: Node) -> bool:
     raw = node.span.output or ""
     return _RETURNED in raw and any(says_returned(message.text) for message in messages_of(raw, "assistant"))
+
+
+def _taken(node: Node, put_in: dict[str, Any]) -> bool:
+    """Does LangChain's word in place of a result tell that, or a state that holds this, in print?"""
+    return _returned(node) or _prints(_kept(_value(node)), put_in)
+
+
+def _prints(text: Any, put_in: dict[str, Any]) -> bool:
+    """Is this the object that was put in, as Python prints one of a class (LangChain's state under ddtrace)?"""
+    return isinstance(text, str) and all(f"{key}={told!r}" in text for key, told in put_in.items())
+
+
+def _ended_with(node: Node, call: ToolCall) -> bool:
+    """Did an agent of LangChain's that cannot wait, as it keeps no thread, end well with this call as its last word?
+    Where it keeps one, a form is known by that nobody described it, as tools are. Forms are offered after all tools."""
+    if node.kind != AGENT or not needs_descriptions(node.span.scope) or node.orphan or failure(node) is not None:
+        return False
+    put_out = [r for m in messages_of(node.span.output_messages or "", "assistant") for r in m.requests]
+    offered = parse_json(call.asked_by.node.definitions) if call.asked_by is not None else None
+    last = offered[-1] if isinstance(offered, list) and offered else None
+    if [r.id for r in put_out] != [call.call_id] or not isinstance(last, dict) or last.get("name") != call.name:
+        return False
+    return node.span.conversation is None or last.get("description") == ""
 
 
 def says_returned(text: str | None) -> bool:
@@ -174,9 +198,11 @@ def answer_put_out(root: Node, last: ModelCall, ways: Collection[str]) -> str | 
     value = _value(root)
     put_in = [found for r in handed if (found := arguments_of(r.arguments)[0]) is not None]
     kept = _kept(value)
-    if kept is not None:
+    if kept is not None and not any(_prints(kept, one) for one in put_in if one):
         return to_json(kept) if isinstance(kept, (dict, list)) else str(kept)
     same = isinstance(value, dict) and any(_same(one, value) for one in put_in if one)
+    if kept is not None:
+        return to_json(put_in[-1])
     inside = any(list(one.values()) == [value] for one in put_in)  # what is no object is put in as the one in an object
     return root.span.output if same or inside or (value and not _messages(value)) else None
 

@@ -89,11 +89,19 @@ def _name(name: Any, meta: dict[str, Any], kit: Any) -> str | None:
 
 
 def _said_last(gave: Any) -> str | None:
-    """The answer that a graph's messages end with, each a role and a text, or the text of what a tool brought."""
-    messages = _object(parse_json(gave) if isinstance(gave, str) else None).get("messages")
+    """The answer that a graph's messages end with, each a role and a text, or the text of what a tool brought; or what
+    its state holds as an answer in form."""
+    state = _object(parse_json(gave) if isinstance(gave, str) else None)
+    messages = state.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
     said = last[1] if isinstance(last, list) and len(last) == 2 and last[0] == "assistant" else None
+    in_form = state.get(_IN_FORM)
+    if not said and in_form not in (None, "None"):
+        return to_json({_IN_FORM: in_form})
     return said if isinstance(said, str) else None
+
+
+_IN_FORM = "structured_response"
 
 
 def _model(given: dict[str, Any], gave: dict[str, Any], meta: dict[str, Any]) -> Iterator[tuple[str, str]]:
