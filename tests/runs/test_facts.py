@@ -42,6 +42,11 @@ def test_a_result_that_speaks_of_errors_is_none(told):
     assert not soft_error(told, None)
 
 
+@pytest.mark.parametrize("told", ["Error-free since May", "Timeout-based retries are on", "Exceptions: two"])
+def test_words_that_begin_as_errors_do_are_none(told):
+    assert not soft_error(told, None)
+
+
 def test_a_flag_outweighs_the_words():
     assert soft_error("all fine", True)
     assert not soft_error("ValueError: x", False)
@@ -61,6 +66,28 @@ def test_a_tool_that_says_it_failed_is_marked_though_a_flag_says_that_nothing_wa
     spans = [agent(1, "a"), chat(2, 1, [("c1", "t", {})], asked="?"), tool(3, 1, "t", "c1", told), chat(4, 1, "done")]
     (call,) = runs(*spans)[0]["tool_calls"]
     assert (call["status"], call["error_kind"]) == ("ok", kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("Exception: none of these apply", "ok"),
+        ("Timeout: 30 s", "ok"),
+        ("KeyError: 'x'", "error"),
+        ("Error: KeyError: 'x'", "error"),
+    ],
+)
+def test_a_tool_whose_span_ended_well_may_begin_its_answer_with_the_bare_word(text, status):
+    spans = [agent(1, "a"), chat(2, 1, [("c1", "t", {})], asked="?"), tool(3, 1, "t", "c1", text), chat(4, 1, "done")]
+    assert [c["status"] for c in runs(*spans)[0]["tool_calls"]] == [status]
+
+
+@pytest.mark.parametrize("more, result", [({}, None), ({"structuredContent": {"result": []}}, [])])
+def test_a_server_that_gave_no_parts_gave_no_list(more, result):
+    told = json.dumps({"content": [], "isError": False} | more)
+    spans = [agent(1, "a"), chat(2, 1, [("c1", "t", {})], asked="?"), tool(3, 1, "t", "c1", told), chat(4, 1, "done")]
+    (call,) = runs(*spans)[0]["tool_calls"]
+    assert (call["status"], call["result"]) == ("ok", result)
 
 
 # --- status and boundaries

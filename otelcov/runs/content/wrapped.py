@@ -248,12 +248,19 @@ def _inside(value: Value) -> Value:
     if keys <= {"output", "kwargs", "outputs"} and "output" in value:
         return value["output"]
     if isinstance(content, list) and (flagged or "structuredContent" in value or keys <= {"content", "meta", "_meta"}):
-        return content
+        return content or _structured(value)
     if isinstance(content, list) and (keys >= {"is_last", "is_interrupted"} or keys == _RESPONSE):  # AgentScope
         return content
     if "result" in value and flagged:
         return value["result"]
     return value["text"] if value.get("type") == "text" and isinstance(value.get("text"), str) else value
+
+
+def _structured(value: dict[str, Value]) -> Value:
+    """What a tool on a server of MCP's gave, of which nothing was made for a model to read: no parts are none, and no
+    list."""
+    told = value.get("structuredContent")
+    return told["result"] if isinstance(told, dict) and told.keys() == {"result"} else told
 
 
 _LLAMAS = {"content", "tool_name", "raw_input", "raw_output"}  # what LlamaIndex's tools gave before they gave blocks

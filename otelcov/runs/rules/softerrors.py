@@ -4,9 +4,10 @@ A result is a soft error if it is flagged as one (`is_error`, `isError`, `status
 only news is an error, or if its text begins the way frameworks and tools begin error texts. The patterns are anchored
 at the start: a page that speaks of errors is no error. `[runs] soft_errors` adds patterns.
 
-A bare `Error: no such user` may be a tool's ordinary answer. Where a span ran the tool and says that nothing failed,
-such a call keeps the status ok and is marked soft, and so does one of which a flag says that nothing was raised
-(LangChain's `status: success`, MCP's `isError`); where the text is the only witness, it is an error.
+A bare `Error: no such user` or `Exception: none of these apply` may be a tool's ordinary answer. Where a span ran the
+tool and says that nothing failed, such a call keeps the status ok and is marked soft, and so does one of which a flag
+says that nothing was raised (LangChain's `status: success`, MCP's `isError`); where the text is the only witness, it is
+an error. A word that a dash joins to another (`Error-free`) is no error.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from otelcov.runs.content.reprs import flat_hash, mapping
 
 _BEGINS = re.compile(
     r"""\s*(?:
-      [\w.]*(?:Error|Exception|Failure|Timeout)(?:\([^)]*\))?\s*(?::|$|-)     # Error: …, ValueError: …, HTTPError - …
+      [\w.]*(?:Error|Exception|Failure|Timeout)(?:\([^)]*\))?\s*(?::|$|-\s)   # Error: …, ValueError: …, HTTPError - …
     | Error\s+(?:executing|running|calling|invoking|while|in|during|from|at|\d{3}|code|occurred)\b
     | Error\s+(?:processing|parsing|fetching|retrieving)\b
     | (?:An?|Unexpected|Internal|Fatal|Unknown)\s+(?:\w+\s+)?(?:error|exception)
@@ -251,7 +252,7 @@ def _extra(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 _PLAIN = re.compile(
-    r"\s*(?:Error|ERROR|FAILED|FAILURE)\s*[:\-](?!\s*[\w.]*(?:Error|Exception)\b)"
+    r"\s*(?:Error|ERROR|FAILED|FAILURE|Failure|Exception|Timeout)\s*[:\-](?!\s*[\w.]*(?:Error|Exception)\b)"
     r"(?!.*(?:fix your mistakes|execut|while running))"
     r"(?!\s*(?:the\s+)?(?:requested\s+)?(?:tool|function)\s+\S+\s+(?:was\s+)?not\s+found\b)",
     re.S,
