@@ -94,6 +94,27 @@ def test_a_request_that_monocle_tells_beside_the_kit_is_one_run(used, other, fou
     assert found == 2 or [(c["name"], c["result"]) for c in told[0]["tool_calls"]] == [("look", "sunny")]
 
 
+@pytest.mark.parametrize(
+    ("error", "other", "found"),
+    [
+        ("BadRequestError: 400 bad request of ours", "planner", 1),
+        ("BadRequestError: 500 of another kind altogether", "planner", 2),
+        ("BadRequestError: 400 bad request of ours", "writer", 2),
+    ],
+)
+def test_a_request_whose_only_call_failed_is_one_run_beside_the_kits_telling(error, other, found):
+    """The same, of a call of which Monocle tells what the client did, and the kit what it waited for that."""
+    kit = {"scope": "strands.telemetry.tracer", "trace": 2, "error": error}
+    told = runs(
+        _monocle(1, None, "agentic.invocation", 0, 2, "Rome?", _1_name="planner")
+        | {"error": "400 bad request of ours"},
+        _monocle(2, 1, "inference", 0.8, 1, ["{}"], _2_name="m") | {"error": "400 bad request of ours"},
+        agent(11, other, at=0.01, took=1.98, **kit),
+        chat(12, 11, None, "Rome?", at=0.1, took=1.8, **kit),
+    )
+    assert [(r["status"], len(r["llm_calls"])) for r in told] == [("error", 1)] * found
+
+
 def test_a_task_of_a_crew_is_no_agent_under_monocle():
     """monocle_apptrace 0.8 of CrewAI 1.15, of which it calls a task an agent, too."""
     task = _monocle(2, 1, "agentic.invocation", 1, 18, ["Rome?"], "Sunny.", _1_name="Task")

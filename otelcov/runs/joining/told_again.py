@@ -192,7 +192,21 @@ def _one_run(one: Fragment, two: Fragment) -> bool:
         return False
     if counted and (same or agents & more_agents):
         return all(min(abs(a.start - b.start), abs(a.end - b.end)) <= JITTER_NS for a, b in pairs)
-    return _noted_together(one, two) and all(_noted_together(a, b) for a, b in pairs)
+    if not _noted_together(one, two):
+        return False
+    failed = bool(agents & more_agents) and all(_failed_alike(a, b) and enclosed(a, b) for a, b in pairs)
+    return failed or all(_noted_together(a, b) for a, b in pairs)
+
+
+def _failed_alike(one: ModelCall, two: ModelCall) -> bool:
+    """Did both fail, and does one tell the words of the other, beside a type or where that was?"""
+    if one.error is None or two.error is None:
+        return False
+    short, long = sorted((one.error[1], two.error[1]), key=len)
+    return len(short) >= _A_SENTENCE and short in long
+
+
+_A_SENTENCE = 20  # letters that two errors do not share by chance
 
 
 def _counted(pairs: list[tuple[ModelCall, ModelCall]]) -> bool:
