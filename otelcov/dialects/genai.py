@@ -334,9 +334,9 @@ GENAI_WORDS = Dialect(
 
 # Where only one model is known, it may stand in both places: the one that answered (OpenAI's agents under Traceloop -
 # 0.47 in the other's place alone -, Splunk's, Weave and Laminar, LangChain under Microsoft's distribution), or the one
-# that was asked for - of LangChain's and Laminar's where they stream or fail, of Google's, Mirascope's and those of
-# LlamaIndex for JavaScript always, of CrewAI's under AWS's distribution, and of Bedrock's and Cohere's under OpenLIT,
-# whose answers name none.
+# that was asked for - of LangChain's and Laminar's where they stream or fail, of Qwen-Agent's under LoongSuite, of
+# Google's, Mirascope's and those of LlamaIndex for JavaScript always, of CrewAI's under AWS's distribution, and of
+# Bedrock's and Cohere's under OpenLIT, whose answers name none.
 _ID = pl.col("gen_ai.response.id")
 _OF_AGENTS = scope(r"^opentelemetry\.instrumentation\.openai_agents$")
 _MISPLACED = (pl.col("gen_ai.operation.name") == "response") & pl.col("gen_ai.response.model").is_null() & _OF_AGENTS
@@ -351,6 +351,7 @@ _ANSWERED = (
 _ASKED = scope(
     r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$"
     r"|^@traceloop/instrumentation-langchain$|^github\.com/grafana/(?:sigil|agento11y)/"
+    r"|^opentelemetry\.util\.genai\.handler$"
 ) | _OF_LAMINAR & pl.col("span.name").str.starts_with("agents.")
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"

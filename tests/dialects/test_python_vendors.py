@@ -196,6 +196,23 @@ def test_the_files_of_an_agent_of_qwens_are_no_agent(scope):
     assert _called(run) == [("look", "planner", None, "ok", "seen", "c1")]
 
 
+@pytest.mark.parametrize(("answered", "told"), [("m", None), ("m-2", "m-2")])
+def test_the_model_that_was_asked_is_not_who_answered_an_agent_of_qwens(answered, told):
+    """loongsuite-instrumentation-qwen-agent 0.9, of a model whose answers have no id; and its words for no tool."""
+    scope = "opentelemetry.util.genai.handler"
+    models = {"gen_ai.request.model": "m", "gen_ai.response.model": answered}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": None, "name": "look", "arguments": {}}]}
+    back = {"role": "function", "parts": [{"type": "tool_call_response", "response": "Tool look does not exists."}]}
+    told_first = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}, asked, back]
+    (run,) = runs(
+        agent(1, "planner", took=9, scope=scope),
+        chat(2, 1, [(None, "look", {})], "go", at=1, scope=scope, attributes=models),
+        chat(3, 1, "No.", told_first, at=3, scope=scope, attributes=models),
+    )
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m", told)] * 2
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "requested")]
+
+
 _STUCK = "\nError:\nError executing tool 'watch'\nNow let's retry: take care not to repeat previous errors! Try."
 _ENOUGH = "\nBased on the above, please provide an answer to the following user task:\ngo"
 

@@ -186,8 +186,8 @@ _NONE_SUCH = (
     r"|(?:tool execution error: )?(?:executeToolCall: )?(?:Error: )?"
     r"(?:[Tt]ool|[Ff]unction) not found: ['\"`]?{0}(?![\w-])"
     r"|(?i:(?:error: ?)?(?:there is )?no (?:tool|function) (?:named|called)) ['\"`]?{0}(?![\w-])"
-    # LlamaIndex, BeeAI, llm, CAMEL
-    r"|(?:(?:Error|Tool execution failed): )?[Tt]ool (?:with name )?['\"]?{0}['\"]? (?:not found|does not exist)\b"
+    # LlamaIndex, BeeAI, llm, CAMEL, Qwen-Agent
+    r"|(?:(?:Error|Tool execution failed): )?[Tt]ool (?:with name )?['\"]?{0}['\"]? (?:not found|does not exists?)\b"
     # Loops written by hand
     r"|(?i:(?:error: ?)?(?:unknown|no such|unrecogni[sz]ed|undefined|unregistered) (?:tool|function)(?: name| call)?)"
     r":? ['\"`]?{0}(?![\w-])"
