@@ -22,12 +22,14 @@ def generated():
     return list(spans_of(Traffic(SPANS, request_spans=100)))
 
 
+@pytest.mark.full
 def test_equal_parameters_give_equal_bytes_and_another_seed_others():
     first, again, other = (list(requests(Traffic(2_000, seed=seed))) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
+@pytest.mark.full
 def test_there_are_as_many_spans_as_asked_for_in_requests_of_the_asked_size(generated):
     assert len(generated) == SPANS
     sizes = Counter(r.spans for r in requests(Traffic(SPANS, request_spans=100)))

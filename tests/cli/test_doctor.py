@@ -3,6 +3,7 @@
 import json
 import time
 
+import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from typer.testing import CliRunner
@@ -51,6 +52,7 @@ def test_what_a_services_spans_lack_is_named_with_what_to_switch_on(tmp_path):
     assert code == 0  # it lacks something, but nothing keeps spans from being kept
 
 
+@pytest.mark.full
 def test_agent_work_told_by_log_records_alone_is_said(tmp_path):
     request = ExportLogsServiceRequest()
     group = request.resource_logs.add()
@@ -70,6 +72,7 @@ def test_agent_work_told_by_log_records_alone_is_said(tmp_path):
     ]
 
 
+@pytest.mark.full
 def test_a_sender_without_a_name_is_found(tmp_path):
     _, findings, _ = doctor("--store", store_of(tmp_path, {}, [AGENT]), "--since", "all")
     assert any(f["advice"] == "Set OTEL_SERVICE_NAME." for f in findings)
@@ -100,6 +103,7 @@ def test_before_the_first_start_there_is_no_store_and_that_is_fine(tmp_path, mon
     assert findings[-1]["text"] == "no store in ./.otelcov yet"
 
 
+@pytest.mark.full
 def test_a_config_with_which_the_collector_would_not_start_ends_with_2(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "otelcov.toml").write_text('[collect]\nhost = "0.0.0.0"\ntls_cert = "missing.pem"')
@@ -118,6 +122,7 @@ def test_what_it_says_fits_eighty_columns(tmp_path):
 HOSTILE = ("invoke_agent", {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "\u202e\x1b[0ma"}, None)
 
 
+@pytest.mark.full
 def test_a_name_from_spans_moves_no_cursor_and_turns_no_text(tmp_path):
     store = store_of(tmp_path, {"service.name": "\u202e\x1b[31mshop\u2028"}, [HOSTILE])
     window = ["--store", store, "--since", "1h", "--until", "all"]

@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -114,6 +115,7 @@ def test_any_order_and_any_partition_give_the_same_sums_and_the_same_bytes(
     assert told(merge(c, b, a)) == told(whole)
 
 
+@pytest.mark.full
 @quick
 @given(some_runs(4), st.integers(0, 9))
 def test_runs_that_are_alike_count_as_each_of_them_alone_does(runs: list[dict[str, Any]], later: int) -> None:

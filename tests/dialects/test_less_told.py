@@ -65,6 +65,7 @@ def test_what_is_told_wrong_where_something_is_left_out():
     assert text == GOLDEN.read_text()
 
 
+@pytest.mark.full
 def test_the_same_of_some():
     known = set(GOLDEN.read_text().splitlines())
     assert [row for row in _rows(EVERY[::16], LEFT_OUT[::5]) if row not in known] == []

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from otelcov.judge import kept
 from tests.judge.ask import judge
 from tests.judge.server import Reply, fine, serving
@@ -32,6 +34,7 @@ def test_a_judged_window_judged_again_costs_no_call(tmp_path):
     assert second["results"] == first["results"]
 
 
+@pytest.mark.full
 def test_refusals_and_malformed_answers_were_paid_for_too(tmp_path):
     def script(request):
         return Reply(None, refusal="no") if request.metric == "coherence" else Reply("no JSON")

@@ -13,6 +13,7 @@ from tests.coverage.shared import shared
 CORPUS, DATASETS = shared("corpus"), shared("datasets")
 
 
+@pytest.mark.full
 def test_a_recorded_corpus_shows_no_wrong_finding(tmp_path):
     dialect = CORPUS / "pydantic-ai--native-v5"
     if not dialect.is_dir():

@@ -105,6 +105,7 @@ def test_who_asks_for_a_report_or_a_threshold_need_not_ask_to_measure(tmp_path: 
     assert session(tmp_path, "--otelcov-report=nothing").returncode == 4
 
 
+@pytest.mark.full
 def test_no_span_is_not_enough_for_a_threshold(tmp_path: Path) -> None:
     done = session(tmp_path, "--otelcov", "--otelcov-fail-under=0", tests="def test_nothing(): pass\n")
     assert done.returncode == 1

@@ -35,6 +35,7 @@ def parts_of(store: Store, spans: int) -> tuple[slices.Look, slices.Survey, list
     return look, found, slices.parts(look, found.traces, spans=spans, places=found.places)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("length", [1, *(pytest.param(n, marks=pytest.mark.full) for n in (2, 5))])
 def test_every_row_group_is_read_by_one_worker_and_every_trace_is_taken_once(store, length, monkeypatch):
     monkeypatch.setattr(dealt, "_MOST", 1)

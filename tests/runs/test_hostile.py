@@ -72,6 +72,7 @@ def test_calls_without_duration_are_one_run(calls):
     assert reconstructed("calls_without_duration", calls) == [1, 1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("traces", [2_000, pytest.param(20_000, marks=pytest.mark.full)])
 def test_ids_that_every_answer_makes_up_anew_join_what_belongs_together(traces):
     assert reconstructed("ids_made_up_anew", traces) == [traces // 2, traces // 2]

@@ -182,6 +182,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("apart", [6, 0])
 @pytest.mark.parametrize("one", [*QUICK, *(pytest.param(one, marks=pytest.mark.full) for one in OTHERS)])
 def test_runs_that_are_all_alike_cost_no_more_each(one: Callable[[float, int], Spans], apart: int) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ print(told_elsewhere(runs, [Loner(2 * at, 2 * at, "a", (10, 2), ("same",)) for a
 """
 
 
+@pytest.mark.full
 def test_thirty_thousand_calls_of_one_id_are_looked_up_in_a_few_gigabytes():
     done = subprocess.run([sys.executable, "-c", MANY], capture_output=True, text=True, timeout=300)
     assert done.stdout.split() == ["15000"], done.stderr

@@ -160,6 +160,7 @@ def test_runs_in_which_models_failed_are_the_same_either_way(seed):
     assert (short["status"] == "error").sum() > (0.05 if seed == 3 else 0.1) * short.height
 
 
+@pytest.mark.full
 def test_requests_to_a_server_take_the_shortcut():
     spans, logs = generated()
     some = framed(random.Random(0), spans, odd=False)
@@ -182,6 +183,7 @@ def test_requests_to_a_server_are_the_same_either_way(seed):
     assert found > 0.1 * short.height
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("served", [False, True])
 def test_runs_that_were_called_from_elsewhere_take_the_shortcut(served):
     rng = random.Random(1)
@@ -239,6 +241,7 @@ def test_an_offered_tool_that_bears_the_name_of_an_agent_is_told_the_same_either
     assert short["known_tools"].list.len().n_unique() > 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("scope", ["agent_framework", "org.springframework.boot"])
 def test_kits_with_rules_of_their_own_are_the_same_runs_either_way(scope):
     spans, logs = generated()
@@ -246,6 +249,7 @@ def test_kits_with_rules_of_their_own_are_the_same_runs_either_way(scope):
     assert with_shortcut(spans, logs)[0].equals(without(spans, logs))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("key", ["ai.result.text", "ai.prompt"])
 def test_what_is_told_twice_and_differently_is_the_same_either_way(key):
     rng = random.Random(0)
@@ -262,6 +266,7 @@ def test_what_is_told_twice_and_differently_is_the_same_either_way(key):
     assert found
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "told",
     [

@@ -83,6 +83,7 @@ def _twice(count, seed):
     ]
 
 
+@pytest.mark.full
 def test_two_requests_of_one_conversation_are_two_runs():
     assert _wrong(_twice(200, 1), talk=True) == {}
 

@@ -34,7 +34,7 @@ def same(store: Path, box: Inbox) -> int:
     return told
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
 def test_the_log_tells_what_the_library_tells(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = random.Random(seed)
     monkeypatch.setattr(upkeep, "_MANY_SMALL", 3)

@@ -22,6 +22,7 @@ def store(tmp_path) -> Store:
     return Store(tmp_path / "store")
 
 
+@pytest.mark.full
 def test_who_counts_beside_is_waited_for_until_its_step_is_done(store):
     store.commit(bodies(1_000))
     there = store.count().folder
@@ -46,6 +47,7 @@ def taken_in_turn(monkeypatch, *steps) -> None:
     monkeypatch.setattr(beside, "caught_up", lambda there, until: bool(left) and (left.pop(0)() or True))
 
 
+@pytest.mark.full
 def test_a_report_leaves_a_counter_that_is_behind_alone(store, monkeypatch):
     store.commit(bodies()[::2])
     store.count()
@@ -78,6 +80,7 @@ def test_what_comes_while_a_report_waits_is_left_to_the_next(store, monkeypatch)
     equal(store)
 
 
+@pytest.mark.full
 def test_a_counter_lets_a_report_go_first_while_little_is_left_to_count(store, monkeypatch):
     monkeypatch.setattr(counter, "_FEW", 1)
     monkeypatch.setattr(counter, "_IDLE_S", 4.0)

@@ -56,6 +56,7 @@ def test_counting_bit_by_bit_in_any_order_gives_the_same_report(store):
     assert store.count().rolled
 
 
+@pytest.mark.full
 def test_only_batches_that_a_window_cuts_are_counted_from_run_rows(store):
     sent = bodies()
     quarter = len(sent) // 4
@@ -135,6 +136,7 @@ def test_a_day_that_is_counted_at_one_go_need_not_rest(store):
     equal(store, later)
 
 
+@pytest.mark.full
 def test_spans_sent_again_are_told_as_duplicates_once(store):
     sent = bodies()
     store.commit(sent)
@@ -161,6 +163,7 @@ def test_a_late_span_reopens_its_trace_and_no_other_batch(store):
     equal(store)
 
 
+@pytest.mark.full
 def test_runs_that_have_not_settled_stay_out_until_they_have(store):
     sent = bodies()
     store.commit(sent)
@@ -185,6 +188,7 @@ def test_a_clock_before_that_of_the_first_count_finds_runs_that_have_not_settled
     equal(store)
 
 
+@pytest.mark.full
 def test_an_earlier_clock_counts_nothing_again_that_has_its_root(store):
     store.commit(bodies())
     listed = store.count()

@@ -209,6 +209,7 @@ def test_a_second_process_is_begun_before_the_options_are_read(store, monkeypatc
     assert not ahead._begun and begun._process.returncode is not None
 
 
+@pytest.mark.full
 def test_who_reads_an_inbox_does_not_wait_for_functions_of_arrow_that_nobody_calls(store):
     partly_counted(store, bodies(), 4)
     asked = ["otelcov", "report", "--store", store.path, "--since", "all", "--format", "json"]

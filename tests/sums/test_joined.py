@@ -139,6 +139,7 @@ def test_a_framework_that_tells_late_of_a_kept_call_is_one_run_with_it(store):
     equal(store, LATER)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 4))])
 def test_whatever_comes_first_the_report_is_the_same(store, seed):
     chance = random.Random(seed)
@@ -195,6 +196,7 @@ def test_traces_that_links_join_through_one_without_a_step_are_kept_with_it(stor
     equal(store, LATER)
 
 
+@pytest.mark.full
 def test_parts_beyond_the_longest_run_are_no_part_of_it(store):
     late = exchange(1, 8 * 3_600, 20)[2]
     store.commit([*exchange(1, 0, 20)[:2], *exchange(2, 100)])

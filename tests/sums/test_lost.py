@@ -82,6 +82,7 @@ def test_a_list_of_another_shape_is_no_list(store, text):
     assert told(store, *BRIEF) == want
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("pattern", ["batch-*.runs.parquet", "batch-*.traces.parquet", "left-*.traces.parquet"])
 def test_a_count_that_meets_a_broken_file_begins_anew(store, pattern):
     for file in files(store, pattern):
@@ -94,6 +95,7 @@ def test_a_count_that_meets_a_broken_file_begins_anew(store, pattern):
     assert told(store, *BRIEF) == got
 
 
+@pytest.mark.full
 def test_a_report_that_can_keep_nothing_says_so_and_leaves_nothing(tmp_path, monkeypatch):
     store = Store(tmp_path / "store")
     store.commit(bodies(6_000))
