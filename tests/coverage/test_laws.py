@@ -73,7 +73,7 @@ def some_runs(draw: Any, most: int = 12) -> list[dict[str, Any]]:
     return [draw(some_run(number)) for number in range(draw(st.integers(0, most)))]
 
 
-quick = settings(max_examples=7, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def same(a: Observations, b: Observations) -> bool:

@@ -69,6 +69,7 @@ def test_divided_reconstruction_gives_the_runs_of_one_process(store, name):
     assert alone.equals(expected)
 
 
+@pytest.mark.full
 def test_parts_read_by_row_groups_are_those_found_in_all_files(tmp_path):
     store = Store(tmp_path / "store")
     sent = bodies()

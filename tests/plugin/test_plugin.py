@@ -150,6 +150,7 @@ def test_search(otelcov_runs):
     assert session(tmp_path, "--otelcov", tests=tests).returncode == 0
 
 
+@pytest.mark.full
 def test_a_share_in_place_of_a_percent_is_an_error(tmp_path: Path) -> None:
     done = session(tmp_path, "--otelcov", "--otelcov-fail-under=0.9")
     assert done.returncode == 4

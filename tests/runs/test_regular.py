@@ -111,6 +111,7 @@ def test_what_lost_any_of_its_spans_is_the_same_runs_either_way(lost, seeds):
             assert runs.to_dicts() == without(some, logs, now=now).to_dicts()
 
 
+@pytest.mark.full
 def test_failures_that_repeat_anothers_words_are_the_same_runs_either_way():
     """Some processors put a trace's first error on every later span; tools of one cause fail in the same words."""
     rng = random.Random(0)
@@ -172,6 +173,7 @@ def test_requests_to_a_server_take_the_shortcut():
     assert told.filter(pl.col("trace_ids").is_in(bare["trace_ids"].implode())).equals(bare.sort("trace_ids"))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 4))])
 def test_requests_to_a_server_are_the_same_either_way(seed):
     rng = random.Random(seed)
@@ -298,6 +300,7 @@ def test_calls_whose_tokens_are_lost_are_the_same_either_way(lost):
     assert with_shortcut(spans, logs)[0].equals(without(spans, logs))
 
 
+@pytest.mark.full
 def test_declared_tools_are_the_same_either_way():
     config = Config.model_validate({"tools": {"declared_one": {}, "search_hotel": {}}})
     short, found = with_shortcut(*generated(), config)

@@ -168,6 +168,7 @@ def test_what_runs_beside_is_started_now_and_then_and_never_twice(tmp_path: Path
     assert said.read_text() == "store\n" * 2
 
 
+@pytest.mark.full
 def test_what_runs_beside_makes_room_while_commits_are_far_behind(tmp_path: Path) -> None:
     """Here they are because the store cannot be written: a file lies in its place."""
     (tmp_path / "store").touch()

@@ -37,6 +37,7 @@ def test_kept_sums_give_the_same_report(store):
     equal(store, questions=QUESTIONS)
 
 
+@pytest.mark.full
 def test_what_comes_after_the_count_is_counted_live(store):
     sent = bodies()
     half = len(sent) // 2
@@ -232,6 +233,7 @@ def test_a_run_that_ends_in_the_last_year_there_is_never_settles(store):
     equal(store)
 
 
+@pytest.mark.full
 def test_a_run_whose_root_has_come_is_counted_within_seconds(store):
     store.commit(bodies())
     end = int(store.ask(since="all").runs()[0]["end_unix_nano"].max())

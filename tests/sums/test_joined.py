@@ -107,6 +107,7 @@ def test_a_part_that_comes_late_joins_what_was_kept(store, late):
     assert not store.count(LATER).left_out().height
 
 
+@pytest.mark.full
 def test_a_span_that_comes_late_is_told_with_the_run_it_belongs_to(store):
     store.commit([body for number in range(3) for body in exchange(number, number * 30_000)])
     store.count(LATER)
