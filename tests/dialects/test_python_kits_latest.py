@@ -183,3 +183,44 @@ def test_a_tool_that_was_called_off_as_one_beside_it_raised_may_have_done_its_wo
     (run,) = runs(*spans)
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("book", "error"), ("look", status)]
     assert (run["status"], run["boundaries"]) == ("error", ["error", "tool_failure"])
+
+
+_ADK = {"scope": "gcp.vertex.agent"}
+
+
+def _kit_of_a2a(id, parent, at, name="a2a.client.transports.jsonrpc.JsonRpcTransport._send_stream_request"):
+    """A helper of A2A's kit, which says of each that it went well."""
+    return span(id, parent, name, at=at, took=0.1, status=1, scope="a2a-python-sdk")
+
+
+@pytest.mark.parametrize("kit", [_ADK, {"scope": "mine"}])
+def test_how_it_went_is_unknown_where_an_agent_elsewhere_answered_and_nothing_of_that_is_told(kit):
+    """google-adk 2.13, `RemoteA2aAgent`, and a2a-sdk 1.3: the client's spans are alike whether or not the agent in the
+    server failed; that has a trace of its own, or goes on with the client's."""
+    (alone,) = runs(agent(1, "worker", took=9, **kit), _kit_of_a2a(2, 1, 1))
+    (handed,) = runs(
+        agent(1, "boss", took=20, **kit),
+        chat(2, 1, [("call_1", "transfer_to_agent", {"agent_name": "worker"})], "S", at=1, took=1, **kit),
+        tool(3, 1, "transfer_to_agent", "call_1", at=3, took=0.5, **kit),
+        agent(4, "worker", 1, at=5, took=9, **kit),
+        _kit_of_a2a(5, 4, 6),
+    )
+    assert [r["status"] for r in (alone, handed)] == ["unknown", "unknown"]
+
+
+@pytest.mark.parametrize(("asked", "status"), [(False, "unknown"), (True, "ok")])
+def test_how_it_went_is_unknown_where_an_agent_hands_on_what_failed_elsewhere(asked, status):
+    threw = [("exception", {"exception.type": "ValueError", "exception.message": "none"})]
+    http = {"http.method": "POST"}
+    frame = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": "worker"}
+    model = {"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9}
+    told = runs(
+        span(9, name="invoke_workflow worker", took=21, attributes=frame, **_ADK),
+        agent(1, "worker", 9, took=20, **_ADK),
+        span(2, 1, "POST", at=1, took=10, attributes=http, scope="opentelemetry.instrumentation.httpx"),
+        span(8, 2, "invoke_workflow worker", at=2, took=7, attributes=frame, error="none", events=threw, **_ADK),
+        agent(3, "worker", 8, at=2, took=6, error="none", events=threw, **_ADK),
+        span(4, 3, "generate_content m", at=3, took=1, attributes=model, **_ADK),
+        *([chat(6, 1, "I cannot.", "S", at=12, took=1, **_ADK)] if asked else []),
+    )
+    assert [r["status"] for r in told] == [status]

@@ -63,6 +63,8 @@ def status(run: Evidence) -> str:
     if (
         _says_nothing(run)
         or _swallowed(root)
+        or _failed_far_off(run)
+        or _left_to_one_unseen(run)
         or _broke_unread(run)
         or (last is not None and last in run.unheard and (run.output is None or broken_off(last)))
         or asked_for_nobodys(run)
@@ -165,7 +167,8 @@ def _told_nothing(run: Evidence) -> bool:
     """Is there no step, no answer and no word of how it went? A guard may have stopped it before all else."""
     if run.calls or run.outcomes:
         return False
-    said = any(n.span.status_code == 2 or (n.span.status_code and not _of_all(n.span.scope)) for n in run.nodes)
+    steps = [n.span for n in run.nodes if n is run.root or n.kind is not None]  # no helper says how an agent went
+    said = any(s.status_code == 2 or (s.status_code and not _of_all(s.scope)) for s in steps)
     return not run.root.span.end or not (run.output is not None or said)
 
 
@@ -346,6 +349,32 @@ def _swallowed(root: Node) -> bool:
         return False
     final = max(root.children, key=lambda n: (n.end, n.start))
     return final.kind in (AGENT, CHAIN) and bool(exceptions(final)) and failure(final) is not None
+
+
+def _failed_far_off(run: Evidence) -> bool:
+    """The run put nothing out, nor says how it went, and the last of it is an agent that failed below one that asked no
+    model itself: it hands on what another did (an agent in a server, called by one that stands for it)."""
+    root = run.root
+    if root.span.status_code or run.output is not None or run.last is None:
+        return False
+    failed = (n for n in root.below() if n.kind == AGENT and exceptions(n) and failure(n) is not None)
+    final = max(failed, key=lambda n: n.end, default=None)
+    if final is None or max(c.start for c in run.calls) >= final.end or any(t.start >= final.end for t in run.tools):
+        return False
+    above = next((n for n in final.ancestors() if n.kind == AGENT), None)
+    return above is not None and failure(above) is None and not any(worker(c) is above for c in run.calls)
+
+
+def _left_to_one_unseen(run: Evidence) -> bool:
+    """The run put nothing out, nor says how it went, and after its last step began an agent of whose steps nothing is
+    told: one elsewhere, which may have failed there."""
+    if run.root.span.status_code or run.output is not None or run.last is None:
+        return False
+    since = [n for n in run.root.below() if n.kind == AGENT and n.start >= run.last.end]
+    late = max(since, key=lambda n: n.start, default=None)
+    if late is None or late.span.status_code or any(a.kind == TOOL for a in late.ancestors()):
+        return False
+    return all(n.kind is None for n in late.below())
 
 
 def _broke_unread(run: Evidence) -> bool:
