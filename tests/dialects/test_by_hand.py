@@ -301,3 +301,21 @@ def test_what_a_program_does_with_an_answer_in_its_span_may_fail_though_the_mode
         span(3, 2, "POST", kind=3, at=3, error="500"),
     )
     assert [c["status"] for c in run["llm_calls"]] == ["error"]
+
+
+def test_several_texts_that_a_program_gave_and_got_are_no_conversation_of_which_the_last_is_asked_and_answered():
+    """openinference-instrumentation 0.1.72, `tracer.chain` around agents asked at once (`asyncio.gather`)."""
+    told = {"input.value": '["a?", "b?"]', "output.value": '["A.", "B."]', "openinference.span.kind": "CHAIN"}
+    worker = {"openinference.span.kind": "AGENT"}
+    (run,) = runs(
+        span(1, name="server", took=20, attributes=told),
+        *(
+            one
+            for id, name in ((2, "a"), (4, "b"))
+            for one in (
+                span(id, 1, "planner", at=1, took=9, attributes=worker | {"input.value": f"{name}?"}),
+                chat(id + 1, id, f"{name.upper()}.", f"{name}?", at=2, took=5),
+            )
+        ),
+    )
+    assert (run["input"], run["output"], run["agents"]) == (None, None, ["planner"])

@@ -80,10 +80,15 @@ def _said(value: Any, depth: int = 0) -> str | None:
         strings = [v for v in value.values() if isinstance(v, str)]
         if len(value) == 1 and strings:
             return strings[0]
-    if isinstance(value, list) and not value:
+    if isinstance(value, list) and (not value or _texts_alone(value)):
         return None
     found_messages = messages_of(value)
     return last_user(found_messages)
+
+
+def _texts_alone(value: Any) -> bool:
+    """Are these several texts, of which none is said to be the last word: what several were asked, or answered?"""
+    return isinstance(value, list) and len(value) > 1 and all(isinstance(x, str) for x in value)
 
 
 def _given_first(value: dict[str, Any]) -> bool:
@@ -141,7 +146,7 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
         ):
             if isinstance(value.get(key), str):
                 return final_answer(str(value[key]))
-    if _next_input(value) or (isinstance(value, dict) and _of_several(value)):
+    if _next_input(value) or _texts_alone(value) or (isinstance(value, dict) and _of_several(value)):
         return None
     found = messages_of(value, "assistant")
     for x in reversed(found):
