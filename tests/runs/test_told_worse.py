@@ -314,3 +314,15 @@ def test_who_was_called_is_no_run_of_its_own_before_its_answer_was_heard():
     assert (run["input"], run["output"], run["status"]) == ("What colour?", None, "unknown")
     assert run["tool_calls"] == []
     assert len(runs(told(1, 0, called, "You plan.", None), told(2, 99, "Blue.", "You work.", task))) == 2
+
+
+@pytest.mark.parametrize(("dropped", "status"), [(0, "requested"), (20, "unknown")])
+def test_what_came_of_a_delegation_may_be_in_what_was_not_kept_of_what_was_asked_next(dropped, status):
+    """CrewAI 1.15 under OpenInference: a coworker that nobody is, and no span of a tool's."""
+    way = {"task": "Look.", "context": "", "coworker": "clerk"}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "delegate_work_to_coworker", way)], "Go.", at=1),
+        chat(3, 1, "Done.", None, at=4) | {"dropped": dropped},
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("clerk", status)]

@@ -22,6 +22,7 @@ def status_of(call: ToolCall, found: Found, scene: Scene) -> str:
         return "error"
     if not call.nodes and call.answer is None:
         untold = call.arguments is None or _unfollowed(call, scene) or cut_thread(call, scene)
+        untold = untold or _heard_in_part(call, scene)
         return "unknown" if untold else "requested"
     if (broken_off(call) and found.node is None) or (call.answer is None and any(map(waiting, call.nodes))):
         return "unknown"
@@ -85,6 +86,15 @@ _ERROR = 2  # OTLP's status
 
 def _said_why(node: Node) -> bool:
     return node.span.finish is not None and ended(node) not in _NOT_DONE
+
+
+def _heard_in_part(call: ToolCall, scene: Scene) -> bool:
+    """Was not all kept of what who asked for it told its model next? What came of this may have been in that."""
+    if call.asked_by is None or call.agent is None:
+        return False
+    since = (c for c in scene.works(call.agent, call.asked_by.start) if c is not call.asked_by)
+    heard = next(since, None)
+    return heard is not None and (heard.truncated_input or bool(heard.node.span.dropped))
 
 
 def _unfollowed(call: ToolCall, scene: Scene) -> bool:
