@@ -341,18 +341,22 @@ _ID = pl.col("gen_ai.response.id")
 _OF_AGENTS = scope(r"^opentelemetry\.instrumentation\.openai_agents$")
 _MISPLACED = (pl.col("gen_ai.operation.name") == "response") & pl.col("gen_ai.response.model").is_null() & _OF_AGENTS
 _OF_LAMINAR = scope(r"^lmnr\.tracer$")
-_OF_SPLUNK = scope(r"^opentelemetry\.util\.genai\.handler$") & (pl.col("gen_ai.framework") == "openai_agents")
+_HANDLER = r"^opentelemetry\.util\.genai\.handler$"  # Splunk's and LoongSuite's
+_OF_SPLUNK = scope(_HANDLER) & (pl.col("gen_ai.framework") == "openai_agents")
 _ANSWERED = (
     _OF_AGENTS
     | scope(r"^openai-agents$") & (pl.col("span.name") == "response")  # AgentOps
     | scope(r"^weave\.openai_agents$|^microsoft\.opentelemetry\..*langchain")
     | _OF_LAMINAR & (pl.col("span.name") == "agents.response")
 )
-_ASKED = scope(
-    r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$"
-    r"|^@traceloop/instrumentation-langchain$|^github\.com/grafana/(?:sigil|agento11y)/"
-    r"|^opentelemetry\.util\.genai\.handler$"
-) | _OF_LAMINAR & pl.col("span.name").str.starts_with("agents.")
+_ASKED = (
+    scope(
+        r"^(?:amazon\.opentelemetry\.distro|opentelemetry)\.instrumentation\.langchain$"
+        r"|^@traceloop/instrumentation-langchain$|^github\.com/grafana/(?:sigil|agento11y)/"
+    )
+    | scope(_HANDLER) & pl.col("gen_ai.framework").ne_missing("openai_agents")
+    | _OF_LAMINAR & pl.col("span.name").str.starts_with("agents.")
+)
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"
     r"|^mirascope\.llm$|^@traceloop/instrumentation-llamaindex$"
