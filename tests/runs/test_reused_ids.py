@@ -90,3 +90,28 @@ def test_spans_side_by_side_that_bear_the_name_of_their_tool_for_an_id_are_sever
         chat(5, 1, "done", at=7),
     ]
     assert [(given["q"], status) for _, given, status, _, _ in _results(*spans)] == [(1, "ok"), (2, "ok")]
+
+
+def test_a_result_by_an_id_of_another_conversation_is_of_the_request_that_it_goes_on_from():
+    asked = [("look_1", "look", {"q": 1}), ("book_2", "book", {})]
+    answer = _asks(*asked)
+    answer["parts"].insert(0, {"type": "text", "content": "I look."})
+    output = {"gen_ai.output.messages": [answer]}
+    spans = [
+        chat(1, None, [("look_0", "look", {"q": 1})], "here?", trace=1),
+        chat(
+            2,
+            None,
+            "Here.",
+            [_user("here?"), _asks(("look_0", "look", {"q": 1})), _brings(("look_0", "yes"))],
+            trace=2,
+            at=1,
+        ),
+        chat(3, None, None, "there?", trace=3, at=2, attributes=output),
+        chat(4, None, "There.", [_user("there?"), answer, _brings(("look_0", "no"), ("book_1", "too"))], trace=4, at=3),
+    ]
+    told = [(r["input"], r["output"], [(c["name"], c["result"]) for c in r["tool_calls"]]) for r in runs(*spans)]
+    assert told == [
+        ("here?", "Here.", [("look", "yes")]),
+        ("there?", "There.", [("look", "no"), ("book", "too")]),
+    ]

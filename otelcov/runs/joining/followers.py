@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message
@@ -148,7 +148,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             else:
                 ids, history = ending
                 past = History(history)
-                askers = (q for i in ids if (q := _asker(asked.near(i, p.root), past)) is not None)
+                askers = _askers([asked.near(i, p.root) for i in ids], past)
                 if call.unordered:  # of what came before somebody else went on
                     askers = (q for q in askers if id(q) not in followers)
                 before = next(askers, None)
@@ -284,15 +284,29 @@ def _lent(call: ModelCall, mute: dict[bytes, list[tuple[Fragment, ModelCall]]]) 
 _BACK = re.compile(r"Successfully transferred back to \S")
 
 
+def _askers(asked: list[list[_Asked]], past: History) -> Iterator[Fragment]:
+    """Those whom any of these ids tells, the likeliest first: who asked the question that this history begins with.
+    A client that makes its ids up gives a result another than its request bears, and in another conversation the
+    same."""
+    if len({id(one.fragment) for some in asked for one in some}) > 1:
+        yield from (one for some in asked if (one := _begins(some, past)) is not None)
+    yield from (one for some in asked if (one := _asker(some, past)) is not None)
+
+
+def _begins(asked: list[_Asked], past: History) -> Fragment | None:
+    for fragment, _, before in reversed(asked):
+        if before is not None and before.print() == past.print(len(before.messages)):
+            return fragment
+    return None
+
+
 def _asker(asked: list[_Asked], past: History) -> Fragment | None:
     """The newest that asked for a tool by this id. Ids that count in each answer alone (Gemini has none: its clients
     make them up) come back in other conversations: then the newest whose question this history begins with."""
     if len(asked) < 2:
         return asked[0].fragment if asked else None
-    for fragment, _, before in reversed(asked):
-        if before is not None and before.print() == past.print(len(before.messages)):
-            return fragment
-    return asked[-1].fragment if len({id(one.fragment) for one in asked}) == 1 else None
+    found = _begins(asked, past)
+    return asked[-1].fragment if found is None and len({id(one.fragment) for one in asked}) == 1 else found
 
 
 class _Failed:
