@@ -103,3 +103,30 @@ def test_a_span_that_failed_or_spoke_after_the_tools_that_ran_in_it_holds_severa
     (run,) = runs(chat(1, None, asked="Oslo?", took=9, **told), ran)
     assert [c["name"] for c in run["tool_calls"]] == ["weather"]
     assert run["llm_calls"] is None
+
+
+@pytest.mark.parametrize("ran", [("Rome",), ("Oslo", "Rome")])
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_loop_of_googles_client_that_stops_at_what_it_asks_for_may_have_met_its_limit(ran, alone):
+    asks = {"type": "tool_call", "id": "w_0", "name": "weather", "arguments": {"city": "Bern"}}
+    told = {"gen_ai.output.messages": [{"role": "assistant", "parts": [asks]}]}
+    calls = [
+        tool(id, 1, "weather", result=city, at=id, attributes={"gen_ai.tool.call.arguments": {"city": city}})
+        for id, city in enumerate(ran, 2)
+    ]
+    loop = chat(1, None if alone else 9, asked="Where?", took=9, attributes=told, scope=_CLIENT)
+    (run,) = runs(loop, *calls, *([] if alone else [span(9, None, "handle", took=9)]))
+    assert (run["status"], run["output"], run["llm_calls"]) == ("unknown", None, None)
+    assert [(c["arguments"]["city"], c["result"]) for c in run["tool_calls"]] == [(city, city) for city in ran]
+
+
+@pytest.mark.parametrize(("finish", "status"), [("stop", "unknown"), ("tool_call", "unknown"), ("max_tokens", "ok")])
+@pytest.mark.parametrize("looped", [True, False])
+def test_an_answer_of_geminis_that_is_not_told_may_ask_for_tools_where_a_program_frames_it(finish, status, looped):
+    told = {"gen_ai.response.finish_reasons": [finish], "gen_ai.request.model": "gemini-2.5-flash"}
+    call = chat(1, 9, took=9, attributes=told, scope=_CLIENT)
+    (run,) = runs(call, *([tool(2, 1, "weather", at=1)] if looped else []), span(9, None, "handle", took=9))
+    assert run["status"] == status
+
+
+_CLIENT = "opentelemetry.instrumentation.google_genai"

@@ -17,7 +17,7 @@ from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.steps_around import tell_requests
 from otelcov.runs.llm.told_twice import OVERWRITTEN, once, ran_once
 from otelcov.runs.llm.twins import beside, echoes
-from otelcov.runs.rules.answers import guesses_tokens, running_sums, tells_totals
+from otelcov.runs.rules.answers import calls_functions, guesses_tokens, running_sums, tells_totals
 from otelcov.runs.rules.boundaries import asks, broke, letters, limits
 from otelcov.runs.rules.habits import holds_others, leaves_open
 from otelcov.runs.trace.tree import Node, failure, same_step, some_above
@@ -153,10 +153,19 @@ def _overwritten(node: Node) -> bool:
         return answered * (1 if followed else 4) > asked
     if len(call.asked) < len(ran) or (bool(call.requests) and (call.error is not None or _answered(call))):
         return True
+    if calls_functions(node.span.scope) and _asks_for_more(call, ran):
+        return True
     came = {r.id for x in call.inputs or () for r in x.results if r.id}
     if any(r.id in came for r in call.requests):
         return True  # it was told what came of what it asks for
     return bool(call.text) and _brought_back(call)
+
+
+def _asks_for_more(call: ModelCall, ran: list[Node]) -> bool:
+    """Does its answer ask for nothing that ran inside it, since a limit was met (Google's client)?"""
+    asked = [arguments_of(r.arguments)[0] for r in call.requests]
+    given = [arguments_of(x.span.arguments)[0] for x in ran]
+    return None not in asked and None not in given and not any(some in given for some in asked)
 
 
 def _brought_back(call: ModelCall) -> bool:

@@ -81,19 +81,21 @@ def status(run: Evidence) -> str:
     answered = answered and b.finish(own[0].finish) != "length"  # which some kits take for an error
     if root.orphan and not answered:
         return "unknown"
-    if over is not None and over.requests and root.kind is None and not _streamed_over(over):
+    if over is not None and over.requests and root.kind in (None, OVERWRITTEN) and not _streamed_over(over):
         return "unknown"
     if (
         last is not None
         and root.kind is None
         and run.output is None
-        and (any(r.name not in run.ways for r in last.requests) or (asks(last.finish) and last.outputs is None))
+        and (any(r.name not in run.ways for r in last.requests) or _may_ask(last))
     ):
         return "unknown"  # what frames it does not know of agents, nor whether what was asked for was done
+    if over is not None and root.kind in (None, OVERWRITTEN) and over.google and _may_ask(over):
+        return "unknown"
     if last is not None and root.kind == LLM:
         if any(r.name not in run.ways for r in last.requests):
             return "unknown"
-        if last.outputs is None and (not b.final(last.finish) or (last.google and b.letters(last.finish) == "stop")):
+        if last.outputs is None and (not b.final(last.finish) or _may_ask(last)):
             return "unknown"
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
@@ -468,6 +470,11 @@ def _told_over(run: Evidence) -> ModelCall | None:
         return None
     newest = max(spans, key=lambda n: n.end)
     return ModelCall(newest, [newest]) if run.last is None or run.last.start < newest.end else None
+
+
+def _may_ask(call: ModelCall) -> bool:
+    """Does an answer that is not told say that it asks for tools, or is it one of Gemini's, which all say `stop`?"""
+    return call.outputs is None and (asks(call.finish) or (call.google and b.letters(call.finish) == "stop"))
 
 
 def _streamed_over(call: ModelCall) -> bool:
