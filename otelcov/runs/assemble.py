@@ -24,6 +24,7 @@ from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.by_name import name_tools
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome, outcome
+from otelcov.runs.tools.call_values import forget, gave_nothing
 from otelcov.runs.tools.calls import merge
 from otelcov.runs.tools.executions import own_up, tool_spans
 from otelcov.runs.tools.handed_in import ways_to_answer
@@ -174,6 +175,10 @@ def _work(group: list[Fragment]) -> _Work:
 def _outcomes(work: _Work, soft: tuple[str, ...]) -> list[Outcome]:
     """What came of each tool call."""
     tools, root, later = work.tools, work.root, Later(work.calls)
+    empty = [t for t in tools if gave_nothing(t)]
+    if empty and made_blank(root, work.calls):
+        for call in empty:
+            forget(call)
     outcomes = [outcome(t, work.spans_shown, later, soft) for t in tools]
     left_open(tools, outcomes)
     for found in answered_for_nobody(tools, outcomes, work.offered):
@@ -188,13 +193,18 @@ def _outcomes(work: _Work, soft: tuple[str, ...]) -> list[Outcome]:
     return outcomes
 
 
+def _nothing_said(answered: str | None, outcomes: list[Outcome]) -> bool:
+    return answered == "" or any(found.arguments == {} for found in outcomes)
+
+
 def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evidence:
     """What was asked and answered, beside all that was done."""
     root, nodes, calls, limit, ways = work.root, work.nodes, work.calls, work.limit, work.ways
     whole = in_order([*calls, *work.overwritten]) if work.overwritten else calls
     asked = input_text(root, whole, limit, incomplete)
     answered = None if work.died or tripped(root, nodes) else output_text(root, _as_answered(whole), limit, ways)
-    if asked is None and any(found.arguments == {} for found in outcomes) and made_blank(root, calls):
+    if asked is None and _nothing_said(answered, outcomes) and made_blank(root, calls):
+        answered = answered or None
         for found in outcomes:
             found.arguments = found.arguments or None
     given, said = of_a_delegate(root, calls)

@@ -36,7 +36,7 @@ _EITHER = "UsageLimitExceeded"  # pydantic-ai's, where content is off
 _WORD = re.compile(r"[\w.]*\w[\w.]*")
 UNSAID = (
     r"(?i)^\W*(?:(?:ai sdk )?operation failed|model call failed|modelcallerror|failed|failure|_other"
-    r"|error (?:getting|streaming) response|(?:an? )?(?:unknown )?error(?: occurred)?)?\W*$"
+    r"|error (?:getting|streaming) response|(?:an? )?(?:unknown )?error(?: occurred)?|exception|redacted)?\W*$"
 )
 """What is said of a failure where its reason is left out (the AI SDK 7 without content, Copilot, OpenAI's agents)."""
 _LIMIT_SIGNS = ("max", "exceed", "reached", "limit", "recursion", "cost", "budget", "spend", "quota", "able to ")

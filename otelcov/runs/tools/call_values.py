@@ -11,6 +11,20 @@ from otelcov.runs.rules.answers import given_by_events
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node
 
+
+def gave_nothing(call: ToolCall) -> bool:
+    """Is an empty text told of what came of it?"""
+    return (call.answer is not None and call.answer.content == "") or any(n.span.result == "" for n in call.nodes)
+
+
+def forget(call: ToolCall) -> None:
+    """Take what came of it for untold, where an empty text stands for it: somebody emptied all that was said."""
+    if call.answer is not None and call.answer.content == "":
+        call.answer.content = None
+    for node in call.nodes:
+        node.span = node.span._replace(result=node.span.result or None)
+
+
 _WRAPPING = re.compile(r"^langsmith$|\.beeai$")
 """Instrumentations that tell a tool's arguments as the one input of a function."""
 

@@ -22,6 +22,7 @@ from otelcov.dialects.registry import facts, keys
 from otelcov.runs.content.chat import ROLES
 from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
+from otelcov.runs.trace.emptied import without_emptied
 from otelcov.runs.trace.long_texts import lengths, signs
 from otelcov.runs.trace.lost import answers_first, called_so_alone, kinds_lost
 from otelcov.runs.trace.mapped import mapped_back
@@ -140,7 +141,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     side = Side(families=families)
     found = facts(context, every).pipe(kinds_lost, spans, families)
     found = found.pipe(called_so_alone, spans, context, families).pipe(_kinds_of_failed, spans)
-    found = _told_better(found, spans, context)
+    found = _told_better(found, spans, context).pipe(without_emptied, spans)
     offered = found["definitions"]
     given = _given(found, (*_IDS, *_MODELS, "conversation"))
     sampling = [pl.col(k) for k in _RATES if k in wide.columns]

@@ -1,0 +1,76 @@
+"""Runs of which a collector, or who sent them, wrote "" in place of what was said."""
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+
+def _flat(*told):
+    """A conversation by numbered attributes: (role, words) or (id, arguments)."""
+    found = {}
+    for at, (who, said) in enumerate(told):
+        at = f"llm.input_messages.{at}.message"
+        if who in ("user", "system"):
+            found |= {f"{at}.role": who, f"{at}.content": said}
+        elif who.startswith("call"):
+            found |= {f"{at}.role": "tool", f"{at}.tool_call_id": who, f"{at}.content": said}
+        else:
+            asked = f"{at}.tool_calls.0.tool_call"
+            found |= {f"{at}.role": "assistant", f"{asked}.id": who[1:], f"{asked}.function.name": "look"}
+            found |= {f"{asked}.function.arguments": said}
+    return found
+
+
+def _openinference(words, given, back, answer):
+    """An agent without a span of its own, whose program opens bare spans for tools."""
+    model = {"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.finish_reason": "tool_calls"}
+    asks = "llm.output_messages.0.message.tool_calls.0.tool_call"
+    asks = {f"{asks}.id": "call_1", f"{asks}.function.name": "look", f"{asks}.function.arguments": given}
+    role = {"llm.output_messages.0.message.role": "assistant"}
+    says = {"llm.output_messages.0.message.content": answer, "llm.finish_reason": "stop"}
+    history = _flat(("user", words), ("!call_1", given), ("call_1", back))
+    kit = {"scope": "openinference.instrumentation.openai"}
+    return [
+        span(1, name="app", took=9, attributes={"openinference.span.kind": "AGENT", "agent.name": "a"}),
+        span(2, 1, "ChatCompletion", attributes=model | role | asks | _flat(("user", words)), **kit),
+        tool(3, 1, "look", "call_1", at=2),
+        span(4, 1, "ChatCompletion", at=4, attributes=model | role | says | history, **kit),
+    ]
+
+
+def test_a_conversation_without_one_word_gave_no_empty_result():
+    (run,) = runs(*_openinference("", "", "", ""))
+    (call,) = run["tool_calls"]
+    assert (call["arguments"], call["result"], call["status"]) == (None, None, "ok")
+    assert (run["input"], run["output"]) == (None, None)
+    (run,) = runs(*_openinference("Look.", "{}", "", "Done."))
+    (call,) = run["tool_calls"]
+    assert (call["arguments"], call["result"], run["input"], run["output"]) == ({}, "", "Look.", "Done.")
+
+
+def test_whether_a_tool_without_a_span_failed_is_not_told_by_an_empty_answer():
+    told = _openinference("", "", "", "")
+    (run,) = runs(*(s for s in told if s["id"] != 3))
+    assert [call["status"] for call in run["tool_calls"]] == ["unknown"]
+
+
+@pytest.mark.parametrize(("given", "arguments"), [("", None), ("{}", {})])
+def test_a_tool_that_was_given_nothing_and_gave_nothing_was_emptied_by_its_attributes(given, arguments):
+    """Those of another's span have names that the collector was not told of."""
+    messages = {"gen_ai.input.messages": given and "Look.", "gen_ai.output.messages": given and "Done."}
+    attributes = {"gen_ai.tool.call.arguments": given}
+    (run,) = runs(
+        agent(1, "a", took=9, attributes=messages),
+        chat(2, 1, attributes=dict.fromkeys(messages, "")),
+        tool(3, 1, "look", "call_1", "", at=2, attributes=attributes),
+        span(5, 1, at=3, attributes={"openinference.span.kind": "CHAIN", "output.value": "kept"}),
+        chat(4, 1, at=4, attributes=dict.fromkeys(messages, "")),
+    )
+    assert [call["arguments"] for call in run["tool_calls"]] == [arguments]
+    assert (run["input"], "empty_input" in run["boundaries"]) == ((given and "Look.") or None, False)
+
+
+def test_what_is_thrown_in_words_that_were_left_out_may_be_a_timeout():
+    thrown = [("exception", {"exception.type": "Exception", "exception.message": "[REDACTED]"})]
+    (run,) = runs(agent(1, "a", took=9, error="", events=thrown), chat(2, 1, error="", events=thrown))
+    assert "timeout" in run["boundaries_unknown"]
