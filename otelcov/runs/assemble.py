@@ -13,7 +13,7 @@ from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.agents.delegation import ways as ways_over
 from otelcov.runs.agents.delegations import delegations, nobody_took_over
-from otelcov.runs.content.jsontext import to_json
+from otelcov.runs.content.jsontext import left_out, to_json
 from otelcov.runs.joining.first_step import first_step
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall, in_order
@@ -203,9 +203,11 @@ def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evi
     whole = in_order([*calls, *work.overwritten]) if work.overwritten else calls
     asked = input_text(root, whole, limit, incomplete)
     answered = None if work.died or tripped(root, nodes) else output_text(root, _as_answered(whole), limit, ways)
+    answered = None if left_out(answered) else answered
     if asked is None and _nothing_said(answered, outcomes) and made_blank(root, calls):
         answered = answered or None
-        for found in outcomes:
+        told = any(n.span.arguments for t in work.tools for n in t.nodes)
+        for found in outcomes if not told else ():
             found.arguments = found.arguments or None
     given, said = of_a_delegate(root, calls)
     managed = of_a_manager(root, asked)

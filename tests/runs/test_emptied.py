@@ -74,3 +74,34 @@ def test_what_is_thrown_in_words_that_were_left_out_may_be_a_timeout():
     thrown = [("exception", {"exception.type": "Exception", "exception.message": "[REDACTED]"})]
     (run,) = runs(agent(1, "a", took=9, error="", events=thrown), chat(2, 1, error="", events=thrown))
     assert "timeout" in run["boundaries_unknown"]
+
+
+@pytest.mark.parametrize("word", ["", "[REDACTED]", "***"])
+def test_words_that_were_emptied_in_their_messages_are_left_out_as_well(word):
+    """A proxy keeps the frames, and what it takes for no words."""
+    asked = [{"role": "user", "parts": [{"type": "text", "content": word}]}]
+    call = {"type": "tool_call", "id": "call_1", "name": "look", "arguments": word}
+    back = {"type": "tool_call_response", "id": "call_1", "response": word}
+    later = [*asked, {"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [back]}]
+    told = {"input.value": {"messages": [{"role": "user", "content": word}]}, "openinference.span.kind": "CHAIN"}
+    result = {"content": word, "type": "tool", "tool_call_id": "call_1"}
+    (run,) = runs(
+        span(1, name="graph", took=9, attributes=told),
+        chat(2, 1, [("call_1", "look", word)], asked),
+        tool(3, 1, "look", "call_1", result, at=2, attributes={"gen_ai.tool.call.arguments": {"args": word}}),
+        chat(4, 1, word, later, at=4),
+    )
+    (found,) = run["tool_calls"]
+    assert (found["result"], found["status"]) == (None, "ok")
+    assert found["arguments"] in (None, {"args": ""})
+    assert (run["input"], run["output"], run["boundaries"]) == (None, None, [])
+
+
+def test_a_limit_may_stand_in_words_that_were_left_out():
+    thrown = [("exception", {"exception.type": "Exception", "exception.message": "[REDACTED]"})]
+    (run,) = runs(
+        agent(1, "a", took=9, error="", events=thrown),
+        chat(2, 1, [("call_1", "look", {})], "Look."),
+        tool(3, 1, "look", "call_1", "seen", at=2),
+    )
+    assert run["boundaries"] == [] and {"error", "max_steps"} <= {*run["boundaries_unknown"]}

@@ -44,6 +44,20 @@ def hidden(*texts: str | None) -> bool:
     )
 
 
+def left_out(value: Value) -> bool:
+    """Is there nothing in this but words that stand for what was left out?"""
+    if isinstance(value, (dict, list)):
+        return bool(value) and all(left_out(v) for v in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and value in _REDACTED
+
+
+def in_part(value: Value) -> bool:
+    """Does such a word stand anywhere in this?"""
+    if isinstance(value, (dict, list)):
+        return any(in_part(v) for v in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and value in _REDACTED
+
+
 # A stream that was told before anybody read it; what Logfire took for a secret.
 _UNTOLD = re.compile(r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$|\[Scrubbed due to '[^']*'\]$")
 

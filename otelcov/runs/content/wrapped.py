@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-from otelcov.runs.content.jsontext import Value, hidden, literal, parse_json, to_json, too_deep
+from otelcov.runs.content.jsontext import Value, hidden, in_part, left_out, literal, parse_json, to_json, too_deep
 from otelcov.runs.content.parts import AI_SDK, joined
 
 _DEEPEST = 8  # wrappers in each other
@@ -16,7 +16,13 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     given, text = _given(raw)
     if given and too_deep(given, raw):
         return None, raw if isinstance(raw, str) else to_json(raw)
+    if given and (not isinstance(raw, str) or _MASK.search(raw)) and in_part(given):
+        return None, None
     return given, text
+
+
+_MASK = re.compile(r"\*{3}|REDACTED|redacted|HIDDEN|[\[<(]\w+[)>\]]")
+"""What all words that stand for what was left out have somewhere, or are in."""
 
 
 def _given(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
@@ -137,7 +143,7 @@ def result_of(raw: Value) -> tuple[Value, bool | None]:
     value, flagged = _seen(raw)
     if isinstance(value, (dict, list)) and too_deep(value, raw):
         return (raw if isinstance(raw, str) else to_json(value)), flagged
-    return value, flagged
+    return (None if left_out(value) else value), flagged
 
 
 def _seen(raw: Value) -> tuple[Value, bool | None]:

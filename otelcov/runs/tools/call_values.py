@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from otelcov.dialects.base import TOOL
-from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.rules.answers import given_by_events
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node
@@ -14,7 +14,12 @@ from otelcov.runs.trace.tree import Node
 
 def gave_nothing(call: ToolCall) -> bool:
     """Is an empty text told of what came of it?"""
-    return (call.answer is not None and call.answer.content == "") or any(n.span.result == "" for n in call.nodes)
+    return (call.answer is not None and call.answer.content == "") or any(_nothing(n.span.result) for n in call.nodes)
+
+
+def _nothing(result: str | None) -> bool:
+    framed = result is not None and result[:1] in ("{", "[") and '""' in result
+    return result == "" or (framed and result_of(result)[0] == "")
 
 
 def forget(call: ToolCall) -> None:
@@ -22,7 +27,7 @@ def forget(call: ToolCall) -> None:
     if call.answer is not None and call.answer.content == "":
         call.answer.content = None
     for node in call.nodes:
-        node.span = node.span._replace(result=node.span.result or None)
+        node.span = node.span._replace(result=None if _nothing(node.span.result) else node.span.result)
 
 
 _WRAPPING = re.compile(r"^langsmith$|\.beeai$")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -38,13 +39,37 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
 
 
 def made_blank(root: Node, calls: list[ModelCall]) -> bool:
-    """Is there not one word in all that was said and given here? Then somebody emptied it, and an empty request is no
-    word of the user's."""
-    spans = (n.span for n in (root, *root.below()))
-    if any(told for s in spans for told in (s.input, s.output, s.output_messages, s.arguments, s.result)):
+    """Is there not one word in all that was said and came back here, whatever tools were given? Then somebody emptied
+    it, and an empty request is no word of the user's."""
+    nodes = [root, *root.below()]
+    if any(_says(n.span.input) for n in nodes if n.kind != TOOL):
+        return False
+    if any(_says(told) for n in nodes for told in (n.span.output, n.span.output_messages, n.span.result)):
         return False
     said = (x for c in calls for x in (*(c.inputs or ()), *(c.outputs or ())))
     return bool(calls) and not any(x.text or any(r.content for r in x.results) for x in said)
+
+
+def _says(told: str | None) -> bool:
+    """Is this more than the frame of what was said, if anything is in it?"""
+    value = parse_json(told) if told and told[0] in "[{" else told
+    words = list(_words(value))
+    return any(words) if words else bool(value)
+
+
+def _words(value: Any) -> Iterator[Any]:
+    """What stands in the places of a message, or of a call, where words do."""
+    held = [value]
+    while held:
+        one = held.pop()
+        for key, inner in one.items() if isinstance(one, dict) else enumerate(one if isinstance(one, list) else ()):
+            if isinstance(inner, (dict, list)):
+                held.append(inner)
+            elif key in _SAID and inner is not None:
+                yield inner
+
+
+_SAID = ("content", "text", "arguments", "args", "input", "output", "result", "response")
 
 
 def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:

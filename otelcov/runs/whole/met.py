@@ -122,7 +122,8 @@ def _unnamed(run: Evidence, node: Node) -> bool:
     said = node.span.status_message or ""
     if said != _KIT_FAILED and not b.wordless(said):
         return False
-    if exceptions(node) or not all(b.wordless(x or "") for x in (node.span.error_text, node.span.error_type)):
+    thrown = not all(b.unsaid(one) for one in exceptions(node))
+    if thrown or not all(b.wordless(x or "") for x in (node.span.error_text, node.span.error_type)):
         return False
     if run.last is None:
         return bool(run.outcomes) and all(o.status == "ok" for o in run.outcomes)
