@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from otelcov.runs.content.chat import Result
-from otelcov.runs.content.jsontext import cut_short
+from otelcov.runs.content.jsontext import cut_short, parse_json
 from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.rules.answers import counts_at_the_end, drops_flags, keeps_flags, says_why
 from otelcov.runs.rules.habits import (
@@ -174,11 +174,19 @@ def _weigh_answer(call: ToolCall, out: Outcome, back: _Back, spans_shown: bool, 
         out.is_none("requested")
     elif called_off(call) or _broken_in_on(call, value) or (later.stepped_over(call) and not not_taken(value)):
         out.is_none("unknown")
+    elif out.error_kind is not None and back.marked is None and _unreadable(call, out):
+        out.is_none("unknown")  # a loop may have said that, and have run nothing
     elif back.flagged is None and (
         (value is None and not says)
         or (out.status == "ok" and (_flag_lost(call) or _span_lost(call, spans_shown) or may_not_have_run(value)))
     ):
         out.status = "unknown"  # it came back; how it went is not on the wire
+
+
+def _unreadable(call: ToolCall, out: Outcome) -> bool:
+    """Did a model write what is no JSON in place of what a tool is given, all of which is told?"""
+    text, asker = out.arguments_text, call.asked_by
+    return text is not None and parse_json(text) is None and asker is not None and not asker.truncated_output
 
 
 def _in_doubt(call: ToolCall, out: Outcome, back: _Back, later: Later) -> bool:
