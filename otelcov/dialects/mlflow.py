@@ -149,6 +149,12 @@ MLFLOW = Dialect(
         ]
     ),
     conversation=first("mlflow.trace.session"),
+    # A function that was called off neither gave anything, not even null, nor threw an Exception: its span ends well.
+    tool_error=pl.when(
+        pl.col("mlflow.spanFunctionName").is_not_null()
+        & pl.col("mlflow.spanInputs").is_not_null()
+        & pl.col("mlflow.spanOutputs").is_null()
+    ).then(pl.lit("unknown")),
 )
 
 # Told by the conventions' names, at will, an agent without a name of its own bears that of the method that ran it, and

@@ -419,7 +419,7 @@ def test_a_stream_of_autogen_that_nobody_reads_to_its_end_went_well_and_its_mess
         return run["status"], run["boundaries"], run["input"]
 
     assert told_by(status=1) == ("ok", [], "add")
-    assert told_by(error="cancelled") == ("error", ["error"], "add")
+    assert told_by(error="cancelled") == ("unknown", [], "add")
 
 
 def test_llama_indexs_abbreviated_event_is_no_answer():

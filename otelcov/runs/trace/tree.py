@@ -364,16 +364,22 @@ _BEGINNING, _BEFORE_STACK = 200, 65_536  # characters
 
 
 def aborted(node: Node) -> bool:
-    """Does a span say that somebody called its work off, or left its stream (JavaScript's `AbortController`)? That is
-    no failure of it."""
-    told = (node.span.status_message, node.span.error_text, *(m for _, m in exceptions(node)))
-    return any(text and _ABORTED.match(text) for text in told)
+    """Does a span say that somebody called its work off, or left its stream (JavaScript's `AbortController`, a task of
+    asyncio's)? That is no failure of it."""
+    thrown = exceptions(node)
+    told = (node.span.status_message, node.span.error_text, *(m for _, m in thrown))
+    if any(text and _ABORTED.match(text) for text in told):
+        return True
+    types = (node.span.error_type, *(t for t, _ in thrown)) if node.span.status_code == 2 else ()
+    return any(t is not None and _CANCELLED.match(t) for t in types)
 
 
 _ABORTED = re.compile(
     r"(?:Error in agent run: \{\"error\":\")?(?:\w*Error: )*(?:Abort(?:Error)?"
-    r"|(?:Th(?:is|e) operation|Model invocation|Request) was aborted)\.?(?:\"\}|\s*(?:\n|$))"
+    r"|(?:Th(?:is|e) operation|Model invocation|Request) was aborted"
+    r"|(?:asyncio\.(?:exceptions\.)?)?CancelledError:?)\.?(?:\"\}|\s*(?:\n|$))"
 )
+_CANCELLED = re.compile(r"(?:asyncio\.(?:exceptions\.)?)?CancelledError$")
 
 
 def failure(node: Node) -> tuple[str, str] | None:

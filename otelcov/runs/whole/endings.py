@@ -271,6 +271,8 @@ def called_off(run: Evidence) -> bool:
     """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
     nothing came? Who called it off is not told, nor what was under way."""
     last, agents = run.last, (run.root, *top_agents(run.root))
+    if any(_never_returned(n) for n in agents):
+        return True
     if any(ended(n) in ("aborted", "canceled") or any(map(b.called_off, reasons_told(n))) for n in agents):
         return True
     if any(aborted(n) and (last is None or n.end >= last.start) for n in run.nodes if n.kind != TOOL):
@@ -292,6 +294,12 @@ def called_off(run: Evidence) -> bool:
         return why is None
     uncounted = loop.input_tokens is None and loop.output_tokens is None and last.input_tokens is not None
     return uncounted or b.letters(why) != b.letters(last.finish)
+
+
+def _never_returned(node: Node) -> bool:
+    """Does MLflow tell of a function what it was given, and not what it gave?"""
+    span = node.span
+    return span.tool_error == "unknown" and span.status_code == 1 and span.scope.startswith("mlflow")
 
 
 def _threw_to_the_model(tool: ToolCall, found: Outcome, last: ModelCall) -> bool:
