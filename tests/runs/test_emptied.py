@@ -105,3 +105,17 @@ def test_a_limit_may_stand_in_words_that_were_left_out():
         tool(3, 1, "look", "call_1", "seen", at=2),
     )
     assert run["boundaries"] == [] and {"error", "max_steps"} <= {*run["boundaries_unknown"]}
+
+
+@pytest.mark.parametrize(("word", "form"), [("[REDACTED]", "unknown"), ("Done.", "nested")])
+def test_an_agent_below_another_may_have_been_called_by_a_tool_where_the_request_was_left_out(word, form):
+    """CrewAI under OpenLLMetry: no span tells of the tool."""
+    messages = [{"role": "assistant", "parts": [{"type": "text", "content": word}], "finish_reason": "tool_call"}]
+    told = {"gen_ai.output.messages": word if form == "unknown" else messages}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, attributes=told),
+        agent(3, "worker", 1, at=2, took=4),
+        chat(4, 3, attributes=told, at=3),
+    )
+    assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", form)]

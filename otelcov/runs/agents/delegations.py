@@ -43,6 +43,9 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     out += _handoffs(nodes, calls, out, known, used)
     frames = _namesakes(nodes) | {id(n) for n in nodes if n.own_agent in workflows}
     out += [d for d in _nested(nodes, calls, out, frames, steps, used) if not _came_back(d, model_calls)]
+    for d in out:
+        if d.form == "nested" and _by_a_tool_unseen(d, model_calls):
+            d.form = "unknown"
     out.sort(key=lambda d: (d.start, d.source or "", d.target or ""))
     _unrecorded(out, calls, model_calls)
     return [d for d in out if d.target != d.source or d.target is None]
@@ -297,6 +300,13 @@ def _came_back(d: Delegation, model_calls: list[ModelCall]) -> bool:
     if not before or before[-1].requests or before[-1].google or asks(before[-1].finish):
         return False
     return final(before[-1].finish) or any(asks(c.finish) for c in model_calls)
+
+
+def _by_a_tool_unseen(d: Delegation, model_calls: list[ModelCall]) -> bool:
+    """May the agent's model have asked for this by a tool, in an answer of which no word is told?"""
+    before = [c for c in model_calls if c.agent == d.source and c.start < d.start]
+    asker = before[-1] if before else None
+    return asker is not None and asker.outputs is None and asker.error is None and not final(asker.finish)
 
 
 def _overlap(group: list[Node]) -> bool:
