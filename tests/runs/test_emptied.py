@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span, tool
+from tests.runs.either_way import with_shortcut, without
+from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
 
 def _flat(*told):
@@ -119,3 +120,10 @@ def test_an_agent_below_another_may_have_been_called_by_a_tool_where_the_request
         chat(4, 3, attributes=told, at=3),
     )
     assert [(d["from"], d["to"], d["form"]) for d in run["delegations"]] == [("planner", "worker", form)]
+
+
+def test_a_run_that_failed_and_of_whose_words_none_is_told_is_the_same_either_way():
+    asked = [{"role": "user", "parts": [{"type": "text", "content": ""}]}]
+    wrong = {"error": "500", "attributes": {"gen_ai.input.messages": asked, "error.type": "InternalServerError"}}
+    told = frames([("traces", request([agent(1, "a", took=9, **wrong), chat(2, 1, **wrong)]))])
+    assert with_shortcut(*told)[0].equals(without(*told))
