@@ -26,6 +26,7 @@ from otelcov.dialects.agentuniverse import AGENTUNIVERSE
 from otelcov.dialects.agno import AGNO
 from otelcov.dialects.answers import CONTEXT, Answer, Present
 from otelcov.dialects.anthropic import ANTHROPIC, ANTHROPIC_STREAMS
+from otelcov.dialects.atomic import ATOMIC_AGENTS
 from otelcov.dialects.autogen import AUTOGEN
 from otelcov.dialects.ax import AX
 from otelcov.dialects.axiom import AXIOM
@@ -164,6 +165,7 @@ DIALECTS: tuple[Dialect, ...] = (
     EFFECT,
     EVE,
     FLUE,
+    ATOMIC_AGENTS,
     DATADOG,
     COPILOT,
     DOCKER_AGENT,

@@ -83,3 +83,18 @@ def test_what_openais_server_is_asked_besides_is_no_models_call():
     )
     assert [c["input_tokens"] for c in run["llm_calls"]] == [10, None]
     assert (run["input"], run["output"]) == ("go", "done")
+
+
+@pytest.mark.parametrize(("told", "status"), [({"atomic_agents.cancelled": True}, "unknown"), ({}, "ok")])
+def test_what_an_atomic_agent_calls_off_has_not_ended_well(told, status):
+    """Atomic Agents 2.15, in the keys that it has of its own where OpenInference's are turned off."""
+    asked = {"atomic_agents.input": '{"chat_message":"go"}'}
+    called = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "nap"} | told
+    (off,) = runs(agent(1, "router", took=9, scope=_ATOMIC, attributes=asked | told), chat(2, 1, scope=_ATOMIC))
+    (run,) = runs(
+        span(1, None, "handle", took=9),
+        agent(2, "router", 1, at=1, scope=_ATOMIC, status=1, attributes=asked),
+        chat(3, 2, at=1, scope=_ATOMIC),
+        span(4, 1, "execute_tool nap", at=3, scope=_ATOMIC, attributes=called),
+    )
+    assert ((off["input"], off["status"]), [c["status"] for c in run["tool_calls"]]) == (("go", status), [status])
