@@ -98,3 +98,62 @@ def test_what_an_atomic_agent_calls_off_has_not_ended_well(told, status):
         span(4, 1, "execute_tool nap", at=3, scope=_ATOMIC, attributes=called),
     )
     assert ((off["input"], off["status"]), [c["status"] for c in run["tool_calls"]]) == (("go", status), [status])
+
+
+def test_what_failed_first_of_several_calls_is_told_by_name_and_is_no_other_calls():
+    """smolagents 1.26 calls all at once, and tells its model of one error a step."""
+    kit = {"scope": "openinference.instrumentation.smolagents"}
+    asked = [("look", '{"x": 1}'), ("nosuch", '{"a": 2}'), ("boom", '{"what": "z"}')]
+    unknown = "Error:\nUnknown tool nosuch, should be one of: look, boom."
+    failed = "Error:\nError executing tool 'boom' with arguments {'what': 'z'}: ValueError: broke z"
+
+    def model(id, at, back, calls):
+        told = {
+            "openinference.span.kind": "LLM",
+            "llm.model_name": "m",
+            "llm.output_messages.0.message.role": "assistant",
+        }
+        said = [("user", "New task:\ngo")] + [("tool-response", text) for text in back]
+        for place, (role, content) in enumerate(said):
+            told[f"llm.input_messages.{place}.message.role"] = role
+            told[f"llm.input_messages.{place}.message.content"] = content
+        for place, (name, arguments) in enumerate(calls):
+            call = f"llm.output_messages.0.message.tool_calls.{place}.tool_call"
+            told |= {
+                f"{call}.id": f"c{id}{place}",
+                f"{call}.function.name": name,
+                f"{call}.function.arguments": arguments,
+            }
+        return span(id, 1, "OpenAIModel.generate", at=at, status=1, attributes=told, **kit)
+
+    def tools(id, at):
+        ran = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": "seen"}
+        threw = {"openinference.span.kind": "TOOL", "tool.name": "boom"}
+        return (
+            span(id, 1, "SimpleTool", at=at, status=1, attributes=ran | {"input.value": '{"kwargs": {"x": 1}}'}, **kit),
+            span(
+                id + 1,
+                1,
+                "SimpleTool",
+                at=at,
+                error="ValueError: broke z",
+                exceptions=[("ValueError", "broke z")],
+                attributes=threw | {"input.value": '{"kwargs": {"what": "z"}}'},
+                **kit,
+            ),
+        )
+
+    told = {"openinference.span.kind": "AGENT", "input.value": '{"task": "go"}', "output.value": "done"}
+    (run,) = runs(
+        span(1, None, "planner.run", took=20, status=1, attributes=told, **kit),
+        model(2, 1, [], asked),
+        *tools(3, 2),
+        model(5, 4, [failed], asked),
+        *tools(6, 6),
+        model(8, 8, [failed, unknown], asked),
+        *tools(9, 10),
+        model(11, 12, [failed, unknown, failed], [("final_answer", '{"answer": "done"}')]),
+    )
+    of = {name: [(c["status"], c["result"]) for c in run["tool_calls"] if c["name"] == name] for name, _ in asked}
+    assert of["boom"] == [("error", failed)] * 3
+    assert of["nosuch"][:2] == [("requested", None), ("requested", unknown)]

@@ -55,6 +55,10 @@ _CLASSES = ("ToolCall", "ToolCallRequest", "ToolCallResponse")  # of parts that 
 _NAMED = re.compile(r"(?:\[tool-result: [^\]]+\])+")  # Mastra names results in place of what they are
 _CONTENTS = ("content", "parts", "body", "contents", "blocks")
 _OF_CALL = re.compile(r"Call id: (\S+)\n(?:Observation|Error):\n(.*)", re.S)  # smolagents 1.12
+_OF_NAMED = re.compile(
+    r"Error:\n(?:Unknown tool ([\w-]+), should be one of: |Error executing tool '([\w-]+)' with arguments )"
+)
+"""What smolagents tells of the one of several calls that failed first."""
 _DEEPEST = 12  # levels of JSON, and of JSON in its texts
 
 
@@ -277,6 +281,8 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
         m.results.append(
             result_in((extra if isinstance(extra, dict) else {}) | value | {"content": content}, ("content",))
         )
+        if (failed := _OF_NAMED.match(m.text or "")) is not None and m.results[0].name is None:
+            m.results[0].name = failed[1] or failed[2]
     if hidden(m.text):
         m.text = None
     if role == "assistant":
