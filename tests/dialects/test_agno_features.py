@@ -178,3 +178,17 @@ def test_an_agent_that_ends_well_without_a_word_may_have_been_called_off():
         _ran(3, 1, "look", 2, {"x": 1}, "'seen 1'"),
     )
     assert (run["status"], _called(run)) == ("unknown", [("look", "ok", "seen 1")])
+
+
+def test_what_a_program_asks_once_a_team_has_ended_is_no_work_of_the_teams():
+    """OpenInference 1.0, once a team was sent to a member that it has not: its span stays current."""
+    told = runs(
+        _agent(1, "team", **{"output.value": "gone"}),
+        _model(2, 1, 1, **_said("gone")),
+        _agent(3, "planner", 1, 12, **{"input.value": "then", "output.value": "next"}),
+        _model(4, 3, 13, **_said("next")),
+    )
+    assert [(r["input"], r["output"], r["agents"], r["delegations"]) for r in told] == [
+        ("go", "gone", ["team"], []),
+        ("then", "next", ["planner"], []),
+    ]

@@ -6,11 +6,13 @@ read to its end, nor where a step raised. What the same agent is asked next in t
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.content.chat import Message
 from otelcov.runs.joining.turns import first_said, goes_on
+from otelcov.runs.rules.habits import leaves_current
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
 
 Top = tuple[Node, list[Node]]
@@ -19,9 +21,31 @@ Top = tuple[Node, list[Node]]
 
 def set_apart(trace: Trace) -> None:
     """Make roots of the requests that were laid under others."""
-    left = _after_streams(trace) + _after_raising(trace)
+    left = _after_the_end(trace) + _after_streams(trace) + _after_raising(trace)
     if left:
         trace.roots = sorted([*trace.roots, *left], key=by_time)
+
+
+def _after_the_end(trace: Trace) -> list[Node]:
+    """A team one of whose members is not there, and a workflow that raised, leave theirs current in the program's own
+    task (OpenInference for Agno): all that it asks next, of anybody, was laid under what has ended."""
+    left = [
+        n
+        for n in trace.nodes
+        if (above := n.parent) is not None
+        and n.start > above.end
+        and n.span.scope == above.span.scope
+        and leaves_current(n.span.scope)
+        and _RUN.search(n.span.name) is not None
+        and _RUN.search(above.span.name) is not None
+    ]
+    for n in left:
+        if n.parent is not None:
+            _cut(n, n.parent)
+    return left
+
+
+_RUN = re.compile(r"\.a?run$")
 
 
 def _after_streams(trace: Trace) -> list[Node]:

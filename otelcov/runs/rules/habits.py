@@ -167,6 +167,11 @@ def runs_by_spans(scope: str) -> bool:
     return own or scope == "openinference.instrumentation.agno"
 
 
+def leaves_current(scope: str) -> bool:
+    """Does what ended stay the span that all of a task is laid under (Agno under OpenInference)?"""
+    return scope == "openinference.instrumentation.agno"
+
+
 def sets_no_status(scope: str) -> bool:
     """Is OK no word of this kit's own, but of a processor that says it of all that is no error (the AI SDK and
     Microsoft's Agent Framework under OpenInference)?"""
