@@ -157,3 +157,24 @@ def test_what_failed_first_of_several_calls_is_told_by_name_and_is_no_other_call
     of = {name: [(c["status"], c["result"]) for c in run["tool_calls"] if c["name"] == name] for name, _ in asked}
     assert of["boom"] == [("error", failed)] * 3
     assert of["nosuch"][:2] == [("requested", None), ("requested", unknown)]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "result"),
+    [
+        ("Function 'look' result:\nsunny", "ok", "sunny"),
+        ("(no result recorded for look)", "unknown", None),
+        ("(no result)", "ok", "(no result)"),
+    ],
+)
+def test_what_swarms_writes_around_a_result_or_in_its_place_is_none(words, status, result):
+    """Swarms 16, by the spans of a client of OpenAI's: a tool that threw, and those beside it, have no result there."""
+    user = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_1a", "name": "look", "arguments": {}}]}
+    came = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1a", "response": words}]}
+    (run,) = runs(
+        span(1, None, "handle", took=9),
+        chat(2, 1, [("call_1a", "look", {})], "go", at=1),
+        chat(3, 1, "done", [user, asked, came], at=3),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, result)]

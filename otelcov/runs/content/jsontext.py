@@ -39,7 +39,7 @@ UNGIVEN = re.compile(r"^<[\w ]+>$")
 def hidden(*texts: str | None) -> bool:
     """Does one of these stand for a text that was left out?"""
     return not _REDACTED.isdisjoint(texts) or any(
-        text and ((text[0] in "<[" and _UNTOLD.match(text)) or (len(text) in DIGESTS and _HASHED.match(text)))
+        text and ((text[0] in "<[(" and _UNTOLD.match(text)) or (len(text) in DIGESTS and _HASHED.match(text)))
         for text in texts
     )
 
@@ -58,8 +58,11 @@ def in_part(value: Value) -> bool:
     return isinstance(value, str) and value in _REDACTED
 
 
-# A stream that was told before anybody read it; what Logfire took for a secret.
-_UNTOLD = re.compile(r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$|\[Scrubbed due to '[^']*'\]$")
+# A stream that was told before anybody read it; what Logfire took for a secret; what Swarms tells of a tool that threw.
+_UNTOLD = re.compile(
+    r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$|\[Scrubbed due to '[^']*'\]$"
+    r"|\(no result recorded for [\w.-]+\)$"
+)
 
 
 _HASHED = re.compile(DIGEST)

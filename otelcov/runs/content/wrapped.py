@@ -330,12 +330,17 @@ def _outcome_repr(text: str) -> tuple[Value, bool | None]:
         return (parts, None) if _inside(parts) is parts else (_inside(parts), None)
     if text.startswith("content=") and (message := _TOOL_MESSAGE.match(text)):
         return _literal(message.group(1)), _STATUS.get(message.group(2))
+    if text.startswith("Function '") and (given := _GIVEN_BY.match(text)):
+        return _seen(given.group(1))
     hit = _OUTCOME.match(text) if text.startswith("status='") else None
     if hit is None:
         return text, None
     failed = hit.group(1) != "success"
     told = hit.group(3 if failed else 2)
     return _literal(told), failed
+
+
+_GIVEN_BY = re.compile(r"Function '[\w-]+' result:\n(.*)", re.S)  # Swarms
 
 
 def _literal(text: str) -> Value:
