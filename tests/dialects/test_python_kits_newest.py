@@ -178,3 +178,11 @@ def test_what_swarms_writes_around_a_result_or_in_its_place_is_none(words, statu
         chat(3, 1, "done", [user, asked, came], at=3),
     )
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, result)]
+
+
+@pytest.mark.parametrize(("named", "told"), [("model-b", None), ("model-a", "model-a")])
+def test_a_model_that_ag2_says_was_asked_for_may_be_the_one_that_answered(named, told):
+    """AG2 1.2, whose middleware is told of no model."""
+    said = {"ag2.span.type": "llm", "gen_ai.request.model": named, "gen_ai.response.model": "model-b"}
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "done", "go", at=1, attributes=said))
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(told, "model-b")]
