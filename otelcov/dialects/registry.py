@@ -21,6 +21,7 @@ from otelcov.dialects.ag2 import AG2
 from otelcov.dialects.agenta import AGENTA
 from otelcov.dialects.agentops import AGENTOPS
 from otelcov.dialects.agents_exports import CORALOGIX, ORQ, PROMPTLAYER, SPLUNK_AGENTS
+from otelcov.dialects.agentscope import AGENTSCOPE
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agentuniverse import AGENTUNIVERSE
 from otelcov.dialects.agno import AGNO
@@ -166,6 +167,7 @@ DIALECTS: tuple[Dialect, ...] = (
     EVE,
     FLUE,
     ATOMIC_AGENTS,
+    AGENTSCOPE,
     DATADOG,
     COPILOT,
     DOCKER_AGENT,

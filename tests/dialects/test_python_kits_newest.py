@@ -1,8 +1,10 @@
 """Kits for Python that trace themselves, by what their newest versions told of runs against a model of ours."""
 
+import json
+
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _ATOMIC = "atomic_agents"
 
@@ -186,3 +188,35 @@ def test_a_model_that_ag2_says_was_asked_for_may_be_the_one_that_answered(named,
     said = {"ag2.span.type": "llm", "gen_ai.request.model": named, "gen_ai.response.model": "model-b"}
     (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "done", "go", at=1, attributes=said))
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(told, "model-b")]
+
+
+_SCOPED = {"scope": "agentscope", "status": 1}
+
+
+@pytest.mark.parametrize(("state", "status"), [("success", "ok"), ("interrupted", "unknown")])
+def test_a_tool_of_agentscope_that_was_broken_off_has_not_ended_well(state, status):
+    """AgentScope 2.0.11 ends its span well."""
+    frame = {"content": [{"type": "text", "text": "12"}], "state": state, "metadata": {}, "id": "call_1a"}
+    (run,) = runs(
+        agent(1, "planner", took=9, **_SCOPED),
+        chat(2, 1, [("call_1a", "nap", {})], "go", at=1, **_SCOPED),
+        tool(3, 1, "nap", "call_1a", json.dumps(frame), at=3, **_SCOPED),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+def test_what_agentscope_opened_no_span_for_may_not_have_run_and_it_says_that_it_gave_up():
+    """AgentScope 2.0.11, of arguments that do not fit, and of its limit."""
+    over = "The maximum reasoning-acting iterations are exceeded."
+    user = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    asked = {"role": "assistant", "parts": [{"type": "tool_call", "id": "call_1a", "name": "look", "arguments": {}}]}
+    words = "Input validation failed for tool 'look': 'city' is a required property"
+    came = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1a", "response": words}]}
+    said = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": over}]}])
+    (run,) = runs(
+        agent(1, "planner", took=9, gen_ai__output__messages=said, **_SCOPED),
+        chat(2, 1, [("call_1a", "look", {})], "go", at=1, **_SCOPED),
+        chat(3, 1, [("call_2b", "look", {"city": "Rome"})], [user, asked, came], at=3, **_SCOPED),
+        tool(4, 1, "look", "call_2b", "sunny", at=5, **_SCOPED),
+    )
+    assert ([c["status"] for c in run["tool_calls"]], run["boundaries"]) == (["unknown", "ok"], ["max_steps"])

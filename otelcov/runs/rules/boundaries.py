@@ -72,6 +72,7 @@ GAVE_UP = _any(
     r"^Max iterations reached",
     r"^Stopping agent prematurely due to triggering stop condition",
     r"^Function invocation limit reached before a final answer",
+    r"^The maximum reasoning-acting iterations are exceeded\.",  # AgentScope
     r"^(?:Model|(?:'[^']*' )?Tool) call limits? (?:exceeded|reached)\b.*(?:run|thread)",
 )
 

@@ -161,10 +161,10 @@ def noted_late(scope: str) -> bool:
 
 
 def runs_by_spans(scope: str) -> bool:
-    """Is a span opened here for each tool that a kit runs (Strands, Microsoft's Agent Framework, Semantic Kernel; Agno
-    under OpenInference)?"""
+    """Is a span opened here for each tool that a kit runs (Strands, Microsoft's Agent Framework, Semantic Kernel,
+    AgentScope; Agno under OpenInference)?"""
     own = scope.startswith(("strands", "semantic_kernel.")) or scope == "agent_framework"
-    return own or scope == "openinference.instrumentation.agno"
+    return own or scope in ("agentscope", "openinference.instrumentation.agno")
 
 
 def leaves_current(scope: str) -> bool:
