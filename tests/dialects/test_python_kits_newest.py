@@ -139,7 +139,7 @@ def test_what_failed_first_of_several_calls_is_told_by_name_and_is_no_other_call
                 "SimpleTool",
                 at=at,
                 error="ValueError: broke z",
-                exceptions=[("ValueError", "broke z")],
+                events=[("exception", {"exception.type": "ValueError", "exception.message": "broke z"})],
                 attributes=threw | {"input.value": '{"kwargs": {"what": "z"}}'},
                 **kit,
             ),
@@ -220,3 +220,20 @@ def test_what_agentscope_opened_no_span_for_may_not_have_run_and_it_says_that_it
         tool(4, 1, "look", "call_2b", "sunny", at=5, **_SCOPED),
     )
     assert ([c["status"] for c in run["tool_calls"]], run["boundaries"]) == (["unknown", "ok"], ["max_steps"])
+
+
+def test_what_went_wrong_below_a_tool_is_the_tools():
+    """FastMCP 4.2, of a server that is mounted in another: a step between its span and the other's."""
+    thrown = [("exception", {"exception.type": "ValueError", "exception.message": "broke z"})]
+    called = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "boom"}
+    kit = {"scope": "fastmcp", "error": "broke z"}
+    (run,) = runs(
+        span(1, None, "handle", took=20),
+        chat(2, 1, [("call_1a", "boom", {})], "go", at=1),
+        span(3, 1, "tools/call boom", at=3, took=6, attributes=called | {"error.type": "tool_error"}, **kit),
+        span(4, 3, "tools/call boom", at=4, took=4, attributes=called, events=thrown, **kit),
+        span(5, 4, "delegate boom", at=5, took=2, attributes=dict([*called.items()][:1]), events=thrown, **kit),
+        span(6, 5, "tools/call boom", at=6, took=0.5, attributes=called, events=thrown, **kit),
+        chat(7, 1, "Sorry.", "go", at=15),
+    )
+    assert (run["boundaries"], run["status"]) == (["tool_failure"], "ok")

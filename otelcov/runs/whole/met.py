@@ -138,13 +138,13 @@ _KIT_FAILED = "Error in agent run"
 
 
 def _escapes(node: Node) -> bool:
-    """Did a failure reach the top of its tree?"""
+    """Did a failure reach the top of its tree? What went no further than a tool is the tool's."""
     parent = node.parent
     while parent is not None:
         if parent.kind in (AGENT, CHAIN) and failure(parent) is not None:
             parent = parent.parent
             continue
-        return parent.kind not in (AGENT, CHAIN)
+        return parent.kind not in (AGENT, CHAIN, TOOL)
     return True
 
 
