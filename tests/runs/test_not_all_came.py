@@ -11,7 +11,7 @@ from otelcov.runs.dialogue import dialogues
 from otelcov.store.layout import from_requests
 from tests import captures
 from tests.captures import LATER, as_json
-from tests.runs.requests import agent, chat, frames, request, runs, tool
+from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
 LOST = 99  # a span that has not come
 
@@ -53,6 +53,33 @@ def test_a_tool_that_hands_over_is_no_tool_call_until_who_called_it_goes_on(late
         spans.append(chat(4, LOST, [("c2", "look", {})], at=4, attributes={"gen_ai.agent.name": later}))
     (run,) = runs(*spans)
     assert ("transfer_to_worker" not in [call["name"] for call in run["tool_calls"]]) == handed
+
+
+@pytest.mark.parametrize(
+    ("above", "status"),
+    [
+        ([], "unknown"),
+        ([span(6, LOST, "model", at=4, traceloop__span__kind="task")], "unknown"),
+        ([agent(6, "planner", parent=LOST, at=4, took=2)], "requested"),
+    ],
+)
+def test_what_was_asked_for_last_where_a_process_was_killed_may_have_been_running(above, status):
+    spans = [
+        chat(2, LOST, [("c1", "look", {})], "Where is it?"),
+        tool(3, LOST, "look", call="c1", result="blue", at=2),
+        *above,
+        chat(4, 6 if above else LOST, [("c2", "look", {})], "And that?", at=4),
+    ]
+    (run,) = runs(*spans)
+    assert [call["status"] for call in run["tool_calls"]] == ["ok", status]
+    assert ("tool status not reported" in run["incomplete"]) == (status == "unknown")
+
+
+@pytest.mark.parametrize(("above", "status"), [([], "unknown"), ([agent(LOST, "planner", took=9)], "requested")])
+def test_who_was_asked_last_where_a_process_was_killed_may_have_been_at_work(above, status):
+    way = {"task": "Look.", "context": "", "coworker": "clerk"}
+    (run,) = runs(*above, chat(2, LOST, [("c1", "delegate_work_to_coworker", way)], "Go.", at=1))
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("clerk", status)]
 
 
 def test_a_tool_whose_span_is_lost_has_the_result_of_its_own_id():

@@ -12,6 +12,7 @@ from otelcov.runs.rules.softerrors import plain, soft_error
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import broken_off
 from otelcov.runs.tools.executions import span_fact
+from otelcov.runs.tools.under_way import under_way
 from otelcov.runs.trace.tree import Node, aborted, failure, waiting
 
 
@@ -22,7 +23,7 @@ def status_of(call: ToolCall, found: Found, scene: Scene) -> str:
         return "error"
     if not call.nodes and call.answer is None:
         untold = call.arguments is None or _unfollowed(call, scene) or cut_thread(call, scene)
-        untold = untold or _heard_in_part(call, scene)
+        untold = untold or _heard_in_part(call, scene) or (call.asked_by is not None and under_way(call.asked_by))
         return "unknown" if untold else "requested"
     if (broken_off(call) and found.node is None) or (call.answer is None and any(map(waiting, call.nodes))):
         return "unknown"

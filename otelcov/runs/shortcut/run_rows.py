@@ -83,8 +83,7 @@ def _open(
         "max_steps": ~pl.col("_agents") | pl.col("_pending"),
         "cost_limit": ~pl.col("_agents") | pl.col("_pending"),
         "error": ~pl.col("_agents"),
-        "length": pl.col("boundaries_unknown").list.contains("length"),
-        "content_filter": pl.col("boundaries_unknown").list.contains("content_filter"),
+        **{name: pl.col("boundaries_unknown").list.contains(name) for name in _ANYWAY},
     }
     reasons = {
         NO_ROOT: pl.lit(True),
@@ -101,6 +100,10 @@ def _open(
         incomplete=pl.concat_list("incomplete", _named(reasons)),
     )
     return told(open_.select(RUNS.names()).cast(RUNS))
+
+
+_ANYWAY = ("tool_failure", "tool_recovery", "length", "repeated_call", "content_filter")
+"""What would not be told either if the root had come."""
 
 
 def _named(flags: dict[str, pl.Expr]) -> pl.Expr:
@@ -233,6 +236,11 @@ def _unknown(sketch: Sketch, calls: Calls, outcomes: Outcomes, work: _Work, seen
     no_finish = work.of_models.every(unsaid) | (unsaid & well)[work.of_models.offsets[1:] - 1]
     failed = sketch.failed[calls.at[outcomes.number[work.tool]]]
     well_done = hushed & work.of_tools.any(~failed) & ~seen["tool_failure"]
+    open_, often = calls.open, np.zeros(len(work.good), dtype=bool)
+    asked = np.flatnonzero(~open_.handed & ~sketch.bad[open_.trace])
+    if len(asked):
+        well_done |= np.isin(work.good, open_.trace[asked]) & ~seen["tool_failure"]
+        often = repeated(calls, outcomes, work.tool, len(sketch.bad), asked)[work.good] & ~seen["repeated_call"]
     return {
         "max_steps": torn | hushed,
         "timeout": torn & ~seen["timeout"],
@@ -243,7 +251,7 @@ def _unknown(sketch: Sketch, calls: Calls, outcomes: Outcomes, work: _Work, seen
         "empty_input": hushed,
         "tool_failure": well_done,
         "tool_recovery": well_done,
-        "repeated_call": hushed & (np.diff(work.of_tools.offsets) > 0),
+        "repeated_call": (often & ~hushed) | (hushed & (np.diff(work.of_tools.offsets) > 0)),
     }
 
 

@@ -61,7 +61,7 @@ def _asked(sketch: Sketch, models: Models, asked: Asked, which: Ints) -> pl.Seri
         "start_unix_nano": ended,
         "end_unix_nano": ended,
     }
-    constant = {"status": pl.lit("requested"), "evidence": pl.lit(pl.Series([["message"]])).first()}
+    constant = {"status": pl.lit("unknown"), "evidence": pl.lit(pl.Series([["message"]])).first()}
     rows = pl.DataFrame(told).with_columns(**constant)
     rows = rows.with_columns(pl.lit(None).alias(f.name) for f in TOOL_CALL.fields if f.name not in rows.columns)
     return rows.select(f.name for f in TOOL_CALL.fields).to_struct().cast(TOOL_CALL)
@@ -142,7 +142,7 @@ def handed_over(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
         known = pl.col("to").is_not_null()
         parts.append(
             waiting.with_columns(
-                status=pl.when(known).then(pl.lit("ok")).otherwise(pl.lit("requested")),
+                status=pl.when(known).then(pl.lit("ok")).otherwise(pl.lit("unknown")),
                 form=pl.when(known).then(pl.lit("handoff")).otherwise(pl.lit("tool")),
             )
         )
@@ -152,13 +152,14 @@ def handed_over(sketch: Sketch, models: Models, calls: Calls) -> pl.DataFrame:
     return found.with_columns(pl.col("from", "to").cast(pl.String))
 
 
-def repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int) -> Bools:
-    """The traces that called a tool three times with the same arguments."""
+def repeated(calls: Calls, outcomes: Outcomes, which: Ints, traces: int, asked: Ints | None = None) -> Bools:
+    """The traces that called a tool three times with the same arguments, or may have: with what was asked for."""
+    open_, some = calls.open, np.zeros(0, dtype=np.int64) if asked is None else asked
     equal = pl.DataFrame(
         {
-            "trace": outcomes.trace[which],
-            "name": calls.name[outcomes.number[which]],
-            "arguments": outcomes.arguments[which],
+            "trace": np.concatenate([outcomes.trace[which], open_.trace[some]]),
+            "name": pl.concat([calls.name[outcomes.number[which]], open_.name[some]]),
+            "arguments": pl.concat([outcomes.arguments[which], open_.arguments[some]]),
         }
     )
     often = equal.group_by("trace", "name", "arguments").len().filter(pl.col("len") >= 3)["trace"]
@@ -171,8 +172,8 @@ def paths(sketch: Sketch, models: Models, calls: Calls, good: Ints) -> pl.Series
     """Steps in time, each of the calls that one answer asked for; equal ones in a row are one."""
     kept = np.flatnonzero(~sketch.bad[calls.trace])
     asked = calls.open
-    waiting = np.flatnonzero(asked.handed & ~sketch.bad[asked.trace])
-    over = [f"?->{asked.target[i] or '?'}" for i in waiting.tolist()]
+    waiting = np.flatnonzero(~sketch.bad[asked.trace])
+    over = [f"?->{asked.target[i] or '?'}" if asked.handed[i] else f"?/{asked.name[i]}" for i in waiting.tolist()]
     model = np.concatenate([calls.model[kept], asked.model[waiting]])
     labels = pl.DataFrame(
         {

@@ -35,6 +35,7 @@ from otelcov.runs.tools.call_values import arguments_and_text, event_result
 from otelcov.runs.tools.executions import OF_ALL, client_alone, message_around, span_fact
 from otelcov.runs.tools.later import Later
 from otelcov.runs.tools.leave import abandoned, denied, given_no_leave, opened_in_vain, waits_unsaid
+from otelcov.runs.tools.under_way import under_way
 from otelcov.runs.trace.tree import Node, failure, waiting
 
 
@@ -330,6 +331,7 @@ def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
     ):
         return "requested"
     unseen = _providers_own(call) or later.may_have_led_on(call) or later.named_after(call)
+    unseen = unseen or (call.asked_by is not None and under_way(call.asked_by))
     return "requested" if spans_shown and not unseen else "unknown"
 
 
