@@ -82,6 +82,27 @@ def test_who_was_asked_last_where_a_process_was_killed_may_have_been_at_work(abo
     assert [(d["to"], d["status"]) for d in run["delegations"]] == [("clerk", status)]
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "number"),
+    [
+        (("planner", "Blue?", "It is."), ("planner", "And red?", "That too."), 2),
+        (("planner", "Blue?", "It is."), ("planner", "Given that: It is. And red?", "That too."), 1),
+        (("planner", "Blue?", "It is."), ("planner", "Blue?", "It is."), 1),
+        (("planner", "Blue?", "It is."), ("worker", "And red?", "That too."), 1),
+    ],
+)
+def test_requests_below_a_program_whose_span_is_lost_are_runs_of_their_own(first, then, number):
+    """Agno 2.6 under OpenInference, Strands 1.49 and others: one agent asked twice in a span of the program's."""
+    (name, words, answer), (other, more, last) = first, then
+    found = runs(
+        *(agent(2, name, parent=LOST, took=3), chat(3, 2, answer, words)),
+        *(agent(4, other, parent=LOST, at=5, took=3), chat(5, 4, last, more, at=5)),
+    )
+    assert len(found) == number
+    if number == 2:
+        assert [(r["input"], r["output"]) for r in found] == [(words, answer), (more, last)]
+
+
 def test_a_tool_whose_span_is_lost_has_the_result_of_its_own_id():
     """Traceloop 0.62 of OpenAI's agents 0.24: answers tell a call's id, history the item's beside the call's result."""
 

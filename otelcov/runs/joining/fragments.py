@@ -16,7 +16,7 @@ from otelcov.runs.joining.asked_at_once import asked_at_once
 from otelcov.runs.joining.left_current import begun_after, set_apart
 from otelcov.runs.joining.left_open import requests_left_open
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
-from otelcov.runs.joining.turns import first_said, in_turn, one_conversation
+from otelcov.runs.joining.turns import asked_apart, first_said, in_turn, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
 from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, runs_tools, tells_resumed_anew
@@ -322,12 +322,15 @@ def told(nodes: Iterable[Node]) -> int:
 
 
 def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]:
-    if turns := requests_of([root for root, _ in tops]):
+    roots = [root for root, _ in tops]
+    if turns := requests_of(roots):
         return turns
-    if one_conversation([root for root, _ in tops]):
+    if one_conversation(roots):
         return tops
     if len(tops) > 1:
-        openings = [_entries(root) for root, _ in tops]
+        openings = [_entries(root) for root in roots]
+        if asked_apart(roots, [_leader(e[0]) if len(e) == 1 else None for e in openings]):
+            return tops
         whole = [root for root, _ in tops if not root.orphan]
         if len(whole) == len(tops) and sum(_laid_elsewhere(root) for root in whole) == len(whole) - 1:
             return tops

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from otelcov.dialects.base import AGENT, LLM
+from otelcov.dialects.base import AGENT, CHAIN, LLM
 from otelcov.runs.content.chat import Message
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.tools.handed_in import is_answer
@@ -20,10 +20,48 @@ def one_conversation(roots: list[Node]) -> bool:
     return len({(n.own_agent, n.span.parent_span_id) for n in roots}) == 1 and in_turn(roots)
 
 
+def asked_apart(roots: list[Node], leaders: list[str | None]) -> bool:
+    """Are these requests to one agent, one after another, below a span that never came (a program's)? Each goes on with
+    a conversation, or begins with words of its own, and holds nothing of what those before it brought, as the steps of
+    a workflow would."""
+    if len(roots) < 2 or leaders[0] is None or len(set(leaders)) > 1 or not all(n.orphan for n in roots):
+        return False
+    if len({n.span.parent_span_id for n in roots}) > 1 or not _alike(roots) or not _one_by_one(roots):
+        return False
+    if in_turn(roots):
+        return True
+    said = [first_said(n) for n in roots]
+    if not all(said) or len({tuple(x.role for x in some) for some in said}) > 1:
+        return False
+    words = [some[-1].text or "" for some in said]
+    if len(set(words)) < len(words) or any(x.role == "assistant" for x in said[0]):
+        return False
+    brought = [_brought(n) for n in roots]
+    return not any(
+        told in later for at, later in enumerate(words) for some in brought[max(at - _BEFORE, 0) : at] for told in some
+    )
+
+
+def _brought(turn: Node) -> set[str]:
+    """What came of it, by its agents and by the model that was asked last."""
+    nodes = [turn, *turn.below()]
+    last = max((n for n in nodes if n.kind == LLM), key=lambda n: n.start, default=None)
+    told = {n.span.output for n in nodes if n.kind in (AGENT, CHAIN)}
+    told |= {ModelCall(last, [last]).text} if last is not None else set()
+    return {text.strip() for text in told if text and text.strip()}
+
+
+def _alike(turns: list[Node]) -> bool:
+    return len({(n.kind, n.span.scope, _NUMBER.sub("", n.span.name)) for n in turns}) == 1
+
+
+def _one_by_one(turns: list[Node]) -> bool:
+    return all(later.start >= turn.end for turn, later in pairwise(turns))
+
+
 def in_turn(turns: list[Node]) -> bool:
     """Do these, alike, follow one another, each with new words after what was said and answered in the one before?"""
-    alike = len({(n.kind, n.span.scope, _NUMBER.sub("", n.span.name)) for n in turns}) == 1
-    if not alike or any(later.start < turn.end for turn, later in pairwise(turns)):
+    if not _alike(turns) or not _one_by_one(turns):
         return False
     said = [first_said(n) for n in turns]
     return all(goes_on(x, y) for x, y in pairwise(said))
@@ -56,4 +94,5 @@ def first_said(turn: Node) -> list[Message]:
 
 
 _NUMBER = re.compile(r"\d+")
+_BEFORE = 8  # requests, what came of which is looked for in the next
 _LAYERS = 4  # of instrumentation around one call
