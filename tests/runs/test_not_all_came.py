@@ -83,6 +83,28 @@ def test_who_was_asked_last_where_a_process_was_killed_may_have_been_at_work(abo
 
 
 @pytest.mark.parametrize(
+    ("name", "asked", "above", "handed"),
+    [
+        ("ask_worker", "Find it.", LOST, True),
+        ("ask_worker", "Sum this up: a, b.", LOST, False),
+        ("ask_worker", "Find it.", 1, False),
+        ("look_up", "Find it.", LOST, False),
+    ],
+)
+def test_a_tool_in_whose_time_an_agent_worked_whose_span_is_lost_is_a_delegation(name, asked, above, handed):
+    """Agno 2.6 under OpenInference, Semantic Kernel 1.41, LlamaIndex 0.14: one span of a trace was lost."""
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", name, {"task": "Find it."})], "Where is it?"),
+        tool(3, 1, name, call="c1", result="Here.", at=2, took=4),
+        chat(4, above, "Here.", asked, at=3),
+        chat(5, 1, "It is here.", at=7),
+    )
+    assert [call["name"] for call in run["tool_calls"]] == ([] if handed else [name])
+    assert (run["delegations"] is None, "delegations not visible" in run["incomplete"]) == (above == LOST,) * 2
+
+
+@pytest.mark.parametrize(
     ("first", "then", "number"),
     [
         (("planner", "Blue?", "It is."), ("planner", "And red?", "That too."), 2),

@@ -23,7 +23,7 @@ from otelcov.runs.agents.delegation import (
 from otelcov.runs.agents.delegation_status import status_of
 from otelcov.runs.agents.naming import entity
 from otelcov.runs.agents.scene import Found, Scene, child_thread, cut_thread
-from otelcov.runs.agents.unnamed import anonymous, by_instructions, nameless
+from otelcov.runs.agents.unnamed import anonymous, by_instructions, in_what_is_lost, nameless
 from otelcov.runs.content.jsontext import hidden, parse_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
@@ -424,5 +424,5 @@ _RULES = (
         _given_its_task,
         _before_handoff,
     ),
-    *(anonymous, nameless, _left_open, _named_alone),
+    *(anonymous, nameless, in_what_is_lost, _left_open, _named_alone),
 )

@@ -59,6 +59,29 @@ def _loop_below(call: ToolCall, says_so: bool) -> bool:
     return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
 
 
+def in_what_is_lost(call: ToolCall, scene: Scene) -> Found | None:
+    """A tool that by its name asks an agent, in the time of whose span a model was asked below a span that never came,
+    and is not the one below which it was asked for: the agent's. Where it is told, what that model was asked first is
+    what the tool was given."""
+    named, asker = asks(call.name) or transfers(call.name), call.asked_by
+    if named is None or asker is None or not call.nodes or not scene.lost:
+        return None
+    given = {v.strip() for v in (arguments_of(call.arguments)[0] or {}).values() if isinstance(v, str)}
+    for mc in itertools.islice(scene.model_calls, asker.turn + 1, asker.turn + 1 + _NEXT):
+        if mc.start < call.start or mc.end > call.end or mc.agent is not None or not _torn_from(asker, mc):
+            continue
+        words = next((x.text for x in _parted(mc)[1]), None)
+        if words is None or not given or words.strip() in given:
+            return Found(scene.known.get(bare(named.group("to"))), "tool")
+    return None
+
+
+def _torn_from(asker: ModelCall, other: ModelCall) -> bool:
+    """Does this stand below a span that never came, and the one that asked not below the same?"""
+    mine, its = ((mc.node, *mc.node.ancestors())[-1] for mc in (asker, other))
+    return its.orphan and its.span.parent_span_id != mine.span.parent_span_id
+
+
 def by_instructions(call: ToolCall, scene: Scene) -> Found | None:
     """A tool of such a name, beside which another was at work, as its instructions say: in the time of the tool's span,
     and what it was told first is what the tool was given; or after it, and it goes on with what had been said."""
