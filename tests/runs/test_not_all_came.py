@@ -125,6 +125,22 @@ def test_requests_below_a_program_whose_span_is_lost_are_runs_of_their_own(first
         assert [(r["input"], r["output"]) for r in found] == [(words, answer), (more, last)]
 
 
+@pytest.mark.parametrize("id", ["c1", None])
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_model_whose_span_is_lost_is_missing_where_a_later_one_was_shown_what_it_asked_for(lost, id):
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}
+    back = {"type": "tool_call_response", "id": "c1", "response": "blue"}
+    shown = [
+        {"role": "user", "parts": [{"type": "text", "content": "Where is it?"}]},
+        {"role": "assistant", "parts": [call]},
+        {"role": "tool", "parts": [back]},
+    ]
+    asked = [] if lost else [chat(2, 1, [("c1", "look", {})], "Where is it?", at=1)]
+    look = tool(3, 1, "look", call=id, result="blue", at=2)
+    (run,) = runs(agent(1, "planner", took=9), *asked, look, chat(4, 1, "Blue.", shown, at=4))
+    assert ("missing step" in run["incomplete"]) == lost
+
+
 def test_a_tool_whose_span_is_lost_has_the_result_of_its_own_id():
     """Traceloop 0.62 of OpenAI's agents 0.24: answers tell a call's id, history the item's beside the call's result."""
 

@@ -6,7 +6,7 @@ from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.content.prose import browsing, final_answer
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import loses_steps
-from otelcov.runs.trace.tree import Node
+from otelcov.runs.trace.tree import Node, spelling
 from otelcov.runs.whole.evidence import Evidence
 
 
@@ -22,6 +22,18 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
     if _last_step(run, last) or any(_asks_unheard(n) and n.start >= last.end for n in run.nodes):
         return True
     return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
+
+
+def asker_lost(run: Evidence) -> bool:
+    """Did a tool run for which no model is told to have asked, though each tells what it answered, and one that was
+    asked later was shown that request? The span of who asked for it was lost."""
+    lone = [t for t in run.tools if t.nodes and t.asked_by is None]
+    if not lone or any(c.outputs is None for c in run.calls):
+        return False
+    ids = {t.call_id for t in lone if t.call_id}
+    names = {spelling(t.name) for t in lone if t.name and not t.call_id}
+    shown = [r for c in run.calls for x in c.inputs or () for r in x.requests]
+    return any(r.id in ids or (r.name and spelling(r.name) in names) for r in shown)
 
 
 def _last_step(run: Evidence, last: ModelCall) -> bool:
