@@ -141,6 +141,18 @@ def test_a_model_whose_span_is_lost_is_missing_where_a_later_one_was_shown_what_
     assert ("missing step" in run["incomplete"]) == lost
 
 
+def test_what_lost_its_parent_is_of_the_request_in_whose_time_it_was():
+    """LlamaIndex 0.14 under OpenInference: a step of one of two requests in a span of the program's was lost."""
+    first, then = runs(
+        span(1, name="job", took=12),
+        *(agent(2, "planner", parent=1, took=5), chat(3, 2, [("c1", "look", {})], "Blue?")),
+        *(tool(4, 2, "look", call="c1", result="yes", at=2), chat(5, LOST, "It is.", at=3)),
+        *(agent(6, "planner", parent=1, at=7, took=4), chat(7, 6, "That too.", "And red?", at=7)),
+    )
+    assert [len(r["llm_calls"]) for r in (first, then)] == [2, 1]
+    assert (first["input"], then["input"], then["output"]) == ("Blue?", "And red?", "That too.")
+
+
 def test_a_tool_whose_span_is_lost_has_the_result_of_its_own_id():
     """Traceloop 0.62 of OpenAI's agents 0.24: answers tell a call's id, history the item's beside the call's result."""
 
