@@ -153,6 +153,18 @@ def test_what_lost_its_parent_is_of_the_request_in_whose_time_it_was():
     assert (first["input"], then["input"], then["output"]) == ("Blue?", "And red?", "That too.")
 
 
+@pytest.mark.parametrize(("error", "output"), [("MaxTokensReached: too long", None), (None, "It is at")])
+def test_what_was_said_last_in_a_step_that_failed_of_a_run_whose_root_is_lost_is_no_answer(error, output):
+    """Strands 1.49: a cycle raises where an answer was cut at its limit of tokens."""
+    cycle = {"traceloop.span.kind": "task"}
+    (run,) = runs(
+        span(2, LOST, "cycle", took=3, attributes=cycle),
+        *(chat(3, 2, [("c1", "look", {})], "Where is it?"), tool(4, 2, "look", call="c1", result="blue", at=2)),
+        *(span(5, LOST, "cycle", at=4, took=2, error=error, attributes=cycle), chat(6, 5, "It is at", at=4)),
+    )
+    assert run["output"] == output
+
+
 def test_a_tool_whose_span_is_lost_has_the_result_of_its_own_id():
     """Traceloop 0.62 of OpenAI's agents 0.24: answers tell a call's id, history the item's beside the call's result."""
 

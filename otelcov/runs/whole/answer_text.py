@@ -62,14 +62,14 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             if answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
                 if said is None or said.strip() != text.strip():
                     return text
-                return None if _raised(root) else said
+                return None if _raised(root, last) else said
     if last is not None and ((own[0].agent != last.agent and at_work(root, own[0])) or awaits_another(own)):
         return None  # it may go on, once it has heard from others
     if last is not None and _in_part(root, own, last):
         return None
     if last is not None and (_worked_over(root, last) or (of_a_call(last) and not all(map(of_a_call, own)))):
         return None  # who called this one was to answer
-    if last is not None and not pending and not handed and last.text is not None and not _raised(root):
+    if last is not None and not pending and not handed and last.text is not None and not _raised(root, last):
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
@@ -229,9 +229,13 @@ def _known_by(told: Request | Result) -> str | None:
     return to_json([told.name, arguments_of(told.arguments)[0]])
 
 
-def _raised(root: Node) -> bool:
+def _raised(root: Node, last: ModelCall | None) -> bool:
     """Did the run's frame, or who was in charge, fail by itself after its model had answered? What was said last did
-    not do as an answer."""
+    not do as an answer. Where the frame has not come, the step tells it that holds the answer."""
+    if root.orphan and last is not None and last.error is None:
+        step = last.layers[-1].parent
+        if step is not None and step.kind == CHAIN and failure(step) is not None:
+            return True
     return root.kind != LLM and (failure(root) is not None or broke_off(root))
 
 
