@@ -84,7 +84,7 @@ def test_turns_of_a_conversation_are_runs_though_the_span_around_them_never_come
         ("Hello?", "Yes?", 1),
         ("Where?", "Shipped.", 1),
     ]
-    assert len(runs(*first, *turn(3, 10, ["Another?"], "No."))) == 1
+    assert len(runs(*first, *turn(3, 10, ["Another?"], "No."))) == 2
     assert len(runs(*first, *turn(3, 10, ["Hello?", "Yes?", "Where?"], "Shipped.", agent="clerk"))) == 1
     assert len(runs(*first, *turn(3, 3, ["Hello?", "Yes?", "Where?"], "Shipped."))) == 1
 
