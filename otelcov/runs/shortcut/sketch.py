@@ -148,7 +148,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str
             reply = None
         if (
             question is None
-            or not question.strip()  # somebody may have emptied it
+            or (failed and not question.strip())  # somebody may have emptied it
             or hidden(question, reply, end)
             or (not cut and not failed and (reply is None or other))
             or _gave_up(reply)
