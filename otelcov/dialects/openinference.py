@@ -42,6 +42,10 @@ _OVERWRITTEN = _ANSWER | _ANSWERED & ~_TEXT_ALONE.fill_null(value=False) & (
 _ASKED = pl.when(~_ANSWER).then(json_text("llm.invocation_parameters", "model", "model_name"))
 # AutoGen tells of an alias which dated model it takes it for.
 _RESOLVED = (scope("autogen") & pl.col("llm.model_name").str.contains(r"-\d{4}-\d{2}-\d{2}$")).fill_null(value=False)
+# LangChain's tells the model that answered where it can, which its parameters alone tell from the one asked for.
+_EITHER = scope(r"^openinference\.instrumentation\.langchain$").fill_null(value=False) & ~(
+    pl.col("llm.invocation_parameters").str.starts_with("{").fill_null(value=False)
+)
 # Bedrock's, for JavaScript, leaves out who made a model and which version it is.
 _IN_FULL = pl.when(scope(r"^@arizeai/openinference-instrumentation-bedrock$")).then(json_text("input.value", "modelId"))
 _LLM = pl.col("openinference.span.kind").str.to_uppercase() == "LLM"
@@ -141,7 +145,7 @@ OPENINFERENCE = Dialect(
             pl.when(pl.col("openinference.span.kind").is_not_null()).then(first("gen_ai.request.model", "ai.model.id")),
             _ASKED,
             _IN_FULL,
-            pl.when(~_OVERWRITTEN & ~_RESOLVED).then(pl.col("llm.model_name")),
+            pl.when(~_OVERWRITTEN & ~_RESOLVED & ~_EITHER).then(pl.col("llm.model_name")),
             first("embedding.model_name"),
         ]
     ),

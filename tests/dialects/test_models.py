@@ -97,3 +97,10 @@ def test_a_step_of_mastra_that_was_not_answered_names_the_model_that_was_asked()
     told = {"mastra.span.type": "model_step", "modelMetadata": {"modelId": "m"}, "output": {"text": "y"}}
     assert _models("@mastra/otel", **told | {"modelId": _DATED}) == ("m", _DATED)
     assert _models("@mastra/otel", **told | {"modelId": "m"}) == ("m", None)
+
+
+@pytest.mark.parametrize("given", [{}, {"llm.invocation_parameters": "__REDACTED__"}])
+def test_which_of_two_models_langchain_names_is_unknown_where_its_parameters_are_left_out(given):
+    assert _openinference("langchain", **given) == (None, None)
+    answered = {"generations": [[{"message": {"kwargs": {"response_metadata": {"model_name": _DATED}}}}]]}
+    assert _openinference("langchain", **given | {"output.value": answered}) == (None, _DATED)
