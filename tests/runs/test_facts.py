@@ -29,6 +29,8 @@ def calls(run):
         "Tool execution failed",
         {"error": "no such user"},
         {"status": "error", "message": "no"},
+        {"result": {"error": "no such user"}},
+        {"output": {"status": "error", "message": "no"}},
     ],
 )
 def test_a_result_that_begins_as_an_error_is_one(told):
@@ -36,7 +38,17 @@ def test_a_result_that_begins_as_an_error_is_one(told):
 
 
 @pytest.mark.parametrize(
-    "told", ["The page lists common errors", "0 errors", {"error": None, "data": 3}, {"errors": []}, None, 7, ["error"]]
+    "told",
+    [
+        "The page lists common errors",
+        "0 errors",
+        {"error": None, "data": 3},
+        {"errors": []},
+        {"result": {"error": None, "data": 3}},
+        None,
+        7,
+        ["error"],
+    ],
 )
 def test_a_result_that_speaks_of_errors_is_none(told):
     assert not soft_error(told, None)

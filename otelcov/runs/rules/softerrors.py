@@ -281,9 +281,11 @@ def soft_error(value: Any, flagged: bool | None, patterns: tuple[str, ...] = ())
 
 
 def _alone(value: Any) -> Any:
-    """The text that is all an object holds: Gemini's protocol wants an object, so its clients make one of a text. The
-    text may be JSON, by itself, too: in the parts that MCP has results told in."""
+    """What is all that an object holds: Gemini's protocol wants an object, so its clients make one of a text, and of
+    what a function returns. The text may be JSON, by itself, too: in the parts that MCP has results told in."""
     text = value.get("result", value.get("output")) if isinstance(value, dict) and len(value) == 1 else value
+    if isinstance(text, dict):
+        return text
     if not isinstance(text, str):
         return value
     inner = parse_json(text) if text.startswith("{") else None
