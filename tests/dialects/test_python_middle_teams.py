@@ -170,6 +170,21 @@ def test_a_way_to_a_team_is_one_to_who_works_first_in_it(led, to):
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", to)]
 
 
+@pytest.mark.parametrize(("graph", "to"), [("__parent__", ["mid"]), (None, [])])
+def test_who_works_next_was_sent_on_to_by_a_graph_above_whose_nodes_are_not_told(graph, to):
+    """LangGraph's supervisors in each other under contrib's instrumentation, which tells of agents alone."""
+    (run,) = runs(
+        span(1, None, "invoke_workflow full", took=20),
+        agent(2, "top", 1, at=1, took=4),
+        chat(3, 2, [("c1", "transfer_to_middle", {})], "go", at=1),
+        tool(4, 2, "transfer_to_middle", "c1", json.dumps({"graph": graph, "goto": "middle"}), at=3),
+        agent(5, "mid", 1, at=7, took=3),
+        chat(6, 5, "Done.", "go", at=8),
+    )
+    assert [(d["to"], d["form"], d["status"]) for d in run["delegations"] or ()] == [(x, "handoff", "ok") for x in to]
+    assert [c["name"] for c in run["tool_calls"]] == ([] if to else ["transfer_to_middle"])
+
+
 def _base_tool(id, name, given, at, error=None, parent=None, trace=2):
     told = {"tool_name": name, "tool_description": "Books.", "tool_args": json.dumps(given)}
     return span(id, parent, name, trace, at, 0.1, attributes=told, scope="base_tool", error=error)

@@ -201,22 +201,30 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
 
 
 def _sent_on(call: ToolCall, scene: Scene) -> Found | None:
-    """A tool of LangGraph's that gave a `Command` to go on with another agent of the run."""
-    to = _goes_to(call)
+    """A tool of LangGraph's that gave a `Command` to go on with another agent of the run; or with a node of the graph
+    above, which bears a name of its own: then with whoever of another name is at work next."""
+    to, above = _goes_to(call)
     target = scene.known.get(bare(to)) if to is not None else None
+    if target is None and above and call.asked_by is not None:
+        since = call.asked_by.turn + 1
+        later = (mc for mc in scene.model_calls[since : since + NEWEST] if mc.start >= call.end)
+        first = next(later, None)
+        target = first.agent if first is not None and first.agent != call.agent else None
     return Found(target, "handoff") if target is not None and _works_after(target, call, scene) else None
 
 
-def _goes_to(call: ToolCall) -> str | None:
-    """The one node with which a tool's `Command` has a graph of LangGraph's go on."""
+def _goes_to(call: ToolCall) -> tuple[str | None, bool]:
+    """The one node with which a tool's `Command` has a graph of LangGraph's go on, and whether that is the one above
+    its own."""
     raw = span_fact(call.nodes, "result") if call.nodes else None
     if not isinstance(raw, str) or '"goto"' not in raw:
-        return None
+        return None, False
     told = parse_json(raw)
     told = told.get("output", told) if isinstance(told, dict) else None
     to = told.get("goto") if isinstance(told, dict) else None
     to = to[0] if isinstance(to, list) and len(to) == 1 else to
-    return to if isinstance(to, str) else None
+    known = isinstance(told, dict) and isinstance(to, str)
+    return (to, told.get("graph") == "__parent__") if known else (None, False)
 
 
 def _node_named(name: str, call: ToolCall, scene: Scene) -> str | None:
