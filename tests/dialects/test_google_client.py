@@ -120,13 +120,4 @@ def test_a_loop_of_googles_client_that_stops_at_what_it_asks_for_may_have_met_it
     assert [(c["arguments"]["city"], c["result"]) for c in run["tool_calls"]] == [(city, city) for city in ran]
 
 
-@pytest.mark.parametrize(("finish", "status"), [("stop", "unknown"), ("tool_call", "unknown"), ("max_tokens", "ok")])
-@pytest.mark.parametrize("looped", [True, False])
-def test_an_answer_of_geminis_that_is_not_told_may_ask_for_tools_where_a_program_frames_it(finish, status, looped):
-    told = {"gen_ai.response.finish_reasons": [finish], "gen_ai.request.model": "gemini-2.5-flash"}
-    call = chat(1, 9, took=9, attributes=told, scope=_CLIENT)
-    (run,) = runs(call, *([tool(2, 1, "weather", at=1)] if looped else []), span(9, None, "handle", took=9))
-    assert run["status"] == status
-
-
 _CLIENT = "opentelemetry.instrumentation.google_genai"

@@ -119,10 +119,11 @@ def test_a_digest_in_place_of_words_is_none(digest):
 def test_an_input_is_empty_only_where_something_is_told(words):
     """A collector may set all content to nothing; a user who says nothing is answered all the same."""
     empty = {"gen_ai.input.messages": "", "gen_ai.output.messages": ""}
+    nothing = json.dumps([{"role": "user", "parts": [{"type": "text", "content": ""}]}]) if words else ""
     (run,) = runs(
-        agent(1, "planner", took=9, attributes={"gen_ai.input.messages": ""}),
-        chat(2, 1, at=1, attributes=empty),
-        tool(3, 1, "look", "c1", "", at=3, attributes={"gen_ai.tool.call.arguments": ""}),
+        agent(1, "planner", took=9, attributes={"gen_ai.input.messages": nothing}),
+        chat(2, 1, at=1, attributes={} if words else empty),
+        tool(3, 1, "look", "c1", "", at=3, attributes={"gen_ai.tool.call.arguments": "{}" if words else ""}),
         chat(4, 1, words or None, at=5, attributes={} if words else empty),
     )
     told = {"": (None, None, False), "Which city?": ("", {}, True)}[words]

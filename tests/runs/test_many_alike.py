@@ -200,4 +200,4 @@ def test_ids_that_count_in_each_answer_alone_cost_no_comparison_of_all_words_wit
         told = [*known, *_told("call_0")]
         return [first, chat(1, None, "x", told, trace=trace + 1, at=at + 2, took=0.8, scope="b")]
 
-    assert growth(lambda n: [s for i in range(n) for s in one(i * 0.001, 10 * i + 1)], 15) < LINEAR
+    assert growth(lambda n: [s for i in range(n) for s in one(i * 0.001, 10 * i + 1)], 70) < LINEAR

@@ -290,7 +290,7 @@ def _askers(asked: list[list[_Asked]], past: History) -> Iterator[Fragment]:
     same."""
     if len({id(one.fragment) for some in asked for one in some}) > 1:
         yield from (one for some in asked if (one := _begins(some, past)) is not None)
-    yield from (one for some in asked if (one := _asker(some, past)) is not None)
+    yield from (some[-1].fragment for some in asked if len({id(one.fragment) for one in some}) == 1)
 
 
 def _begins(asked: list[_Asked], past: History) -> Fragment | None:

@@ -87,15 +87,13 @@ def status(run: Evidence) -> str:
         last is not None
         and root.kind is None
         and run.output is None
-        and (any(r.name not in run.ways for r in last.requests) or _may_ask(last))
+        and (any(r.name not in run.ways for r in last.requests) or (asks(last.finish) and last.outputs is None))
     ):
         return "unknown"  # what frames it does not know of agents, nor whether what was asked for was done
-    if over is not None and root.kind in (None, OVERWRITTEN) and over.google and _may_ask(over):
-        return "unknown"
     if last is not None and root.kind == LLM:
         if any(r.name not in run.ways for r in last.requests):
             return "unknown"
-        if last.outputs is None and (not b.final(last.finish) or _may_ask(last)):
+        if last.outputs is None and (not b.final(last.finish) or (last.google and b.letters(last.finish) == "stop")):
             return "unknown"
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
@@ -478,11 +476,6 @@ def _told_over(run: Evidence) -> ModelCall | None:
         return None
     newest = max(spans, key=lambda n: n.end)
     return ModelCall(newest, [newest]) if run.last is None or run.last.start < newest.end else None
-
-
-def _may_ask(call: ModelCall) -> bool:
-    """Does an answer that is not told say that it asks for tools, or is it one of Gemini's, which all say `stop`?"""
-    return call.outputs is None and (asks(call.finish) or (call.google and b.letters(call.finish) == "stop"))
 
 
 def _streamed_over(call: ModelCall) -> bool:
