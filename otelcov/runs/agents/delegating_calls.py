@@ -194,7 +194,7 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
         return Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
-    if not scene.known and bare(_goes_to(call) or "") == bare(to):  # as LangGraph does, where nobody names an agent
+    if not scene.known and bare(_goes_to(call)[0] or "") == bare(to):  # as LangGraph does, where nobody names an agent
         return Found(to, "handoff")
     node = _node_named(match.group("to"), call, scene)
     return None if node is None else Found(node, "handoff" if call.nodes else "tool")
@@ -221,10 +221,11 @@ def _goes_to(call: ToolCall) -> tuple[str | None, bool]:
         return None, False
     told = parse_json(raw)
     told = told.get("output", told) if isinstance(told, dict) else None
-    to = told.get("goto") if isinstance(told, dict) else None
+    if not isinstance(told, dict):
+        return None, False
+    to = told.get("goto")
     to = to[0] if isinstance(to, list) and len(to) == 1 else to
-    known = isinstance(told, dict) and isinstance(to, str)
-    return (to, told.get("graph") == "__parent__") if known else (None, False)
+    return (to, told.get("graph") == "__parent__") if isinstance(to, str) else (None, False)
 
 
 def _node_named(name: str, call: ToolCall, scene: Scene) -> str | None:
