@@ -5,7 +5,7 @@ import polars as pl
 
 from otelcov.dialects.base import Dialect, first
 
-_CALLED_OFF = pl.col("atomic_agents.cancelled").is_not_null()
+_CALLED_OFF = pl.col("atomic_agents.cancelled").str.to_lowercase() == "true"
 _TOOL = pl.col("gen_ai.operation.name") == "execute_tool"
 
 ATOMIC_AGENTS = Dialect(

@@ -87,7 +87,10 @@ def test_what_openais_server_is_asked_besides_is_no_models_call():
     assert (run["input"], run["output"]) == ("go", "done")
 
 
-@pytest.mark.parametrize(("told", "status"), [({"atomic_agents.cancelled": True}, "unknown"), ({}, "ok")])
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [({"atomic_agents.cancelled": True}, "unknown"), ({"atomic_agents.cancelled": False}, "ok"), ({}, "ok")],
+)
 def test_what_an_atomic_agent_calls_off_has_not_ended_well(told, status):
     """Atomic Agents 2.15, in the keys that it has of its own where OpenInference's are turned off."""
     asked = {"atomic_agents.input": '{"chat_message":"go"}'}

@@ -212,7 +212,7 @@ def _asked_since(call: ModelCall, asked: _AskedFor) -> Fragment | None:
         if x.role == "user" and not x.results:
             return None
         for r in x.requests:
-            if r.id and (found := _asker(asked.near(r.id, call.node), past)) is not None:
+            if r.id and (found := next(_askers([asked.near(r.id, call.node)], past), None)) is not None:
                 return found if found.root.span.service == call.node.span.service else None
     return None
 
@@ -285,9 +285,9 @@ _BACK = re.compile(r"Successfully transferred back to \S")
 
 
 def _askers(asked: list[list[_Asked]], past: History) -> Iterator[Fragment]:
-    """Those whom any of these ids tells, the likeliest first: who asked the question that this history begins with.
-    A client that makes its ids up gives a result another than its request bears, and in another conversation the
-    same."""
+    """Who asked for a tool by any of these ids, the likeliest first. Ids that count in each answer alone (Gemini has
+    none: its clients make them up, and give a result another than its request bears) come back in other conversations:
+    then the newest whose question this history begins with."""
     if len({id(one.fragment) for some in asked for one in some}) > 1:
         yield from (one for some in asked if (one := _begins(some, past)) is not None)
     yield from (some[-1].fragment for some in asked if len({id(one.fragment) for one in some}) == 1)
@@ -298,15 +298,6 @@ def _begins(asked: list[_Asked], past: History) -> Fragment | None:
         if before is not None and before.print() == past.print(len(before.messages)):
             return fragment
     return None
-
-
-def _asker(asked: list[_Asked], past: History) -> Fragment | None:
-    """The newest that asked for a tool by this id. Ids that count in each answer alone (Gemini has none: its clients
-    make them up) come back in other conversations: then the newest whose question this history begins with."""
-    if len(asked) < 2:
-        return asked[0].fragment if asked else None
-    found = _begins(asked, past)
-    return asked[-1].fragment if found is None and len({id(one.fragment) for one in asked}) == 1 else found
 
 
 class _Failed:
