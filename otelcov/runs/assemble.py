@@ -35,7 +35,7 @@ from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off
 from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, status
 from otelcov.runs.whole.evidence import Evidence
-from otelcov.runs.whole.lost_steps import asker_lost, ended_in_what_is_lost
+from otelcov.runs.whole.lost_steps import asker_lost, ended_in_what_is_lost, ended_on_words
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
 from otelcov.runs.whole.outcomes import (
@@ -279,7 +279,7 @@ def _delegated(work: _Work, agents: list[str], ways: bool, incomplete: set[str])
 def _not_told(run: Evidence, agents: list[str], incomplete: set[str]) -> None:
     """Add what of a run's steps nobody tells."""
     calls = run.calls
-    if step_lost(run) or asker_lost(run):
+    if step_lost(run) or asker_lost(run) or ended_on_words(run):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):
         incomplete.add("no agent name")

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.joining.asked_at_once import asked_at_once
+from otelcov.runs.joining.beside import beside
 from otelcov.runs.joining.left_current import begun_after, set_apart
 from otelcov.runs.joining.left_open import requests_left_open
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
@@ -342,8 +343,8 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
             return tops
         if one_and_later := begun_after(tops):
             return [part for some in one_and_later for part in _split(some)]
-        if len(whole) == 1 and (parts := _beside(whole[0], tops)):
-            return parts
+        if len(whole) == 1 and len(parts := _split([top for top in tops if top[0] is whole[0]])) > 1:
+            return beside(parts, [top for top in tops if top[0] is not whole[0]])
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
@@ -367,21 +368,6 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
     if not same and not (len(cases) == len(entries) and None not in cases):
         return tops
     return _apart(nodes, entries)
-
-
-def _beside(whole: Node, tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]:
-    """The runs below the one span that nothing is above, each with what else began in its time alone, of which the
-    parent was lost; none where that is not told of all."""
-    parts = _split([top for top in tops if top[0] is whole])
-    if len(parts) < 2:
-        return []
-    for root, nodes in tops:
-        around = [held for run, held in parts if run.start <= root.start <= run.end] if root is not whole else []
-        if root is not whole and len(around) != 1:
-            return []
-        for held in around:
-            held.extend(nodes)
-    return parts
 
 
 def _outlasted(root: Node, entries: list[Node]) -> bool:

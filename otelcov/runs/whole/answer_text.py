@@ -23,7 +23,7 @@ from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure
 from otelcov.runs.whole.asked_text import solves
 from otelcov.runs.whole.judges import without_verdicts
-from otelcov.runs.whole.speakers import abreast, at_work, front_of, of_a_call, own_calls, shared_out
+from otelcov.runs.whole.speakers import abreast, at_work, front_of, of_a_call, own_calls, shared_out, within_an_agent
 from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, same_object
 
 
@@ -67,7 +67,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None  # it may go on, once it has heard from others
     if last is not None and _in_part(root, own, last):
         return None
-    if last is not None and (_worked_over(root, last) or (of_a_call(last) and not all(map(of_a_call, own)))):
+    if last is not None and (_worked_over(root, last) or (_of_one_called(last) and not all(map(_of_one_called, own)))):
         return None  # who called this one was to answer
     if last is not None and not pending and not handed and last.text is not None and not _raised(root, last):
         text = last.text
@@ -96,6 +96,10 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _of_one_called(call: ModelCall) -> bool:
+    return of_a_call(call) or within_an_agent(call)
 
 
 def _in_part(root: Node, own: list[ModelCall], last: ModelCall) -> bool:

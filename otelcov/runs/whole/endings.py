@@ -32,7 +32,7 @@ from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, aborted, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another
 from otelcov.runs.whole.evidence import Evidence, worker
-from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
+from otelcov.runs.whole.lost_steps import ended_in_what_is_lost, ended_on_words, told_to_a_model
 from otelcov.runs.whole.speakers import at_work, own_calls
 
 
@@ -47,7 +47,7 @@ def status(run: Evidence) -> str:
     if failed and not _tried_again(run) and not went_on(root, last):
         return "unknown" if _may_be_caught(root) else "error"
     if last is not None and last.error is not None:
-        return "unknown" if _answered_for(root, last) else "error"
+        return "unknown" if _answered_for(root, last) or told_to_a_model(run, last) else "error"
     over = _told_over(run)
     if (
         died_at_first(run)
@@ -336,8 +336,11 @@ def _may_be_an_error(run: Evidence) -> bool:
 
 
 def answer_lost(run: Evidence) -> bool:
-    """Did a model answer after a tool that threw, and is nothing of that told?"""
-    return run.output is None and bool(threw := _threw(run)) and _went_on(run, threw)
+    """Did a model answer after a tool that threw, or after which the agent ended as on words, and is nothing of that
+    told?"""
+    if run.output is not None:
+        return False
+    return ended_on_words(run) or (bool(threw := _threw(run)) and _went_on(run, threw))
 
 
 def _says_nothing(run: Evidence) -> bool:
@@ -432,6 +435,8 @@ def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
     as a model takes after that? Then a model was asked, and its span has not come."""
     if failure(run.root) is not None or broke_off(run.root):
         return False
+    if ended_on_words(run):
+        return True
     shortest = min(c.end - c.start for c in run.calls)
     return run.output is not None or 0 < shortest <= run.root.end - max(t.end for t in threw)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.runs.agents.charge import ended
 from otelcov.runs.content.prose import browsing, final_answer
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import loses_steps
 from otelcov.runs.trace.tree import Node, spelling
 from otelcov.runs.whole.evidence import Evidence
+from otelcov.runs.whole.speakers import within_an_agent
 
 
 def ended_in_what_is_lost(run: Evidence) -> bool:
@@ -34,6 +37,28 @@ def asker_lost(run: Evidence) -> bool:
     names = {spelling(t.name) for t in lone if t.name and not t.call_id}
     shown = [r for c in run.calls for x in c.inputs or () for r in x.requests]
     return any(r.id in ids or (r.name and spelling(r.name) in names) for r in shown)
+
+
+def ended_on_words(run: Evidence) -> bool:
+    """Does an agent say that it ended as a model does that asks for no tool, where the newest call of its own that came
+    asked for some? The one that answered has not come."""
+    root = run.root
+    if root.orphan or not final(ended(root)):
+        return False
+    newest = next((c for c in reversed(run.calls) if not any(n.kind == TOOL for n in c.node.ancestors())), None)
+    if newest is None or newest.error is not None:
+        return False
+    return asks(newest.finish) and not any(r.name in run.ways for r in newest.requests)
+
+
+def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
+    """Did a model's call fail in an agent below a tool that another model had asked for, and nothing around it? What
+    that one was told of it, and said then, is not told."""
+    tool = next((n for n in last.node.ancestors() if n.kind == TOOL), None)
+    if tool is None or not within_an_agent(last):
+        return False
+    before = (c for c in run.calls if c.end <= tool.start and tool not in c.node.ancestors())
+    return any(c.requests or asks(c.finish) for c in before)
 
 
 def _last_step(run: Evidence, last: ModelCall) -> bool:

@@ -32,6 +32,13 @@ def of_a_call(call: ModelCall) -> bool:
     return any(n.kind == TOOL and n.parent is not None and _delegates(n) for n in call.node.ancestors())
 
 
+def within_an_agent(call: ModelCall) -> bool:
+    """Was a model asked by an agent that works below a tool? Who called that tool is told what it says."""
+    above = call.node.ancestors()
+    tool = next((at for at, n in enumerate(above) if n.kind == TOOL), 0)
+    return any(n.kind == AGENT and n.own_agent is not None for n in above[:tool])
+
+
 def _delegates(tool: Node) -> bool:
     return delegates(tool.span.tool or "") or subagent(tool.span.arguments)
 

@@ -1,0 +1,73 @@
+"""Runs of which single spans were lost, though their frames came."""
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+LOST = 99  # a span that has not come
+
+
+def _ended(reason):
+    return {"attributes": {"gen_ai.response.finish_reasons": [reason]}}
+
+
+def _whole_first(*spans):
+    return sorted(runs(*spans), key=lambda r: ("missing parent" in r["incomplete"], r["start_unix_nano"]))
+
+
+@pytest.mark.parametrize("words", [("Blue?", "And red?"), (None, None)])
+def test_what_lost_its_parent_is_of_the_request_that_was_asked_so_where_two_were_at_work(words):
+    """The AI SDK 7: two requests at once in a span of the program's, and a step of one was lost."""
+    one, two = words
+    first, then, *lost = _whole_first(
+        span(1, name="job", took=12),
+        *(agent(2, "planner", parent=1, took=8), chat(3, LOST, [("c1", "look", {})], one, at=1)),
+        *(tool(4, LOST, "look", call="c1", result="yes", at=3), chat(5, 2, "It is.", one, at=5)),
+        *(agent(6, "planner", parent=1, at=0.5, took=10), chat(7, 6, "That too.", two, at=4)),
+    )
+    if one is None:
+        assert [len(r["llm_calls"]) for r in (first, then)] == [1, 1]
+        assert ["missing parent" in r["incomplete"] for r in lost] == [True]
+    else:
+        assert (lost, [len(r["llm_calls"]) for r in (first, then)]) == ([], [2, 1])
+        assert [(r["input"], r["output"]) for r in (first, then)] == [(one, "It is."), (two, "That too.")]
+
+
+def test_a_request_whose_frame_is_lost_is_a_run_beside_others_in_a_span_of_the_programs():
+    found = _whole_first(
+        span(1, name="chat", took=20),
+        *(chat(3, LOST, "It is.", "Blue?", at=1), agent(4, "planner", parent=1, at=5, took=3)),
+        *(chat(5, 4, "That too.", "And red?", at=5), agent(6, "planner", parent=1, at=10, took=3)),
+        chat(7, 6, "No.", "And green?", at=10),
+    )
+    assert [(r["input"], r["output"]) for r in found] == [
+        ("And red?", "That too."),
+        ("And green?", "No."),
+        ("Blue?", "It is."),
+    ]
+
+
+@pytest.mark.parametrize(("reason", "status"), [("stop", "unknown"), (None, "error")])
+def test_an_agent_that_says_it_ended_on_words_after_a_tool_that_threw_was_answered(reason, status):
+    """The AI SDK 7, of which the span of the last model's call was lost."""
+    (run,) = runs(
+        agent(1, "planner", took=3.4, **(_ended(reason) if reason else {})),
+        chat(2, 1, [("c1", "look", {})], "Where is it?"),
+        tool(3, 1, "look", call="c1", at=2, took=1, error="no such place"),
+    )
+    assert (run["status"], "error" in run["boundaries"]) == (status, status == "error")
+    assert ("missing step" in run["incomplete"]) == (reason == "stop")
+
+
+@pytest.mark.parametrize("error", ["model is down", None])
+def test_what_an_agent_said_that_a_tool_called_is_no_answer_nor_is_its_failure_the_runs(error):
+    """The AI SDK 7: an agent in a tool, and the answer to that was lost."""
+    (run,) = runs(
+        agent(1, "planner", took=9, **_ended("stop")),
+        *(chat(2, 1, [("c1", "ask", {"task": "write"})], "A poem!"), tool(3, 1, "ask", call="c1", at=2, took=4)),
+        *(
+            agent(4, "writer", parent=3, at=2, took=3),
+            chat(5, 4, None if error else "Roses.", "write", at=3, error=error),
+        ),
+    )
+    assert (run["status"], run["output"], run["agents"]) == ("unknown", None, ["planner", "writer"])
