@@ -71,3 +71,29 @@ def test_what_an_agent_said_that_a_tool_called_is_no_answer_nor_is_its_failure_t
         ),
     )
     assert (run["status"], run["output"], run["agents"]) == ("unknown", None, ["planner", "writer"])
+
+
+@pytest.mark.parametrize(("within", "status"), [(True, "unknown"), (False, "requested")])
+def test_a_call_without_a_span_was_not_answered_from_memory_where_tools_run_in_the_models_span(within, status):
+    """The AI SDK 7 by its older telemetry: a tool's span lies in that of the model; that of the second was lost."""
+    back = [
+        {"role": "user", "parts": [{"type": "text", "content": "Blue?"}]},
+        *(_called_and_heard("c1"), _heard("c1"), _called_and_heard("c2"), _heard("c2")),
+    ]
+    look = {"gen_ai.tool.call.arguments": "{}"}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {})], "Blue?", took=3 if within else 1),
+        tool(3, 2 if within else 1, "look", call="c1", result="yes", at=1, took=1.5, attributes=look),
+        chat(4, 1, [("c2", "look", {})], back[:3], at=3, took=3),
+        chat(5, 1, "It is.", back, at=6),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", status]
+
+
+def _called_and_heard(id):
+    return {"role": "assistant", "parts": [{"type": "tool_call", "id": id, "name": "look", "arguments": {}}]}
+
+
+def _heard(id):
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": "yes"}]}

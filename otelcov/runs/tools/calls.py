@@ -214,6 +214,8 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
     asker = call.asked_by
     if call.nodes or asker is None or call.result_of is None:
         return False
+    if any(c.asked_by is not None and c.start < c.asked_by.end for c in executed):
+        return False  # tools ran within the model's own span
     ran = [c.end - c.start for c in executed if same_name(c.name, call.name)]
     later = (model_calls[turn] for turn in range(asker.turn + 1, len(model_calls)))
     after = next((mc for mc in later if mc.agent == asker.agent), None)
