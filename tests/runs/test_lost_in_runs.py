@@ -97,3 +97,16 @@ def _called_and_heard(id):
 
 def _heard(id):
     return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": "yes"}]}
+
+
+@pytest.mark.parametrize(("dropped", "status"), [(0, "ok"), (3, "unknown")])
+def test_a_stream_that_dropped_why_it_ended_may_have_been_called_off(dropped, status):
+    """The AI SDK 7 by its older telemetry, at a limit of twelve attributes."""
+    told = {"scope": "ai", "dropped": dropped}
+    frame = {"ai.operationId": "ai.streamText", "ai.telemetry.functionId": "planner"}
+    asked = {"ai.operationId": "ai.streamText.doStream", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3}
+    (run,) = runs(
+        span(1, name="ai.streamText", took=5, attributes=frame, **told),
+        span(2, 1, "ai.streamText.doStream", took=4, attributes=asked, **told),
+    )
+    assert run["status"] == status

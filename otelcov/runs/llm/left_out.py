@@ -23,6 +23,11 @@ def last_only(call: ModelCall) -> bool:
     return any(tells_last_call(n.span.scope, n.span.response_id) or _text_only(n.span) for n in call.layers)
 
 
+def finish_cut(call: ModelCall) -> bool:
+    """May why an answer ended be among the attributes that its spans dropped?"""
+    return call.finish is None and any(n.span.dropped for n in call.layers)
+
+
 def served_left_out(call: ModelCall) -> bool:
     """Did the provider run a tool whose name was lost, or may it have run one of those that it was offered without
     parameters, as its own are, and OpenLIT for JavaScript leaves out of what Anthropic's client answers, Langfuse out

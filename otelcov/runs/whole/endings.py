@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import broke_off, caught, ended, top_agents, went_on
-from otelcov.runs.llm.left_out import items_left_out
+from otelcov.runs.llm.left_out import finish_cut, items_left_out
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.llm.reasons import reasons_told
@@ -280,7 +280,7 @@ def called_off(run: Evidence) -> bool:
     told = run.output or run.root.span.output is not None
     if last is not None and not told and any(_threw_to_the_model(t, o, last) for t, o in run.done):
         return True  # or a limit came
-    if run.output is not None or (last is not None and not asks(last.finish)):
+    if run.output is not None or (last is not None and not (asks(last.finish) or finish_cut(last))):
         return False
     newest = last.node if last is not None else next((t.nodes[0] for t in run.tools if t.nodes), None)
     loops = [n for n in newest.ancestors() if says_why(n.span.scope, n.span.name)] if newest is not None else []
