@@ -110,3 +110,20 @@ def test_a_stream_that_dropped_why_it_ended_may_have_been_called_off(dropped, st
         span(2, 1, "ai.streamText.doStream", took=4, attributes=asked, **told),
     )
     assert run["status"] == status
+
+
+def test_what_was_said_before_an_answer_is_not_what_a_cycle_was_asked():
+    """Strands 1.19 for JavaScript, a later turn of a conversation whose agent's span was lost: a cycle tells in events
+    what was said before it."""
+    before = [
+        ("gen_ai.user.message", {"content": '[{"text":"Blue?"}]'}),
+        ("gen_ai.assistant.message", {"content": '[{"text":"It is."}]'}),
+    ]
+    asked = [*before, ("gen_ai.user.message", {"content": '[{"text":"And red?"}]'})]
+    said = [*asked, ("gen_ai.choice", {"finish_reason": "endTurn", "message": '[{"text":"That too."}]'})]
+    cycle, model = ({"gen_ai.operation.name": name} for name in ("execute_event_loop_cycle", "chat"))
+    (run,) = runs(
+        span(1, LOST, "execute_agent_loop_cycle", took=3, attributes=cycle, events=before),
+        span(2, 1, "chat", took=2, attributes=model, events=said),
+    )
+    assert (run["input"], run["output"]) == ("And red?", "That too.")

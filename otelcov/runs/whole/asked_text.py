@@ -108,6 +108,8 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             text = _beside_history(text, value, first)
             if text is not None and not object_repr(text):
                 return text
+        if _history_alone(node, first):
+            continue
         for name, attributes in reversed(node.side.events.get(node.span.row, ())):  # history first, then what is new
             if name == "gen_ai.user.message":
                 content = attributes.get("content")
@@ -147,6 +149,16 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
     elif spoken and not empty:
         incomplete.add("input not reported")
     return "" if empty else None
+
+
+def _history_alone(node: Node, first: ModelCall | None) -> bool:
+    """Do the messages that a step tells end with an answer, when the model in it was asked something by a user? They
+    were said before (Strands, of its cycles)."""
+    events = node.side.events.get(node.span.row, ())
+    if not events or first is None or node is first.node or not first.inputs or first.inputs[-1].role != "user":
+        return False
+    newest = next((name for name, _ in reversed(events) if name.endswith(".message")), None)
+    return newest == "gen_ai.assistant.message"
 
 
 def _resumes(value: Any) -> bool:
