@@ -127,3 +127,16 @@ def test_what_was_said_before_an_answer_is_not_what_a_cycle_was_asked():
         span(2, 1, "chat", took=2, attributes=model, events=said),
     )
     assert (run["input"], run["output"]) == ("And red?", "That too.")
+
+
+@pytest.mark.parametrize(("lost", "tokens"), [(False, 30), (True, None)])
+def test_what_an_agent_used_is_no_calls_where_another_call_may_be_among_what_is_lost(lost, tokens):
+    """Mastra 1.71, without content: what frames the steps counts them all, and one step was lost."""
+    uncounted = {"attributes": {"gen_ai.usage.input_tokens": None, "gen_ai.usage.output_tokens": None}}
+    told = {"attributes": {"gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 6}}
+    (run,) = runs(
+        agent(1, "planner", took=9, **told),
+        *([tool(3, LOST, "look", at=2)] if lost else []),
+        chat(4, 1, "It is.", at=4, **uncounted),
+    )
+    assert [c["input_tokens"] for c in run["llm_calls"]] == [tokens]

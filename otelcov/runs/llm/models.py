@@ -273,7 +273,8 @@ def _without_guesses(calls: list[ModelCall]) -> None:
 
 
 def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
-    """The token sum of an agent, or of a chain inside it, stands in for its only call, where that call carries none."""
+    """The token sum of an agent, or of a chain inside it, stands in for its only call, where that call carries none. It
+    is no call's where something lost its parent: that may have been another call."""
     if any(c.input_tokens is not None for c in calls):
         return
     by_owner: dict[int, list[ModelCall]] = {}
@@ -282,8 +283,12 @@ def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
         if owner is not None:
             by_owner.setdefault(id(owner), []).append(c)
             c.context = owner
+    lost = [n for n in nodes if n.orphan and n.kind != OTHER] if by_owner else []
     for owned in by_owner.values():
         (call, *more), told = owned, owned[0].context.span
+        top = call.node.ancestors()[-1]
+        if any(n is not top for n in lost[:2]):
+            continue
         if not more and not (told.dropped and told.output_tokens is None):
             call.input_tokens, call.output_tokens = told.input_tokens, told.output_tokens
             if call.request_model is None and call.response_model is None and call.context.kind == CHAIN:
