@@ -140,3 +140,17 @@ def test_what_an_agent_used_is_no_calls_where_another_call_may_be_among_what_is_
         chat(4, 1, "It is.", at=4, **uncounted),
     )
     assert [c["input_tokens"] for c in run["llm_calls"]] == [tokens]
+
+
+@pytest.mark.parametrize(
+    ("result", "status"),
+    [('{"error":true,"message":"Tool input vali', "error"), ('{"errors":0,"message":"Tool input vali', "ok")],
+)
+def test_an_object_that_begins_with_an_error_says_so_where_the_rest_was_cut(result, status):
+    """Mastra 1.71 at a limit on the length of values: what a tool was given did not fit."""
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        *(chat(2, 1, [("c1", "look", {})], "Blue?"), tool(3, 1, "look", call="c1", result=result, at=2)),
+        chat(4, 1, "No.", at=4),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status]

@@ -27,6 +27,7 @@ _BEGINS = re.compile(
     | (?:An?|Unexpected|Internal|Fatal|Unknown)\s+(?:\w+\s+)?(?:error|exception)
       \s+(?:occurred|happened|has|was|while|executing|running)\b
     | I\s+encountered\s+an\s+error
+    | \{\s*"error":\s*true\b                                                      # an object that was cut
     | Traceback\s+\(most\s+recent\s+call\s+last\)
     | Tool\s+(?:execution\s+)?(?:error|failed|failure|call\s+failed)\b
     | tool[ ]execution[ ](?:error|panic):[ ]                                    # tRPC-Agent-Go
