@@ -154,3 +154,16 @@ def test_an_object_that_begins_with_an_error_says_so_where_the_rest_was_cut(resu
         chat(4, 1, "No.", at=4),
     )
     assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_a_run_whose_last_tool_was_called_off_may_have_been_called_off(later):
+    """Mastra 1.71: what was called off while a tool ran ends as the model's request for it did, and well."""
+    well = {"status": 1}
+    (run,) = runs(
+        agent(1, "planner", took=9, **well),
+        chat(2, 1, [("c1", "look", {})], "Blue?", **well),
+        tool(3, 1, "look", call="c1", at=2, error="This operation was aborted"),
+        *([chat(4, 1, "It took too long.", at=4, **well)] if later else []),
+    )
+    assert (run["status"], run["tool_calls"][0]["status"]) == ("ok" if later else "unknown", "unknown")

@@ -32,7 +32,7 @@ from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, aborted, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another
 from otelcov.runs.whole.evidence import Evidence, worker
-from otelcov.runs.whole.lost_steps import ended_in_what_is_lost, ended_on_words, told_to_a_model
+from otelcov.runs.whole.lost_steps import aborted_at_last, ended_in_what_is_lost, ended_on_words, told_to_a_model
 from otelcov.runs.whole.speakers import at_work, own_calls
 
 
@@ -269,7 +269,7 @@ def called_off(run: Evidence) -> bool:
     """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
     nothing came? Who called it off is not told, nor what was under way."""
     last, agents = run.last, (run.root, *top_agents(run.root))
-    if any(_never_returned(n) for n in agents):
+    if any(_never_returned(n) for n in agents) or aborted_at_last(run):
         return True
     if any(ended(n) in ("aborted", "canceled") or any(map(b.called_off, reasons_told(n))) for n in agents):
         return True

@@ -8,7 +8,7 @@ from otelcov.runs.content.prose import browsing, final_answer
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import loses_steps
-from otelcov.runs.trace.tree import Node, spelling
+from otelcov.runs.trace.tree import Node, aborted, spelling
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.speakers import within_an_agent
 
@@ -51,13 +51,21 @@ def ended_on_words(run: Evidence) -> bool:
     return asks(newest.finish) and not any(r.name in run.ways for r in newest.requests)
 
 
+def aborted_at_last(run: Evidence) -> bool:
+    """Was a tool that the newest answer asked for called off, and did nobody say a word since?"""
+    last = run.last
+    if last is None or last.error is not None or run.output:
+        return False
+    return any(t.turn == last.turn and any(map(aborted, t.nodes)) for t in run.tools)
+
+
 def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
     """Did a model's call fail in an agent below a tool that another model had asked for, and nothing around it? What
     that one was told of it, and said then, is not told."""
     tool = next((n for n in last.node.ancestors() if n.kind == TOOL), None)
     if tool is None or not within_an_agent(last):
         return False
-    before = (c for c in run.calls if c.end <= tool.start and tool not in c.node.ancestors())
+    before = (c for c in run.calls if c.start <= tool.start and tool not in c.node.ancestors())
     return any(c.requests or asks(c.finish) for c in before)
 
 
