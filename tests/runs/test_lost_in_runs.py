@@ -167,3 +167,15 @@ def test_a_run_whose_last_tool_was_called_off_may_have_been_called_off(later):
         *([chat(4, 1, "It took too long.", at=4, **well)] if later else []),
     )
     assert (run["status"], run["tool_calls"][0]["status"]) == ("ok" if later else "unknown", "unknown")
+
+
+def test_a_step_that_hands_on_what_it_was_given_is_no_answer():
+    """LangChain 1.5 for JavaScript under OpenInference: called off in its tools, and the model's span was lost."""
+    given = '{"messages":[{"role":"user","content":"Blue?"}]}'
+    chain = {"openinference.span.kind": "CHAIN", "input.value": given}
+    (run,) = runs(
+        span(1, name="planner", took=6, error="Abort", attributes=chain | {"metadata": '{"lc_agent_name":"planner"}'}),
+        span(2, 1, "__start__", attributes=chain | {"output.value": given}),
+        tool(3, 1, "look", at=3, error="This operation was aborted"),
+    )
+    assert (run["input"], run["output"]) == ("Blue?", None)

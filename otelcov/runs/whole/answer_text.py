@@ -84,8 +84,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
-        if node is not root and _failed_after(root, node):
-            continue
+        if node is not root and (_failed_after(root, node) or node.span.output == node.span.input):
+            continue  # what it was given, it handed on
         if pending and last is not None and node is not root and node.parent is last.node.parent:
             continue  # it says which step comes next, and that has not come (LangGraph, stopped before its tools)
         text = assistant_text(node.span.output, limit)
