@@ -1,5 +1,7 @@
 """Runs of which single spans were lost, though their frames came."""
 
+import json
+
 import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
@@ -179,3 +181,15 @@ def test_a_step_that_hands_on_what_it_was_given_is_no_answer():
         tool(3, 1, "look", at=3, error="This operation was aborted"),
     )
     assert (run["input"], run["output"]) == ("Blue?", None)
+
+
+def test_what_was_said_before_an_answer_is_not_what_a_cycle_was_asked_in_the_newest_words_either():
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "Blue?"}]}]
+    before = [*asked, {"role": "assistant", "parts": [{"type": "text", "content": "It is."}]}]
+    more = [*before, {"role": "user", "parts": [{"type": "text", "content": "And red?"}]}]
+    told = [("gen_ai.client.inference.operation.details", {"gen_ai.input.messages": json.dumps(before)})]
+    (run,) = runs(
+        span(1, LOST, "execute_agent_loop_cycle", took=3, events=told),
+        chat(2, 1, "That too.", more, took=2),
+    )
+    assert (run["input"], run["output"]) == ("And red?", "That too.")

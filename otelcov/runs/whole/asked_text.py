@@ -157,8 +157,8 @@ def _history_alone(node: Node, first: ModelCall | None) -> bool:
     events = node.side.events.get(node.span.row, ())
     if not events or first is None or node is first.node or not first.inputs or first.inputs[-1].role != "user":
         return False
-    newest = next((name for name, _ in reversed(events) if name.endswith(".message")), None)
-    return newest == "gen_ai.assistant.message"
+    told = event_inputs(events)
+    return bool(told) and told[-1].role == "assistant"
 
 
 def _resumes(value: Any) -> bool:
