@@ -206,9 +206,9 @@ def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evi
     answered = None if left_out(answered) else answered
     if asked is None and _nothing_said(answered, outcomes) and made_blank(root, calls):
         answered = answered or None
-        told = any(n.span.arguments for t in work.tools for n in t.nodes)
-        for found in outcomes if not told else ():
-            found.arguments = found.arguments or None
+        for call, found in zip(work.tools, outcomes, strict=True):
+            told = any(n.span.arguments for n in call.nodes)
+            found.arguments = found.arguments if told else found.arguments or None
     given, said = of_a_delegate(root, calls)
     managed = of_a_manager(root, asked)
     if asked is not None and (managed or asked in given):

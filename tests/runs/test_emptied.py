@@ -127,3 +127,65 @@ def test_a_run_that_failed_and_of_whose_words_none_is_told_is_the_same_either_wa
     wrong = {"error": "500", "attributes": {"gen_ai.input.messages": asked, "error.type": "InternalServerError"}}
     told = frames([("traces", request([agent(1, "a", took=9, **wrong), chat(2, 1, **wrong)]))])
     assert with_shortcut(*told)[0].equals(without(*told))
+
+
+def _emptied(words, answer, back, system="", told=None):
+    """A graph that names the way it takes between what it was asked and what it answers."""
+    asked = [*([] if system is None else [{"role": "system", "parts": [{"type": "text", "content": system}]}])]
+    asked.append({"role": "user", "parts": [{"type": "text", "content": words}]})
+    call = {"type": "tool_call", "id": "call_1", "name": "look", "arguments": {"at": "x"}}
+    result = told or {"content": back, "type": "tool", "tool_call_id": "call_1"}
+    back = {"type": "tool_call_response", "id": "call_1", "response": back}
+    later = [*asked, {"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [back]}]
+    graph = {"openinference.span.kind": "CHAIN", "input.value": {"messages": [{"role": "user", "content": words}]}}
+    return runs(
+        span(1, name="graph", took=9, attributes=graph),
+        chat(2, 1, [("call_1", "look", {"at": "x"})], asked),
+        span(5, 1, name="route", at=2, attributes={"openinference.span.kind": "CHAIN", "output.value": "to tools"}),
+        tool(3, 1, "look", "call_1", result, at=3),
+        chat(4, 1, answer, later, at=4),
+    )[0]
+
+
+def test_a_way_that_a_graph_took_is_no_word_of_what_was_said():
+    run = _emptied("", "", "")
+    assert (run["input"], run["tool_calls"][0]["result"], run["boundaries"]) == (None, None, [])
+    run = _emptied("", "What may I do?", "", "You help.")
+    assert (run["input"], run["tool_calls"][0]["result"], run["boundaries"]) == ("", "", ["empty_input"])
+
+
+def test_what_stays_of_results_says_nothing_of_a_request_where_the_very_instructions_are_empty():
+    assert _emptied("", "", '{"assistant": "worker"}')["input"] is None
+    assert _emptied("", None, "sunny", None)["input"] == ""
+
+
+def test_parts_that_were_emptied_are_no_result():
+    run = _emptied("", "", '[{"type": "text", "text": ""}]', told='[{"type": "text", "text": ""}]')
+    assert run["tool_calls"][0]["result"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "result"),
+    [("", '{"tool_name": "look", "arguments": ""}', None), ("Look.", '{"tool_name": "look", "arguments": {}}', "")],
+)
+def test_arguments_that_were_emptied_beside_the_tools_name_are_untold(words, given, result):
+    """A client of MCP's under Traceloop, whose model's calls tell no words, in a run that ended at its limit."""
+    messages = {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": words}]}]}
+    told = {"traceloop.span.kind": "tool", "traceloop.entity.name": "look", "traceloop.entity.input": given}
+    (run,) = runs(
+        agent(1, "a", took=9, attributes=messages),
+        chat(2, 1),
+        span(3, 1, "look.tool", at=2, attributes=told | {"traceloop.entity.output": '{"result": ""}'}),
+        span(5, 3, "Writer", at=2, attributes={"traceloop.entity.output": "kept"}),
+    )
+    (call,) = run["tool_calls"]
+    assert call["arguments"] == (None if result is None else {})
+    assert call["result"] == (result if result is None else {"result": ""})
+    assert run["input"] == (words or None)
+
+
+def test_a_talk_of_several_without_one_word_was_emptied_beside_one_that_was_not():
+    """Pydantic AI tells of a run in attributes of its own, of which a collector may know, and not of a model's."""
+    said = [{"role": role, "parts": [{"type": "text", "content": ""}]} for role in ("user", "assistant")]
+    (run,) = runs(agent(1, "a", took=9, attributes={"gen_ai.input.messages": said}), chat(2, 1, "Done.", "Look."))
+    assert (run["input"], "empty_input" in run["boundaries"]) == (None, False)

@@ -14,6 +14,8 @@ _DEEPEST = 8  # wrappers in each other
 def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     """(the argument object, the raw text where it is none). Unwraps what frameworks put around the arguments."""
     given, text = _given(raw)
+    if _emptied(given):
+        return None, None
     if given and too_deep(given, raw):
         return None, raw if isinstance(raw, str) else to_json(raw)
     if given and (not isinstance(raw, str) or _MASK.search(raw)) and in_part(given):
@@ -21,6 +23,17 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     return given, text
 
 
+def emptied(raw: Value) -> bool:
+    """Did somebody empty the arguments in what a kit tells beside a tool's name?"""
+    return isinstance(raw, str) and '""' in raw and _emptied(_given(raw)[0])
+
+
+def _emptied(given: dict[str, Value] | None) -> bool:
+    return given is not None and given.get("arguments") == "" and given.keys() in _NAMED
+
+
+_NAMED = ({"tool_name", "arguments"}, {"tool", "arguments"})
+"""What a kit tells beside a tool's name."""
 _MASK = re.compile(r"\*{3}|REDACTED|redacted|HIDDEN|[\[<(]\w+[)>\]]")
 """What all words that stand for what was left out have somewhere, or are in."""
 
@@ -112,7 +125,7 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
         return _unwrap(value["inputs"])
     if keys == {"input", "options"} and isinstance(value["input"], dict):
         return value["input"]
-    if keys in ({"tool_name", "arguments"}, {"tool", "arguments"}) and isinstance(value["arguments"], dict):
+    if keys in _NAMED and isinstance(value["arguments"], dict):
         return value["arguments"]
     if "ArgumentsInJSON" in keys:  # Eino
         return arguments_of(value["ArgumentsInJSON"])[0] or {}

@@ -148,7 +148,7 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str
             reply = None
         if (
             question is None
-            or (failed and not question.strip())  # somebody may have emptied it
+            or (not question.strip() and (failed or not end or _of_several(asked)))  # somebody may have emptied it
             or hidden(question, reply, end)
             or (not cut and not failed and (reply is None or other))
             or _gave_up(reply)
@@ -159,6 +159,10 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str
         else:
             spoken[t], told[t] = question, reply
     return spoken, told
+
+
+def _of_several(raw: str | None) -> bool:
+    return raw is not None and raw.count('"role"') > 1
 
 
 def _gave_up(text: str | None) -> bool:

@@ -14,17 +14,26 @@ from otelcov.runs.trace.tree import Node
 
 def gave_nothing(call: ToolCall) -> bool:
     """Is an empty text told of what came of it?"""
-    return (call.answer is not None and call.answer.content == "") or any(_nothing(n.span.result) for n in call.nodes)
+    return (call.answer is not None and _nothing(call.answer.content)) or any(
+        _nothing(n.span.result) for n in call.nodes
+    )
 
 
-def _nothing(result: str | None) -> bool:
-    framed = result is not None and result[:1] in ("{", "[") and '""' in result
-    return result == "" or (framed and result_of(result)[0] == "")
+def _nothing(result: Any) -> bool:
+    framed = isinstance(result, str) and result[:1] in ("{", "[") and '""' in result
+    return result == "" or (framed and _empty(result_of(result)[0]))
+
+
+def _empty(value: Any) -> bool:
+    """Is there nothing in this but empty texts?"""
+    if isinstance(value, (dict, list)):
+        return bool(value) and all(map(_empty, value.values() if isinstance(value, dict) else value))
+    return bool(value == "")
 
 
 def forget(call: ToolCall) -> None:
     """Take what came of it for untold, where an empty text stands for it: somebody emptied all that was said."""
-    if call.answer is not None and call.answer.content == "":
+    if call.answer is not None and _nothing(call.answer.content):
         call.answer.content = None
     for node in call.nodes:
         node.span = node.span._replace(result=None if _nothing(node.span.result) else node.span.result)

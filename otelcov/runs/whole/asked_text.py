@@ -15,7 +15,7 @@ from otelcov.runs.content.jsontext import hidden, parse_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.prose import own_words
 from otelcov.runs.content.semconv import semconv_messages
-from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.content.wrapped import arguments_of, emptied
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.answers import tells_words
 from otelcov.runs.rules.habits import guards_first
@@ -32,7 +32,8 @@ _SOLVES = "You are an expert assistant who can solve any task using "
 def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set[str]) -> str | None:
     """What the user said, and why nobody knows where that is not told."""
     text = _told(root, calls, limit, incomplete)
-    if hidden(text) or (text is not None and not text.strip() and made_blank(root, calls)):
+    blank = text is not None and not text.strip()
+    if hidden(text) or (blank and (_talk_without_words(root) or made_blank(root, calls))):
         incomplete.add("input not reported")
         return None
     return text
@@ -40,19 +41,45 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
 
 def made_blank(root: Node, calls: list[ModelCall]) -> bool:
     """Is there not one word in all that was said and came back here, whatever tools were given? Then somebody emptied
-    it, and an empty request is no word of the user's."""
+    it, and an empty request is no word of the user's.
+
+    Where models were shown the request, what they were told and said decides: spans around them may name what they go
+    on with, which is no word of anybody. Nor is what came back, where a model's very instructions are empty. Where no
+    words of models are told, the request and the answer in one place do, and what tools were given."""
+    shown = [x for c in calls for x in c.inputs or ()]
+    said = [*shown, *(x for c in calls for x in c.outputs or ())]
+    if any(x.text for x in said if not x.results):
+        return False
+    asked = any(x.role == "user" and x.text is not None for x in shown)
+    if asked and any(x.role == "system" and x.text == "" for x in shown):
+        return True
+    if any(_says(r.content) for x in said for r in x.results):
+        return False
     nodes = [root, *root.below()]
-    if any(_says(n.span.input) for n in nodes if n.kind != TOOL):
+    if asked or (not said and (_without_words(root) or any(emptied(n.span.arguments) for n in nodes))):
+        return True
+    if not calls or any(_says(n.span.input) for n in nodes if n.kind != TOOL):
         return False
-    if any(_says(told) for n in nodes for told in (n.span.output, n.span.output_messages, n.span.result)):
-        return False
-    said = (x for c in calls for x in (*(c.inputs or ()), *(c.outputs or ())))
-    return bool(calls) and not any(x.text or any(r.content for r in x.results) for x in said)
+    return not any(_says(told) for n in nodes for told in (n.span.output, n.span.output_messages, n.span.result))
 
 
-def _says(told: str | None) -> bool:
+def _without_words(node: Node) -> bool:
+    """Do messages tell that something was asked and answered here, and in no words?"""
+    sides = (node.input_messages or node.span.input, node.span.output_messages or node.span.output)
+    told = [list(_words(parse_json(raw))) if raw and raw[0] in "[{" else [] for raw in sides]
+    return all(told) and not any(word for words in told for word in words)
+
+
+def _talk_without_words(node: Node) -> bool:
+    """Do messages tell what several said here, and that in no words?"""
+    raw = node.span.input
+    words = list(_words(parse_json(raw))) if raw and raw[0] in "[{" else []
+    return len(words) > 1 and not any(words)
+
+
+def _says(told: Any) -> bool:
     """Is this more than the frame of what was said, if anything is in it?"""
-    value = parse_json(told) if told and told[0] in "[{" else told
+    value = parse_json(told) if isinstance(told, str) and told[:1] in ("[", "{") else told
     words = list(_words(value))
     return any(words) if words else bool(value)
 
