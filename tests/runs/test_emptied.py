@@ -189,3 +189,11 @@ def test_a_talk_of_several_without_one_word_was_emptied_beside_one_that_was_not(
     said = [{"role": role, "parts": [{"type": "text", "content": ""}]} for role in ("user", "assistant")]
     (run,) = runs(agent(1, "a", took=9, attributes={"gen_ai.input.messages": said}), chat(2, 1, "Done.", "Look."))
     assert (run["input"], "empty_input" in run["boundaries"]) == (None, False)
+
+
+@pytest.mark.parametrize(("words", "calls"), [("", None), ("***", None), ("Done.", [])])
+def test_an_answer_without_a_word_may_have_asked_for_tools_in_words(words, calls):
+    """CrewAI has models that know no tools ask for them in a text."""
+    told = {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": words}]}]}
+    (run,) = runs(agent(1, "a", took=9), *(chat(n, 1, attributes=told, at=n, finish=None) for n in (2, 3)))
+    assert run["tool_calls"] == calls

@@ -11,7 +11,7 @@ from otelcov.dialects.base import OTHER
 from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.content.exchanges import answers, choices, event_outputs
 from otelcov.runs.content.flattened import flattened_messages
-from otelcov.runs.content.jsontext import NOTHING, parse_json
+from otelcov.runs.content.jsontext import NOTHING, hidden, parse_json
 from otelcov.runs.content.prose import react_request
 from otelcov.runs.rules.answers import (
     drops_calls,
@@ -103,9 +103,12 @@ class AnswerOf:
 
     def _untold(self, answer: list[Message]) -> bool:
         """A text without a word, where the model did answer: by calls, which this instrumentation does not tell
-        (OpenInference's for Bedrock up to 0.1.31, of several calls some line breaks)."""
-        if any(o.requests or o.text is None or o.text.strip() for o in answer):
+        (OpenInference's for Bedrock up to 0.1.31, of several calls some line breaks), or in words that somebody left
+        out, of which nothing says why they ended there."""
+        if any(o.requests or o.text is None or (o.text.strip() and not hidden(o.text)) for o in answer):
             return False
+        if self.finish is None and (self.tokens is None or any(o.text for o in answer)):
+            return True
         answered = self.tokens or asks(self.finish) or any(drops_calls(n.span.scope) for n in self.layers)
         return bool(answered) and self.finish not in _ENDED
 
