@@ -197,3 +197,16 @@ def test_an_answer_without_a_word_may_have_asked_for_tools_in_words(words, calls
     told = {"gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": words}]}]}
     (run,) = runs(agent(1, "a", took=9), *(chat(n, 1, attributes=told, at=n, finish=None) for n in (2, 3)))
     assert run["tool_calls"] == calls
+
+
+def test_an_agent_that_worked_before_who_asked_for_it_was_heard_again_is_whom_an_emptied_request_called():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("call_1", "delegate_work_to_coworker", "")], "Look."),
+        agent(3, "worker", 1, at=2, took=2),
+        chat(4, 3, "Seen.", "", at=3),
+        chat(5, 1, "Done.", "Look.", at=5),
+    )
+    assert [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"]] == [
+        ("planner", "worker", "tool", "delegate_work_to_coworker")
+    ]

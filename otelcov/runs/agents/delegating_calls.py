@@ -172,7 +172,9 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> Found | None:
     if not (untold or name in COWORKER):
         return None
     until = _heard_again(call, scene)
-    begun = scene.begun(call.start, LATEST_NS if until is None else until) if call.nodes and untold else ()
+    alone = not call.nodes and until is not None and call.asked_by is not None and len(call.asked_by.requests) == 1
+    seen = (call.nodes and untold) or (alone and (untold or raw == ""))
+    begun = scene.begun(call.start, LATEST_NS if until is None else until) if seen else ()
     next_ = next((n for n in begun if n.own_agent not in (None, call.agent) and id(n) not in scene.used), None)
     return Found(next_.own_agent if next_ is not None else None, form, next_)
 
