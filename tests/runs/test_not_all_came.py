@@ -214,3 +214,12 @@ def test_what_has_come_tells_nothing_else_than_all_of_it(name, seed):
             assert set(run["boundaries"]) <= {*true["boundaries"], "tool_recovery"}
             seen += run["status"] == "unknown"
     assert seen
+
+
+def test_what_comes_after_a_request_in_words_is_no_word_of_the_users():
+    """CrewAI, of which the first model's call was lost."""
+    asks = "Thought: I look.\nAction: look\nAction Input: {}\nObservation: seen"
+    told = [("system", "Be brief."), ("user", "Look."), ("assistant", asks), ("user", "Analyze the tool result.")]
+    inputs = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in told]
+    (run,) = runs(span(1, name="crew", took=9), chat(3, 2, "Final Answer: Done.", inputs, at=2))
+    assert run["input"] == "Look."

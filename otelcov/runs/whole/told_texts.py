@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.content.messages import messages_of
-from otelcov.runs.content.prose import final_answer, own_words
+from otelcov.runs.content.prose import final_answer, own_words, react_request
 from otelcov.runs.tools.handed_in import is_answer, says_returned
 
 # How a value that is none was written as text; the last two by OpenInference for LangChain4j.
@@ -99,7 +99,17 @@ def _given_first(value: dict[str, Any]) -> bool:
 
 def last_user(found: list[Message]) -> str | None:
     """The newest user message before the agent's first own answer of this run."""
-    return next((said for x in reversed(found) if of_user(x) and (said := own_words(x.text)) is not None), None)
+    for at in range(len(found) - 1, -1, -1):
+        said = own_words(found[at].text) if of_user(found[at]) else None
+        if said is not None and not (at and _asks_in_words(found[at - 1])):
+            return said
+    return None
+
+
+def _asks_in_words(message: Message) -> bool:
+    """Does a model ask for a tool here by text alone? What comes next in the user's name is what came of it, or says
+    how to go on (CrewAI)."""
+    return message.role == "assistant" and react_request(message.text) is not None
 
 
 def of_user(message: Message) -> bool:
