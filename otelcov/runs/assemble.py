@@ -35,7 +35,13 @@ from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off
 from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, status
 from otelcov.runs.whole.evidence import Evidence
-from otelcov.runs.whole.lost_steps import asker_lost, ended_in_what_is_lost, ended_on_words
+from otelcov.runs.whole.lost_steps import (
+    asker_lost,
+    ended_in_what_is_lost,
+    ended_on_words,
+    without_others,
+    worked_on,
+)
 from otelcov.runs.whole.met import boundaries, step_lost
 from otelcov.runs.whole.offered import offered, told_to_answer
 from otelcov.runs.whole.outcomes import (
@@ -201,8 +207,10 @@ def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evi
     """What was asked and answered, beside all that was done."""
     root, nodes, calls, limit, ways = work.root, work.nodes, work.calls, work.limit, work.ways
     whole = in_order([*calls, *work.overwritten]) if work.overwritten else calls
+    whole = without_others(root, nodes, whole)
     asked = input_text(root, whole, limit, incomplete)
-    answered = None if work.died or tripped(root, nodes) else output_text(root, _as_answered(whole), limit, ways)
+    unheard = work.died or tripped(root, nodes) or worked_on(root, nodes, calls)
+    answered = None if unheard else output_text(root, _as_answered(whole), limit, ways)
     answered = None if left_out(answered) else answered
     if asked is None and _nothing_said(answered, outcomes) and made_blank(root, calls):
         answered = answered or None

@@ -216,6 +216,41 @@ def test_what_has_come_tells_nothing_else_than_all_of_it(name, seed):
     assert seen
 
 
+def test_an_agent_that_failed_last_and_has_lost_its_parent_may_have_been_caught():
+    failed = {"error": "Refused", "events": [("exception", {"exception.type": "Refused"})]}
+    kit = {"scope": "openinference.instrumentation.openai_agents"}
+    told = {"attributes": {"openinference.span.kind": "AGENT"}, "took": 9, **kit}
+    (run,) = runs(span(1, name="travel", **told), span(3, 2, "planner", at=1, **told | {"took": 7} | failed))
+    assert run["status"] == "unknown"
+
+
+def test_what_goes_on_in_a_step_that_lost_its_parent_may_have_answered():
+    (run,) = runs(
+        agent(1, "travel", took=9),
+        chat(2, 1, "I found one.", "Look.", at=1),
+        span(4, 3, "planner", at=4, took=3, attributes={"openinference.span.kind": "CHAIN"}),
+    )
+    assert run["output"] is None
+    (run,) = runs(
+        agent(1, "travel", took=9),
+        chat(2, 1, "I found one.", "Look.", at=1),
+        span(4, 1, "planner", at=4, took=3, attributes={"openinference.span.kind": "CHAIN"}),
+    )
+    assert run["output"] == "I found one."
+
+
+def test_what_an_agent_said_that_lost_its_parent_within_a_tool_is_not_what_the_run_said():
+    (run,) = runs(
+        agent(1, "travel", took=20),
+        agent(2, "planner", 99, took=18),
+        chat(3, 2, [("call_1", "ask_worker", {"it": "Find."})], "Ask the worker.", at=1),
+        tool(4, 2, "ask_worker", "call_1", at=3, took=6),
+        agent(5, "worker", 98, at=4, took=4),
+        chat(6, 5, "Found.", "Find.", at=5),
+    )
+    assert (run["input"], run["output"]) == ("Ask the worker.", None)
+
+
 def test_what_comes_after_a_request_in_words_is_no_word_of_the_users():
     """CrewAI, of which the first model's call was lost."""
     asks = "Thought: I look.\nAction: look\nAction Input: {}\nObservation: seen"

@@ -32,7 +32,13 @@ from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, aborted, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another
 from otelcov.runs.whole.evidence import Evidence, worker
-from otelcov.runs.whole.lost_steps import aborted_at_last, ended_in_what_is_lost, ended_on_words, told_to_a_model
+from otelcov.runs.whole.lost_steps import (
+    aborted_at_last,
+    ended_in_what_is_lost,
+    ended_on_words,
+    failed_in_what_is_lost,
+    told_to_a_model,
+)
 from otelcov.runs.whole.speakers import at_work, own_calls
 
 
@@ -68,6 +74,7 @@ def status(run: Evidence) -> str:
         or _broke_unread(run)
         or (last is not None and last in run.unheard and (run.output is None or broken_off(last)))
         or asked_for_nobodys(run)
+        or failed_in_what_is_lost(run)
     ):
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from otelcov.dialects.base import AGENT, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import ended
 from otelcov.runs.content.prose import browsing, final_answer
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import loses_steps
-from otelcov.runs.trace.tree import Node, aborted, spelling
+from otelcov.runs.trace.tree import Node, aborted, failure, spelling
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.speakers import within_an_agent
 
@@ -67,6 +67,56 @@ def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
         return False
     before = (c for c in run.calls if c.start <= tool.start and tool not in c.node.ancestors())
     return any(c.requests or asks(c.finish) for c in before)
+
+
+def failed_in_what_is_lost(run: Evidence) -> bool:
+    """Did an agent that has lost its parent fail last, in a run that put nothing out? Whether that went any further,
+    who called it would tell."""
+    if run.output is not None:
+        return False
+    failed = [n for n in run.nodes if n.orphan and n is not run.root and n.kind == AGENT and failure(n) is not None]
+    last = max(failed, key=lambda n: n.end, default=None)
+    return last is not None and not any(n.start >= last.end for n in run.nodes)
+
+
+def _lost_within(root: Node, nodes: list[Node]) -> list[Node]:
+    """The steps of a run that have lost their parents."""
+    return [n for n in nodes if n.orphan and n is not root]
+
+
+def without_others(root: Node, nodes: list[Node], calls: list[ModelCall]) -> list[ModelCall]:
+    """The model calls of a run of which steps were lost, without those of an agent that another called: it has lost its
+    parent, too, and worked in the time of the other, or of its tool."""
+    lost = [] if root.orphan else _lost_within(root, nodes)
+    around = [n for n in lost if n.kind == AGENT] + [n for n in nodes if n.kind == TOOL] if lost else []
+    if not around:
+        return calls
+    ids = {id(n) for n in lost}
+    return [c for c in calls if not _called(c, ids, around)]
+
+
+def _called(call: ModelCall, lost: set[int], around: list[Node]) -> bool:
+    above = [call.node, *call.node.ancestors()]
+    top, agent = above[-1], next((n for n in reversed(above) if n.kind == AGENT), None)
+    if id(top) not in lost:
+        return False
+    return any(
+        n.start <= top.start
+        and top.end <= n.end
+        and not any(n is a for a in above)
+        and (n.kind == TOOL or (agent is not None and agent.own_agent != n.own_agent))
+        for n in around
+    )
+
+
+def worked_on(root: Node, nodes: list[Node], calls: list[ModelCall]) -> bool:
+    """Does a run whose root tells nothing of what it gave go on, after the last model's call that came, with a step
+    that has lost its parent? A model may have answered there."""
+    span = root.span
+    if root.orphan or not calls or span.output is not None or span.output_messages is not None:
+        return False
+    until = max(c.end for c in calls)
+    return any(n.kind in (CHAIN, AGENT) and n.start >= until for n in _lost_within(root, nodes))
 
 
 def _last_step(run: Evidence, last: ModelCall) -> bool:
