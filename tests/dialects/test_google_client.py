@@ -121,3 +121,13 @@ def test_a_loop_of_googles_client_that_stops_at_what_it_asks_for_may_have_met_it
 
 
 _CLIENT = "opentelemetry.instrumentation.google_genai"
+
+
+def test_arguments_that_are_told_with_their_types_are_what_the_function_was_given():
+    """google-genai 1.2b0: as attributes of a span would be, in one object; a parameter may be called as these end."""
+    led, given = "code.function.parameters.", {"city": "Oslo", "a.value": {"days": 2}, "type": None}
+    told = {f"{led}{k}.type": type(v).__name__ for k, v in given.items()}
+    told |= {f"{led}{k}.value": v for k, v in given.items()}
+    ran = tool(2, 1, "weather", result="Cold.", at=1, scope=_CLIENT, attributes={"gen_ai.tool.call.arguments": told})
+    (run,) = runs(span(1, None, "invoke_agent clerk", took=9, gen_ai__operation__name="invoke_agent"), ran)
+    assert called_with(run) == [("weather", given, "ok", "Cold.")]

@@ -115,6 +115,8 @@ def _by_place(value: dict[str, Value]) -> bool:
 def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
     """LangChain wraps in `inputs`/`input_str`, Traceloop in `args`/`kwargs`, MCP in `arguments`, Gemini in `args`."""
     keys = set(value)
+    if keys and all(k.startswith(_PARAMETER) for k in keys):
+        return {k.removeprefix(_PARAMETER).removesuffix(".value"): value[k] for k in value if k.endswith(".value")}
     if keys > _SWITCHES and "args" in keys and "kwargs" not in keys and not value["args"]:  # Future AGI's
         return {k: v for k, v in value.items() if k != "args" and k not in _SWITCHES}
     if keys > _SWITCHES and keys - _SWITCHES in ({"args", "kwargs"}, {"kwargs"}):
@@ -143,6 +145,11 @@ def _unwrap(value: dict[str, Value]) -> dict[str, Value]:
     if keys >= {"name", "args"} and called and isinstance(value["args"], dict):
         return value["args"]
     return value
+
+
+_PARAMETER = "code.function.parameters."
+"""What leads the type and the value of each argument, where these are told as attributes of a span would be
+(OpenTelemetry's, of Google's client)."""
 
 
 def _once_more(given: dict[str, Value], name: Value) -> dict[str, Value]:
