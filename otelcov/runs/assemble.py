@@ -29,6 +29,7 @@ from otelcov.runs.tools.calls import merge
 from otelcov.runs.tools.executions import own_up, tool_spans
 from otelcov.runs.tools.handed_in import ways_to_answer
 from otelcov.runs.tools.later import Later
+from otelcov.runs.tools.stopped import may_have_gone_on, with_left
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
@@ -158,13 +159,14 @@ def _work(group: list[Fragment]) -> _Work:
     merged = merge(calls, executions)
     handed = delegations(nodes, merged, calls)
     root = first_step(group, handed)
-    own = [t for t in merged if t.delegates_to is None]
+    overwritten = [ModelCall(n, [n]) for n in nodes if n.kind == OVERWRITTEN]
+    own = with_left([t for t in merged if t.delegates_to is None], overwritten)
     ways = ways_to_answer(own, told_to_answer(nodes))
     names = offered(nodes)
     return _Work(
         nodes,
         calls,
-        [ModelCall(n, [n]) for n in nodes if n.kind == OVERWRITTEN],
+        overwritten,
         limit,
         executions,
         {t.turn for t in merged},
@@ -190,6 +192,8 @@ def _outcomes(work: _Work, soft: tuple[str, ...]) -> list[Outcome]:
     for found in answered_for_nobody(tools, outcomes, work.offered):
         found.is_none("unknown")
     for found in [*may_have_ended(root, work.calls, tools, outcomes), *ended_a_loop(work.calls, tools, outcomes)]:
+        found.status = "unknown"
+    for found in may_have_gone_on([*work.calls, *work.overwritten], tools, outcomes):
         found.status = "unknown"
     for found in may_be_stopped(root, tools, outcomes, later):
         found.status = "unknown"

@@ -105,6 +105,13 @@ def test_a_span_that_failed_or_spoke_after_the_tools_that_ran_in_it_holds_severa
     assert run["llm_calls"] is None
 
 
+_CLIENT = "opentelemetry.instrumentation.google_genai"
+_SAME = {
+    "role": "assistant",
+    "parts": [{"type": "tool_call", "id": "w_0", "name": "weather", "arguments": {"city": "Oslo"}}],
+}
+
+
 @pytest.mark.parametrize("ran", [("Rome",), ("Oslo", "Rome")])
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_loop_of_googles_client_that_stops_at_what_it_asks_for_may_have_met_its_limit(ran, alone):
@@ -117,10 +124,28 @@ def test_a_loop_of_googles_client_that_stops_at_what_it_asks_for_may_have_met_it
     loop = chat(1, None if alone else 9, asked="Where?", took=9, attributes=told, scope=_CLIENT)
     (run,) = runs(loop, *calls, *([] if alone else [span(9, None, "handle", took=9)]))
     assert (run["status"], run["output"], run["llm_calls"]) == ("unknown", None, None)
-    assert [(c["arguments"]["city"], c["result"]) for c in run["tool_calls"]] == [(city, city) for city in ran]
+    told = [(c["arguments"]["city"], c["result"], c["status"]) for c in run["tool_calls"]]
+    assert told == [*((city, city, "ok") for city in ran), ("Bern", None, "requested")]
 
 
-_CLIENT = "opentelemetry.instrumentation.google_genai"
+@pytest.mark.parametrize("told", [{"gen_ai.output.messages": [_SAME]}, {"gen_ai.response.finish_reasons": ["stop"]}])
+def test_googles_client_asks_again_after_each_function_that_it_runs(told):
+    """However little time is left after it, and if the last answer asks for the same once more."""
+    ran = tool(2, 1, "weather", result="3 degrees", at=8, attributes={"gen_ai.tool.call.arguments": {"city": "Oslo"}})
+    (run,) = runs(chat(1, None, asked="Oslo?", took=9.1, attributes=told, scope=_CLIENT), ran)
+    assert (run["status"], run["output"], run["llm_calls"]) == ("unknown", None, None)
+    assert "model calls share a span" in run["incomplete"]
+    left = [("requested", None)] if "gen_ai.output.messages" in told else []
+    assert [(c["status"], c["turn"]) for c in run["tool_calls"]] == [("ok", None), *left]
+
+
+@pytest.mark.parametrize(("answers", "left"), [(2, ["requested"]), (1, [])])
+def test_a_stream_of_googles_client_tells_all_that_its_answers_asked_for(answers, left):
+    said = [_SAME] * answers + [{"role": "assistant", "parts": []}] * (2 - answers)
+    ran = tool(2, 1, "weather", result="3 degrees", at=4, attributes={"gen_ai.tool.call.arguments": {"city": "Oslo"}})
+    told = {"gen_ai.output.messages": said, "gen_ai.request.stream": True}
+    (run,) = runs(chat(1, None, asked="Oslo?", took=9, attributes=told, scope=_CLIENT), ran)
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", *left]
 
 
 def test_arguments_that_are_told_with_their_types_are_what_the_function_was_given():

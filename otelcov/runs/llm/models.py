@@ -142,6 +142,8 @@ def _overwritten(node: Node) -> bool:
     ran = [x for x in node.children if x.kind == TOOL]
     if not ran:
         return False
+    if calls_functions(node.span.scope):
+        return True  # Google's client runs tools only where it asks again
     call = ModelCall(node, [node])
     if call.outputs is None or (not call.asked and asks(call.finish)):  # words alone are told of what asks for tools
         until = max(x.end for x in node.children if x.kind in (TOOL, AGENT))  # who was handed the work took its time
@@ -153,19 +155,10 @@ def _overwritten(node: Node) -> bool:
         return answered * (1 if followed else 4) > asked
     if len(call.asked) < len(ran) or (bool(call.requests) and (call.error is not None or _answered(call))):
         return True
-    if calls_functions(node.span.scope) and _asks_for_more(call, ran):
-        return True
     came = {r.id for x in call.inputs or () for r in x.results if r.id}
     if any(r.id in came for r in call.requests):
         return True  # it was told what came of what it asks for
     return bool(call.text) and _brought_back(call)
-
-
-def _asks_for_more(call: ModelCall, ran: list[Node]) -> bool:
-    """Does its answer ask for nothing that ran inside it, since a limit was met (Google's client)?"""
-    asked = [arguments_of(r.arguments)[0] for r in call.requests]
-    given = [arguments_of(x.span.arguments)[0] for x in ran]
-    return None not in asked and None not in given and not any(some in given for some in asked)
 
 
 def _brought_back(call: ModelCall) -> bool:

@@ -90,6 +90,8 @@ def status(run: Evidence) -> str:
         return "unknown"
     if over is not None and over.requests and root.kind in (None, OVERWRITTEN) and not _streamed_over(over):
         return "unknown"
+    if over is not None and root.kind == OVERWRITTEN and _may_ask(over):
+        return "unknown"
     if (
         last is not None
         and root.kind is None
@@ -97,11 +99,8 @@ def status(run: Evidence) -> str:
         and (any(r.name not in run.ways for r in last.requests) or (asks(last.finish) and last.outputs is None))
     ):
         return "unknown"  # what frames it does not know of agents, nor whether what was asked for was done
-    if last is not None and root.kind == LLM:
-        if any(r.name not in run.ways for r in last.requests):
-            return "unknown"
-        if last.outputs is None and (not b.final(last.finish) or (last.google and b.letters(last.finish) == "stop")):
-            return "unknown"
+    if last is not None and root.kind == LLM and (any(r.name not in run.ways for r in last.requests) or _may_ask(last)):
+        return "unknown"
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) or limits_hidden(run) else "ok"
@@ -488,6 +487,11 @@ def _told_over(run: Evidence) -> ModelCall | None:
         return None
     newest = max(spans, key=lambda n: n.end)
     return ModelCall(newest, [newest]) if run.last is None or run.last.start < newest.end else None
+
+
+def _may_ask(call: ModelCall) -> bool:
+    """May an answer that is not told ask for tools? All of Gemini's say `stop`."""
+    return call.outputs is None and (not b.final(call.finish) or (call.google and b.letters(call.finish) == "stop"))
 
 
 def _streamed_over(call: ModelCall) -> bool:
