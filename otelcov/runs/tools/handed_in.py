@@ -36,8 +36,8 @@ _WORDS = re.compile(
     r"|Output tool not used - "
     r"|Validation Error found:\n"  # instructor
 )
-_VALIDATED = re.compile(r'\[\{"text": "Successfully validated \S+ structured output"')
-"""Strands' word for the same."""
+_VALIDATED = re.compile(r'(?:\[\{"text": ")?Successfully validated \S+ structured output(?:$|")')
+"""Strands' word for the same; alone, where OpenInference tells it."""
 _RETURNED = "Returning structured response: "
 """LangChain's word that a tool was one, which some tell as the answer of the agent (LoongSuite)."""
 _STATE = ("structured_response", "structuredResponse")
