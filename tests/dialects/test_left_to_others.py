@@ -467,3 +467,15 @@ def test_what_failed_and_was_asked_for_again_is_two_calls():
     for scope in ("opentelemetry.instrumentation.llamaindex", "test"):
         (run,) = runs(*({**one, "scope": scope} for one in spans))
         assert [c["turn"] for c in run["tool_calls"]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("well", "said", "status"),
+    [(True, "sunny", "ok"), (False, "Error: no sun", "error"), (False, "Error: Function look not found.", "requested")],
+)
+def test_what_a_function_gave_is_in_a_pair_of_ag2s(well, said, status):
+    """ag2 0.14 under OpenInference 0.1.12."""
+    pair = json.dumps([well, {"content": said, "name": "look", "role": "function"}])
+    ran = tool(3, 1, "look", "c1", pair, at=2)
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, [("c1", "look", {})], "go"), ran, chat(4, 1, "Seen.", at=4))
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, said)]

@@ -179,6 +179,8 @@ def _seen(raw: Value) -> tuple[Value, bool | None]:
         if isinstance(value, str) and value.startswith('{"tool_name":'):  # as JSON, and that as JSON (Traceloop's)
             value = parse_json(value) or value
     flagged: bool | None = None
+    if isinstance(value, list) and (paired := _of_ag2(value)) is not None:
+        flagged, value = paired
     for _ in range(_DEEPEST):
         flagged = _flag(value) if isinstance(value, dict) and _flag(value) is not None else flagged
         inside = _inside(value)
@@ -191,6 +193,13 @@ def _seen(raw: Value) -> tuple[Value, bool | None]:
     if isinstance(value, str) and value[:1] == "{":
         return _of_mcp(value, flagged)
     return value, flagged
+
+
+def _of_ag2(value: list[Value]) -> tuple[bool, Value] | None:
+    """(did it fail, what it gave) of the pair that AG2 makes of a function's result, as OpenInference tells it."""
+    if len(value) != 2 or not isinstance(value[0], bool) or not isinstance(value[1], dict):
+        return None
+    return (not value[0], value[1]["content"]) if value[1].keys() == {"content", "name", "role"} else None
 
 
 def _of_mcp(text: str, flagged: bool | None) -> tuple[Value, bool | None]:
