@@ -34,7 +34,8 @@ from otelcov.runs.trace.tree import USUAL_LIMITS, Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off
-from otelcov.runs.whole.endings import asked_unseen, died_in_a_later_trace, status
+from otelcov.runs.whole.deaths import died_in_a_later_trace
+from otelcov.runs.whole.endings import asked_unseen, status
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.lost_steps import (
     asker_lost,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import broke_off, caught, ended, top_agents, went_on
 from otelcov.runs.llm.left_out import finish_cut, items_left_out
@@ -25,17 +23,23 @@ from otelcov.runs.rules.habits import (
     says_well,
     sets_no_status,
     stops_after_turns,
-    throws_to_models,
 )
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, aborted, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another
+from otelcov.runs.whole.deaths import (
+    answer_lost,
+    died_at_first,
+    died_in_a_later_trace,
+    died_in_a_step,
+    died_in_a_tool,
+    goes_to_the_model,
+)
 from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.lost_steps import (
     aborted_at_last,
     ended_in_what_is_lost,
-    ended_on_words,
     failed_in_what_is_lost,
     told_to_a_model,
 )
@@ -307,11 +311,7 @@ def _never_returned(node: Node) -> bool:
 
 
 def _threw_to_the_model(tool: ToolCall, found: Outcome, last: ModelCall) -> bool:
-    return found.error_kind == "hard" and tool.turn == last.turn and _goes_to_the_model(tool)
-
-
-def _goes_to_the_model(tool: ToolCall) -> bool:
-    return any(throws_to_models(n.span.scope) for n in tool.nodes)
+    return found.error_kind == "hard" and tool.turn == last.turn and goes_to_the_model(tool)
 
 
 def ended_unsaid(node: Node) -> bool:
@@ -339,14 +339,6 @@ def _may_be_an_error(run: Evidence) -> bool:
     after which it was asked again."""
     agents = [n.span for n in top_agents(run.root) if puts_out_errors(n.span.scope)]
     return any(not span.output_tokens or run.tools for span in agents)
-
-
-def answer_lost(run: Evidence) -> bool:
-    """Did a model answer after a tool that threw, or after which the agent ended as on words, and is nothing of that
-    told?"""
-    if run.output is not None:
-        return False
-    return ended_on_words(run) or (bool(threw := _threw(run)) and _went_on(run, threw))
 
 
 def _says_nothing(run: Evidence) -> bool:
@@ -402,81 +394,6 @@ def _broke_unread(run: Evidence) -> bool:
         return False
     since = (n for n in run.nodes if n.kind is None and n is not root and n.start >= last.start)
     return any(n.span.scope == last.node.span.scope and exceptions(n) and failure(n) is not None for n in since)
-
-
-def died_at_first(run: Evidence) -> bool:
-    """Did the last step of an agent fail before a model was asked, and was nothing put out? A guard stopped it, though
-    its own span ends well (AgentOps, of OpenAI's kit)."""
-    if run.calls or run.outcomes or run.output is not None:
-        return False
-    for agent in (run.root, *top_agents(run.root)):
-        steps = [n for n in agent.children if n.span.scope == agent.span.scope and n.kind in (None, CHAIN)]
-        if agent.kind == AGENT and steps and failure(max(steps, key=lambda n: n.start)) is not None:
-            return True
-    return False
-
-
-def died_in_a_tool(run: Evidence) -> bool:
-    """The newest answer asked for tools, one of them failed with an exception, and no model was asked again: nor will
-    one be, if the agent has ended."""
-    return bool(threw := _threw(run)) and not _went_on(run, threw)
-
-
-def _threw(run: Evidence) -> list[ToolCall]:
-    """The tools of the newest answer that failed with an exception, where no model was asked after them."""
-    if run.last is None or not run.last.requests or at_work(run.root, run.last):
-        return []
-    if any("interrupt" in reasons_told(n) for n in run.last.node.ancestors()):
-        return []  # what else was asked for waits
-    if run.last.overwrites or any(n.kind == OVERWRITTEN and n.end > run.last.end for n in run.nodes):
-        return []
-    threw = [t for t, o in run.done if o.error_kind == "hard" and t.asked_by is run.last and not _caught(t)]
-    threw = [t for t in threw if not _goes_to_the_model(t)]
-    agent = worker(run.last)  # of a graph whose root is lost, perhaps a node beside that of its tools
-    return [t for t in threw if not (run.root.orphan and t.nodes) or agent in t.nodes[0].ancestors()]
-
-
-def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
-    """Did a run of which these tools threw, and that does not say that it failed, answer all the same, or last as long
-    as a model takes after that? Then a model was asked, and its span has not come."""
-    if failure(run.root) is not None or broke_off(run.root):
-        return False
-    if ended_on_words(run):
-        return True
-    shortest = min(c.end - c.start for c in run.calls)
-    return run.output is not None or 0 < shortest <= run.root.end - max(t.end for t in threw)
-
-
-def _caught(tool: ToolCall) -> bool:
-    """Was what a tool threw caught by what ran it? Its span ended well around the one that failed (AutoGen), or says
-    so."""
-    outer = tool.nodes[0] if tool.nodes else None
-    if outer is not None and any(told is not None and _NON_FATAL in told[1] for told in map(failure, tool.nodes)):
-        return True
-    return outer is not None and failure(outer) is None and (outer.span.status_code == 1 or bool(outer.span.result))
-
-
-_NON_FATAL = "Error running tool (non-fatal)"
-"""What OpenAI's kit says of a tool that raised, where the model was told of it."""
-
-
-def died_in_a_later_trace(root: Node, nodes: Collection[Node], calls: Collection[ModelCall]) -> list[Node]:
-    """The agents that went on with a run in traces of their own once all others had answered, and failed."""
-    done = max((c.end for c in calls), default=None)
-    if done is None:
-        return []
-    late = (n for n in nodes if n.kind == AGENT and n.start >= done and n.span.trace_id != root.span.trace_id)
-    return [n for n in late if failure(n) is not None and not any(a.kind in (TOOL, LLM) for a in n.ancestors())]
-
-
-def died_in_a_step(run: Evidence) -> bool:
-    """The step that holds the newest answer failed, what that asked for was not run, and the run put nothing out: a
-    framework refused it (OpenAI's for Python, a tool that nobody has)."""
-    last = run.last
-    if last is None or run.output is not None or any(o.status in ("ok", "error") for o in run.left(last)):
-        return False
-    step = last.node.parent
-    return bool(last.requests) and step is not None and step.kind in (AGENT, CHAIN) and failure(step) is not None
 
 
 def _told_over(run: Evidence) -> ModelCall | None:

@@ -20,13 +20,10 @@ from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, control_flow, exceptions, failure, spelling
 from otelcov.runs.whole.answer_text import agent_said, told_as_object
+from otelcov.runs.whole.deaths import answer_lost, died_at_first, died_in_a_step, died_in_a_tool
 from otelcov.runs.whole.endings import (
-    answer_lost,
     asked_for_nobodys,
     called_off,
-    died_at_first,
-    died_in_a_step,
-    died_in_a_tool,
     limits_hidden,
     stopped_at_a_tool,
     stopped_unheard,
