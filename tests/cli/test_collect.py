@@ -130,6 +130,7 @@ def test_an_inbox_that_serves_another_store_is_refused_to_collectors_and_imports
         pass
 
 
+@pytest.mark.full
 def test_two_collectors_and_an_orphaned_inbox_on_one_store(tmp_path):
     store = tmp_path / "s"
     bodies = [r.body for r in requests(Traffic(900, request_spans=300, since_ns=time.time_ns(), length_ns=10**9))]

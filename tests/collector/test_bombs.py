@@ -108,6 +108,7 @@ ALIKE = (  # others are made as these are
     "ten million empty attributes",
     "ten million empty events",
     "eight million attributes of a resource",
+    "eight million empty values in an array",
     "twenty million empty strings in json",
 )
 

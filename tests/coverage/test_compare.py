@@ -44,9 +44,7 @@ def _repeat(repeats: int) -> tuple[int, int, int]:
 
 
 def test_planted_differences_are_found_and_identical_sides_are_quiet() -> None:
-    shifted, appeared, false_alarms = _repeat(2)
-    assert (appeared, false_alarms) == (2, 0)
-    assert shifted == 2
+    assert _repeat(1) == (1, 1, 0)
 
 
 @pytest.mark.full

@@ -57,7 +57,9 @@ def test_a_conversation_of_many_traces_ends(traces):
 
 
 @pytest.mark.parametrize("depth", [1_000, pytest.param(20_000, marks=pytest.mark.full)])
-@pytest.mark.parametrize("shape", ["a_model_in_tools_of_tools", "a_model_in_graphs_of_graphs"])
+@pytest.mark.parametrize(
+    "shape", ["a_model_in_tools_of_tools", pytest.param("a_model_in_graphs_of_graphs", marks=pytest.mark.full)]
+)
 def test_a_model_deep_in_others_is_one_run(shape, depth):
     assert reconstructed(shape, depth)[0] == 1
 

@@ -95,7 +95,7 @@ def test_other_traces_beside_it_do_not_change_a_run(name):
     assert sorted(both.splitlines()) == sorted([*told(name).splitlines(), *other.splitlines()])
 
 
-@pytest.mark.parametrize("name", [NAMES[0], "openai-loop--otel-openai-v2"])
+@pytest.mark.parametrize("name", [NAMES[0], pytest.param("openai-loop--otel-openai-v2", marks=pytest.mark.full)])
 def test_importing_once_or_often_or_an_export_gives_the_same_lines(name, tmp_path):
     def cli(*args):
         result = CliRunner().invoke(app, [*args])

@@ -190,6 +190,7 @@ def test_runs_that_are_all_alike_cost_no_more_each(one: Callable[[float, int], S
     assert growth(lambda n: [s for i in range(n) for s in one(i * apart, 10 * i + 1)], few) < LINEAR
 
 
+@pytest.mark.full
 def test_ids_that_count_in_each_answer_alone_cost_no_comparison_of_all_words_with_all() -> None:
     """Conversations at once, whose histories are told in other words than their questions were: none is found."""
     known = [{"role": "user", "parts": [{"type": "text", "content": "more"}]}] * 30

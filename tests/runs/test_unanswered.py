@@ -104,7 +104,7 @@ def _of_agents_that_asked_for_nothing(many):
         (_each_after_its_request, MANY, MANY),
         pytest.param(_all_before_a_request, 2 * MANY, MANY, marks=pytest.mark.full),
         pytest.param(_of_answers_that_are_not_told, MANY, MANY, marks=pytest.mark.full),
-        (_of_agents_that_asked_for_nothing, 2 * MANY, MANY),
+        pytest.param(_of_agents_that_asked_for_nothing, 2 * MANY, MANY, marks=pytest.mark.full),
     ],
 )
 def test_many_tools_without_ids_find_their_requests_in_work_that_grows_as_they_do(ran, count, turns):
@@ -134,7 +134,7 @@ def _anew(many, id=None):
         yield chat(2 * n + 3, 1, "Cold.", _asked("Oslo?", (request, f"{n} degrees")), at=4 * n + 2)
 
 
-@pytest.mark.parametrize("id", [None, "call_0"])
+@pytest.mark.parametrize("id", [pytest.param(None, marks=pytest.mark.full), "call_0"])
 def test_of_calls_alike_in_conversations_begun_anew_each_has_its_own_result(id):
     def spans(many):
         return agent(1, "planner", took=5 * many), *_anew(many, id)
