@@ -108,26 +108,34 @@ _INVOKED_IN = pl.when(scope(r"google_adk$") & pl.col("span.name").str.starts_wit
     pl.col("input.value").str.extract(r'^\{"user_id": ?"[^"\\]*", ?"session_id": ?"([^"\\]+)"')
 )
 
+_KIND = value(
+    "openinference.span.kind",
+    agent=AGENT,
+    chain=CHAIN,
+    llm=LLM,
+    tool=TOOL,
+    retriever=OTHER,
+    embedding=OTHER,
+    reranker=OTHER,
+    guardrail=OTHER,
+    evaluator=EVALUATION,
+    prompt=OTHER,
+)
+# AG2's chat of two, told as if it were the agent that begins it: often one that stands for the user.
+_CHAT = pl.col("ag2.recipient.name").is_not_null()
+# Who chooses the next speaker of a group of its: that is the group's own work.
+_CHOOSES = scope(r"instrumentation\.ag2$") & pl.col("agent.name").is_in(["checking_agent", "speaker_selection_agent"])
+# To who began it nobody answered, as of a group: its last message is the first.
+_UNANSWERED = pl.col("input.value").str.json_path_match("$.message") == pl.col("output.value")
+
 
 OPENINFERENCE = Dialect(
     name="openinference",
-    kind=value(
-        "openinference.span.kind",
-        agent=AGENT,
-        chain=CHAIN,
-        llm=LLM,
-        tool=TOOL,
-        retriever=OTHER,
-        embedding=OTHER,
-        reranker=OTHER,
-        guardrail=OTHER,
-        evaluator=EVALUATION,
-        prompt=OTHER,
-    ),
+    kind=pl.when(_CHAT).then(pl.lit(CHAIN)).otherwise(_KIND),
     # Processors that turn GenAI spans into these write ids of nodes beside the agent's name.
     agent=pl.coalesce(
         [
-            first("agent.name", "gen_ai.agent.name"),
+            pl.when(_CHAT | _CHOOSES).then(pl.lit(None, pl.String)).otherwise(first("agent.name", "gen_ai.agent.name")),
             pl.when(~pl.col("graph.node.id").str.contains(_OF_A_STEP)).then(pl.col("graph.node.id")),
             json_text("metadata", "lc_agent_name", "agent_collaborator_name"),
             pl.when(_DECLARED).then(pl.col("span.name")),
@@ -163,7 +171,7 @@ OPENINFERENCE = Dialect(
     input_messages=first("gen_ai.input.messages", "input.value"),  # which the processors' own keys hold in part
     output_messages=first("output.value"),
     input=first("input.value"),
-    output=pl.when(~_ERRORS).then(first("output.value")),
+    output=pl.when(_CHAT & _UNANSWERED).then(pl.lit(None, pl.String)).when(~_ERRORS).then(first("output.value")),
     # Of the AI SDK its parameters are a model's name; the tools stay in the keys that it was made of.
     definitions=first(
         "llm.tools", "agent.tools", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.invocation_parameters"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
 from otelcov.runs.agents.delegating_calls import by_call, given
 from otelcov.runs.agents.delegation import TO_ALL, Delegation, agent_failed, bare, bears_name_of, target_like
 from otelcov.runs.agents.delegation_status import failed, says_error, undone
@@ -248,7 +248,7 @@ def _nested(
         if through is not None and through.delegates_to == node.own_agent:
             continue  # more of the same agent's work inside one call
         if above is not None and source not in steps:
-            if steps and decides_by_models(above.span.scope):
+            if steps and decides_by_models(above.span.scope) and not _began_a_chat(above, node):
                 continue
             fans.setdefault(id(above), []).append(node)
         remote = above is not None and above.span.service != node.span.service
@@ -261,6 +261,12 @@ def _nested(
         out.append(Delegation(source, node.own_agent, form, tool, well, node.start, None, node))
     broadcast = {id(n) for group in fans.values() if _overlap(group) for n in group}
     return [d for d in out if id(d.node) not in broadcast]
+
+
+def _began_a_chat(agent: Node, other: Node) -> bool:
+    """Did an agent ask another in a chat of the two (AG2)?"""
+    chat = other.parent
+    return chat is not None and chat is not agent and chat.kind == CHAIN and chat.span.scope == agent.span.scope
 
 
 def _beside(agent: Node, found: list[Delegation]) -> ToolCall | None:

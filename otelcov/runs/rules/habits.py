@@ -243,9 +243,12 @@ def leaves_flags_out(scope: str) -> bool:
 
 
 def decides_by_models(scope: str) -> bool:
-    """Does this tell of Google's ADK, whose agents choose by a model whom they hand over to? Those that ask none only
-    run others, one after the other, at once or again and again."""
-    return scope == "gcp.vertex.agent" or re.search(r"google[_-]adk\b", scope) is not None
+    """Does this tell of Google's ADK, or of AG2, whose agents choose by a model whom they hand over to? Those that ask
+    none only run others, one after the other, at once or again and again."""
+    return (
+        scope == "gcp.vertex.agent"
+        or re.search(r"google[_-]adk\b|openinference\.instrumentation\.ag2$", scope) is not None
+    )
 
 
 def of_langfuse(scope: str) -> bool:
