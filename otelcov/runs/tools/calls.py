@@ -68,7 +68,8 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         rest, found = by_number(rest, [c for c in calls if id(c) in free], models, model_calls)
         for c, nodes in found:
             _attach(c, nodes)
-    asked = Wanted([c for c in calls if id(c) in free and not c.nodes]) if rest else None
+    thinking = {mc.agent for mc in model_calls} if rest else set[str | None]()
+    asked = Wanted([c for c in calls if id(c) in free and not c.nodes], thinking) if rest else None
     for nodes, call_id in rest:
         strange = strangers or (made_up and call_id is not None and _UUID.match(call_id) is not None)
         hit = asked.take(nodes, None if strange else call_id) if asked is not None else None

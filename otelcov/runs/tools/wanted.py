@@ -17,9 +17,11 @@ from otelcov.runs.trace.tree import Node, spelling
 
 
 class Wanted:
-    """Requests that no span has been found for yet, by name, in the order of their turns."""
+    """Requests that no span has been found for yet, by name, in the order of their turns. Who asks no model runs tools
+    for those who do (`thinking`), as users that AG2 plays."""
 
-    def __init__(self, calls: list[ToolCall]) -> None:
+    def __init__(self, calls: list[ToolCall], thinking: Collection[str | None]) -> None:
+        self._thinking = thinking
         self._by_name: dict[str, _Free] = {}
         self._whole: dict[str, str] = {}  # names by what they are without the group that a model knows a tool by
         self._calls = calls
@@ -35,7 +37,7 @@ class Wanted:
 
     def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
         """The request that these spans most likely ran: same tool, equal arguments first, newest turn before them."""
-        name, agent = span_name(nodes), nodes[0].agent
+        name, agent = span_name(nodes), nodes[0].agent if nodes[0].agent in self._thinking else None
         key = spelling(name) if name else self._given(nodes)
         some = self._by_name.get(key) or self._by_name.get(self._whole.get(key, "") or self._served(key, nodes[0]))
         if not some:
