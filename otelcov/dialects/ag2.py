@@ -4,16 +4,17 @@ answered, unless the program names it again."""
 
 import polars as pl
 
-from otelcov.dialects.base import CHAIN, NOTHING, OTHER, Dialect, value
+from otelcov.dialects.base import AGENT, CHAIN, NOTHING, OTHER, UNTOLD, Dialect, scope, value
 
 _TYPE = pl.col("ag2.span.type")
+_LEADS = pl.col("gen_ai.agent.name").is_in(["chat_manager", "_Group_Tool_Executor"])
 
 AG2 = Dialect(
     name="ag2",
     request_model=pl.when((_TYPE == "llm") & (pl.col("gen_ai.request.model") == pl.col("gen_ai.response.model"))).then(
         pl.lit(NOTHING)
     ),
-    kind=pl.when((_TYPE == "agent") & pl.col("gen_ai.agent.name").is_in(["chat_manager", "_Group_Tool_Executor"]))
+    kind=pl.when((_TYPE == "agent") & _LEADS)
     .then(pl.lit(CHAIN))
     .otherwise(
         value(
@@ -27,4 +28,34 @@ AG2 = Dialect(
             task=OTHER,
         )
     ),
+)
+
+# OpenLIT tells of each message that an agent sends, receives or thinks of as if a model had been asked, of a model that
+# is unknown, with a guess of its tokens and the other's name in place of the words; of a failure, of nothing else.
+_OPENLIT = scope(r"^openlit\.instrumentation\.ag2$")
+_REPLIES = _OPENLIT & (pl.col("gen_ai.agent.message_type") == "generate_reply") & ~_LEADS
+_SAID = _OPENLIT & pl.col("gen_ai.agent.message_type").is_not_null()
+_SENT = (_SAID & ~_REPLIES) | (
+    _OPENLIT & pl.col("span.name").str.starts_with("execute_task ") & pl.col("gen_ai.operation.name").is_null()
+)
+_CHOOSES = _OPENLIT & pl.col("gen_ai.groupchat.speaker_selection").is_not_null()
+_GROUP = _OPENLIT & pl.col("gen_ai.groupchat.participants").is_not_null()
+
+OPENLIT_AG2 = Dialect(
+    name="openlit-ag2",
+    kind=pl.when(_REPLIES)
+    .then(pl.lit(AGENT))
+    .when(_SENT)
+    .then(pl.lit(OTHER))
+    .when(_CHOOSES | _GROUP)
+    .then(pl.lit(CHAIN)),
+    agent=pl.when(_REPLIES).then(pl.col("gen_ai.agent.name")).when(_SENT | _CHOOSES | _GROUP).then(pl.lit("unknown")),
+    request_model=pl.when(_SAID).then(pl.lit(NOTHING)),
+    response_model=pl.when(_SAID).then(pl.lit(NOTHING)),
+    input_tokens=pl.when(_SAID).then(pl.lit(UNTOLD)),
+    output_tokens=pl.when(_SAID).then(pl.lit(UNTOLD)),
+    input_messages=pl.when(_SENT).then(pl.lit(NOTHING)),
+    output_messages=pl.when(_SENT).then(pl.lit(NOTHING)),
+    input=pl.when(_SENT).then(pl.lit(NOTHING)),
+    output=pl.when(_SENT).then(pl.lit(NOTHING)),
 )

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.dialects.a2a import A2A
-from otelcov.dialects.ag2 import AG2
+from otelcov.dialects.ag2 import AG2, OPENLIT_AG2
 from otelcov.dialects.agenta import AGENTA
 from otelcov.dialects.agentops import AGENTOPS
 from otelcov.dialects.agents_exports import CORALOGIX, ORQ, PROMPTLAYER, SPLUNK_AGENTS
@@ -139,6 +139,7 @@ DIALECTS: tuple[Dialect, ...] = (
     ANTHROPIC,
     ANTHROPIC_STREAMS,
     AG2,
+    OPENLIT_AG2,
     AGENTA,
     ORQ,
     SPLUNK_AGENTS,
