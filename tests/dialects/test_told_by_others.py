@@ -110,6 +110,19 @@ def test_what_openlit_calls_an_agent_may_be_its_guard():
     assert (run["agents"], run["delegations"], agent_of_all) == (["helper"], [], {"helper"})
 
 
+@pytest.mark.parametrize(("status", "told"), [(0, "unknown"), (1, "ok")])
+def test_a_step_of_which_openlit_does_not_say_that_it_went_well_was_called_off(status, told):
+    """OpenLIT 1.45 of Agno: what is cancelled bears no attribute."""
+    openlit = {"scope": "openlit.instrumentation.agno"}
+    (run,) = runs(
+        span(1, None, "invoke_agent planner", took=9) | openlit,
+        chat(2, 1, [("c1", "nap", {})], "Rest.", at=1),
+        span(3, 1, "execute_tool nap", at=3, took=6, status=status) | openlit,
+    )
+    (call,) = run["tool_calls"]
+    assert (call["status"], run["status"]) == (told, "unknown")
+
+
 @pytest.mark.parametrize(
     "came",
     [

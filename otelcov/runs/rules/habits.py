@@ -16,6 +16,11 @@ def says_well(scope: str) -> bool:
     return scope == "opentelemetry.instrumentation.openai_agents"
 
 
+def says_of_each(scope: str) -> bool:
+    """Does this say of every step that went well that it did (OpenLIT for Python)?"""
+    return scope.startswith("openlit.instrumentation.")
+
+
 def keeps_who_worked(scope: str) -> bool:
     """Does an agent's span name whoever worked before, in another run perhaps (Monocle of LlamaIndex)?"""
     return scope.startswith("monocle")

@@ -9,7 +9,7 @@ from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.agents.charge import ended, top_agents
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import limits
-from otelcov.runs.rules.habits import leaves_open, tells_time
+from otelcov.runs.rules.habits import leaves_open, says_of_each, tells_time
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.later import Later
@@ -48,7 +48,8 @@ def may_have_ended(root: Node, calls: list[ModelCall], tools: list[ToolCall], ou
 
 def may_be_stopped(root: Node, tools: list[ToolCall], outcomes: list[Outcome], later: Later) -> list[Outcome]:
     """What came of tools that a run ended with that says neither how it went nor what it put out, and whose spans say
-    neither how they went nor what they gave, though they, or others like them, tell what tools are given and give.
+    neither how they went nor what they gave, though they, or others like them, tell what tools are given and give, or
+    say of each that went well that it did.
     OpenTelemetry's own spans for Python say nothing of what is cancelled, those of other languages nothing by
     themselves."""
     ends = [(n.span.status_code, n.span.output, n.span.finish, failure(n)) for n in (root, *top_agents(root))]
@@ -63,7 +64,7 @@ def may_be_stopped(root: Node, tools: list[ToolCall], outcomes: list[Outcome], l
         and t.nodes
         and (not later.asked_after(t) if t.turn is not None else later.none and t.start == newest)
         and all(not n.span.status_code and n.span.tool_error is None and not n.span.result for n in t.nodes)
-        and any(n.span.scope in telling or n.span.arguments for n in t.nodes)
+        and any(n.span.scope in telling or n.span.arguments or says_of_each(n.span.scope) for n in t.nodes)
         and not any(tells_time(n.span.scope) for n in t.nodes)
     ]
 
