@@ -17,11 +17,10 @@ from otelcov.runs.trace.tree import Node, spelling
 
 
 class Wanted:
-    """Requests that no span has been found for yet, by name, in the order of their turns. Who asks no model runs tools
-    for those who do (`thinking`), as users that AG2 plays."""
+    """Requests that no span has been found for yet, by name, in the order of their turns."""
 
     def __init__(self, calls: list[ToolCall], thinking: Collection[str | None]) -> None:
-        self._thinking = thinking
+        self._thinking = thinking  # who asks models
         self._by_name: dict[str, _Free] = {}
         self._whole: dict[str, str] = {}  # names by what they are without the group that a model knows a tool by
         self._calls = calls
@@ -37,7 +36,7 @@ class Wanted:
 
     def take(self, nodes: list[Node], call_id: str | None) -> ToolCall | None:
         """The request that these spans most likely ran: same tool, equal arguments first, newest turn before them."""
-        name, agent = span_name(nodes), nodes[0].agent if nodes[0].agent in self._thinking else None
+        name, agent = span_name(nodes), self._whose(nodes[0])
         key = spelling(name) if name else self._given(nodes)
         some = self._by_name.get(key) or self._by_name.get(self._whole.get(key, "") or self._served(key, nodes[0]))
         if not some:
@@ -69,6 +68,12 @@ class Wanted:
             found = [i for i in found if some[i].turn == some[found[0]].turn]
             _mark([some[i] for i in found], nodes)
         return some.pop(found[-1])
+
+    def _whose(self, node: Node) -> str | None:
+        """Whose request a tool ran; None for anybody's: who asks no model, and works for nobody who does, runs tools
+        for others (a user that AG2 plays)."""
+        agents = (node.agent, *(a.own_agent for a in node.ancestors()))
+        return node.agent if any(agent in self._thinking for agent in agents if agent is not None) else None
 
     def _given(self, nodes: list[Node]) -> str:
         """The only tool that was asked for with the arguments of a span that names none."""
