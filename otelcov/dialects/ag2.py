@@ -31,13 +31,15 @@ AG2 = Dialect(
 )
 
 # OpenLIT tells of each message that an agent sends, receives or thinks of as if a model had been asked, of a model that
-# is unknown, with a guess of its tokens and the other's name in place of the words; of a failure, of nothing else.
+# is unknown, with a guess of its tokens and the other's name in place of the words.
 _OPENLIT = scope(r"^openlit\.instrumentation\.ag2$")
-_REPLIES = _OPENLIT & (pl.col("gen_ai.agent.message_type") == "generate_reply") & ~_LEADS
-_SAID = _OPENLIT & pl.col("gen_ai.agent.message_type").is_not_null()
-_SENT = (_SAID & ~_REPLIES) | (
-    _OPENLIT & pl.col("span.name").str.starts_with("execute_task ") & pl.col("gen_ai.operation.name").is_null()
+_SAID = (
+    _OPENLIT
+    & pl.col("span.name").str.starts_with("execute_task ")
+    & (pl.col("gen_ai.operation.name").fill_null("chat") == "chat")
 )
+_REPLIES = _SAID & (pl.col("gen_ai.agent.message_type") == "generate_reply") & ~_LEADS
+_SENT = _SAID & ~_REPLIES.fill_null(value=False)
 _CHOOSES = _OPENLIT & pl.col("gen_ai.groupchat.speaker_selection").is_not_null()
 _GROUP = _OPENLIT & pl.col("gen_ai.groupchat.participants").is_not_null()
 

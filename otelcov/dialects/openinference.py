@@ -128,14 +128,13 @@ _CHOOSES = scope(r"instrumentation\.ag2$") & pl.col("agent.name").is_in(["checki
 # To who began it nobody answered, as of a group: its last message is the first.
 _UNANSWERED = pl.col("input.value").str.json_path_match("$.message") == pl.col("output.value")
 
-
 OPENINFERENCE = Dialect(
     name="openinference",
     kind=pl.when(_CHAT).then(pl.lit(CHAIN)).otherwise(_KIND),
     # Processors that turn GenAI spans into these write ids of nodes beside the agent's name.
     agent=pl.coalesce(
         [
-            pl.when(_CHAT | _CHOOSES).then(pl.lit(None, pl.String)).otherwise(first("agent.name", "gen_ai.agent.name")),
+            pl.when(_CHAT | _CHOOSES).then(pl.lit("unknown")).otherwise(first("agent.name", "gen_ai.agent.name")),
             pl.when(~pl.col("graph.node.id").str.contains(_OF_A_STEP)).then(pl.col("graph.node.id")),
             json_text("metadata", "lc_agent_name", "agent_collaborator_name"),
             pl.when(_DECLARED).then(pl.col("span.name")),
@@ -171,7 +170,7 @@ OPENINFERENCE = Dialect(
     input_messages=first("gen_ai.input.messages", "input.value"),  # which the processors' own keys hold in part
     output_messages=first("output.value"),
     input=first("input.value"),
-    output=pl.when(_CHAT & _UNANSWERED).then(pl.lit(None, pl.String)).when(~_ERRORS).then(first("output.value")),
+    output=pl.when(_CHAT & _UNANSWERED).then(pl.lit(NOTHING)).when(~_ERRORS).then(first("output.value")),
     # Of the AI SDK its parameters are a model's name; the tools stay in the keys that it was made of.
     definitions=first(
         "llm.tools", "agent.tools", "gen_ai.tool.definitions", "ai.prompt.tools", "llm.invocation_parameters"

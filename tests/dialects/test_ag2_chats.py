@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from tests.dialects.limits import kept_last
 from tests.runs.requests import agent, chat, runs, span, tool
 
 SCOPE = "openinference.instrumentation.ag2"
@@ -116,6 +117,14 @@ def test_a_message_is_no_call_of_a_model():
     assert _told(run) == (["planner"], [], "Oslo?", "Sunny.")
     (call,) = run["llm_calls"]
     assert (call["agent"], call["request_model"], call["input_tokens"]) == ("planner", "model-a", 10)
+
+
+@pytest.mark.parametrize("kept", [6, 5, 4, 3])
+def test_a_message_of_which_an_sdk_dropped_something_is_no_call_of_a_model_either(kept):
+    reply = kept_last(_message(3, 2, "planner", "generate_reply", took=4), kept)
+    sent = _message(1, None, "user", "send", took=9), _message(2, 1, "planner", "receive", took=9)
+    (run,) = runs(*sent, reply, chat(4, 3, "Sunny.", "Oslo?", at=1))
+    assert [(call["request_model"], call["input_tokens"]) for call in run["llm_calls"]] == [("model-a", 10)]
 
 
 def test_a_message_that_failed_is_no_agent():
