@@ -8,7 +8,7 @@ down to the branches that can hold before it is asked. What is left tells of the
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import and_, or_
@@ -52,8 +52,9 @@ class Present:
             return any(condition.holds_of(name) for name in self._scopes)
         return not condition.asks or self.some(condition.roots)
 
-    def may_all_hold(self, conditions: Iterable[Condition]) -> bool:
-        return all(map(self.may_hold, conditions))
+    def may_all_hold(self, conditions: Sequence[Condition]) -> bool:
+        there = all(not c.asks or self.some(c.roots) for c in conditions)  # which is known at no cost
+        return there and all(map(self.may_hold, conditions))
 
     def some(self, roots: Iterable[str]) -> bool:
         return not self._there.isdisjoint(roots)
@@ -73,7 +74,7 @@ class Condition:
         if scope not in self._of_scope:
             if len(self._of_scope) >= _MOST_SCOPES:
                 self._of_scope.clear()
-            one = pl.DataFrame({"scope.name": [scope]}, schema={"scope.name": pl.String})
+            one = pl.Series("scope.name", [scope], pl.String).to_frame()
             self._of_scope[scope] = one.select_seq(self.expr).item() is True
         return self._of_scope[scope]
 
@@ -108,8 +109,16 @@ def _asks(text: str) -> bool:
 @dataclass(frozen=True)
 class _Branch:
     asked: pl.Expr
-    conditions: list[Condition]
-    value: _Form
+    told: pl.Expr
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        return conditions(self.asked)
+
+    @cached_property
+    def value(self) -> _Form:
+        """Looked at where it can be told: most branches ask for what is not there."""
+        return _form(self.told)
 
     def cut(self, present: Present) -> tuple[pl.Expr, pl.Expr | None] | None:
         """What it asks and tells, if it can be taken."""
@@ -176,7 +185,7 @@ def _form(expr: pl.Expr, text: str = "") -> _Form:
     rest, left = expr, text  # each text is long: it is written once
     while (parts := _choice(rest, left)) is not None:
         asked, value, rest, left = parts
-        branches.append(_Branch(asked, conditions(asked), _form(value)))
+        branches.append(_Branch(asked, value))
     if branches:
         return _Chain(branches, None if left == "null" else _form(rest, left))
     if ".coalesce([" in text and text.endswith("])"):
@@ -204,7 +213,7 @@ class Answer:
     expr: pl.Expr
     roots: tuple[str, ...]
     plain: bool  # it is the first of these attributes that is set, and nothing else
-    _cuts: dict[object, Answer | None] = field(default_factory=dict)
+    _cuts: list[Answer] = field(default_factory=list)  # what was left of it, the same for equal expressions
 
     @classmethod
     def of(cls, expr: pl.Expr, asked: str = "") -> Answer:
@@ -225,40 +234,18 @@ class Answer:
     def _form(self) -> _Form:
         return _form(self.expr)
 
-    @cached_property
-    def _of_scopes(self) -> list[Condition]:
-        return list(_of_scopes(self._form))
-
     def cut(self, present: Present) -> Answer | None:
         """This, without what can tell nothing of these spans."""
         if not self.roots or self.plain:
             return self if not self.roots or present.some(self.roots) else None
         if not present.some(self.roots):
             return None
-        key = (present.columns.intersection(self.roots), *map(present.may_hold, self._of_scopes))
-        if key not in self._cuts:
-            if len(self._cuts) >= _MOST_CUTS:
-                self._cuts.clear()
-            left = self._form.cut(present)
-            self._cuts[key] = None if left is None else self if left.meta.eq(self.expr) else Answer.of(left)
-        return self._cuts[key]
-
-
-def _of_scopes(form: _Form) -> Iterator[Condition]:
-    if isinstance(form, _First):
-        for part in form.parts:
-            yield from _of_scopes(part)
-    elif isinstance(form, _Chain):
-        for branch in form.branches:
-            yield from _scoped(branch.conditions)
-            yield from _of_scopes(branch.value)
-        if form.default is not None:
-            yield from _of_scopes(form.default)
-
-
-def _scoped(some: Sequence[Condition]) -> Iterator[Condition]:
-    for condition in some:
-        if condition.roots == _SCOPE and not condition.either:
-            yield condition
-        for one in condition.either:
-            yield from _scoped(one)
+        left = self._form.cut(present)
+        if left is None:
+            return None
+        found = next((cut for cut in self._cuts if cut.expr.meta.eq(left)), None)
+        if found is None:
+            found = self if left.meta.eq(self.expr) else Answer.of(left)
+            self._cuts.append(found)
+            del self._cuts[:-_MOST_CUTS]
+        return found
