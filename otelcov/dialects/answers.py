@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 from operator import and_, or_
 
 import polars as pl
+from polars.expr.whenthen import ChainedThen, Then
 
 from otelcov.dialects.base import first
 from otelcov.ground.errors import USAGE, OtelcovError
@@ -49,7 +50,7 @@ class Present:
         if condition.either:
             return any(map(self.may_all_hold, condition.either))
         if condition.roots == _SCOPE and self._scopes:
-            return any(condition.holds_of(name) for name in self._scopes)
+            return condition.holds_of(self._scopes)
         return not condition.asks or self.some(condition.roots)
 
     def may_all_hold(self, conditions: Sequence[Condition]) -> bool:
@@ -69,14 +70,15 @@ class Condition:
         self.asks = bool(self.roots) and not self.either and _asks(text.removesuffix(".is_not_null()"))
         self._of_scope: dict[str | None, bool] = {}
 
-    def holds_of(self, scope: str | None) -> bool:
-        """Of a condition on the scope alone."""
-        if scope not in self._of_scope:
-            if len(self._of_scope) >= _MOST_SCOPES:
-                self._of_scope.clear()
-            one = pl.Series("scope.name", [scope], pl.String).to_frame()
-            self._of_scope[scope] = one.select_seq(self.expr).item() is True
-        return self._of_scope[scope]
+    def holds_of(self, scopes: frozenset[str | None]) -> bool:
+        """Of a condition on the scope alone: whether it is true of one of these."""
+        if new := scopes.difference(self._of_scope):
+            if len(self._of_scope) + len(new) > _MOST_SCOPES:
+                self._of_scope, new = {}, scopes
+            names = pl.Series("scope.name", list(new), pl.String)
+            told = names.to_frame().select_seq(self.expr).to_series()
+            self._of_scope.update(zip(names, told, strict=True))
+        return any(self._of_scope[scope] for scope in scopes)
 
 
 _CONDITIONS: dict[str, Condition] = {}  # by how they are written: many dialects ask the same
@@ -217,10 +219,15 @@ class Answer:
 
     @classmethod
     def of(cls, expr: pl.Expr, asked: str = "") -> Answer:
+        chosen = False
+        if isinstance(expr, Then | ChainedThen):  # which is made an expression anew whenever it is looked at
+            expr, chosen = expr.otherwise(_NULL), True
         if expr.meta.has_multiple_outputs():
             raise OtelcovError(f"{asked}: an answer is one column; ask for several attributes by first(...).", USAGE)
         roots = tuple(dict.fromkeys(expr.meta.root_names()))
-        same = expr.meta.eq(first(*roots)) or (len(roots) == 1 and expr.meta.eq(pl.col(roots[0]))) if roots else False
+        if chosen or not roots:
+            return cls(expr, roots, False)
+        same = expr.meta.eq(first(*roots)) or (len(roots) == 1 and expr.meta.eq(pl.col(roots[0])))
         return cls(expr, roots, same)
 
     @cached_property
