@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-MEMORY = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:1000,muzzy_decay_ms:0,oversize_threshold:0,narenas:1"}
-"""For a process that imports Polars and has one thread of it: what is freed is kept for a second."""
+MEMORY = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:5000,muzzy_decay_ms:0,oversize_threshold:0,narenas:1"}
+"""For a process that imports Polars and has one thread of it: what is freed is kept for some seconds."""
 
-# Read when a child imports Polars and Arrow: one thread each, and memory that was freed goes back soon. Else what
+# Read when a child imports Polars and Arrow: one thread each, and memory that was freed goes back in seconds. Else what
 # several allocators hold back for later, in every worker, comes to more than what is in use. Given back at once, as
 # jemalloc gives back what is large, it would be asked for again, page by page: a tenth of the work.
 ONE_THREAD = {
