@@ -13,15 +13,18 @@ OPENLIT = Dialect(
         default=None,
         return_dtype=pl.String,
     ),
-    # In 1.33 agents have no name.
-    agent=pl.when(pl.col("gen_ai.system") == "crewai").then(pl.col("gen_ai.agent.role")),
+    # In 1.33 agents have no name; Dynamiq's have none but what it calls a role.
+    agent=pl.when((pl.col("gen_ai.system") == "crewai") | (pl.col("gen_ai.endpoint") == "dynamiq.agent_run")).then(
+        pl.col("gen_ai.agent.role")
+    ),
     tool=pl.when(_WORD.is_in(["tool", "execute_tool"])).then(
         pl.col("gen_ai.operation.name").str.extract(r"^\S+ (.+)$")
     ),
 )
 
-# It calls every node of a graph an agent, also those that all agents of LangChain are made of, and what guards one;
-# instrumentations of OpenTelemetry, the function in which a supervisor calls its agents, and the files of Qwen's.
+# It calls every node of a graph an agent, what Dynamiq's agents work in and whatever they remember, also nodes that all
+# agents of LangChain are made of, and what guards one; instrumentations of OpenTelemetry, the function in which a
+# supervisor calls its agents, and the files of Qwen's.
 _FILES = (pl.col("gen_ai.agent.name") == "Memory") & (
     scope(r"qwen_agent$") | scope(r"util\.genai\.handler$") & (pl.col("gen_ai.agent.description") == "")  # LoongSuite
 )
@@ -32,7 +35,10 @@ _NODE = _FILES | (
 )
 # For JavaScript it names the runner of Google's ADK after the kit.
 _NODE |= scope(r"^@openlit/instrumentation-google-adk$") & (pl.col("gen_ai.agent.name") == "google_adk")
-_GUARD = pl.col("gen_ai.guardrail.triggered").is_not_null()
+_NODE |= pl.col("gen_ai.endpoint") == "dynamiq.workflow_run"
+_GUARD = pl.col("gen_ai.guardrail.triggered").is_not_null() | pl.col("gen_ai.endpoint").fill_null("").str.starts_with(
+    "dynamiq.memory_"
+)
 
 OPENLIT_NODES = Dialect(
     name="openlit-nodes",

@@ -37,11 +37,16 @@ def needs_descriptions(scope: str) -> bool:
 
 
 def ends_alike(scope: str) -> bool:
-    """Does an agent's span of this scope end well, however its run went (the last is AgentOps's, of OpenAI's kit)?"""
+    """Does an agent's span of this scope end well, however its run went (AgentOps's of OpenAI's kit among them)?"""
     return scope.endswith("handler openai_agents") or scope in _END_ALIKE
 
 
-_END_ALIKE = ("opentelemetry.instrumentation.agno", "agentops.instrumentation.agno", "openai-agents")
+_END_ALIKE = (
+    "opentelemetry.instrumentation.agno",
+    "agentops.instrumentation.agno",
+    "openai-agents",
+    "openlit.instrumentation.dynamiq",
+)
 
 
 def answers_with_errors(scope: str) -> bool:

@@ -42,6 +42,7 @@ _BEGINS = re.compile(
     | Unknown\s+(?:tool|function)\b
     | Missing\s+required\s+(?:argument|parameter)(?:s|\(s\))?\s*:
     | \[?(?:ERROR|FAILED|FAILURE)\]?\s*[:\-]
+    | \[tool_error\]\s                                                           # Dynamiq
     | \{:error,[ ]                                                              # Elixir
     )""",
     re.X,
@@ -177,7 +178,7 @@ def _in_place(value: Any) -> Any:
 
 
 _NONE_SUCH = (
-    r"Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP
+    r"(?:\[tool_error\] )?Unknown tool(?: name)?: '?{0}(?![\w-])"  # Pydantic AI, Strands, FastMCP, Dynamiq
     r"|(?:Error:\s*)?Unknown tool {0}, should be one of: "  # smolagents
     r"|Error: tool '{0}' not found in any workbench$"  # AutoGen
     r"|(?:Error: )?{0} is not a valid tool, try (?:one of \[|another one$)"  # LangGraph, LangChainGo

@@ -27,6 +27,7 @@ _NAMES = (
     "StructuredOutput",  # Claude
     "strands_structured_output",
     "set_model_response",  # Google's ADK
+    "provide_final_answer",  # Dynamiq
 )
 _WORDS = re.compile(
     r"Returning structured response: "
@@ -44,6 +45,9 @@ _STATE = ("structured_response", "structuredResponse")
 """Where a graph of LangChain's keeps what was handed in."""
 _FRAMES = ("answer", "response")
 """What frameworks call an answer that is no object (smolagents; BeeAI, pydantic-ai)."""
+_FINAL = re.compile(r"final_|provide_final_answer$")
+_BESIDE = ("thought", "output_files")
+"""What Dynamiq has a model say beside its answer."""
 _DEPTH = 4
 
 
@@ -219,8 +223,8 @@ def answer_put_in(root: Node, last: ModelCall, ways: Collection[str]) -> str | N
     put_in = arguments_of(handed[-1].arguments)[0]
     if not put_in:
         return None
-    framed = (handed[-1].name or "").startswith("final_")  # others have what a schema says
-    alone = next((put_in[key] for key in _FRAMES if framed and put_in.keys() == {key}), None)
+    framed = _FINAL.match(handed[-1].name or "") is not None  # others have what a schema says
+    alone = next((put_in[key] for key in _FRAMES if framed and {key} <= put_in.keys() <= {key, *_BESIDE}), None)
     return alone if isinstance(alone, str) else to_json(put_in)
 
 
