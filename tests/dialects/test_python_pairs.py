@@ -1,6 +1,8 @@
 """Kits for Python under instrumentations of others that nobody had met together, by what they told of runs against a
 model of ours."""
 
+import json
+
 import pytest
 
 from tests.runs.requests import chat, runs, span
@@ -79,3 +81,41 @@ def test_a_tool_of_dynamiqs_failed_where_its_words_for_that_are_the_result(said,
         chat(3, 1, end, _asked("Plan.", (call, said)), at=4),
     )
     assert [t["status"] for t in run["tool_calls"]] == [status]
+
+
+def _in_tags(name, given):
+    step = f"<action>{name}</action><action_input>{json.dumps(given)}</action_input>"
+    return f"<output><thought>So.</thought>{step}</output>"
+
+
+def _in_an_object(name, given):
+    return json.dumps({"thought": "So.", "action": name, "action_input": json.dumps(given), "output_files": ""})
+
+
+def _as_langchain(name, given):
+    return f"```json\n{json.dumps({'action': name, 'action_input': given})}\n```"
+
+
+@pytest.mark.parametrize(
+    ("step", "end"),
+    [
+        (_in_tags, "<output><thought>So.</thought><answer>Sunny.</answer></output>"),
+        (
+            _in_an_object,
+            json.dumps({"thought": "So.", "action": "finish", "action_input": "Sunny.", "output_files": ""}),
+        ),
+        (_as_langchain, json.dumps({"action": "Final Answer", "action_input": "Sunny."})),
+    ],
+)
+def test_a_tool_is_asked_for_in_tags_or_an_object(step, end):
+    """dynamiq 0.69 in its modes `XML` and `STRUCTURED_OUTPUT`, and LangChain's structured chat."""
+    asks = step("look", {"city": "Rome"})
+    told = [("user", "Plan."), ("assistant", asks), ("user", "Observation: sunny in Rome")]
+    told = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in told]
+    (run,) = runs(_dynamiq(1, "planner", took=9), chat(2, 1, asks, "Plan.", at=1), chat(3, 1, end, told, at=4))
+    assert (run["input"], run["output"], run["status"]) == ("Plan.", "Sunny.", "ok")
+    assert [(t["name"], t["arguments"], t["status"], t["result"]) for t in run["tool_calls"]] == [
+        ("look", {"city": "Rome"}, "ok", "sunny in Rome")
+    ]
+    (run,) = runs(_dynamiq(1, "planner", took=9), chat(2, 1, asks, "Plan.", at=1))
+    assert (run["output"], run["status"]) == (None, "unknown")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 from otelcov.runs.content.chat import ROLES, Message, Request, Result
 from otelcov.runs.content.jsontext import Value, literal, parse_value
@@ -104,8 +106,13 @@ _OBSERVATION = re.compile(r"^[^\S\n]*+Observation\s*+:\s*+", re.M)
 
 
 def react_request(text: str | None) -> Request | None:
-    """The call in a text ReAct answer: `Action: name`, `Action Input: {...}` (Yao et al. 2022)."""
-    if not text or "Action" not in text:
+    """The call in a text ReAct answer: `Action: name`, `Action Input: {...}` (Yao et al. 2022), or the same two in
+    tags or in an object."""
+    if not text:
+        return None
+    if _STEP_IN_TAGS in text or _STEP_IN_OBJECT in text:
+        return _framed_request(text)
+    if "Action" not in text:
         return None
     hit = _ACTION.search(text)
     if hit is None or hit.group("name").strip().lower() in ("none", "final answer"):
@@ -114,8 +121,44 @@ def react_request(text: str | None) -> Request | None:
     return Request(None, hit.group("name").strip(), body)
 
 
+_STEP_IN_TAGS, _STEP_IN_OBJECT = "<action_input>", '"action_input"'
+_TAGS = re.compile(r"<action>\s*([^<>\n]{1,200}?)\s*</action>\s*<action_input>\s*(.*?)\s*</action_input>", re.S)
+_ANSWERED = re.compile(r"\s*(?:```(?:xml)?\s*)?<output>\s*<thought>.*?</thought>\s*<answer>\s*(.*?)\s*</answer>", re.S)
+"""How Dynamiq has a step told in tags, and an answer."""
+_OF_A_STEP = {"thought", "action", "action_input", "output_files"}
+_AT_LAST = ("finish", "Final Answer")
+"""What Dynamiq and LangChain's structured chat have a model say for an answer, in an object."""
+
+
+def _framed_request(text: str) -> Request | None:
+    hit = _TAGS.search(text)
+    if hit is not None:
+        return Request(None, hit.group(1), hit.group(2))
+    step = _step(text)
+    if step is None or step["action"] in _AT_LAST:
+        return None
+    given = step["action_input"]
+    return Request(None, step["action"], given if isinstance(given, str) else json.dumps(given))
+
+
+def _step(text: str) -> dict[str, Any] | None:
+    """The step that an object tells: what to run, by its name, and what to give it."""
+    told = parse_value(_FENCE.sub("", text.strip()))
+    if not isinstance(told, dict) or not {"action", "action_input"} <= told.keys() <= _OF_A_STEP:
+        return None
+    return told if isinstance(told["action"], str) else None
+
+
+_FENCE = re.compile(r"\A```(?:json)?\s*|\s*```\Z")
+
+
 def final_answer(text: str | None) -> str | None:
     """The answer proper of a ReAct text, of code that hands it in, or of who leads a group chat; else the text."""
+    if text and _STEP_IN_OBJECT in text and (step := _step(text)) is not None and step["action"] in _AT_LAST:
+        given = step["action_input"]
+        return given if isinstance(given, str) else json.dumps(given)
+    if text and "<answer>" in text and (hit := _ANSWERED.match(text)) is not None:
+        return hit.group(1)
     if text and "final_message" in text[:_DECISION]:
         told = parse_value(text)
         if isinstance(told, dict) and told.keys() == _DECIDED:

@@ -88,7 +88,7 @@ def read(outputs: list[str | None], finishes: list[str | None], contentless: lis
             texts[number] = text
             if _REPR in text or _LISTED in text:
                 regular = False
-        if before == len(ids) and (not text or "Action" in text or asks(reason)):
+        if before == len(ids) and (not text or "Action" in text or "action_input" in text or asks(reason)):
             regular = False
         plain[number] = regular and usual[reason]
     arguments = pl.Series("arguments", json_texts(objects), pl.String)
