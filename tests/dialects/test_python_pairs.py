@@ -119,3 +119,105 @@ def test_a_tool_is_asked_for_in_tags_or_an_object(step, end):
     ]
     (run,) = runs(_dynamiq(1, "planner", took=9), chat(2, 1, asks, "Plan.", at=1))
     assert (run["output"], run["status"]) == (None, "unknown")
+
+
+_ITEMS = {
+    "web_search": {"action": {"type": "search", "query": "Rome"}, "status": "failed", "type": "web_search"},
+    "code_interpreter": {
+        **{"code": "print(6*7)", "container_id": "cntr_1", "outputs": [{"logs": "42", "type": "logs"}]},
+        **{"status": "completed", "type": "code_interpreter"},
+    },
+    "roll": {"arguments": '{"sides": 6}', "server_label": "deep", "output": "4", "status": "completed", "type": "mcp"},
+    "mcp_list_tools": {"server_label": "deep", "tools": [{"name": "roll"}], "type": "mcp_list_tools"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("web_search", [("web_search", {"type": "search", "query": "Rome"}, "error", None)]),
+        ("code_interpreter", [("code_interpreter", {"code": "print(6*7)"}, "ok", "42")]),
+        ("roll", [("roll", {"sides": 6}, "ok", "4")]),
+        ("mcp_list_tools", None),
+    ],
+)
+def test_what_openai_ran_by_itself_says_what_it_was_given_and_what_came_of_it(name, called):
+    """OpenAI's Responses by opentelemetry-instrumentation-genai-openai 1.3, which hands their items on."""
+    part = {"name": name, "server_tool_call": _ITEMS[name], "id": "item_1", "type": "server_tool_call"}
+    told = [[part], [{"type": "text", "content": "Done."}]]
+    told = [{"role": "assistant", "parts": parts, "finish_reason": "stop", "name": None} for parts in told]
+    (run,) = runs(
+        span(1, took=9),
+        chat(2, 1, None, "Go.", at=1, attributes={"gen_ai.output.messages": told}),
+    )
+    calls = run["tool_calls"]
+    assert (calls and [(t["name"], t["arguments"], t["status"], t["result"]) for t in calls]) == called
+    assert run["output"] == "Done."
+
+
+_ANTHROPICS = {"scope": "opentelemetry.instrumentation.genai.anthropic"}
+
+
+def _answered(*parts):
+    return {"gen_ai.output.messages": [{"role": "assistant", "parts": list(parts), "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize(
+    ("came", "status"),
+    [
+        ({"error_code": "max_uses_exceeded", "type": "web_search_tool_result_error"}, "error"),
+        ([{"type": "web_search_result", "title": "Rome", "url": "http://rome/"}], "ok"),
+    ],
+)
+def test_what_anthropic_ran_by_itself_was_given_what_stands_as_its_input(came, status):
+    """Anthropic's client by opentelemetry-instrumentation-genai-anthropic 1.3."""
+    asks = {"type": "web_search", "input": {"query": "Rome"}}
+    told = _answered(
+        {"name": "web_search", "server_tool_call": asks, "id": "srvtoolu_1", "type": "server_tool_call"},
+        {
+            "server_tool_call_response": {"type": "web_search", "content": came},
+            **{"id": "srvtoolu_1", "type": "server_tool_call_response"},
+        },
+        {"content": "Done.", "type": "text"},
+    )
+    (run,) = runs(span(1, took=9), chat(2, 1, None, "Go.", at=1, attributes=told, **_ANTHROPICS))
+    assert [(t["name"], t["arguments"], t["status"], t["result"]) for t in run["tool_calls"]] == [
+        ("web_search", {"query": "Rome"}, status, came)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "called"), [([], []), ([{"type": "text", "content": None}], None), ([{"type": "reasoning"}], [])]
+)
+def test_a_text_without_words_beside_one_that_has_some_stands_for_what_nobody_told(before, called):
+    """The same, of what a server of MCP's ran for Anthropic."""
+    told = _answered(*before, {"type": "text", "content": "You rolled 4."})
+    (run,) = runs(span(1, took=9), chat(2, 1, None, "Go.", at=1, attributes=told, **_ANTHROPICS))
+    assert (run["output"], run["tool_calls"]) == ("You rolled 4.", called)
+
+
+@pytest.mark.parametrize(
+    "scope", ["opentelemetry.instrumentation.anthropic", "opentelemetry.instrumentation.openai.v1"]
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_what_anthropic_ran_by_itself_may_be_left_out_by_traceloops(scope, own):
+    """opentelemetry-instrumentation-anthropic 0.62: an answer is its texts, and a tool of Anthropic's own is offered by
+    its name alone."""
+    offered = [{"name": "look", "description": "look", "input_schema": {"type": "object"}}, {"name": "web_search"}]
+    told = {"gen_ai.tool.definitions": offered[: 2 if own else 1]}
+    (run,) = runs(span(1, took=9), chat(2, 1, "Sunny.", "Go.", at=1, scope=scope, attributes=told))
+    hidden = own and scope.endswith("anthropic")
+    assert (run["tool_calls"], "tool calls not visible" in run["incomplete"]) == (None if hidden else [], hidden)
+
+
+def test_a_task_of_crewais_is_of_the_agent_that_future_agi_tells_as_what_it_was_given():
+    """crewai 1.15 by traceai-crewai 0.1.8 and traceai-openai."""
+    given = {"args": [{"entity_type": "agent", "id": "5b71", "role": "planner", "goal": "help"}]}
+    task = {"gen_ai.span.kind": "AGENT", "input.value": given, "output.value": "Done."}
+    crew = {"gen_ai.span.kind": "CHAIN", "input.value": {"args": []}, "output.value": "Done."}
+    (run,) = runs(
+        span(1, None, "Crew.kickoff", took=9, attributes=crew, scope="traceai_crewai"),
+        span(2, 1, "Task._execute_core", took=8, attributes=task, scope="traceai_crewai"),
+        chat(3, 2, "Done.", "Plan.", at=1),
+    )
+    assert (run["agents"], [c["agent"] for c in run["llm_calls"]], run["output"]) == (["planner"], ["planner"], "Done.")

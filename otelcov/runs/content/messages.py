@@ -354,11 +354,19 @@ def _add(content: Value, m: Message, depth: int) -> None:
     elif isinstance(content, list):
         if not content and m.text is None and m.role == "user":
             m.text = ""
+        m.nameless = m.nameless or (m.role == "assistant" and _stands_for_another(content))
         for part in content:
             if part not in _CLASSES:
                 _add(part, m, depth + 1)
     elif isinstance(content, dict):
         _add_part(content, m, depth)
+
+
+def _stands_for_another(parts: list[Value]) -> bool:
+    """Is there a text of which nothing is told beside one with words? It stands for a part of another kind, which an
+    instrumentation does not know (OpenTelemetry's of Anthropic's client, of what a server of MCP's ran)."""
+    texts = [p for p in parts if isinstance(p, dict) and p.get("type") == "text"] if len(parts) > 1 else []
+    return any("content" in p and p["content"] is None for p in texts) and any(p.get("content") for p in texts)
 
 
 def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:

@@ -174,8 +174,15 @@ def _request(call: Value) -> Request | None:
             return None
     hosted = call.get("server_tool_call")
     if isinstance(hosted, dict) and isinstance(hosted.get("type"), str):
+        if hosted["type"] == _LISTS:
+            return None  # what a server has
         given = {key: value for key, value in hosted.items() if key != "type"}
-        arguments = given.get("arguments", given)
+        alone = given["input"] if given.keys() == {"input"} else given  # Anthropic's
+        arguments = given.get("arguments", alone)
+        if "status" in hosted:  # an item of OpenAI's Responses, whole
+            given = {key: value for key, value in given.items() if key not in _CAME}
+            arguments = _given(hosted) or hosted.get("arguments") or given
+            call = {"output": _brought(hosted)} | hosted | {"type": kind}
     request = Request(as_text(_first(call, _IDS) or outer.get("id")), name, arguments)
     if isinstance(hosted, dict) and str(hosted.get("type")).endswith("_approval_request"):
         return request  # somebody is asked whether it may run
@@ -220,6 +227,10 @@ def _on_server(server: str, given: Value) -> tuple[str | None, Value]:
     return (tool, told.get("tool_args")) if told["action"] == "call_tool" and isinstance(tool, str) else (None, None)
 
 
+_LISTS = "mcp_list_tools"
+_CAME = ("status", "outputs", "output", "results", "error", "server_label")
+
+
 def _given(item: dict[str, Value]) -> Value:
     """What a tool of OpenAI's own was given."""
     return item.get("action") or {key: item[key] for key in ("code", "queries") if key in item} or None
@@ -252,6 +263,8 @@ def result_in(part: dict[str, Value], where: Sequence[str] = _RESULTS) -> Result
         return Result(as_text(_first(part, _IDS)), None, content.get("output"), bool(content.get("error")))
     if isinstance(content, dict) and "output" in content and set(content) <= {"type", "output"}:
         content = content["output"]  # of a tool that the provider ran
+    if content is part.get("server_tool_call_response") and isinstance(content, dict):
+        content = content["content"] if content.keys() == {"type", "content"} else content  # Anthropic's
     if isinstance(content, list):
         content = content[0] if len(content) == 1 and _went_wrong(content[0]) else joined(content)
     elif isinstance(content, dict) and content.get("type") in AI_SDK:

@@ -30,8 +30,8 @@ def finish_cut(call: ModelCall) -> bool:
 
 def served_left_out(call: ModelCall) -> bool:
     """Did the provider run a tool whose name was lost, or may it have run one of those that it was offered without
-    parameters, as its own are, and OpenLIT for JavaScript leaves out of what Anthropic's client answers, Langfuse out
-    of what LangChain's does?"""
+    parameters, as its own are, and OpenLIT for JavaScript and Traceloop's leave out of what Anthropic's client answers,
+    Langfuse out of what LangChain's does?"""
     if any(x.nameless for x in call.outputs or ()):
         return True
     offered = (n.definitions or "" for n in call.layers if hides_served(n.span.scope))
@@ -41,7 +41,7 @@ def served_left_out(call: ModelCall) -> bool:
     return alone and _OPENAIS.search(call.node.input_messages or "") is not None
 
 
-_WITHOUT_PARAMETERS = re.compile(r'"parameters": ?\{\}')
+_WITHOUT_PARAMETERS = re.compile(r'"parameters": ?\{\}|\{"name": ?"[^"]*"\}')
 _OPENAIS = re.compile(
     r'\{"type": ?"(?:web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?|file_search|code_interpreter|image_generation|mcp)"'
     r'(?:\}|, ?"(?!id|call_id|text|name))'

@@ -177,8 +177,9 @@ def given_by_events(scope: str) -> bool:
 
 
 def hides_served(scope: str) -> bool:
-    """Does this leave out of an answer the tools that its provider ran (OpenLIT for JavaScript, of Anthropic's)?"""
-    return scope == "@openlit/instrumentation-anthropic"
+    """Does this leave out of an answer the tools that its provider ran (OpenLIT for JavaScript and Traceloop's for
+    Python, of Anthropic's)?"""
+    return scope in ("@openlit/instrumentation-anthropic", "opentelemetry.instrumentation.anthropic")
 
 
 def running_sums(scope: str) -> bool:
