@@ -15,11 +15,16 @@ _TOLD = (_KIND == "LLM") & _PARAMETERS.is_not_null()
 _OF_ANSWER = _PARAMETERS.str.starts_with('{"id": "resp_')
 _ASKED = pl.when(~_OF_ANSWER).then(json_text("gen_ai.request.parameters", "model", "model_name"))
 _OVERWRITTEN = scope(r"^traceai_(?:openai|anthropic)$") & first("gen_ai.usage.input_tokens").is_not_null()
+_FIRST_GIVEN = r'^\{"args": \[\{"entity_type": "agent", "id": "[^"]*", "role": "([^"\\]*)"'
 
 FUTURE_AGI = Dialect(
     name="future-agi",
     # Haystack's agent is a component of a pipeline like any other, and nothing is told of what it does.
     kind=pl.when(scope(r"^traceai_haystack$") & (pl.col("span.name") == "Agent.run")).then(pl.lit(AGENT)),
+    # A task of CrewAI's tells whose it is only by what it was given.
+    agent=pl.when(scope(r"^traceai_crewai$") & (_KIND == "AGENT")).then(
+        pl.col("input.value").str.extract(_FIRST_GIVEN)
+    ),
     request_model=pl.when(_TOLD).then(pl.coalesce([_ASKED, pl.when(_OF_ANSWER).then(pl.lit(NOTHING))])),
     response_model=pl.when(_TOLD & (_OF_ANSWER | _OVERWRITTEN | (_NAMED != _ASKED)))
     .then(_NAMED)
