@@ -6,7 +6,7 @@ are no model calls. What no model wrote, an error or a notice, has a model of it
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, NOTHING, OTHER, TOOL, UNTOLD, Dialect, first, json_text
+from otelcov.dialects.base import AGENT, NOTHING, OTHER, TOOL, UNTOLD, Dialect, first, json_text, scope
 
 _KIND = pl.col("claude_agent.span_kind")
 _RUN = _KIND == "conversation"
@@ -44,11 +44,32 @@ _REASON = pl.col("gen_ai.response.finish_reasons").str.extract(r"\b(error_\w+)")
 _GIVEN_UP = _AGENT & _REASON.is_not_null()
 _LAST = pl.col("gen_ai.output.messages").str.extract(r'"content":\s*"((?:[^"\\]|\\.)+)"\}\][^\]]*\]$')
 
+# OpenLIT tells of each answer what had been counted as its stream began, and calls agents by their models, by the kit
+# or, where they work below another, by an id.
+_LIT = scope(r"^openlit\.instrumentation\.claude_agent_sdk$")
+_ASKED = _LIT & (pl.col("gen_ai.operation.name") == "chat")
+_UNANSWERED = _ASKED & (pl.col("gen_ai.response.model") == "<synthetic>")
+_BEGUN = 9  # tokens, and more, are no answer that has only begun
+_NAME = pl.col("gen_ai.agent.name")
+_NO_NAME = (
+    (_NAME == "claude_agent_sdk")
+    | (pl.col("gen_ai.response.model") == _NAME)
+    | pl.col("gen_ai.request.model").fill_null("").str.starts_with(_NAME)
+    | _NAME.str.contains(r"^(?:claude-[\w.-]+|sonnet|opus|haiku|a[0-9a-f]{8,})$")
+)
+
 CLAUDE_ENDED = Dialect(
     name="claude-agent-ended",
-    error_type=pl.when(_GIVEN_UP).then(_REASON).when(_BY_NONE).then(pl.lit("_OTHER")),
-    error_text=pl.when(_GIVEN_UP).then(_REASON).when(_BY_NONE).then(pl.coalesce([_LAST, pl.lit("_OTHER")])),
+    agent=pl.when(_LIT & _AGENT & _NO_NAME).then(pl.lit("unknown")),
+    error_type=pl.when(_GIVEN_UP).then(_REASON).when(_BY_NONE | _UNANSWERED).then(pl.lit("_OTHER")),
+    error_text=pl.when(_GIVEN_UP)
+    .then(_REASON)
+    .when(_BY_NONE | _UNANSWERED)
+    .then(pl.coalesce([_LAST, pl.lit("_OTHER")])),
     output=pl.when(_BY_NONE).then(pl.lit(NOTHING)),
+    output_tokens=pl.when(_ASKED & (pl.col("gen_ai.usage.output_tokens").cast(pl.Int64, strict=False) < _BEGUN)).then(
+        pl.lit(UNTOLD)
+    ),
 )
 
 # What Claude Code says in place of an answer that it got none; that something went wrong is told beside it, and lost.

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 pytestmark = pytest.mark.full
 
@@ -221,3 +221,51 @@ def test_a_task_of_crewais_is_of_the_agent_that_future_agi_tells_as_what_it_was_
         chat(3, 2, "Done.", "Plan.", at=1),
     )
     assert (run["agents"], [c["agent"] for c in run["llm_calls"]], run["output"]) == (["planner"], ["planner"], "Done.")
+
+
+_CLAUDES = {"scope": "openlit.instrumentation.claude_agent_sdk"}
+
+
+def _claudes(id, parent, at, answer, asked="Go.", tokens=1, **more):
+    told = {
+        "gen_ai.request.model": "claude-sonnet-4-5-20250101",
+        "gen_ai.response.model": "claude-sonnet-4-5-20250101",
+        "gen_ai.usage.output_tokens": tokens,
+    }
+    return chat(id, parent, answer, asked, at=at, attributes=told | more, **_CLAUDES)
+
+
+@pytest.mark.parametrize(("name", "agents"), [("claude-sonnet-4-5", []), ("claude_agent_sdk", []), ("boss", ["boss"])])
+@pytest.mark.parametrize(("tokens", "told"), [(1, None), (101, 101)])
+def test_openlit_calls_an_agent_of_claudes_kit_by_its_model_and_counts_what_had_only_begun(name, agents, tokens, told):
+    """claude-agent-sdk 0.2.189 by OpenLIT 1.45."""
+    (run,) = runs(
+        agent(1, name, took=9, attributes={"gen_ai.response.model": "claude-sonnet-4-5"}, **_CLAUDES),
+        _claudes(2, 1, 1, "Done.", tokens=tokens),
+    )
+    assert (run["agents"], [c["output_tokens"] for c in run["llm_calls"]]) == (agents, [told])
+
+
+def test_an_answer_of_which_each_block_has_a_span_is_one_call():
+    """The same, where one tool was done before the other's block came."""
+    look, book = ("toolu_a", "look", {"city": "Rome"}), ("toolu_b", "book", {"hotel": "H-1"})
+    same = {"gen_ai.response.id": "msg_1"}
+    (run,) = runs(
+        agent(1, "boss", took=20, **_CLAUDES),
+        _claudes(2, 1, 1, [look], **same),
+        tool(3, 1, "look", "toolu_a", "sunny", at=3, **_CLAUDES),
+        _claudes(4, 1, 5, [book], **same),
+        tool(5, 1, "book", "toolu_b", "booked", at=7, **_CLAUDES),
+        _claudes(6, 1, 9, "Done.", **{"gen_ai.response.id": "msg_2"}),
+    )
+    assert (len(run["llm_calls"]), [t["name"] for t in run["tool_calls"]]) == (2, ["look", "book"])
+
+
+def test_what_claude_code_says_in_place_of_an_answer_is_a_call_that_failed():
+    told = {"gen_ai.request.model": "<synthetic>", "gen_ai.response.model": "<synthetic>"}
+    (run,) = runs(
+        agent(1, "claude_agent_sdk", took=9, error="failed", attributes=told, **_CLAUDES),
+        _claudes(2, 1, 1, "API Error: 400 bad request", tokens=0, **told),
+    )
+    assert (run["output"], run["status"]) == (None, "error")
+    assert [(c["status"], c["request_model"], c["output_tokens"]) for c in run["llm_calls"]] == [("error", None, None)]

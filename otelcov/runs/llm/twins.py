@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from otelcov.dialects.base import LLM, TOOL
+from otelcov.runs.rules.answers import tells_blocks
 from otelcov.runs.trace.tree import Node, failure
 
 _SOON_NS = 50_000_000  # after a kit's span has ended, within which its client's begins
@@ -56,8 +57,11 @@ def beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
 
 
 def _told_twice(one: Node, two: Node) -> bool:
-    """Are spans of one scope, or of none that came, by two names, of one answer at one time?"""
+    """Are spans of one scope, or of none that came, by two names, of one answer at one time, or is each of a block of
+    it?"""
     a, b = one.span, two.span
+    if tells_blocks(a.scope):
+        return True
     nested = (one.start <= two.start and two.end <= one.end) or (two.start <= one.start and one.end <= two.end)
     return nested and a.name != b.name and (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
 

@@ -182,6 +182,11 @@ def hides_served(scope: str) -> bool:
     return scope in ("@openlit/instrumentation-anthropic", "opentelemetry.instrumentation.anthropic")
 
 
+def tells_blocks(scope: str) -> bool:
+    """May each block of an answer have a span of its own, as it reaches Claude's Agent SDK (OpenLIT)?"""
+    return scope == "openlit.instrumentation.claude_agent_sdk"
+
+
 def running_sums(scope: str) -> bool:
     """May this instrumentation add up the tokens of several calls?"""
     return "springframework" in scope
