@@ -269,3 +269,31 @@ def test_what_claude_code_says_in_place_of_an_answer_is_a_call_that_failed():
     )
     assert (run["output"], run["status"]) == (None, "error")
     assert [(c["status"], c["request_model"], c["output_tokens"]) for c in run["llm_calls"]] == [("error", None, None)]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_what_a_server_of_a_kits_client_ran_is_of_whoever_called_it_though_it_lies_where_the_client_was_made(ended):
+    """The same, of `ClaudeSDKClient`, whose server of tools works in a task made as it connects."""
+    server = {"scope": "mcp-python-sdk", "kind": 2}
+
+    def asks(number, at):
+        call = (f"toolu_{number}", "mcp__t__look", {"city": "Rome"})
+        first = 10 * number
+        return [
+            agent(first, "boss", trace=number, at=at, took=9, **_CLAUDES),
+            _claudes(first + 1, first, at + 1, [call], trace=number) | {"trace": number},
+            tool(first + 2, first, "mcp__t__look", call[0], "sunny", trace=number, at=at + 3, took=2, **_CLAUDES),
+            _claudes(first + 3, first, at + 6, "Done.") | {"trace": number},
+        ]
+
+    made = {"gen_ai.operation.name": "create_agent"}
+    took = 1 if ended else 90
+    found = runs(
+        span(1, None, "create_agent claude_agent_sdk", took=took, attributes=made, **_CLAUDES),
+        *asks(2, 10),
+        tool(2, 1, "look", at=13.5, **server),
+        *asks(3, 40),
+        tool(3, 1, "look", at=43.5, **server),
+    )
+    assert len(found) == (2 if ended else 3)
+    assert [[t["name"] for t in run["tool_calls"]] for run in found][-2:] == [["mcp__t__look"]] * 2

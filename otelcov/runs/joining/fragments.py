@@ -21,6 +21,7 @@ from otelcov.runs.joining.turns import asked_apart, first_said, in_turn, one_con
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
 from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, runs_tools, tells_resumed_anew
+from otelcov.runs.tools.executions import server_alone
 from otelcov.runs.trace.tree import Node, Trace, by_time, failure
 
 
@@ -245,21 +246,31 @@ def _dismiss(top: Node) -> None:
 
 
 def _in_sessions(trace: Trace) -> list[Node]:
-    """The tools that were laid under a session of which nothing tells who opened it, or whose frame was over: another
-    run called them, perhaps. Each stands by itself, then."""
+    """The tools that were laid under a session of which nothing tells who opened it, or whose frame was over, or that a
+    server ran in a task that was made in a frame that was over: another run called them, perhaps. Each stands by
+    itself, then."""
     found = list[Node]()
-    for session in [n for n in trace.nodes if lays_in_sessions(n.span.scope, n.span.name) and not n.orphan]:
-        above = session.ancestors()
-        if any(n.orphan for n in above):
-            continue
-        until = above[-1].end if above else 0
-        for n in [n for n in session.children if n.kind == TOOL and n.start > until]:
+    idle = not any(n.kind in (LLM, AGENT) for n in trace.nodes)
+    for session in trace.nodes:
+        for n in _called_apart(session, idle):
             session.children.remove(n)
             n.parent = None
             for x in (n, *n.below()):
                 x.agent = x.own_agent
             found.append(n)
     return found
+
+
+def _called_apart(session: Node, idle: bool) -> list[Node]:
+    if lays_in_sessions(session.span.scope, session.span.name):
+        above = session.ancestors()
+        if session.orphan or any(n.orphan for n in above):
+            return []
+        until = above[-1].end if above else 0
+        return [n for n in session.children if n.kind == TOOL and n.start > until]
+    if not idle or session.kind not in (None, SETUP) or session.orphan:
+        return []
+    return [n for n in session.children if n.kind == TOOL and server_alone(n) and n.start > session.end > 0]
 
 
 def _replays(siblings: list[Node]) -> None:
