@@ -297,3 +297,17 @@ def test_what_a_server_of_a_kits_client_ran_is_of_whoever_called_it_though_it_li
     )
     assert len(found) == (2 if ended else 3)
     assert [[t["name"] for t in run["tool_calls"]] for run in found][-2:] == [["mcp__t__look"]] * 2
+
+
+@pytest.mark.parametrize("client", ["vertexai", "google_generativeai"])
+def test_traceloop_writes_what_a_user_says_to_googles_models_as_a_list_of_parts(client):
+    """google-cloud-aiplatform 2.7 by opentelemetry-instrumentation-vertexai 0.62."""
+    told = {
+        **{"gen_ai.system": "Google", "llm.request.type": "completion", "gen_ai.request.model": "gemini-2.0-flash"},
+        **{"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": [{"type": "text", "text": "Go."}]},
+        **{"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Done."},
+        **{"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2},
+    }
+    scope = f"opentelemetry.instrumentation.{client}"
+    (run,) = runs(span(1, None, f"{client}.generate_content", attributes=told, scope=scope))
+    assert (run["input"], run["output"]) == ("Go.", "Done.")

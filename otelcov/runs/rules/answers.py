@@ -203,12 +203,12 @@ def guesses_tokens(scope: str) -> bool:
 
 
 def writes_parts(scope: str) -> bool:
-    """Is what a user says written here as the list of its parts, in JSON (Traceloop, of Google's client and of
+    """Is what a user says written here as the list of its parts, in JSON (Traceloop, of Google's clients and of
     Bedrock's)?"""
     return scope in _WRITES_PARTS
 
 
-_WRITES_PARTS = {f"opentelemetry.instrumentation.{of}" for of in ("google_generativeai", "bedrock")}
+_WRITES_PARTS = {f"opentelemetry.instrumentation.{of}" for of in ("google_generativeai", "vertexai", "bedrock")}
 
 
 def counts_at_the_end(scope: str) -> bool:
