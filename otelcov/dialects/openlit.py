@@ -40,10 +40,19 @@ _GUARD = pl.col("gen_ai.guardrail.triggered").is_not_null() | pl.col("gen_ai.end
     "dynamiq.memory_"
 )
 
+# What a client of Letta's asks for is the work of an agent, in as many steps as it takes; it prints the objects that
+# were sent and came.
+_LETTA = scope(r"^openlit\.instrumentation\.letta$") & (pl.col("gen_ai.operation.name") == "chat")
+_SENT = r"^\"?\[MessageCreate\([^()]*role='user', content='([^'\\]*)', name=[^()]*\)\]\"?$"
+
 OPENLIT_NODES = Dialect(
     name="openlit-nodes",
-    kind=pl.when(_GUARD).then(pl.lit(OTHER)).when(_NODE).then(pl.lit(CHAIN)),
+    kind=pl.when(_GUARD).then(pl.lit(OTHER)).when(_NODE).then(pl.lit(CHAIN)).when(_LETTA).then(pl.lit(AGENT)),
     agent=pl.when(_GUARD | _NODE).then(pl.lit("unknown")),
+    input=pl.when(_LETTA).then(pl.coalesce([pl.col("gen_ai.input.messages").str.extract(_SENT), pl.lit(NOTHING)])),
+    output=pl.when(_LETTA).then(pl.lit(NOTHING)),
+    input_messages=pl.when(_LETTA).then(pl.lit(NOTHING)),
+    output_messages=pl.when(_LETTA).then(pl.lit(NOTHING)),
 )
 
 # For JavaScript so do those of clients like OpenAI's, of answers with words; of Together's the model that was asked

@@ -311,3 +311,15 @@ def test_traceloop_writes_what_a_user_says_to_googles_models_as_a_list_of_parts(
     scope = f"opentelemetry.instrumentation.{client}"
     (run,) = runs(span(1, None, f"{client}.generate_content", attributes=told, scope=scope))
     assert (run["input"], run["output"]) == ("Go.", "Done.")
+
+
+def test_what_a_client_of_lettas_asks_for_is_no_call_of_a_model_that_openlit_guesses():
+    """letta-client 0.1.324 by OpenLIT 1.45, of a stream."""
+    told = {
+        **{"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.agent.step_count": 2},
+        "gen_ai.input.messages": "\"[MessageCreate(type=None, role='user', content='Go.', name=None, otid=None)]\"",
+        "gen_ai.output.messages": "[AssistantMessage(id='m', date=datetime.datetime(2026, 1, 1), content='Done.')]",
+        **{"gen_ai.usage.input_tokens": 1006, "gen_ai.usage.output_tokens": 106},
+    }
+    (run,) = runs(span(1, None, "chat gpt-4o", status=1, attributes=told, scope="openlit.instrumentation.letta"))
+    assert (run["input"], run["output"], run["llm_calls"], run["tool_calls"]) == ("Go.", None, None, None)
