@@ -45,10 +45,13 @@ _GIVEN_UP = _AGENT & _REASON.is_not_null()
 _LAST = pl.col("gen_ai.output.messages").str.extract(r'"content":\s*"((?:[^"\\]|\\.)+)"\}\][^\]]*\]$')
 
 # OpenLIT tells of each answer what had been counted as its stream began, and calls agents by their models, by the kit
-# or, where they work below another, by an id.
+# (as Weave does) or, where they work below another, by an id.
 _LIT = scope(r"^openlit\.instrumentation\.claude_agent_sdk$")
+_WEAVES = scope(r"^weave\.conversation$") & _AGENT
 _ASKED = _LIT & (pl.col("gen_ai.operation.name") == "chat")
-_UNANSWERED = _ASKED & (pl.col("gen_ai.response.model") == "<synthetic>")
+_UNANSWERED = (pl.col("gen_ai.operation.name") == "chat") & (
+    first("gen_ai.response.model", "gen_ai.request.model") == "<synthetic>"
+)
 _BEGUN = 9  # tokens, and more, are no answer that has only begun
 _NAME = pl.col("gen_ai.agent.name")
 _NO_NAME = (
@@ -60,7 +63,7 @@ _NO_NAME = (
 
 CLAUDE_ENDED = Dialect(
     name="claude-agent-ended",
-    agent=pl.when(_LIT & _AGENT & _NO_NAME).then(pl.lit("unknown")),
+    agent=pl.when(_LIT & _AGENT & _NO_NAME | _WEAVES & (_NAME == "claude_agent_sdk")).then(pl.lit("unknown")),
     error_type=pl.when(_GIVEN_UP).then(_REASON).when(_BY_NONE | _UNANSWERED).then(pl.lit("_OTHER")),
     error_text=pl.when(_GIVEN_UP)
     .then(_REASON)

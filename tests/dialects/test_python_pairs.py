@@ -323,3 +323,53 @@ def test_what_a_client_of_lettas_asks_for_is_no_call_of_a_model_that_openlit_gue
     }
     (run,) = runs(span(1, None, "chat gpt-4o", status=1, attributes=told, scope="openlit.instrumentation.letta"))
     assert (run["input"], run["output"], run["llm_calls"], run["tool_calls"]) == ("Go.", None, None, None)
+
+
+_WEAVES = {"scope": "weave.conversation"}
+
+
+def _said(role, **part):
+    return {"role": role, "parts": [part]}
+
+
+def _weaves(id, parent, at, said, *before, model="claude-sonnet-4-5"):
+    told = {
+        **{"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic", "gen_ai.request.model": model},
+        **{"gen_ai.input.messages": list(before), "gen_ai.output.messages": [said]},
+    }
+    return span(id, parent, f"chat {model}", at=at, attributes=told, **_WEAVES)
+
+
+def test_the_blocks_of_an_answer_that_weave_tells_one_after_another_are_one_call():
+    """claude-agent-sdk 0.2.189 by weave 0.54."""
+    first = _said("assistant", type="text", content="I will look.")
+    then = _said("assistant", type="tool_call", id="toolu_a", name="look", arguments={"city": "Rome"})
+    came = _said("tool", type="tool_call_response", id="toolu_a", response="sunny")
+    asked = {"gen_ai.input.messages": [_said("user", type="text", content="Go.")]}
+    (run,) = runs(
+        agent(1, "claude_agent_sdk", took=20, attributes=asked, **_WEAVES),
+        _weaves(2, 1, 1, first),
+        _weaves(3, 1, 3, then, first),
+        tool(4, 1, "look", "toolu_a", "sunny", at=5, **_WEAVES),
+        _weaves(5, 1, 7, _said("assistant", type="text", content="Sunny."), first, then, came),
+    )
+    assert (len(run["llm_calls"]), run["input"], run["output"], run["agents"]) == (2, "Go.", "Sunny.", [])
+    assert [(t["name"], t["turn"], t["status"]) for t in run["tool_calls"]] == [("look", 0, "ok")]
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_weave_says_of_any_run_of_claudes_that_failed_no_more_than_that(failed):
+    """The same, at a limit of turns, and where the platform gave an error, in whose place Claude Code says so."""
+    asks = _said("assistant", type="tool_call", id="toolu_a", name="look", arguments={"city": "Rome"})
+    thrown = ("exception", {"exception.type": "RuntimeError", "exception.message": "agent run failed"})
+    why = {"error.type": "RuntimeError"}
+    wrong = _said("assistant", type="text", content="API Error: 400 bad request")
+    (run,) = runs(
+        agent(1, "boss", took=20, error="agent run failed", attributes=why, events=[thrown], **_WEAVES),
+        _weaves(2, 1, 1, asks) if not failed else _weaves(2, 1, 1, wrong, model="<synthetic>"),
+        *([] if failed else [tool(3, 1, "look", "toolu_a", "sunny", at=5, **_WEAVES)]),
+    )
+    assert (run["status"], run["output"], "error" in run["boundaries"]) == ("error", None, failed)
+    assert [(c["status"], c["request_model"]) for c in run["llm_calls"]] == [
+        ("error", None) if failed else ("ok", "claude-sonnet-4-5")
+    ]

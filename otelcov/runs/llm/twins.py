@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from otelcov.dialects.base import LLM, TOOL
-from otelcov.runs.rules.answers import tells_blocks
+from otelcov.runs.content.messages import messages_of
+from otelcov.runs.rules.answers import tells_blocks, tells_blocks_apart
 from otelcov.runs.trace.tree import Node, failure
 
 _SOON_NS = 50_000_000  # after a kit's span has ended, within which its client's begins
@@ -24,6 +25,9 @@ def beside(leaves: list[Node]) -> dict[int, tuple[Node, Node]]:
             first = answers.setdefault(answer, n)
             if first is not n and (first.span.scope != n.span.scope or _told_twice(first, n)):
                 out[id(n)] = (n, first)
+    for before, n in pairwise([n for n in leaves if tells_blocks_apart(n.span.scope)]):
+        if before.parent is n.parent and before.span.input_tokens is None and _goes_on(n):
+            out[id(n)] = (n, out.get(id(before), (before, before))[1])
     families: dict[int, list[Node]] = {}
     for n in leaves:
         if id(n) not in out:
@@ -64,6 +68,12 @@ def _told_twice(one: Node, two: Node) -> bool:
         return True
     nested = (one.start <= two.start and two.end <= one.end) or (two.start <= one.start and one.end <= two.end)
     return nested and a.name != b.name and (a.input_tokens, a.output_tokens) == (b.input_tokens, b.output_tokens)
+
+
+def _goes_on(block: Node) -> bool:
+    """Was a model asked right after it had said something, as this tells it? It is the next block of one answer."""
+    said = messages_of(block.input_messages, "user") if block.input_messages else []
+    return bool(said) and said[-1].role == "assistant" and not said[-1].results
 
 
 def _apart(leaves: list[Node], out: dict[int, tuple[Node, Node]]) -> None:

@@ -187,6 +187,11 @@ def tells_blocks(scope: str) -> bool:
     return scope == "openlit.instrumentation.claude_agent_sdk"
 
 
+def tells_blocks_apart(scope: str) -> bool:
+    """The same, without the answer's id, each after those before it (Weave)?"""
+    return scope == "weave.conversation"
+
+
 def running_sums(scope: str) -> bool:
     """May this instrumentation add up the tokens of several calls?"""
     return "springframework" in scope

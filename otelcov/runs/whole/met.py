@@ -117,21 +117,25 @@ def _unnamed(run: Evidence, node: Node) -> bool:
     if node.kind in (LLM, TOOL, OTHER, SETUP) or failure(node) is None:
         return False
     said = node.span.status_message or ""
-    if said != _KIT_FAILED and not b.wordless(said):
+    of_all = said in _KIT_FAILED
+    if not of_all and not b.wordless(said):
         return False
-    thrown = not all(b.unsaid(one) for one in exceptions(node))
-    if thrown or not all(b.wordless(x or "") for x in (node.span.error_text, node.span.error_type)):
+    told = exceptions(node)
+    again = of_all and bool(told) and all(text == said for _, text in told)
+    if not (again or all(b.unsaid(one) for one in told)):
+        return False
+    if not (again or all(b.wordless(x or "") for x in (node.span.error_text, node.span.error_type))):
         return False
     if run.last is None:
         return bool(run.outcomes) and all(o.status == "ok" for o in run.outcomes)
     if run.last.error is not None:
         return False
     asked = run.left(run.last)
-    return (bool(asked) or said != _KIT_FAILED) and all(o.status == "ok" for o in asked)
+    return (bool(asked) or not of_all) and all(o.status == "ok" for o in asked)
 
 
-_KIT_FAILED = "Error in agent run"
-"""What OpenAI's Agents SDK says of any failure."""
+_KIT_FAILED = ("Error in agent run", "agent run failed")
+"""What OpenAI's Agents SDK says of any failure, and Weave of any of Claude's."""
 
 
 def _escapes(node: Node) -> bool:
