@@ -80,6 +80,7 @@ VOLTAGENT = Dialect(
         )
     ),
     agent=pl.when(_AGENTS).then(first("subagent.name", "entity.name")),
+    tool=pl.when(_TOOL).then(pl.coalesce([first("tool.name"), span_name(r"^tool\.execution:(.+)$")])),
     call_id=pl.when(_TOOL).then(first("tool.call.id")),
     arguments=pl.when(_TOOL).then(first("input")),
     result=pl.when(_TOOL).then(first("output")),

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import runs, span
 
 
@@ -30,3 +32,27 @@ def test_a_loop_without_tools_is_a_call_and_one_with_tools_leaves_the_calls_unkn
         _loop(4, 3, "writer", 1.3, 0),
     )
     assert mixed["llm_calls"] is None
+
+
+_ANSWERED = {"input": "go", "output": "led", "ai.response.finish_reason": "stop", "agent.state": "completed"}
+
+
+def _tool(id, parent, name, at, took=1, **told):
+    told = {"span.type": "tool", "tool.call.id": f"c{id}"} | told
+    return _of(id, parent, f"tool.execution:{name}", "lead", at, took, **told)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"def": {"type": "object", "shape": {"city": {"def": {"type": "string"}, "type": "string"}}}, "type": "object"},
+        {"_def": {"unknownKeys": "strip", "typeName": "ZodObject"}, "~standard": {"version": 1, "vendor": "zod"}},
+    ],
+)
+def test_what_a_tool_takes_is_not_what_it_was_given_and_its_span_bears_its_name(schema):
+    """As where its content, or what goes beyond a limit on attributes, was left out."""
+    (run,) = runs(
+        _of(1, None, "lead", "lead", 0, 9, **_ANSWERED),
+        _tool(2, 1, "look", 2, **{"tool.parameters": json.dumps(schema)}),
+    )
+    assert [(c["name"], c["arguments"], c["arguments_text"]) for c in run["tool_calls"]] == [("look", None, None)]

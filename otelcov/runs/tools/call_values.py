@@ -76,6 +76,9 @@ _MARKS = "security_context"
 _TYPES = ("string", "integer", "number", "boolean", "object", "array", "null", "any", "image", "audio")
 _DESCRIBING = {"type", "description", "title", "default", "nullable", "enum", "items", "properties", "required"}
 
+_OF_ZOD = {"shape", "typeName"}
+"""What a schema of Zod's says of itself, of version 4 or 3."""
+
 
 def schema(value: dict[str, Any] | None) -> bool:
     """Is this what a tool takes, and not what it was given?"""
@@ -83,6 +86,8 @@ def schema(value: dict[str, Any] | None) -> bool:
         return False
     if isinstance(value.get("properties"), dict):
         return value.get("type") in ("object", None)
+    if any(isinstance(told := value.get(key), dict) and told.keys() & _OF_ZOD for key in ("def", "_def")):
+        return True
     return all(isinstance(v, dict) and v.get("type") in _TYPES and v.keys() <= _DESCRIBING for v in value.values())
 
 
