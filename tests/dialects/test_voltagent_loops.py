@@ -56,3 +56,15 @@ def test_what_a_tool_takes_is_not_what_it_was_given_and_its_span_bears_its_name(
         _tool(2, 1, "look", 2, **{"tool.parameters": json.dumps(schema)}),
     )
     assert [(c["name"], c["arguments"], c["arguments_text"]) for c in run["tool_calls"]] == [("look", None, None)]
+
+
+def test_a_way_to_a_subagent_whose_span_is_lost_is_a_delegation():
+    given = json.dumps({"task": "write", "targetAgents": ["writer"]})
+    (run,) = runs(
+        _of(1, None, "lead", "lead", 0, 9, **_ANSWERED),
+        _tool(2, 1, "delegate_task", 1, 5, **{"tool.name": "delegate_task", "input": given, "output": "[]"}),
+        _loop(4, 3, "lead", 2, 2) | {"trace": 1},
+        _tool(5, 3, "look", 3, **{"tool.name": "look", "input": "{}", "output": "cold", "subagent.name": "writer"}),
+    )
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "writer")]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"] or []] == [("lead", "writer", "delegate_task")]

@@ -33,7 +33,7 @@ from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_values import schema
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.tools.leave import denied
-from otelcov.runs.trace.tree import Node, by_time, placeholder, spelling
+from otelcov.runs.trace.tree import Node, by_time, placeholder, same_name, spelling
 
 _HANDS_OVER = (*HANDS_OVER, "handoff", "handover", "strandsstructuredoutput")
 
@@ -164,6 +164,7 @@ def _named_in_arguments(call: ToolCall, scene: Scene) -> Found | None:
     if said is not None:
         explicit = sub or name in COWORKER or name in HANDS_OVER or (name == "handoff" and names_agent(raw))
         explicit = explicit or (not scene.known and (name == "handoff" or agent_argument(raw) == said))
+        explicit = explicit or (scene.lost and any(same_name(n.agent, said) for n in scene.nodes))
         return Found(scene.known.get(bare(said), said), form) if explicit or bare(said) in scene.known else None
     if name in HANDS_OVER:
         following = next((n for n in scene.agents if n.own_agent != call.agent and n.start >= call.start), None)

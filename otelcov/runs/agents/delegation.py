@@ -62,6 +62,7 @@ _TARGETS = (
     "coworker",
     "agent",
     "target_agent",
+    "targetAgents",
     "recipient",
     "target",
     "name",
@@ -149,6 +150,7 @@ def argument_target(raw: object) -> str | None:
         return None
     for key in _TARGETS:
         found = arguments.get(key)
+        found = found[0] if isinstance(found, list) and len(found) == 1 else found
         if isinstance(found, str) and found.strip():
             return found.strip()
     kwargs = arguments.get("kwargs") or arguments.get("input")
