@@ -68,3 +68,17 @@ def test_a_way_to_a_subagent_whose_span_is_lost_is_a_delegation():
     )
     assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "writer")]
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"] or []] == [("lead", "writer", "delegate_task")]
+
+
+@pytest.mark.parametrize("content", [True, False])
+def test_a_run_that_went_well_did_not_fail_with_an_agent_below_a_tool_though_its_own_loop_is_lost(content):
+    of = {"subagent.name": "writer"}
+    told = {"entity.type": "agent", "entity.name": "lead"} | of
+    loop = {"span.type": "llm", "llm.tools.count": 2, "llm.model": "m"}
+    (run,) = runs(
+        _of(1, None, "lead", "lead", 0, 9, **(_ANSWERED if content else {"ai.response.finish_reason": "stop"})),
+        _tool(2, 1, "delegate_task", 1, 5, **{"tool.name": "delegate_task"}),
+        span(3, 2, "subagent:writer", at=2, scope="@voltagent/core", error="model is down", attributes=told),
+        span(4, 3, "llm:streamText", at=2, scope="@voltagent/core", error="model is down", attributes=told | loop),
+    )
+    assert (run["status"], run["output"]) == (("ok", "led") if content else ("ok", None))

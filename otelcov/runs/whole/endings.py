@@ -63,7 +63,7 @@ def status(run: Evidence) -> str:
         died_at_first(run)
         or died_in_a_tool(run)
         or died_in_a_step(run)
-        or (over is not None and over.error is not None)
+        or (over is not None and over.error is not None and not told_to_a_model(run, over))
     ):
         return "error"
     if run.output is None and died_in_a_later_trace(root, run.nodes, run.calls):

@@ -61,10 +61,12 @@ def aborted_at_last(run: Evidence) -> bool:
 
 def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
     """Did a model's call fail in an agent below a tool that another model had asked for, and nothing around it? What
-    that one was told of it, and said then, is not told."""
+    that one was told of it, and said then, is not told. Nor is it where the run says that it went well."""
     tool = next((n for n in last.node.ancestors() if n.kind == TOOL), None)
     if tool is None or not within_an_agent(last):
         return False
+    if made_a_result(run.root, last):
+        return True
     before = (c for c in run.calls if c.start <= tool.start and tool not in c.node.ancestors())
     return any(c.requests or asks(c.finish) for c in before)
 
@@ -86,13 +88,31 @@ def _lost_within(root: Node, nodes: list[Node]) -> list[Node]:
 
 def without_others(root: Node, nodes: list[Node], calls: list[ModelCall]) -> list[ModelCall]:
     """The model calls of a run of which steps were lost, without those of an agent that another called: it has lost its
-    parent, too, and worked in the time of the other, or of its tool."""
+    parent, too, and worked in the time of the other, or of its tool; or it failed last, and a tool made a result of
+    that."""
+    calls = _without_caught(root, calls)
     lost = [] if root.orphan else _lost_within(root, nodes)
     around = [n for n in lost if n.kind == AGENT] + [n for n in nodes if n.kind == TOOL] if lost else []
     if not around:
         return calls
     ids = {id(n) for n in lost}
     return [c for c in calls if not _called(c, ids, around)]
+
+
+def _without_caught(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
+    """Without what failed last and a tool made a result of: who called that tool answered, though none of it came."""
+    end = len(calls)
+    while end and calls[end - 1].error is not None and made_a_result(root, calls[end - 1]):
+        end -= 1
+    return calls[:end]
+
+
+def made_a_result(root: Node, call: ModelCall) -> bool:
+    """Was a model asked in an agent below a tool, of a run that says that it went well?"""
+    return root.kind == AGENT and not root.orphan and root.span.status_code == _WELL and within_an_agent(call)
+
+
+_WELL = 1  # the status of a span of which somebody says so
 
 
 def _called(call: ModelCall, lost: set[int], around: list[Node]) -> bool:
