@@ -128,7 +128,8 @@ def json_text(key: str, *names: str) -> pl.Expr:
 
 
 def json_number(key: str, *names: str) -> pl.Expr:
-    return pl.coalesce([pl.col(key).str.extract(rf'"{n}":\s*(\d+)') for n in names])
+    """The first number of one of these names, likewise; one at which the text ends may be cut short, too."""
+    return pl.coalesce([pl.col(key).str.extract(rf'"{n}":\s*(\d+)\D') for n in names])
 
 
 _ANSWERED_BY = (

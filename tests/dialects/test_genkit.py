@@ -141,3 +141,10 @@ def test_what_does_not_say_how_it_ended_was_cancelled():
     )
     assert run["status"] == "unknown"
     assert [c["status"] for c in run["tool_calls"]] == ["unknown"]
+
+
+@pytest.mark.parametrize(("left", "tokens"), [(0, 134), (1, 134), (3, None), (4, None)])
+def test_a_number_at_which_a_text_is_cut_is_not_known(left, tokens):
+    told = '{"usage":{"outputTokens":3,"inputTokens":134}}'
+    (run,) = agreed(_genkit(1, None, "model", "openai/m", 0, output=told[: len(told) - left]))
+    assert run["llm_calls"][0]["input_tokens"] == tokens
