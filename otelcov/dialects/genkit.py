@@ -25,9 +25,13 @@ _FRAME = pl.col("genkit:type").is_not_null() & ~(_MODEL | _TOOL).fill_null(value
 
 # An agent that failed, or waits, ends well, and puts out that; so does all that answers in Python.
 _CAME = pl.when(_AGENT | (_FRAME & (_STATE == "error"))).then(pl.col("genkit:output"))
-_WORD, _WORDS = r'"status": ?"(\w+)"', r'"status": ?"\w+", ?"message": ?"((?:[^"\\]|\\.)*)"'
+_WORD, _WORDS = r'"status": ?"(\w+)"', r'"status": ?"\w+", ?"message": ?"((?:[^"\\]|\\.)*)'
 _FAILED = r'(?:^\{|"finishReason": ?"failed", ?)"error": ?\{'
 _IN_VAIN = (_FRAME & (_STATE == "error")) | _CAME.str.contains(_FAILED)
+_CUT = _AGENT & pl.col("genkit:output").str.contains(
+    r'^\{"sessionId":"[^"]*(?:$|"$|","[^"]*"?:?$|","finishReason":(?:"\w*$|"failed"))'
+)  # before it says how it ended, or that it failed
+_PROMPT = pl.col("genkit:type") == "promptTemplate"  # puts out what a model is to be asked
 _ENDED = pl.coalesce(
     [
         pl.when(_FRAME & (_STATE == "error")).then(pl.lit("failed")),
@@ -88,6 +92,6 @@ GENKIT = Dialect(
     input_messages=pl.when(_MODEL).then(first("genkit:input")),
     output_messages=pl.when(_MODEL).then(first("genkit:output")),
     input=first("genkit:input"),
-    output=pl.when(_IN_VAIN).then(pl.lit(NOTHING)).otherwise(pl.col("genkit:output")),
+    output=pl.when(_IN_VAIN | _CUT | _PROMPT).then(pl.lit(NOTHING)).otherwise(pl.col("genkit:output")),
     definitions=pl.when(_MODEL).then(first("genkit:input")),
 )

@@ -143,6 +143,37 @@ def test_what_does_not_say_how_it_ended_was_cancelled():
     assert [c["status"] for c in run["tool_calls"]] == ["unknown"]
 
 
+def _failing(cut):
+    told = json.dumps(
+        {"sessionId": "92abbc8c", "finishReason": "failed", "error": {"status": "INTERNAL", "message": "down"}}
+    )
+    told = told.replace('": ', '":').replace(', "', ',"')[:cut]
+    turn = _genkit(2, 1, None, "runTurn-1", 1, 7, error="down", type="flowStep")
+    return [
+        _genkit(1, None, "agent", "helper", 0, 9, output=told, input={"message": _text("user", "go")}),
+        turn,
+        _model(3, 2, 2, calls=[("look", "c1")]),
+        _genkit(4, 2, "tool", "look", 4, error="down", input={}),
+    ]
+
+
+@pytest.mark.parametrize("cut", [20, 28, 38, 40, 45, 50, 85])
+def test_an_agent_that_failed_failed_also_where_what_it_put_out_is_cut(cut):
+    (run,) = agreed(*_failing(cut))
+    assert (run["status"], run["output"]) == ("error", None)
+
+
+def test_what_a_prompt_puts_out_is_what_a_model_is_to_be_asked():
+    given = {"model": "openai/m", "messages": [_text("system", "You lead."), _text("user", "go")]}
+    (run,) = agreed(
+        _genkit(1, None, "agent", "helper", 0, 9, output={"sessionId": "s1"} | _FAILED),
+        _genkit(2, 1, None, "runTurn-1", 1, 7, error="500 boom", type="flowStep"),
+        _genkit(3, 2, None, "render", 1, type="promptTemplate", input={}, output=given),
+        _genkit(4, 2, None, "generate", 2, error="500 boom", type="util", input=given),
+    )
+    assert (run["status"], run["output"]) == ("error", None)
+
+
 @pytest.mark.parametrize(("left", "tokens"), [(0, 134), (1, 134), (3, None), (4, None)])
 def test_a_number_at_which_a_text_is_cut_is_not_known(left, tokens):
     told = '{"usage":{"outputTokens":3,"inputTokens":134}}'

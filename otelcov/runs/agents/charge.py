@@ -135,7 +135,7 @@ def _told_again(node: Node, agent: Node) -> bool:
 
 
 def _broken(agent: Node) -> bool:
-    if agent.kind not in (AGENT, CHAIN) or agent.span.output is not None or not agent.children:
+    if agent.kind not in (AGENT, CHAIN) or agent.span.output or not agent.children:
         return False
     last = max(agent.children, key=lambda n: (n.end, n.start))
     step = last.kind == CHAIN or (last.kind == AGENT and last.own_agent is None)
