@@ -179,3 +179,23 @@ def test_a_number_at_which_a_text_is_cut_is_not_known(left, tokens):
     told = '{"usage":{"outputTokens":3,"inputTokens":134}}'
     (run,) = agreed(_genkit(1, None, "model", "openai/m", 0, output=told[: len(told) - left]))
     assert run["llm_calls"][0]["input_tokens"] == tokens
+
+
+@pytest.mark.parametrize(
+    ("why", "name", "status"),
+    [
+        ("stock service down", "look", "unknown"),
+        ("Tool nobodys not found", "nobodys", "requested"),
+        ("Exceeded maximum tool call iterations (3)", "look", "requested"),
+    ],
+)
+def test_what_was_asked_for_may_have_failed_where_nothing_that_came_did_with_the_run(why, name, status):
+    (run,) = agreed(
+        _genkit(1, None, "flow", "plan", 0, 9, error=why),
+        _genkit(2, 1, None, "generate", 1, 7, error=why, type="util"),
+        _model(3, 2, 2, calls=[("look", "c1")]),
+        _genkit(4, 2, "tool", "look", 4, 0.5, input={}, output="cold"),
+        _genkit(5, 2, None, "generate", 6, 1.1, error=why, type="util"),
+        _model(6, 5, 6, calls=[(name, "c2")]),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok"), (name, status)]

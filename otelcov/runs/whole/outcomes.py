@@ -71,8 +71,8 @@ def may_be_stopped(root: Node, tools: list[ToolCall], outcomes: list[Outcome], l
 
 def lost_with_others(run: Evidence) -> list[Outcome]:
     """What came of tools that were asked for, of which no span nor message tells, where not all spans have come: theirs
-    may be among those. Of a run whose root came others miss their parents; or the answer did not that must have come
-    after tools of the same turn."""
+    may be among those. Of a run whose root came others miss their parents; or nothing failed with it, in which it did,
+    of what was offered; or the answer did not that must have come after tools of the same turn."""
     asked = [
         (t, o)
         for t, o in zip(run.tools, run.outcomes, strict=True)
@@ -82,9 +82,21 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
         return []
     if not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL) for n in run.nodes):
         return [o for _, o in asked]
+    if broke_unseen(run):
+        offered = {spelling(name) for name in run.offered or ()}
+        return [o for t, o in asked if t.asked_by is run.last and spelling(t.name or "") in offered]
     if not answered_unseen(run):
         return []
     return [o for t, o in asked if t.asked_by is run.last]
+
+
+def broke_unseen(run: Evidence) -> bool:
+    """Did a run fail, by no limit, after its last answer, and no step that came since?"""
+    last, told = run.last, failure(run.root)
+    if last is None or last.error is not None or told is None or run.root.orphan or limits(f"{told[0]}: {told[1]}"):
+        return False
+    around = {id(n) for n in (last.node, *last.node.ancestors())}
+    return not any(n.start >= last.start and id(n) not in around and failure(n) is not None for n in run.nodes)
 
 
 def answered_unseen(run: Evidence) -> bool:
