@@ -185,3 +185,76 @@ def test_a_tool_at_which_a_run_ended_is_of_the_call_that_ended_just_before_it_an
     )
     told = {r["input"]: [c["name"] for c in r["tool_calls"] or []] for r in found}
     assert told == {"something else": [], "go": ["fetch"]}
+
+
+_CONTEXT = {"role": "user", "parts": [{"text": "For context:"}, {"text": "[planner] said: Drafted."}]}
+_ON = "Continue processing previous requests as instructed. Exit or provide a summary if no more outputs are needed."
+
+
+def _adk(id, parent, name, at, took, agent=None, **told):
+    """Google's ADK 2.0 for JavaScript: a model's span lasts as long as the tools that it asked for."""
+    told |= {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent} if agent else {}
+    return span(id, parent, name, at=at, took=took, scope="gcp.vertex.agent", version="2.0.0", attributes=told)
+
+
+def _adk_asks(id, parent, agent, at, took, contents, *answer):
+    said = {"content": {"role": "model", "parts": answer}, "finishReason": "STOP"}
+    told = {"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": "m", "gen_ai.agent.name": agent}
+    told |= {"gcp.vertex.agent.llm_request": json.dumps({"model": "m", "contents": contents})}
+    told |= {"gcp.vertex.agent.llm_response": json.dumps(said), "gen_ai.response.finish_reasons": '["stop"]'}
+    return _adk(id, parent, "call_llm", at, took, **told)
+
+
+def _adk_ran(id, parent, name, at, took, given, brought):
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": f"adk-{id}"}
+    told |= {"gcp.vertex.agent.tool_call_args": json.dumps(given)}
+    told |= {"gcp.vertex.agent.tool_response": json.dumps({"result": brought})}
+    return _adk(id, parent, f"execute_tool {name}", at, took, **told)
+
+
+def _user(text):
+    return {"role": "user", "parts": [{"text": text}]}
+
+
+@pytest.mark.parametrize("lost", [3, 5])
+def test_one_of_two_in_a_row_whose_model_call_is_lost_leaves_the_users_words_and_no_answer_of_the_others(lost):
+    spans = [
+        _adk(1, None, "invocation", 0, 9),
+        _adk(2, 1, "invoke_agent planner", 0, 4, "planner"),
+        _adk_asks(3, 2, "planner", 1, 2, [_user("go")], {"text": "Drafted."}),
+        _adk(4, 1, "invoke_agent writer", 5, 4, "writer"),
+        _adk_asks(5, 4, "writer", 6, 2, [_user("go"), _CONTEXT], {"text": "Written."}),
+    ]
+    (run,) = runs(*(s for s in spans if s["id"] != lost))
+    assert (run["input"], run["output"]) == ("go", "Written." if lost == 3 else None)
+
+
+def test_that_it_goes_on_is_nothing_that_the_user_said():
+    asked = {"role": "model", "parts": [{"functionCall": {"name": "nobodys", "args": {}}}]}
+    (run,) = runs(
+        _adk(1, None, "invocation", 0, 9),
+        _adk(2, 1, "invoke_agent planner", 0, 9, "planner"),
+        _adk_asks(3, 2, "planner", 5, 2, [_user("go"), asked, _user(_ON)], {"text": "Done."}),
+    )
+    assert run["input"] == "go"
+
+
+@pytest.mark.parametrize("lost", [3, 4])
+def test_an_agent_as_a_tool_is_one_where_the_spans_of_who_asked_or_of_its_tool_are_lost(lost):
+    given, called = {"request": "write"}, {"functionCall": {"name": "writer", "args": {"request": "write"}}}
+    brought = {"functionResponse": {"name": "writer", "response": {"result": "Written."}}}
+    history = [_user("go"), {"role": "model", "parts": [called]}, {"role": "user", "parts": [brought]}]
+    spans = [
+        _adk(1, None, "invocation", 0, 20),
+        _adk(2, 1, "invoke_agent planner", 0, 20, "planner"),
+        _adk_asks(3, 2, "planner", 1, 9, [_user("go")], called),
+        _adk_ran(4, 3, "writer", 3, 7, given, "Written."),
+        _adk(5, 4, "invocation", 4, 5),
+        _adk(6, 5, "invoke_agent writer", 4, 5, "writer"),
+        _adk_asks(7, 6, "writer", 5, 2, [_user("write")], {"text": "Written."}),
+        _adk_asks(8, 2, "planner", 12, 2, history, {"text": "Done."}),
+    ]
+    (run,) = runs(*(s for s in spans if s["id"] != lost))
+    assert (run["input"], run["tool_calls"]) == ("go" if lost == 3 else run["input"], [])
+    told = run["delegations"] or [{"from": "planner", "to": "writer", "tool": "writer"}]
+    assert [(d["from"], d["to"], d["tool"]) for d in told] == [("planner", "writer", "writer")]

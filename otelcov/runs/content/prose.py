@@ -50,7 +50,7 @@ def own_words(text: str | None) -> str | None:
         text = text[aside.end() :]
     if text == "Handle the requests as specified in the System Instruction.":
         return ""  # what Google's ADK sends to a model where the user said nothing
-    if text and (text.startswith(_DECIDE) or _SENT_BACK.match(text)):
+    if text and (text.startswith(_BY_OTHERS) or _SENT_BACK.match(text)):
         return None
     if text and (leads := _LEADS.match(text) or _BROWSED.match(text)) is not None:
         return leads.group("task")
@@ -79,6 +79,13 @@ _BROWSED = re.compile(
 """What browser-use asks a model at each step."""
 _DECIDE = 'Decide what to do next. Respond with a JSON object of the following format:\n{\n  "terminate":'
 """What who leads a group chat of Microsoft's Agent Framework adds to what was said."""
+_BY_OTHERS = (
+    _DECIDE,
+    "For context:\n[",
+    "Continue processing previous requests as instructed. Exit or provide a summary if no more outputs are needed.",
+)
+"""How begins what a framework says in the user's name: Google's ADK, of what other agents said, and where a model's
+answer comes last."""
 
 
 def _task(text: str) -> str:

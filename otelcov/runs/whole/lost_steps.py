@@ -87,9 +87,9 @@ def _lost_within(root: Node, nodes: list[Node]) -> list[Node]:
 
 
 def without_others(root: Node, nodes: list[Node], calls: list[ModelCall]) -> list[ModelCall]:
-    """The model calls of a run of which steps were lost, without those of an agent that another called: it has lost its
-    parent, too, and worked in the time of the other, or of its tool; or it failed last, and a tool made a result of
-    that."""
+    """The model calls of a run of which steps were lost, without those of an agent that another called: it, or the tool
+    that called it, has lost its parent, and it worked in the time of the other, or of its tool; or it failed last, and
+    a tool made a result of that."""
     calls = _without_caught(root, calls)
     lost = [] if root.orphan else _lost_within(root, nodes)
     around = [n for n in lost if n.kind == AGENT] + [n for n in nodes if n.kind == TOOL] if lost else []
@@ -120,6 +120,8 @@ def _called(call: ModelCall, lost: set[int], around: list[Node]) -> bool:
     top, agent = above[-1], next((n for n in reversed(above) if n.kind == AGENT), None)
     if id(top) not in lost:
         return False
+    if top.kind == TOOL:
+        return True
     return any(
         n.start <= top.start
         and top.end <= n.end
@@ -131,12 +133,18 @@ def _called(call: ModelCall, lost: set[int], around: list[Node]) -> bool:
 
 def worked_on(root: Node, nodes: list[Node], calls: list[ModelCall]) -> bool:
     """Does a run whose root tells nothing of what it gave go on, after the last model's call that came, with a step
-    that has lost its parent? A model may have answered there."""
+    that has lost its parent, or an agent of which nothing is told? A model may have answered there."""
     span = root.span
     if root.orphan or not calls or span.output is not None or span.output_messages is not None:
         return False
     until = max(c.end for c in calls)
-    return any(n.kind in (CHAIN, AGENT) and n.start >= until for n in _lost_within(root, nodes))
+    if any(n.kind in (CHAIN, AGENT) and n.start >= until for n in _lost_within(root, nodes)):
+        return True
+    return any(n.kind == AGENT and n is not root and n.start >= until and _mute(n) for n in nodes)
+
+
+def _mute(agent: Node) -> bool:
+    return not agent.children and agent.span.output is None and agent.span.output_messages is None
 
 
 def _last_step(run: Evidence, last: ModelCall) -> bool:
