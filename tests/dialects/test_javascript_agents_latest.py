@@ -258,3 +258,38 @@ def test_an_agent_as_a_tool_is_one_where_the_spans_of_who_asked_or_of_its_tool_a
     assert (run["input"], run["tool_calls"]) == ("go" if lost == 3 else run["input"], [])
     told = run["delegations"] or [{"from": "planner", "to": "writer", "tool": "writer"}]
     assert [(d["from"], d["to"], d["tool"]) for d in told] == [("planner", "writer", "writer")]
+
+
+@pytest.mark.parametrize("text", ["", "Let me look at both."])
+def test_what_came_back_in_the_users_name_goes_on_with_what_was_asked_for_beside_words(text):
+    """Traceloop 0.27 of LlamaIndex for JavaScript, of whose calls each has a trace of its own."""
+
+    def asked(trace, at, said, answer, why):
+        told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.input.messages": said}
+        told |= {"gen_ai.output.messages": [_words("assistant", answer) | {"finish_reason": why}]}
+        told |= {"gen_ai.response.finish_reasons": [why], "gen_ai.response.id": f"chatcmpl-{trace}"}
+        scope = "@traceloop/instrumentation-llamaindex"
+        return span(trace, None, "chat m", trace, at, 0.5, scope=scope, kind=3, status=1, attributes=told)
+
+    came = [_words("user", "Sunny in Oslo"), _words("user", "Sunny in Rome")]
+    (run,) = runs(
+        asked(1, 0, [_USER], text, "tool_call"),
+        asked(2, 2, [_USER, _words("assistant", text), *came], "Both are sunny.", "stop"),
+    )
+    assert (run["input"], run["output"], run["tool_calls"]) == ("go", "Both are sunny.", None)
+    assert len(run["llm_calls"]) == 2
+
+
+def test_a_user_who_goes_on_once_he_was_answered_begins_a_run():
+    """The same, where the words were the answer."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+
+    def asked(trace, at, said, answer):
+        out = {"gen_ai.input.messages": said, "gen_ai.response.finish_reasons": ["stop"]}
+        out |= {"gen_ai.output.messages": [_words("assistant", answer) | {"finish_reason": "stop"}]}
+        return span(trace, None, "chat m", trace, at, 0.5, scope=_LANGCHAIN, attributes=told | out)
+
+    found = runs(
+        asked(1, 0, [_USER], "Gone."), asked(2, 2, [_USER, _words("assistant", "Gone."), _words("user", "on")], "Done.")
+    )
+    assert [r["output"] for r in found] == ["Gone.", "Done."]

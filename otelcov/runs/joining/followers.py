@@ -96,7 +96,7 @@ class _Known:
 
     def note(self, p: Fragment, call: ModelCall, own: History | None, handed: bool) -> None:
         """What a call asked for; `handed`: somebody who was handed the work may go on with it."""
-        asks_untold = asks(call.finish) and not call.asked and not call.text
+        asks_untold = asks(call.finish) and not call.asked
         if own and (call.requests or asks_untold) and call.inputs and not any(x.requests for x in call.inputs):
             self.mute.setdefault(own.print(), []).append((p, call))
             if handed:
@@ -141,7 +141,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
         for call in p.calls:
             ending = tail(call)
             if ending is None:
-                before = handed_on.before(call, None)
+                before = handed_on.before(call, None) or _beside_words(call, known.mute)
                 if before is not None and before is not p:
                     followers[id(before)] = p
                     unite(before, p)
@@ -253,6 +253,17 @@ def _left_out(mute: dict[bytes, list[tuple[Fragment, ModelCall]]], past: History
     if not asked or (answer.text or "None") not in ("None", asked[-1][1].text):
         return None
     return asked.pop()[0]
+
+
+def _beside_words(call: ModelCall, mute: dict[bytes, list[tuple[Fragment, ModelCall]]]) -> Fragment | None:
+    """The newest fragment whose answer said something beside what it asked for, where history leaves that out and tells
+    what came of it in the user's name (Traceloop, of LlamaIndex for JavaScript)."""
+    said = call.inputs or []
+    at = next((i for i in range(len(said) - 1, -1, -1) if said[i].role != "user" or said[i].results), 0)
+    if not said or said[at].role != "assistant" or said[at].requests or not said[at].text or at == len(said) - 1:
+        return None
+    asked = mute.get(History(said).print(at), [])
+    return asked.pop()[0] if asked and asked[-1][1].text == said[at].text else None
 
 
 def _took_over(call: ModelCall) -> bool:
