@@ -259,3 +259,34 @@ def test_an_agent_below_another_whose_model_never_ended_waits():
     )
     assert [(d["to"], d["status"]) for d in run["delegations"]] == [("asker", "unknown")]
     assert run["tool_calls"] is None
+
+
+@pytest.mark.parametrize("lost", [4, 8])
+def test_an_agent_that_mastra_makes_a_tool_of_was_called_also_where_that_tools_span_is_lost(lost):
+    """A model's step lasts as long as the tools that it asked for."""
+    spans = [
+        _agent(1, None, 0, 20, {"text": "done", "files": []}),
+        *_step(2, 1, 1, 9, [("c1", "agent-writer"), ("c2", "agent-writer")]),
+        _tool(4, 2, 2, "agent-writer", "c1", "Rome.") | {"took": 4},
+        _agent(5, 4, 2.1, 3, {"text": "Rome.", "files": []}, name="writer"),
+        *_step(6, 5, 3, text="Rome."),
+        _tool(8, 2, 2.2, "agent-writer", "c2", "Bonn.") | {"took": 4},
+        _agent(9, 8, 2.3, 3, {"text": "Bonn.", "files": []}, name="writer"),
+        *_step(10, 9, 3.2, text="Bonn."),
+        *_step(12, 1, 15, text="done"),
+    ]
+    (run,) = agreed(*(s for s in spans if s["id"] != lost))
+    assert run["tool_calls"] == []
+    assert {(d["from"], d["to"], d["tool"]) for d in run["delegations"]} == {("planner", "writer", "agent-writer")}
+
+
+def test_what_was_asked_for_beside_what_ran_may_have_run_where_an_agent_lost_its_parent():
+    (run,) = agreed(
+        _agent(1, None, 0, 20, {"text": "done", "files": []}),
+        *_step(2, 1, 1, 3, [("c1", "look"), ("c2", "compose")]),
+        _tool(4, 2, 2, "look", "c1", "cold"),
+        _agent(5, 99, 2.1, 1, {"text": "Rome.", "files": []}, name="writer"),
+        *_step(6, 5, 2.2, 0.5, text="Rome."),
+        *_step(12, 1, 15, text="done"),
+    )
+    assert {(c["name"], c["status"]) for c in run["tool_calls"]} == {("look", "ok"), ("compose", "unknown")}

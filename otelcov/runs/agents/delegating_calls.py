@@ -269,11 +269,11 @@ def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
     until = call.result_of.start if call.result_of is not None else None
     if scene.works(agent, call.start, until):
         return True
-    asker = (
-        call.asked_by
-    )  # whose span may be that of all that an agent does (ADK 2.13, written over), or hold its tools
+    # Whose span may be that of all that an agent does (ADK 2.13, written over), or hold its tools.
+    asker = call.asked_by
     since = call.start if asker is None else min(asker.start, call.start)
-    begun = scene.begun(since, until) if scene.lost and until is not None else []
+    before = asker.end if until is None and asker is not None else until
+    begun = scene.begun(since, before) if scene.lost and before is not None else []
     if any(n.own_agent == agent and any(x.orphan for x in (n, *n.ancestors())) for n in begun):
         return True  # whose steps' own frames have not come
     below = scene.works(agent, asker.start, asker.end) if asker is not None else []

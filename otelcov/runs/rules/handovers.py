@@ -12,7 +12,7 @@ _TO = re.compile(
     re.I,
 )
 _ASK = re.compile(
-    rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task|agent_)[_-]{_AGENT}",
+    rf"^(?:ask|call|consult|invoke|run|query|use|talk[_-]to|contact|dispatch|task|agent_|agent(?=-))[_-]{_AGENT}",
     re.I,
 )
 

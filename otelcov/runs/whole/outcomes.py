@@ -80,7 +80,7 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     ]
     if not asked:
         return []
-    if not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL) for n in run.nodes):
+    if not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL, AGENT) for n in run.nodes):
         return [o for _, o in asked]
     if broke_unseen(run):
         offered = {spelling(name) for name in run.offered or ()}
