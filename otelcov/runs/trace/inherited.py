@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.runs.rules.boundaries import asks, final, finish
 from otelcov.runs.rules.habits import fails_incomplete
 from otelcov.runs.trace.tree import Node, Trace, exceptions, some_above
 
@@ -23,15 +24,21 @@ def inherit_errors(trace: Trace) -> None:
 
 def _inherited_errors(trace: Trace) -> None:
     """Some processors put a trace's first error on every later span: an ERROR with a result of its own, no exception,
-    and the words of an earlier span's exception is not this span's."""
+    and the words of an earlier span's exception is not this span's. Where the span that threw is lost, a model that
+    answered, and says no more of an error than words, shows that these are another's."""
     failed = [n for n in trace.nodes if n.span.status_code == 2 and n.span.status_message]
     said: dict[str, list[Node]] = {}
     for n in failed:
         if n.span.row in n.side.exceptions:
             said.setdefault(str(n.span.status_message), []).append(n)
+    lost = {n.span.status_message for n in failed if _answered_well(n)} - said.keys()
     for node in failed:
         told = said.get(str(node.span.status_message), [])
         own = node.span.result or node.span.output_messages or node.span.output
+        if node.span.status_message in lost and not _says_why(node):
+            node.inherited = bool(own) or node.kind == CHAIN or _told_its_end(node)
+            if node.kind == TOOL and not own and not any(n.span.result for n in trace.nodes if n.kind == TOOL):
+                node.span, node.inherited = node.span._replace(tool_error="unknown"), True
         if not told or node.span.row in node.side.exceptions or not own:
             continue
         around = {id(n) for n in node.ancestors()}  # these raised after it
@@ -39,6 +46,12 @@ def _inherited_errors(trace: Trace) -> None:
         node.inherited = first is not None and (
             node.start >= first.start or first.kind == TOOL or _asked_again(first, trace)
         )
+
+
+def _answered_well(node: Node) -> bool:
+    if node.kind != LLM or not _told_its_end(node) or _says_why(node) or finish(node.span.finish) is not None:
+        return False
+    return final(node.span.finish) or asks(node.span.finish)
 
 
 def _incomplete(trace: Trace) -> None:
