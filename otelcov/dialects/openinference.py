@@ -149,7 +149,9 @@ OPENINFERENCE = Dialect(
     request_model=pl.coalesce(
         [
             pl.col("llm.request.model_name"),
-            pl.when(pl.col("openinference.span.kind").is_not_null()).then(first("gen_ai.request.model", "ai.model.id")),
+            pl.when(pl.col("openinference.span.kind").is_not_null() | pl.col("llm.model_name").is_not_null()).then(
+                first("gen_ai.request.model", "ai.model.id")
+            ),
             _ASKED,
             _IN_FULL,
             pl.when(~_OVERWRITTEN & ~_RESOLVED & ~_EITHER).then(pl.col("llm.model_name")),

@@ -71,3 +71,10 @@ def test_a_model_that_answered_failed_all_the_same_where_it_says_why():
         _chat(2, 1, 1, "stop", spread=True, **told),
     )
     assert run["status"] == "error"
+
+
+def test_the_model_that_was_asked_is_told_though_what_kind_of_span_it_is_was_dropped():
+    told = _chat(2, 1, 1, "stop", **{"gen_ai.output.messages": _said("Done.")})
+    del told["attributes"]["openinference.span.kind"]
+    (run,) = agreed(_sdk(1, None, "AGENT", "invoke_agent", 0, 9, **{"gen_ai.agent.name": "a"}), told)
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m", "m-2026")]
