@@ -78,3 +78,15 @@ def test_the_model_that_was_asked_is_told_though_what_kind_of_span_it_is_was_dro
     del told["attributes"]["openinference.span.kind"]
     (run,) = agreed(_sdk(1, None, "AGENT", "invoke_agent", 0, 9, **{"gen_ai.agent.name": "a"}), told)
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m", "m-2026")]
+
+
+def test_what_a_tool_gave_is_not_known_where_the_texts_of_its_parts_are_left_out():
+    asked = {"0.message.role": "assistant", "0.message.tool_calls.0.tool_call.id": "c_look"}
+    asked |= {"0.message.tool_calls.0.tool_call.function.name": "look", "1.message.role": "tool"}
+    asked |= {"1.message.tool_call_id": "c_look", "1.message.contents.0.message_content.type": "text"}
+    (run,) = agreed(
+        _sdk(1, None, "AGENT", "invoke_agent", 0, 9, **{"gen_ai.agent.name": "a"}),
+        _ran(2, 1, "look", 1),
+        _chat(3, 1, 3, "stop", contents=asked.items()),
+    )
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("look", None)]

@@ -289,8 +289,10 @@ def _error(part: dict[str, Value]) -> bool | None:
 
 
 def joined(value: Value) -> Value:
-    """The text of a list of text parts, or the value itself where it is none."""
+    """The text of a list of text parts, or the value itself where it is none; None where their texts are left out."""
     if isinstance(value, list) and value and all(isinstance(v, (dict, str)) for v in value):
+        if all(isinstance(v, dict) and v in _TEXTLESS for v in value):
+            return None
         texts = [v if isinstance(v, str) else _part_text(v) for v in value]
         if all(isinstance(t, str) for t in texts):
             return "\n".join(texts)
@@ -298,6 +300,9 @@ def joined(value: Value) -> Value:
         if len(jsons) == len(value) == 1:
             return jsons[0]
     return value
+
+
+_TEXTLESS = ({"type": "text"}, {"message_content": {"type": "text"}})
 
 
 def _part_text(part: dict[str, Value]) -> Value:
