@@ -104,6 +104,7 @@ def test_a_killed_worker_changes_nothing():
 
 
 @pytest.mark.parametrize("name", NAMES[1:])
+@pytest.mark.full
 def test_workers_that_die_in_the_midst_of_a_task_change_nothing(name, tmp_path):
     if name == "ray" and importlib.util.find_spec("ray") is None:
         pytest.skip("ray is not installed")

@@ -80,6 +80,7 @@ def test_a_new_metric_or_model_pays_only_for_what_is_new(tmp_path):
         assert len(server.requests) == 18
 
 
+@pytest.mark.full
 def test_killed_midway_and_started_again_nothing_is_paid_twice(tmp_path):
     place = _many(tmp_path, 30)
     config = tmp_path / "judge.toml"
