@@ -76,7 +76,7 @@ class Condition:
             if len(self._of_scope) + len(new) > _MOST_SCOPES:
                 self._of_scope, new = {}, scopes
             names = pl.Series("scope.name", list(new), pl.String)
-            told = names.to_frame().select_seq(self.expr).to_series()
+            told = names.to_frame().with_columns_seq(told=self.expr)["told"]
             self._of_scope.update(zip(names, told, strict=True))
         return any(self._of_scope[scope] for scope in scopes)
 

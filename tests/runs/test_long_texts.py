@@ -36,6 +36,12 @@ TEXTS = {
     "addresses": "@" * 200_000,
     "one claim after another": "I have booked it and " * 20_000,
     "quotes": "content='" * 20_000,
+    "blanks of a step in tags": "<action>a</action><action_input>" + " " * 200_000,
+    "blanks of a tool in tags": "<action_input><action>" + " " * 200_000,
+    "steps in tags": "</action_input>" + "<action>a</action><action_input>" * 20_000,
+    "blanks in an object": '{"action": "a", "action_input": "' + " " * 200_000,
+    "blanks of an answer in tags": "<output><thought>a</thought><answer>" + " " * 200_000,
+    "thoughts in tags": "<output>" + "<thought>a</thought><answer>" * 20_000,
     "frames of a program": "x\n" + '  File "a"\n' * 20_000 + "x",
 }
 

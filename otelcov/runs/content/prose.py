@@ -129,18 +129,19 @@ def react_request(text: str | None) -> Request | None:
 
 
 _STEP_IN_TAGS, _STEP_IN_OBJECT = "<action_input>", '"action_input"'
-_TAGS = re.compile(r"<action>\s*([^<>\n]{1,200}?)\s*</action>\s*<action_input>\s*(.*?)\s*</action_input>", re.S)
-_ANSWERED = re.compile(r"\s*(?:```(?:xml)?\s*)?<output>\s*<thought>.*?</thought>\s*<answer>\s*(.*?)\s*</answer>", re.S)
-"""How Dynamiq has a step told in tags, and an answer."""
+_TAGS = re.compile(r"<action>([^<>]{1,300})</action>\s*+<action_input>(.*?)</action_input>", re.S)
+_ANSWERED = re.compile(r"(?:```(?:xml)?\s*+)?<output>\s*+<thought>.*?</thought>\s*+<answer>(.*?)</answer>", re.S)
+_END = "</answer>"
+"""How Dynamiq has a step told in tags, and an answer, and how that ends."""
 _OF_A_STEP = {"thought", "action", "action_input", "output_files"}
 _AT_LAST = ("finish", "Final Answer")
 """What Dynamiq and LangChain's structured chat have a model say for an answer, in an object."""
 
 
 def _framed_request(text: str) -> Request | None:
-    hit = _TAGS.search(text)
+    hit = _TAGS.search(text, 0, text.rfind("</action_input>") + len("</action_input>"))
     if hit is not None:
-        return Request(None, hit.group(1), hit.group(2))
+        return Request(None, hit.group(1).strip(), hit.group(2).strip())
     step = _step(text)
     if step is None or step["action"] in _AT_LAST:
         return None
@@ -150,13 +151,15 @@ def _framed_request(text: str) -> Request | None:
 
 def _step(text: str) -> dict[str, Any] | None:
     """The step that an object tells: what to run, by its name, and what to give it."""
-    told = parse_value(_FENCE.sub("", text.strip()))
+    told = parse_value(text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip())
     if not isinstance(told, dict) or not {"action", "action_input"} <= told.keys() <= _OF_A_STEP:
         return None
     return told if isinstance(told["action"], str) else None
 
 
-_FENCE = re.compile(r"\A```(?:json)?\s*|\s*```\Z")
+def _in_tags(text: str) -> str | None:
+    hit = _ANSWERED.match(text, 0, text.rfind(_END) + len(_END))
+    return None if hit is None else hit.group(1).strip()
 
 
 def final_answer(text: str | None) -> str | None:
@@ -164,8 +167,8 @@ def final_answer(text: str | None) -> str | None:
     if text and _STEP_IN_OBJECT in text and (step := _step(text)) is not None and step["action"] in _AT_LAST:
         given = step["action_input"]
         return given if isinstance(given, str) else json.dumps(given)
-    if text and "<answer>" in text and (hit := _ANSWERED.match(text)) is not None:
-        return hit.group(1)
+    if text and "<answer>" in text and (answer := _in_tags(text.strip())) is not None:
+        return answer
     if text and "final_message" in text[:_DECISION]:
         told = parse_value(text)
         if isinstance(told, dict) and told.keys() == _DECIDED:
