@@ -23,8 +23,16 @@ from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure
 from otelcov.runs.whole.asked_text import solves
 from otelcov.runs.whole.judges import without_verdicts
-from otelcov.runs.whole.speakers import abreast, at_work, front_of, of_a_call, own_calls, shared_out, within_an_agent
-from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, same_object
+from otelcov.runs.whole.speakers import (
+    abreast,
+    at_work,
+    front_of,
+    of_a_call,
+    own_calls,
+    shared_out,
+    within_an_agent,
+)
+from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, same_object, user_text
 
 
 def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
@@ -52,6 +60,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     front = [n for n in front if not _ends_as_a_member(n)]
     step = went_on(root, last) or (pending and root.orphan and root.own_agent is None)
     frames = _frames(root)
+    asked = {x.text for x in (last.inputs if last is not None else None) or () if x.role == "user"}
+    asked |= {user_text(root.span.input, limit)} - {None}
     for node in front:
         if root.orphan and last is not None and node.end < last.start:
             continue  # a step of a run whose own frame has not come, and not the last one
@@ -59,6 +69,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             text = said if said and same_object(node.span.output, said) else assistant_text(node.span.output, limit)
             if pending and root.orphan and _gave(root, text):
                 continue
+            if text and text in asked and (said is None or said.strip() != text.strip()):
+                break  # a graph's state, of which no message is an answer
             if answers(text) and (text or last is None or last.outputs is not None):  # else its model said nothing
                 if said is None or said.strip() != text.strip():
                     return text
@@ -80,22 +92,30 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             return final_answer(told)
     if pending and root.orphan and root.own_agent is None:
         return None  # a step says which comes next
-    asked = {x.text for x in (last.inputs if last is not None else None) or () if x.role == "user"}
+    newest_tool = max((n.start for n in root.below() if n.kind == TOOL), default=-1) if last is None else -1
     for node in sorted(front, key=lambda n: (len(n.ancestors()), -n.end)):
         if last is not None and node.end < last.start:
             continue  # what it handed on, the model was still to answer
         if node is not root and (_failed_after(root, node) or node.span.output == node.span.input):
             continue  # what it was given, it handed on
-        if pending and last is not None and node is not root and node.parent is last.node.parent:
+        if pending and last is not None and node is not root and _beside(node, last):
             continue  # it says which step comes next, and that has not come (LangGraph, stopped before its tools)
         text = assistant_text(node.span.output, limit)
-        if text in asked and last is not None and node.start <= last.start:
+        if node is not root and node.end <= newest_tool and len((text or "").split()) == 1:
+            continue  # a name: it says what comes next, and a tool ran since
+        if text in asked and (last is None or node.start <= last.start):
             continue  # the same, in the millisecond in which the model was asked
         if pending and root.orphan and _gave(root, text):
             continue
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _beside(step: Node, last: ModelCall) -> bool:
+    """Is this a step within the one in which a model was asked?"""
+    around = last.node.ancestors()
+    return step.parent is last.node.parent or any(n is step.parent and n.kind == CHAIN and n.parent for n in around)
 
 
 def _of_one_called(call: ModelCall) -> bool:

@@ -1,0 +1,55 @@
+"""LangGraph for JavaScript under its instrumentations: states, steps that fan out, steps that are left out."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import chat, runs, span, tool
+
+_CHAIN = {"openinference.span.kind": "CHAIN"}
+
+
+def _lc(kind, **kwargs):
+    return {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", kind], "kwargs": kwargs}
+
+
+def _state(*messages, **more):
+    return json.dumps({"messages": [*messages, *more.pop("also", ())], **more})
+
+
+@pytest.mark.parametrize("said", [None, "A verse."])
+def test_what_a_user_asked_is_not_what_a_graph_answers_beside_its_other_values(said):
+    """LangGraph for JavaScript 1.7: nodes that are sent to by `Send` put their answers elsewhere in the state."""
+    human = _lc("HumanMessage", content="go")
+    told = {"input.value": _state({"role": "user", "content": "go"}), "output.value": _state(human, verses=["A", "B"])}
+    (run,) = runs(
+        span(1, None, "LangGraph", took=9, attributes=_CHAIN | told),
+        span(2, 1, "planner", at=1, took=2, attributes=_CHAIN),
+        chat(3, 2, said or [("c1", "look", {})], "go", at=1),
+    )
+    assert run["input"] == "go"
+    assert run["output"] == said
+
+
+def test_the_name_of_a_step_that_is_left_out_is_no_answer_where_the_model_was_asked_deeper():
+    """`createReactAgent`, called off in its tools: the model is asked in a sequence within the step that says so."""
+    (run,) = runs(
+        span(1, None, "planner", took=9, error="Abort", attributes=_CHAIN),
+        span(2, 1, "agent", at=1, took=2, attributes=_CHAIN),
+        span(3, 2, "RunnableSequence", at=1, took=1, attributes=_CHAIN),
+        chat(4, 3, [("c1", "look", {})], "go", at=1, took=0.5),
+        span(5, 2, "RunnableLambda", at=2, took=0.5, attributes=_CHAIN | {"output.value": "tools"}),
+        tool(7, 6, "look", "c1", at=3, error="aborted"),
+    )
+    assert run["output"] is None
+
+
+def test_what_a_step_put_out_before_a_tool_ran_is_no_answer_where_no_model_is_told():
+    """LangGraph for JavaScript under Traceloop 0.27: steps are flat, and an edge's name is what it put out."""
+    edge = {"traceloop.span.kind": "workflow", "traceloop.entity.output": json.dumps({"output": "tools"})}
+    (run,) = runs(
+        span(1, None, "POST /chat", took=9),
+        span(2, 1, "workflow RunnableLambda", at=1, attributes=edge),
+        tool(3, 1, "look", None, at=3, error="aborted"),
+    )
+    assert run["output"] is None
