@@ -44,6 +44,22 @@ def test_the_name_of_a_step_that_is_left_out_is_no_answer_where_the_model_was_as
     assert run["output"] is None
 
 
+@pytest.mark.parametrize(("came", "status"), [(True, "unknown"), (False, "requested")])
+def test_a_tool_whose_span_is_lost_may_have_run_where_its_step_came(came, status):
+    """`createReactAgent`, stopped by its limit after its tools: the step that ran the last of them is there."""
+    (run,) = runs(
+        span(1, None, "planner", took=9, error="Recursion limit of 4 reached", attributes=_CHAIN),
+        span(2, 1, "agent", at=1, took=1, attributes=_CHAIN),
+        chat(3, 2, [("c1", "look", {})], "go", at=1, took=0.5),
+        span(4, 1, "tools", at=2.5, attributes=_CHAIN),
+        tool(5, 4, "look", "c1", "seen", at=2.5),
+        span(6, 1, "agent", at=4, took=1, attributes=_CHAIN),
+        chat(7, 6, [("c2", "look", {})], "go", at=4, took=0.5),
+        *([span(8, 1, "tools", at=6, attributes=_CHAIN)] if came else []),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", status]
+
+
 def test_what_a_step_put_out_before_a_tool_ran_is_no_answer_where_no_model_is_told():
     """LangGraph for JavaScript under Traceloop 0.27: steps are flat, and an edge's name is what it put out."""
     edge = {"traceloop.span.kind": "workflow", "traceloop.entity.output": json.dumps({"output": "tools"})}

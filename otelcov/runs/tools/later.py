@@ -30,6 +30,7 @@ class Later:
         self._newest: dict[str | None, int] = {}  # when a model was asked last, by agent
         self._hollow: dict[int, list[int]] = {}  # when steps began that run tools and ran none, by what they are in
         self._named: dict[int, dict[str, int]] = {}  # when what bears a name began last, by what it is in
+        self._tools_ran: dict[int, int] = {}  # when a step of those that run tools began last, by what it is in
         self._read = False
 
     @property
@@ -93,6 +94,20 @@ class Later:
             self._hollow[id(step.parent)] = began
         place = bisect_left(began, asker.node.end)
         return place < len(began) and (call.result_of is None or began[place] <= call.result_of.start)
+
+    def step_came(self, call: ToolCall) -> bool:
+        """Did a step begin since the like of which runs tools (LangGraph's `tools`)? What ran in it may be lost."""
+        asker = call.asked_by
+        above = [n.parent for n in _near_above(asker.node) if n.parent is not None] if asker is not None else []
+        return asker is not None and any(self._newest_step(n) >= asker.end - JITTER_NS for n in above)
+
+    def _newest_step(self, holder: Node) -> int:
+        began = self._tools_ran.get(id(holder))
+        if began is None:
+            steps = [n for n in holder.children if n.kind == CHAIN]
+            names = {n.span.name for n in steps if any(x.kind == TOOL for x in n.children)} | {"tools"}
+            began = self._tools_ran[id(holder)] = max((n.start for n in steps if n.span.name in names), default=-1)
+        return began
 
     def held_up(self, call: ToolCall) -> bool:
         """Did LangChain's middleware stop all that this answer asks for, to wait for leave?"""
