@@ -60,6 +60,29 @@ def test_a_tool_whose_span_is_lost_may_have_run_where_its_step_came(came, status
     assert [c["status"] for c in run["tool_calls"]] == ["ok", status]
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_turns_below_spans_that_an_exporter_leaves_out_are_runs_where_each_goes_on_with_the_last(goes_on):
+    """The AI SDK 6 under Langfuse 5.11 or LangSmith 0.12, which keep what a model does, of a worker's one trace."""
+    heard = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "First."}]
+    asked = [*(heard if goes_on else []), {"role": "user", "content": "two"}]
+    first, second = json.dumps({"messages": heard[:1]}), json.dumps({"messages": asked})
+
+    def turn(id, lost, at, prompt, answer):
+        told = {"ai.telemetry.functionId": "planner", "ai.model.id": "m-1", "ai.prompt": prompt}
+        step = {"ai.prompt.messages": json.dumps(json.loads(prompt)["messages"]), "ai.response.text": answer}
+        return [
+            span(id, lost, "ai.generateText", at=at, took=2, scope="ai", attributes=_ai("generateText", told)),
+            span(id + 1, id, "ai.generateText.doGenerate", at=at, scope="ai", attributes=_ai("x", told | step)),
+        ]
+
+    found = runs(*turn(2, 90, 1, first, "First."), *turn(5, 91, 5, second, "Second."))
+    assert [r["input"] for r in found] == (["one", "two"] if goes_on else ["one"])
+
+
+def _ai(operation, told):
+    return told | {"ai.operationId": f"ai.{operation}" if operation != "x" else "ai.generateText.doGenerate"}
+
+
 def test_what_a_step_put_out_before_a_tool_ran_is_no_answer_where_no_model_is_told():
     """LangGraph for JavaScript under Traceloop 0.27: steps are flat, and an edge's name is what it put out."""
     edge = {"traceloop.span.kind": "workflow", "traceloop.entity.output": json.dumps({"output": "tools"})}

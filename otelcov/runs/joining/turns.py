@@ -23,13 +23,13 @@ def one_conversation(roots: list[Node]) -> bool:
 def asked_apart(roots: list[Node], leaders: list[str | None]) -> bool:
     """Are these requests to one agent, one after another, below a span that never came (a program's)? Each goes on with
     a conversation, or begins with words of its own, and holds nothing of what those before it brought, as the steps of
-    a workflow would."""
+    a workflow would. Those that go on may each have lost a span of their own (an exporter leaves them out)."""
     if len(roots) < 2 or leaders[0] is None or len(set(leaders)) > 1 or not all(n.orphan for n in roots):
-        return False
-    if len({n.span.parent_span_id for n in roots}) > 1 or not _alike(roots) or not _one_by_one(roots):
         return False
     if in_turn(roots):
         return True
+    if len({n.span.parent_span_id for n in roots}) > 1 or not _alike(roots) or not _one_by_one(roots):
+        return False
     said = [first_said(n) for n in roots]
     if not all(said) or len({tuple(x.role for x in some) for some in said}) > 1:
         return False
