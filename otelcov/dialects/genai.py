@@ -360,7 +360,7 @@ _ASKED = (
 _ALWAYS = scope(
     r"^opentelemetry\.instrumentation\.(?:google_generativeai|vertexai)$|^amazon\.opentelemetry\.distro\..*\.crewai$"
     r"|^mirascope\.llm$|^@traceloop/instrumentation-llamaindex$"
-    r"|^(?:openlit\.instrumentation\.|@openlit/instrumentation-)(?:bedrock|cohere)$"
+    r"|^(?:openlit\.instrumentation\.|@openlit/instrumentation-)(?:bedrock|cohere)$|^@traceloop/instrumentation-bedrock$"
 )
 
 GENAI_ECHOES = Dialect(

@@ -83,6 +83,13 @@ def _ai(operation, told):
     return told | {"ai.operationId": f"ai.{operation}" if operation != "x" else "ai.generateText.doGenerate"}
 
 
+def test_what_bedrock_was_asked_is_not_who_answered_under_traceloop_for_javascript():
+    """`@traceloop/instrumentation-bedrock` 0.27: the id of the model in the request stands for both."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m-1", "gen_ai.response.model": "m-1"}
+    (run,) = runs(span(1, None, "chat m-1", scope="@traceloop/instrumentation-bedrock", attributes=told))
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m-1", None)]
+
+
 def test_what_a_step_put_out_before_a_tool_ran_is_no_answer_where_no_model_is_told():
     """LangGraph for JavaScript under Traceloop 0.27: steps are flat, and an edge's name is what it put out."""
     edge = {"traceloop.span.kind": "workflow", "traceloop.entity.output": json.dumps({"output": "tools"})}
