@@ -90,6 +90,17 @@ def test_what_bedrock_was_asked_is_not_who_answered_under_traceloop_for_javascri
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m-1", None)]
 
 
+@pytest.mark.parametrize(("dropped", "status"), [(9, "unknown"), (0, "ok")])
+def test_a_loop_of_which_the_last_answer_was_dropped_may_not_have_ended(dropped, status):
+    """OpenAI's Responses under OpenInference for JavaScript, with a limit on attributes: no reason why it ended."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "m-1", "input.value": "go"}
+    told |= {} if dropped else {"output.value": "Done."}
+    (run,) = runs(
+        span(1, None, "POST /chat", took=9), span(2, 1, "OpenAI Responses", at=1, attributes=told, dropped=dropped)
+    )
+    assert run["status"] == status
+
+
 def test_what_a_step_put_out_before_a_tool_ran_is_no_answer_where_no_model_is_told():
     """LangGraph for JavaScript under Traceloop 0.27: steps are flat, and an edge's name is what it put out."""
     edge = {"traceloop.span.kind": "workflow", "traceloop.entity.output": json.dumps({"output": "tools"})}

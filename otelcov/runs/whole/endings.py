@@ -100,7 +100,11 @@ def status(run: Evidence) -> str:
         last is not None
         and root.kind is None
         and run.output is None
-        and (any(r.name not in run.ways for r in last.requests) or (asks(last.finish) and last.outputs is None))
+        and (
+            any(r.name not in run.ways for r in last.requests)
+            or (asks(last.finish) and last.outputs is None)
+            or (_may_ask(last) and (last.cut or last.truncated_output))
+        )
     ):
         return "unknown"  # what frames it does not know of agents, nor whether what was asked for was done
     if last is not None and root.kind == LLM and (any(r.name not in run.ways for r in last.requests) or _may_ask(last)):
