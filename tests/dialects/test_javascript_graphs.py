@@ -90,6 +90,31 @@ def test_what_bedrock_was_asked_is_not_who_answered_under_traceloop_for_javascri
     assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [("m-1", None)]
 
 
+def _asked(*messages):
+    return [{"role": role, "parts": parts} for role, parts in messages]
+
+
+_WROTE = {"type": "tool_call", "id": "c1", "name": "ask_writer", "arguments": {"task": "write of Oslo"}}
+_GO = ("user", [{"type": "text", "content": "go"}])
+_TASK = ("user", [{"type": "text", "content": "write of Oslo"}])
+_POEM = {"type": "tool_call_response", "id": "c1", "response": "A poem."}
+_LOOP_OF_LOOPS = [
+    span(1, None, "POST /chat", took=9),
+    chat(2, 1, [("c1", "ask_writer", {"task": "write of Oslo"})], _asked(_GO), at=1, took=0.5),
+    chat(3, 1, "A poem.", _asked(_TASK), at=2, took=0.5),
+    chat(4, 1, "It is written.", _asked(_GO, ("assistant", [_WROTE]), ("tool", [_POEM])), at=3, took=0.5),
+]
+
+
+@pytest.mark.parametrize(
+    ("lost", "told"), [(None, ("go", "It is written.")), (2, (None, "It is written.")), (4, ("go", None))]
+)
+def test_what_a_loop_was_given_by_the_tool_of_another_is_not_the_users_where_a_call_is_lost(lost, told):
+    """Loops by hand with a provider's client, one of which is a tool of the other's, below a request's span."""
+    (run,) = runs(*(one for one in _LOOP_OF_LOOPS if one["id"] != lost))
+    assert (run["input"], run["output"]) == told
+
+
 @pytest.mark.parametrize(("dropped", "status"), [(9, "unknown"), (0, "ok")])
 def test_a_loop_of_which_the_last_answer_was_dropped_may_not_have_ended(dropped, status):
     """OpenAI's Responses under OpenInference for JavaScript, with a limit on attributes: no reason why it ended."""

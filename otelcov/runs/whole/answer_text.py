@@ -28,6 +28,7 @@ from otelcov.runs.whole.speakers import (
     at_work,
     front_of,
     of_a_call,
+    on_a_task,
     own_calls,
     shared_out,
     within_an_agent,
@@ -81,6 +82,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None
     if last is not None and (_worked_over(root, last) or (_of_one_called(last) and not all(map(_of_one_called, own)))):
         return None  # who called this one was to answer
+    if last is not None and on_a_task(last, own):
+        return None
     if last is not None and not pending and not handed and last.text is not None and not _raised(root, last):
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):

@@ -20,7 +20,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.answers import tells_words
 from otelcov.runs.rules.habits import guards_first
 from otelcov.runs.trace.tree import Node
-from otelcov.runs.whole.speakers import calls_agent, front_of, of_a_call, own_calls, shared_out
+from otelcov.runs.whole.speakers import calls_agent, front_of, of_a_call, on_a_task, own_calls, shared_out
 from otelcov.runs.whole.told_texts import last_user, object_repr, of_user, opened, user_text
 
 _SMOL, _TASK = re.compile(r"smolagents$"), "New task:\n"
@@ -162,7 +162,11 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             if first.unordered and sum(x.role == "user" for x in inputs) > 1:
                 incomplete.add("order of messages not reported")
             elif text is not None and (
-                parted or _of_others(first, own, text) or object_repr(text) or _goes_on(root, first)
+                parted
+                or _of_others(first, own, text)
+                or object_repr(text)
+                or _goes_on(root, first)
+                or on_a_task(first, spoken)
             ):
                 incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):

@@ -7,8 +7,10 @@ from itertools import accumulate, pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, OTHER, TOOL
 from otelcov.runs.agents.delegation import delegates, subagent
+from otelcov.runs.content.chat import Request
+from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.handovers import asks
+from otelcov.runs.rules.handovers import asks, transfers
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.told_texts import last_user
 
@@ -37,6 +39,27 @@ def within_an_agent(call: ModelCall) -> bool:
     above = call.node.ancestors()
     tool = next((at for at, n in enumerate(above) if n.kind == TOOL), 0)
     return any(n.kind == AGENT and n.own_agent is not None for n in above[:tool])
+
+
+def on_a_task(call: ModelCall, calls: list[ModelCall]) -> bool:
+    """Does a conversation begin with what another gave to a tool, as an answer before it tells, or the history of the
+    last? Then an agent is asked it that the tool called, and who called it hears the answer. Calls by start."""
+    words = next((x.text for x in call.inputs or () if x.role == "user"), None)
+    if not words or not words.strip():
+        return False
+    for other in calls:
+        told = list(other.asked) if other.start < call.start else []
+        if other is calls[-1]:
+            told += [r for x in other.inputs or () for r in x.requests]
+        gave = any(transfers(r.name) is None and _given(r, words.strip()) for r in told) if other is not call else False
+        if gave and not any(x.role == "user" and words.strip() in (x.text or "") for x in other.inputs or ()):
+            return True
+    return False
+
+
+def _given(request: Request, words: str) -> bool:
+    given = arguments_of(request.arguments)[0] or {}
+    return any(isinstance(v, str) and v.strip() == words for v in given.values())
 
 
 def _delegates(tool: Node) -> bool:
