@@ -135,3 +135,30 @@ def test_what_a_step_put_out_before_a_tool_ran_is_no_answer_where_no_model_is_to
         tool(3, 1, "look", None, at=3, error="aborted"),
     )
     assert run["output"] is None
+
+
+def test_where_words_are_hidden_another_conversation_does_not_go_on_without_a_tool():
+    """OpenAI's Responses under OpenInference for JavaScript, content kept out, one loop in a tool of another's."""
+
+    def model(id, at, *said, asks=None):
+        told = {"openinference.span.kind": "LLM", "llm.model_name": "m-1"}
+        for i, (role, call) in enumerate(said):
+            message = f"llm.input_messages.{i}.message"
+            told[f"{message}.role"] = role
+            if call:
+                key = f"{message}.tool_call_id" if role == "tool" else f"{message}.tool_calls.0.tool_call.id"
+                told[key] = call
+        if asks:
+            message = "llm.output_messages.0.message"
+            told |= {f"{message}.role": "assistant", f"{message}.tool_calls.0.tool_call.id": asks}
+            told[f"{message}.tool_calls.0.tool_call.function.name"] = "look"
+        return span(id, 1, "OpenAI Responses", at=at, took=0.5, attributes=told)
+
+    start = (("system", None), ("user", None))
+    (run,) = runs(
+        span(1, None, "POST /chat", took=9),
+        model(2, 1, *start, asks="c1"),
+        model(3, 2, *start, asks="c2"),
+        model(5, 4, *start, ("assistant", "c1"), ("tool", "c1")),
+    )
+    assert {c["call_id"]: c["status"] for c in run["tool_calls"]}["c2"] == "unknown"

@@ -49,9 +49,9 @@ class Later:
         if self._shown.get(key, -1) > call.turn:
             return True
         before = call.asked_by.inputs if call.asked_by is not None else None
-        if before is None:
-            return False
-        *_, whole = _beginnings(before)
+        if not any(x.text for x in before or ()):
+            return False  # where words are hidden, others begin alike
+        *_, whole = _beginnings(before or [])
         return self._begun.get((call.agent, *whole), -1) > call.turn
 
     def asked_after(self, call: ToolCall) -> bool:
