@@ -126,6 +126,23 @@ def test_a_loop_of_which_the_last_answer_was_dropped_may_not_have_ended(dropped,
     assert run["status"] == status
 
 
+@pytest.mark.parametrize("content", [True, False])
+def test_a_graph_that_a_tool_calls_and_whose_model_failed_has_not_failed_the_run_where_its_answer_is_lost(content):
+    """`createReactAgent`, called by a tool of another: graphs are chains that bear the names of their agents."""
+    told = {"metadata": {"lc_agent_name": "planner"}} | _CHAIN
+    (run,) = runs(
+        span(1, None, "planner", took=9, status=1, attributes=told),
+        span(2, 1, "agent", at=1, took=0.5, attributes=told),
+        chat(3, 2, *([[("c1", "ask_writer", {"task": "x"})], "go"] if content else []), at=1, took=0.5),
+        span(4, 1, "tools", at=2, took=3, status=1, attributes=told),
+        tool(5, 4, "ask_writer", "c1", at=2, took=3, error="500 model is down"),
+        span(6, 5, "writer", at=2, took=2, error="500", attributes=_CHAIN | {"metadata": {"lc_agent_name": "writer"}}),
+        chat(7, 6, *([None, "x"] if content else []), at=3, took=0.5, error="500 model is down"),
+        span(8, 1, "agent", at=6, status=1, attributes=told),
+    )
+    assert run["status"] == "unknown"
+
+
 def test_what_a_step_put_out_before_a_tool_ran_is_no_answer_where_no_model_is_told():
     """LangGraph for JavaScript under Traceloop 0.27: steps are flat, and an edge's name is what it put out."""
     edge = {"traceloop.span.kind": "workflow", "traceloop.entity.output": json.dumps({"output": "tools"})}

@@ -68,7 +68,7 @@ def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
     if made_a_result(run.root, last):
         return True
     before = (c for c in run.calls if c.start <= tool.start and tool not in c.node.ancestors())
-    return any(c.requests or asks(c.finish) for c in before)
+    return any(c.requests or asks(c.finish) or c.outputs is None for c in before)
 
 
 def failed_in_what_is_lost(run: Evidence) -> bool:

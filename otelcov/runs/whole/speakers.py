@@ -37,8 +37,15 @@ def of_a_call(call: ModelCall) -> bool:
 def within_an_agent(call: ModelCall) -> bool:
     """Was a model asked by an agent that works below a tool? Who called that tool is told what it says."""
     above = call.node.ancestors()
-    tool = next((at for at, n in enumerate(above) if n.kind == TOOL), 0)
-    return any(n.kind == AGENT and n.own_agent is not None for n in above[:tool])
+    at = next((at for at, n in enumerate(above) if n.kind == TOOL), 0)
+    return any(_is_an_agent(n, above[at]) for n in above[:at])
+
+
+def _is_an_agent(step: Node, tool: Node) -> bool:
+    """Is this an agent, or a graph of another agent than the one whose tool it is below?"""
+    if step.own_agent is None:
+        return False
+    return step.kind == AGENT or (step.kind == CHAIN and tool.agent is not None and step.own_agent != tool.agent)
 
 
 def on_a_task(call: ModelCall, calls: list[ModelCall]) -> bool:
