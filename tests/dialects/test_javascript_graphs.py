@@ -143,6 +143,24 @@ def test_a_graph_that_a_tool_calls_and_whose_model_failed_has_not_failed_the_run
     assert run["status"] == "unknown"
 
 
+@pytest.mark.parametrize("came", [True, False])
+def test_a_step_that_asks_again_after_tools_met_no_limit_though_its_models_call_is_lost(came):
+    """`createReactAgent`, whose answer is lost: each cycle is a step of one name."""
+    cycles = [
+        one
+        for at in (10, 20)
+        for one in (
+            span(at, 1, "agent", at=at, took=1, attributes=_CHAIN),
+            chat(at + 1, at, [(f"c{at}", "look", {"x": at})], "go", at=at, took=0.5),
+            span(at + 2, 1, "tools", at=at + 2, attributes=_CHAIN),
+            tool(at + 3, at + 2, "look", f"c{at}", "seen", at=at + 2),
+        )
+    ]
+    answer = span(30, 1, "agent", at=30, attributes=_CHAIN)
+    (run,) = runs(span(1, None, "planner", took=99, status=1, attributes=_CHAIN), *cycles, *([answer] if came else []))
+    assert ("max_steps" in run["boundaries"]) is not came
+
+
 def test_what_a_step_put_out_before_a_tool_ran_is_no_answer_where_no_model_is_told():
     """LangGraph for JavaScript under Traceloop 0.27: steps are flat, and an edge's name is what it put out."""
     edge = {"traceloop.span.kind": "workflow", "traceloop.entity.output": json.dumps({"output": "tools"})}

@@ -236,12 +236,27 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
         return False
     if any(r.name in run.ways or _ENDS.match(r.name or "") or transfers(r.name) for r in last.requests):
         return False
+    if _asked_again_unseen(last):
+        return False
     before = [c for c in run.calls if worker(c) is worker(last) and c is not last]
     if not before or (_stops_at_tools(last) and not _asked_before(last, before)):
         return False
     if run.output is None:
         return not told_as_object(run.root)
     return run.output.strip() in ("", (last.text or "").strip())
+
+
+def _asked_again_unseen(last: ModelCall) -> bool:
+    """Did a step come since of the name of that in which this was asked, and of no model? What it said is lost."""
+    step = next((n for n in last.node.ancestors() if n.kind == CHAIN and n.parent is not None), None)
+    while step is not None and step.parent is not None and step.parent.parent is not None and step.parent.kind == CHAIN:
+        step = step.parent
+    if step is None or step.parent is None:
+        return False
+    later = [
+        n for n in step.parent.children if n.start >= last.end and n.kind == CHAIN and n.span.name == step.span.name
+    ]
+    return any(all(x.kind != LLM for x in n.below()) for n in later)
 
 
 def _stops_at_tools(last: ModelCall) -> bool:
