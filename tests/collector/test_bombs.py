@@ -99,7 +99,7 @@ BOMBS: dict[str, tuple[dict[str, str], Callable[[], bytes]]] = {
         lambda: gzip.compress(b'{"x":[' + b"1.5," * 10_000_000 + b"1]}"),
     ),
     "twenty million empty strings in json": (JSON_GZIP, lambda: gzip.compress(b"{" * 3_000_000 + b'"' * 40_000_000)),
-    "literals of secrets": (GZIP, lambda: gzip.compress(in_span(field(5, b" AKIA" * 4_000_000)), 1)),
+    "literals of secrets": (GZIP, lambda: gzip.compress(in_span(field(5, b" AKIA" * 1_000_000)), 1)),
 }
 
 

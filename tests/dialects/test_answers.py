@@ -118,3 +118,11 @@ def test_a_value_that_stands_for_nothing_is_kept():
 def test_long_lists_that_are_written_alike_are_told_apart():
     [one], [other] = (conditions(pl.col("a").is_in(["b", "c", middle, "z"])) for middle in "de")
     assert [pl.DataFrame({"a": ["e"]}).select(c.expr).item() for c in (one, other)] == [False, True]
+
+
+def test_a_condition_on_scopes_may_have_one_value_for_all():
+    scope = pl.col("scope.name")
+    [of_all], [of_each] = (conditions(expr) for expr in ((scope == "a").any(), scope == "a"))
+    for condition in (of_all, of_each):
+        assert condition.holds_of(frozenset({"a", "b", None}))
+        assert not condition.holds_of(frozenset({"c", "d"}))

@@ -137,6 +137,7 @@ def test_a_report_makes_its_folder_and_one_that_cannot_be_written_fails_the_sess
     assert "couldn't write the html report to .: Is a directory" in done.stdout
 
 
+@pytest.mark.full
 def test_a_marker_names_the_case_by_keyword_too(tmp_path: Path) -> None:
     tests = """
 import pytest

@@ -308,7 +308,7 @@ def test_declared_tools_are_the_same_either_way():
     assert found
 
 
-@settings(max_examples=100)
+@settings(max_examples=30)
 @given(st.from_regex(softerrors._BEGINS) | st.from_regex(softerrors._ENDS))
 def test_every_text_of_a_soft_error_holds_a_sign_of_one(text):
     if softerrors.soft_error(text, None):

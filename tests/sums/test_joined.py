@@ -80,6 +80,7 @@ def _together(listed: kept.Kept) -> list[kept.Batch]:
     return [batch for batch in listed.batches if batch.together]
 
 
+@pytest.mark.full
 def test_a_run_of_several_traces_is_kept_once_it_is_old(store):
     sent = [body for number in range(6) for body in exchange(number, number * 5_000)]
     store.commit([*bodies(300), *sent])
