@@ -16,6 +16,7 @@ from otelcov.runs.agents.delegations import delegations, nobody_took_over
 from otelcov.runs.content.jsontext import left_out, to_json
 from otelcov.runs.joining.first_step import first_step
 from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.llm.loops import loops_unseen
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
@@ -154,6 +155,8 @@ def _work(group: list[Fragment]) -> _Work:
     for turn, call in enumerate(calls):
         call.turn, call.limit = turn, limit
         call.agent = call.layers[-1].agent or call.node.agent
+    for call in loops_unseen(calls):
+        call.several = True
     name_tools(nodes, calls)
     own_up(nodes, calls)
     executions = tool_spans(nodes)

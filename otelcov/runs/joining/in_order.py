@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from otelcov.dialects.base import LLM
 from otelcov.runs.joining.fragments import Fragment
+from otelcov.runs.llm.loops import end_lost
 from otelcov.runs.rules.boundaries import asks
 
 _JITTER_NS = 1_000_000
@@ -47,7 +48,7 @@ def _goes_on(p: Fragment, q: Fragment) -> bool:
         return False  # what goes on would stand in the same frame
     one, two = p.calls[-1], q.calls[0]
     told = two.inputs is not None or (one.inputs is not None and two.node.input_messages is None)
-    if told or one.error is not None or q.start > p.end + _SOON_NS:
+    if told or one.error is not None or q.start > p.end + _SOON_NS or one.loops or end_lost(one):
         return False
     if not (asks(one.finish) or one.requests) or p.root.span.conversation != q.root.span.conversation:
         return False

@@ -80,7 +80,7 @@ class ModelCall:
         self.limit: int | None = None  # the length at which values of its run were cut
         self.context: Any = None
         self.text_react = False
-        self.several = False  # its answer holds results of the tools it asks for: there were earlier answers
+        self.several = False  # there were earlier answers, or may have been
         self.gappy = False  # messages of the input were lost to the attribute limit
         self.endless = False  # … perhaps its newest
         self._blank = False
@@ -165,7 +165,7 @@ class ModelCall:
         for n in self.layers:
             if not calls_functions(n.span.scope):
                 continue
-            if self.error is not None and _OF_FUNCTIONS.match(n.span.error_type or ""):
+            if self.error is not None and _OF_FUNCTIONS.match(n.span.error_type or self.error[0]):
                 return True  # there was an answer, which asked for one
             if self.error is not None and '"response_json_schema"' in (n.input_messages or ""):
                 return True
@@ -220,10 +220,11 @@ class ModelCall:
         """Where each message has attributes of its own, a value that holds all of them may be cut, and they are not."""
         pairs = node.side.families[family].get(node.span.row)
         if not pairs or node.span.dropped:
-            return self._is_cut(raw)
+            return self.cut_off(raw)
         return any(isinstance(told, str) and self.limit is not None and len(told) >= self.limit for _, told in pairs)
 
-    def _is_cut(self, raw: str | None) -> bool:
+    def cut_off(self, raw: str | None) -> bool:
+        """Was this value longer before it was cut?"""
         return cut_short(raw) or (raw is not None and self.limit is not None and len(raw) >= self.limit)
 
 

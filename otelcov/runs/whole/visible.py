@@ -51,7 +51,8 @@ def tools_visible(
     doubtful += [c for c in blind if c.outputs is None and _may_have_served(c)]
     doubtful += lossy + [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
     doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
-    doubtful += [c for c in calls if c.loops or (last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors()))]
+    doubtful += [c for c in calls if c.loops or c.several]
+    doubtful += [c for c in calls if last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors())]
     if not doubtful:
         return True
     incomplete.add("tool calls not visible")

@@ -1,0 +1,84 @@
+"""Kits for Python under instrumentations that nobody had met together, by what they told of runs against a model of
+ours."""
+
+import json
+
+import pytest
+
+from tests.dialects.limits import kept_last
+from tests.runs.requests import runs, span
+
+_OF_GOOGLE = "openinference.instrumentation.google_genai"
+
+
+def _asked_google(id, answer=None, asked="Rome?", at=0, before=(), limit=None, **more):
+    """A call of google-genai 3.6 under OpenInference 1.4; a function that the client calls is offered with a schema of
+    what it returns."""
+    offered = {"name": "look", "parameters_json_schema": {}, "response_json_schema": {"type": "string"}}
+    given = json.dumps({"contents": [{"parts": [{"text": asked}]}], "tools": [{"function_declarations": [offered]}]})
+    told = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": asked}
+    told |= {"input.value": given[:limit], "llm.tools.0.tool.json_schema": json.dumps({"name": "look"})}
+    if answer:
+        last = {"content": {"role": "model", "parts": [{"text": answer}]}, "finish_reason": "STOP"}
+        came = json.dumps({"candidates": [last], "automatic_function_calling_history": list(before)})
+        told |= {"output.value": came[:limit], "llm.model_name": "g-001", "llm.token_count.prompt": 11}
+        told |= {"llm.output_messages.0.message.role": "model", "llm.output_messages.0.message.content": answer}
+    told |= {"openinference.span.kind": "LLM"}
+    return span(id, None, "GenerateContent", at=at, attributes=told, scope=_OF_GOOGLE, **more)
+
+
+_BEFORE = [
+    {"role": "user", "parts": [{"text": "Rome?"}]},
+    {"role": "model", "parts": [{"function_call": {"name": "look", "args": {"city": "Rome"}}}]},
+    {"role": "user", "parts": [{"function_response": {"name": "look", "response": {"result": "sunny"}}}]},
+]
+
+
+def test_googles_client_may_have_called_functions_where_the_end_of_what_it_gave_is_cut():
+    (run,) = runs(_asked_google(1, "Sunny.", before=_BEFORE))
+    assert ([t["result"] for t in run["tool_calls"]], run["llm_calls"]) == ([{"result": "sunny"}], None)
+    (run,) = runs(_asked_google(1, "Sunny.", before=_BEFORE, limit=64))
+    assert (run["input"], run["output"], run["tool_calls"], run["llm_calls"]) == ("Rome?", "Sunny.", None, None)
+    (run,) = runs(_asked_google(1, limit=64, error="400"))
+    assert (run["status"], run["tool_calls"], run["llm_calls"]) == ("error", None, None)
+
+
+def test_googles_client_had_an_answer_where_no_function_is_of_the_name_that_it_asks_for():
+    """Of a stream nothing is told then but what the user said."""
+    told = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Rome?"}
+    threw = [("exception", {"exception.type": "KeyError", "exception.message": "'nosuch'"})]
+    asked = {"attributes": told | {"openinference.span.kind": "LLM"}, "events": threw, "error": "KeyError: 'nosuch'"}
+    (run,) = runs(span(1, None, "GenerateContentStream", scope=_OF_GOOGLE, **asked))
+    assert (run["status"], run["tool_calls"], run["llm_calls"]) == ("error", None, None)
+
+
+def test_a_program_that_gives_results_back_lets_googles_client_call_no_functions():
+    asks = [{"role": "model", "parts": [{"function_call": {"name": "look", "args": {"city": "Rome"}}}]}]
+    first = _asked_google(1, limit=64)
+    first["attributes"] |= {
+        "output.value": json.dumps({"candidates": [{"content": asks[0]}]})[:64],
+        "llm.output_messages.0.message.role": "model",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "look",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"city": "Rome"}',
+    }
+    second = _asked_google(2, "Sunny.", at=2, limit=64, trace=2)
+    second["attributes"] |= {
+        "llm.input_messages.1.message.role": "model",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.name": "look",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.arguments": '{"city": "Rome"}',
+        "llm.input_messages.2.message.role": "tool",
+        "llm.input_messages.2.message.name": "look",
+        "llm.input_messages.2.message.content": '{"result": "sunny"}',
+    }
+    (run,) = runs(first, second)
+    assert ([t["name"] for t in run["tool_calls"]], len(run["llm_calls"])) == (["look"], 2)
+
+
+@pytest.mark.parametrize("kept", [6, 40])
+def test_what_googles_client_asked_for_last_is_not_gone_on_with_by_what_another_asked(kept):
+    """Where an SDK drops what was asked, order told so."""
+    asks = _asked_google(1, "x", before=_BEFORE)
+    asks["attributes"] |= {"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "look"}
+    other = _asked_google(2, "Oslo is cold.", "Oslo?", at=2, trace=2)
+    told = runs(*(kept_last(one, kept) for one in (asks, other)))
+    assert [r["output"] for r in told][1:] == ["Oslo is cold."]
