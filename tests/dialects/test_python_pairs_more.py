@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.dialects.limits import kept_last
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 _OF_GOOGLE = "openinference.instrumentation.google_genai"
 
@@ -82,3 +82,25 @@ def test_what_googles_client_asked_for_last_is_not_gone_on_with_by_what_another_
     other = _asked_google(2, "Oslo is cold.", "Oslo?", at=2, trace=2)
     told = runs(*(kept_last(one, kept) for one in (asks, other)))
     assert [r["output"] for r in told][1:] == ["Oslo is cold."]
+
+
+@pytest.mark.parametrize("pause", [0.001, 5])
+def test_who_counts_the_tokens_of_a_call_told_of_it_not_who_ended_as_it_began(pause):
+    """An agent of LangChain's that waits for leave and is let go on at once, under LangSmith and OpenInference's OpenAI:
+    the client's calls lie in traces of their own, and the second brings what the first run had asked for."""
+    call, used = ("call_89c737ee35fd", "look", {"city": "Rome"}), {"gen_ai.usage.input_tokens": 35}
+    history = [
+        {"role": "user", "parts": [{"type": "text", "content": "Rome?"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": call[0], "name": "look", "arguments": call[2]}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": call[0], "response": "No leave."}]},
+    ]
+    more, client = {"attributes": used}, {"scope": "client"}
+    told = runs(
+        agent(1, "waits", took=3, trace=1),
+        chat(2, 1, [call], "Rome?", at=1, trace=1),
+        chat(3, None, [call], "Rome?", at=1.1, took=0.8, trace=2, **client),
+        agent(4, "waits", at=3 + pause, took=3, trace=3),
+        chat(5, 4, "Sunny.", history, at=3.0005 + pause, took=2, trace=3, **more),
+        chat(6, None, "Sunny.", history, at=3.001 + pause, took=1, trace=4, **more, **client),
+    )
+    assert [(r["output"], len(r["llm_calls"])) for r in told] == [(None, 1), ("Sunny.", 1)]

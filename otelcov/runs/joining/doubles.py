@@ -259,7 +259,12 @@ class _Told:
     def of_call(self, p: Fragment, call: ModelCall) -> tuple[Fragment | None, ModelCall | None]:
         """The fragment in which this call was made, and that one's telling of it."""
         own = answer_ids(call) | set(asked_ids(call))
-        host = self._only(p, [*own, *brought(call)])
+        host = self._only(p, own)
+        if host is None and call.error is None:
+            counted = self._of_count(p, call)
+            if counted[0] is not None:  # what it brought back may be of a run that ended just then
+                return counted
+        host = host or self._only(p, brought(call))
         if host is not None:
             sure = [c for h, c, _ in self._having(own, p) if h is host and c is not None]
             twins = [c for c in sure if may_be_one(self.now(c), call)]
@@ -267,8 +272,7 @@ class _Told:
             return host, min(twins, key=lambda c: (abs(c.start - call.start), c.node.span.span_id), default=None)
         if call.error is not None:
             return self._of_failure(p, call)
-        found = self._of_count(p, call)
-        found = found if found[0] is not None else self._of_words(p, call)
+        found = self._of_words(p, call)
         if found[0] is None and _counts_nothing(call):  # a stream of OpenAI's (Traceloop for JavaScript)
             some = self._by_last_words.get((p.root.span.service, words_of(call) or ""))
             return self._nested(some, call, lambda c: None in (c.outputs, call.outputs))
