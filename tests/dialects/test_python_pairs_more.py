@@ -104,3 +104,17 @@ def test_who_counts_the_tokens_of_a_call_told_of_it_not_who_ended_as_it_began(pa
         chat(6, None, "Sunny.", history, at=3.001 + pause, took=1, trace=4, **more, **client),
     )
     assert [(r["output"], len(r["llm_calls"])) for r in told] == [(None, 1), ("Sunny.", 1)]
+
+
+@pytest.mark.parametrize(("again", "joined"), [("Rome?", True), ("Oslo?", False)])
+def test_what_counts_in_each_answer_alone_was_asked_for_where_the_user_had_said_the_same(again, joined):
+    """Google's client has no ids and OpenTelemetry's makes them up: an asker whose span is lost is not another's."""
+    call = ("look_0", "look", {"city": "X"})
+    history = [
+        {"role": "user", "parts": [{"type": "text", "content": again}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "look_0", "name": "look", "arguments": call[2]}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "look_0", "response": "sunny"}]},
+    ]
+    told = runs(chat(1, None, [call], "Rome?"), chat(2, None, "Sunny.", history, at=2, trace=2))
+    assert [r["input"] for r in told] == ["Rome?", "Oslo?"][: 1 if joined else 2]
+    assert told[-1]["output"] == "Sunny."

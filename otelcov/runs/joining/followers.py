@@ -148,7 +148,7 @@ def unite_followers(loose: list[Fragment], unite: Unite) -> tuple[dict[int, Frag
             else:
                 ids, history = ending
                 past = History(history)
-                askers = _askers([asked.near(i, p.root) for i in ids], past)
+                askers = _askers(ids, asked, p.root, past)
                 if call.unordered:  # of what came before somebody else went on
                     askers = (q for q in askers if id(q) not in followers)
                 before = next(askers, None)
@@ -212,7 +212,7 @@ def _asked_since(call: ModelCall, asked: _AskedFor) -> Fragment | None:
         if x.role == "user" and not x.results:
             return None
         for r in x.requests:
-            if r.id and (found := next(_askers([asked.near(r.id, call.node)], past), None)) is not None:
+            if r.id and (found := next(_askers([r.id], asked, call.node, past), None)) is not None:
                 return found if found.root.span.service == call.node.span.service else None
     return None
 
@@ -295,13 +295,27 @@ def _lent(call: ModelCall, mute: dict[bytes, list[tuple[Fragment, ModelCall]]]) 
 _BACK = re.compile(r"Successfully transferred back to \S")
 
 
-def _askers(asked: list[list[_Asked]], past: History) -> Iterator[Fragment]:
+def _askers(ids: list[str], known: _AskedFor, node: Node, past: History) -> Iterator[Fragment]:
     """Who asked for a tool by any of these ids, the likeliest first. Ids that count in each answer alone (Gemini has
     none: its clients make them up, and give a result another than its request bears) come back in other conversations:
-    then the newest whose question this history begins with."""
+    then the newest whose question this history begins with, and nobody who was told what this history does not hold."""
+    asked = [known.near(i, node) for i in ids]
     if len({id(one.fragment) for some in asked for one in some}) > 1:
         yield from (one for some in asked if (one := _begins(some, past)) is not None)
-    yield from (some[-1].fragment for some in asked if len({id(one.fragment) for one in some}) == 1)
+    for told, some in zip(ids, asked, strict=True):
+        meant = {id(one.fragment): one.fragment for one in some}
+        if not random(told) and len(meant) <= _AT_ONCE:
+            meant = {id(one.fragment): one.fragment for one in some if _heard(one, past)}
+        if len(meant) == 1:
+            yield from meant.values()
+
+
+def _heard(asked: _Asked, past: History) -> bool:
+    """Does this history hold what the user had said before this was asked for, or no word of a user at all?"""
+    said = words_of(asked.call)
+    if said is None or not any(x.role == "user" and x.text for x in past.messages):
+        return True
+    return any(said in (x.text or "") for x in past.messages)
 
 
 def _begins(asked: list[_Asked], past: History) -> Fragment | None:
