@@ -6,7 +6,7 @@ import json
 import pytest
 
 from tests.dialects.limits import kept_last
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 _OF_GOOGLE = "openinference.instrumentation.google_genai"
 
@@ -86,8 +86,8 @@ def test_what_googles_client_asked_for_last_is_not_gone_on_with_by_what_another_
 
 @pytest.mark.parametrize("pause", [0.001, 5])
 def test_who_counts_the_tokens_of_a_call_told_of_it_not_who_ended_as_it_began(pause):
-    """An agent of LangChain's that waits for leave and is let go on at once, under LangSmith and OpenInference's OpenAI:
-    the client's calls lie in traces of their own, and the second brings what the first run had asked for."""
+    """An agent of LangChain's that waits for leave and is let go on at once, under LangSmith and OpenInference's
+    OpenAI: the client's calls lie in traces of their own, and the second brings what the first run had asked for."""
     call, used = ("call_89c737ee35fd", "look", {"city": "Rome"}), {"gen_ai.usage.input_tokens": 35}
     history = [
         {"role": "user", "parts": [{"type": "text", "content": "Rome?"}]},
@@ -118,3 +118,18 @@ def test_what_counts_in_each_answer_alone_was_asked_for_where_the_user_had_said_
     told = runs(chat(1, None, [call], "Rome?"), chat(2, None, "Sunny.", history, at=2, trace=2))
     assert [r["input"] for r in told] == ["Rome?", "Oslo?"][: 1 if joined else 2]
     assert told[-1]["output"] == "Sunny."
+
+
+def test_what_pydantic_ai_sends_back_to_a_model_reads_like_what_a_tool_gave():
+    """pydantic-ai 2.68, where a tool's span, which tells that it raised, is lost."""
+    call, own = ("call_a1b2c3d4e5", "boom", {"what": "x"}), {"scope": "pydantic-ai"}
+    history = [
+        {"role": "user", "parts": [{"type": "text", "content": "Rome?"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": call[0], "name": "boom", "arguments": call[2]}]},
+        {"role": "user", "parts": [{"type": "tool_call_response", "id": call[0], "name": "boom", "result": "x broke"}]},
+    ]
+    asks, answers = chat(2, 1, [call], "Rome?", at=1, **own), chat(4, 1, "Sorry.", history, at=4, **own)
+    raised = tool(3, 1, "boom", call[0], "x broke", at=2.5, error="x broke", **own)
+    for spans, status in (([raised], "error"), ([], "unknown")):
+        (run,) = runs(agent(1, "planner", took=9, **own), asks, *spans, answers)
+        assert [(t["status"], t["result"]) for t in run["tool_calls"]] == [(status, "x broke")]

@@ -74,12 +74,14 @@ def tells_last_call(scope: str, response_id: str | None) -> bool:
 _WITHOUT_FLAGS = re.compile(
     r"^(?:opentelemetry|openlit)\.instrumentation\.(?:genai\.)?(?:bedrock|anthropic)$"
     r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$|^com\.anthropic\.sdk\."
+    r"|^pydantic-ai$"  # in 2.68 what it sends back to a model reads like a result
 )
 
 
 def drops_flags(scope: str) -> bool:
-    """Does this leave out the flag by which a provider's own protocol or the kit (Mirascope's `error`) tells a failed
-    tool (toolResult.status, is_error)? There a text that reads like any other says nothing."""
+    """Does this leave out the flag by which a provider's own protocol (toolResult.status, is_error) or the kit
+    (Mirascope's `error`, Pydantic AI's `outcome`) tells a failed tool? There a text that reads like any other says
+    nothing."""
     return _WITHOUT_FLAGS.match(scope) is not None
 
 
