@@ -133,3 +133,14 @@ def test_what_pydantic_ai_sends_back_to_a_model_reads_like_what_a_tool_gave():
     for spans, status in (([raised], "error"), ([], "unknown")):
         (run,) = runs(agent(1, "planner", took=9, **own), asks, *spans, answers)
         assert [(t["status"], t["result"]) for t in run["tool_calls"]] == [(status, "x broke")]
+
+
+@pytest.mark.parametrize("tag", ["pyai:retry_feedback", "pyai:validation_errors"])
+def test_what_pydantic_ai_sends_back_of_an_answer_is_not_what_a_user_asked(tag):
+    """pydantic-ai 2.68, where the first call is lost: by a validator of the output, and where the form does not fit."""
+    own = {"scope": "pydantic-ai"}
+    sent = f"Your previous response failed the application's validation:\n<{tag}>\n[]\n</{tag}>"
+    told = [("user", "Rome?"), ("assistant", "No JSON."), ("user", sent)]
+    history = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in told]
+    (run,) = runs(agent(1, "planner", took=9, **own), chat(3, 1, "{}", history, at=4, **own))
+    assert run["input"] == "Rome?"

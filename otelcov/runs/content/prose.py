@@ -58,7 +58,7 @@ def own_words(text: str | None) -> str | None:
 
 
 _SENT_BACK = re.compile(
-    r"Your previous response failed .*<pyai:retry_feedback>"
+    r"Your previous response failed .*<pyai:(?:retry_feedback|validation_errors)>"
     r"|Validation feedback:\n.*\n\nFix the errors and try again\.$"
     r"|You must format the previous response as structured output\.$",
     re.S,
