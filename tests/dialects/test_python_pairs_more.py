@@ -144,3 +144,34 @@ def test_what_pydantic_ai_sends_back_of_an_answer_is_not_what_a_user_asked(tag):
     history = [{"role": role, "parts": [{"type": "text", "content": text}]} for role, text in told]
     (run,) = runs(agent(1, "planner", took=9, **own), chat(3, 1, "{}", history, at=4, **own))
     assert run["input"] == "Rome?"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said", "status"),
+    [
+        ("success", "sunny", "ok"),
+        ("retried", [{"type": "missing", "loc": ["city"], "msg": "Field required"}], "error"),
+        ("failed", "no weather", "error"),
+        ("denied", "No way.", "unknown"),
+        ("denied", "The tool call was denied.", "requested"),
+    ],
+)
+def test_how_a_tool_of_pydantic_ais_went_its_part_of_the_history_says(outcome, said, status):
+    """pydantic-ai 2.68 under MLflow 3.17, which has no span for a tool whose arguments do not fit."""
+    ids = {"tool_name": "look", "tool_call_id": "call_4726c31000"}
+    user = {"parts": [{"content": "Rome?", "part_kind": "user-prompt"}], "kind": "request"}
+    asks = {"parts": [ids | {"args": "{}", "part_kind": "tool-call"}], "kind": "response", "finish_reason": "tool_call"}
+    back = {"parts": [ids | {"content": said, "outcome": outcome, "part_kind": "tool-return"}], "kind": "request"}
+    says = {"parts": [{"content": "Done.", "part_kind": "text"}], "kind": "response"}
+
+    def step(id, parent, kind, given, came, **more):
+        told = {"mlflow.spanType": kind, "mlflow.spanInputs": given, "mlflow.spanOutputs": came, "name": '"planner"'}
+        name = "Agent.run" if kind == "AGENT" else "OpenAIChatModel.request"
+        return span(id, parent, name, attributes=told, scope="mlflow.tracing.provider", status=1, **more)
+
+    (run,) = runs(
+        step(1, None, "AGENT", {"user_prompt": "Rome?"}, {"output": "Done."}, took=9),
+        step(2, 1, "LLM", {"messages": [user]}, asks, at=1),
+        step(3, 1, "LLM", {"messages": [user, asks, back]}, says, at=3),
+    )
+    assert [(t["name"], t["status"]) for t in run["tool_calls"]] == [("look", status)]

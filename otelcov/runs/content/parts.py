@@ -269,6 +269,8 @@ def result_in(part: dict[str, Value], where: Sequence[str] = _RESULTS) -> Result
         content = content[0] if len(content) == 1 and _went_wrong(content[0]) else joined(content)
     elif isinstance(content, dict) and content.get("type") in AI_SDK:
         content = content.get("value", content.get("text"))
+    if part.get("part_kind") == "tool-return" and part.get("outcome") in ("denied", "interrupted"):
+        content = content if str(content).startswith("The tool call was denied") else None  # it may not have run
     call_id, name = _first(part, _IDS) or origin.get("id"), _first(part, _NAMES) or origin.get("tool_name")
     return Result(as_text(call_id), as_text(name), content, True if _went_wrong(content) else _error(part))
 
@@ -281,6 +283,8 @@ def _went_wrong(content: Value) -> bool:
 def _error(part: dict[str, Value]) -> bool | None:
     told = next((part[key] for key in ("is_error", "isError", "error") if isinstance(part.get(key), bool)), None)
     output = part.get("output")
+    if told is None and part.get("part_kind") == "tool-return" and part.get("outcome") in ("failed", "retried"):
+        return True  # Pydantic AI
     if told is None and part.get("status") in ("error", "success"):
         return bool(part["status"] == "error")
     if told is None and isinstance(output, dict) and str(output.get("type", "")).startswith("error"):
