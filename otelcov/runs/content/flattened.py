@@ -5,7 +5,7 @@ from __future__ import annotations
 from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.content.jsontext import Value, parse_json
 from otelcov.runs.content.messages import message_of, messages_of
-from otelcov.runs.content.parts import result_in
+from otelcov.runs.content.parts import calls_function, result_in
 
 _DEEPEST = 24  # dots of a key; of messages they are 10
 
@@ -80,6 +80,8 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
             body["content"] = content = said if isinstance(said, str) else content  # Traceloop, of LangChain: as JSON
         if isinstance(content, str) and (call := _call(body, content, default_role)) is not None:
             body = body | {"content": None, "tool_calls": [call]}
+        elif isinstance(content, str) and (asks := _asks(body, content)) is not None:
+            body = body | {"role": "assistant", "content": None, "tool_calls": asks}
         elif isinstance(content, str) and not body.get("tool_calls"):
             parts = parse_json(content) if in_parts and content.startswith("[{") else None
             lost = in_parts and ((parts is None and content.startswith("[{")) or content == "None")  # cut, or not there
@@ -136,6 +138,21 @@ def _call(body: dict[str, Value], content: str, default_role: str) -> Value:
     told = parse_json(content) if content.startswith('{"name"') else None
     named = isinstance(told, dict) and told.keys() == {"name", "arguments"}
     return {"id": body["tool_call_id"], "function": told} if named else None
+
+
+def _asks(body: dict[str, Value], content: str) -> Value:
+    """The calls that a message has for its text, whoever is said to speak: as a tool's, too, it is what the model asks
+    (Koog, at first)."""
+    if "tool_calls" in body or "tool_call_id" in body or not content.startswith("[{") or '"function"' not in content:
+        return None
+    told = parse_json(content)
+    asks = isinstance(told, list) and all(
+        isinstance(one, dict) and one.keys() <= _CALL and "id" in one and calls_function(one) for one in told
+    )
+    return told if asks else None
+
+
+_CALL = {"id", "type", "function", "index"}
 
 
 def _parts(text: str, answered: bool) -> Value:
