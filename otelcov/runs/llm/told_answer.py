@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from otelcov.dialects.base import OTHER
 from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.content.exchanges import answers, choices, event_outputs
-from otelcov.runs.content.flattened import flattened_messages
+from otelcov.runs.content.flattened import first_index, flattened_messages
 from otelcov.runs.content.jsontext import NOTHING, hidden, parse_json
 from otelcov.runs.content.prose import react_request
 from otelcov.runs.rules.answers import (
+    answers_in_pieces,
     drops_calls,
     input_as_text,
     marks_requests,
@@ -186,7 +187,8 @@ def _tellings(node: Node) -> list[list[Message]]:
     span, found = node.span, []
     pairs = node.side.families["flat_output"].get(span.row)
     if pairs:
-        found.append(flattened_messages(pairs, "assistant", writes_parts(span.scope)))
+        told = flattened_messages(pairs, "assistant", writes_parts(span.scope))
+        found.append(_in_one(told, 0 in first_index(pairs)) if answers_in_pieces(span.scope) else told)
     events = node.side.events.get(span.row)
     if events:
         found.append(event_outputs(events))
@@ -197,6 +199,14 @@ def _tellings(node: Node) -> list[list[Message]]:
     if not found and (both := node.input_messages) and '"gen_ai.choice"' in both:
         found.append(choices(parse_json(both)))
     return found
+
+
+def _in_one(pieces: list[Message], whole: bool) -> list[Message]:
+    """The one answer that pieces are, which is not told where the first of them were lost."""
+    if len(pieces) < 2 or any(x.role != "assistant" or x.requests or x.text is None for x in pieces):
+        return pieces
+    text = "".join(x.text or "" for x in pieces) if whole else None
+    return [Message("assistant", text, finish_reason=pieces[-1].finish_reason, unreadable=not whole)]
 
 
 def _weight(found: list[Message]) -> tuple[int, int, int, int]:

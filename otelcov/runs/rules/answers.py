@@ -222,3 +222,8 @@ def counts_at_the_end(scope: str) -> bool:
     """Is what was used told here once an answer is whole, so that one without was broken off, perhaps (Pipecat,
     Mistral's client)?"""
     return scope in ("pipecat", "mistralai_sdk_tracer")
+
+
+def answers_in_pieces(scope: str) -> bool:
+    """Is each piece of a streamed answer a message here (BeeAI for Python)?"""
+    return scope == "openinference.instrumentation.beeai"

@@ -280,12 +280,24 @@ _AROUND = re.compile(
 def span_name(nodes: list[Node]) -> str | None:
     name = span_fact(nodes, "tool")
     if not isinstance(name, str):
-        name = _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
+        name = _told_around(nodes[0]) or _AROUND.sub("", nodes[0].span.name)  # nothing names the tool but its span
         if nodes[0].span.name.endswith(".__call__") and nodes[0].span.scope.startswith("mlflow."):
             return None  # its class (smolagents)
         if _ANY_TOOL.match(name) or re.match(NAMED_BY_CLASS, nodes[0].span.scope):
             return None
     return bare_name(name)
+
+
+def _told_around(event: Node) -> str | None:
+    """The tool of which an event tells how it went, as the step around it names it, or its own name (BeeAI)."""
+    named = _EVENT_OF_TOOL.fullmatch(event.span.name)
+    if named is None:
+        return None
+    around = event.parent.span.tool if event.parent is not None and event.parent.kind != TOOL else None
+    return around or named[1]
+
+
+_EVENT_OF_TOOL = re.compile(r"tool\.(?:\w+\.)*(\w+)\.(?:success|error|toolStart)-\d+")
 
 
 def bare_name(name: str) -> str | None:

@@ -1,0 +1,134 @@
+"""Recordings that lie in public: the forms in which older releases of kits told of their runs."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+
+def _koog(id, parent, name, at, took=1, **told):
+    """Koog 0.3.0, the first to tell of itself: a call that the model asks for is a tool's message."""
+    told = {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, scope="ai.koog", attributes=told)
+
+
+def _asks(name, id):
+    call = {"function": {"name": name, "arguments": {"name": "Ann"}}, "id": id, "type": "function"}
+    return json.dumps([call])
+
+
+def _koog_chat(id, parent, at, said, answers, why):
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.system": "openai"}
+    told |= {"gen_ai.response.finish_reasons": json.dumps([why])}
+    for family, messages in (("prompt", said), ("completion", answers)):
+        for n, (role, content) in enumerate(messages):
+            told |= {f"gen_ai.{family}.{n}.role": role, f"gen_ai.{family}.{n}.content": content}
+    return span(id, parent, "llm.chat", at=at, scope="ai.koog", attributes=told)
+
+
+def _koog_tool(id, parent, name, call, gave):
+    told = {"gen_ai__tool__name": name, "gen_ai__tool__call__id": call, "input__value": '{"name": "Ann"}'}
+    return _koog(id, parent, f"tool.{name}", 4, output__value=gave, **told)
+
+
+def test_a_call_that_is_written_as_a_message_of_a_tool_is_what_the_model_asked_for():
+    asked = [("system", "Be nice."), ("user", "Greet Ann.")]
+    greets, parts = _asks("Greet", "c1"), _asks("Part", "c2")
+    then = [*asked, ("tool", greets), ("tool", "Hello Ann!"), ("tool", parts), ("tool", "Bye Ann!")]
+    (run,) = runs(
+        _koog(1, None, "agent.a7", 0, 9, gen_ai__operation__name="create_agent", gen_ai__agent__id="a7"),
+        _koog(2, 1, "run.r7", 0.1, 8.8, gen_ai__operation__name="invoke_agent", gen_ai__agent__id="a7"),
+        _koog(3, 2, "node.nodeCallLLM", 1, 1.2, koog__node__name="nodeCallLLM"),
+        _koog_chat(4, 3, 1.1, asked, [("assistant", greets), ("assistant", parts)], "tool_calls"),
+        _koog(5, 2, "node.nodeExecuteTool", 3.9, 1.2, koog__node__name="nodeExecuteTool"),
+        _koog_tool(6, 5, "Part", "c2", "Bye Ann!"),
+        _koog_tool(7, 5, "Greet", "c1", "Hello Ann!"),
+        _koog(8, 2, "node.nodeSendToolResult", 6, 1.2, koog__node__name="nodeSendToolResult"),
+        _koog_chat(9, 8, 6.1, then, [("assistant", "Hello, and bye, Ann!")], "stop"),
+    )
+    assert [(c["name"], c["arguments"], c["result"], c["status"]) for c in run["tool_calls"]] == [
+        ("Greet", {"name": "Ann"}, "Hello Ann!", "ok"),
+        ("Part", {"name": "Ann"}, "Bye Ann!", "ok"),
+    ]
+    assert [c["finish_reason"] for c in run["llm_calls"]] == ["tool_calls", "stop"]
+    assert (run["input"], run["output"]) == ("Greet Ann.", "Hello, and bye, Ann!")
+
+
+def test_what_a_tool_gave_that_is_a_list_of_functions_with_more_is_its_result():
+    gave = [{"id": "f1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "lines": 3}]
+    asked = [("user", "which?")]
+    then = [*asked, ("tool", _asks("find", "c1")), ("tool", json.dumps(gave))]
+    (run,) = runs(
+        _koog(1, None, "run.r7", 0, 9, gen_ai__operation__name="invoke_agent"),
+        _koog_chat(2, 1, 1, asked, [("assistant", _asks("find", "c1"))], "tool_calls"),
+        _koog_chat(3, 1, 5, then, [("assistant", "f.")], "stop"),
+    )
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("find", gave)]
+
+
+_BEE = "openinference.instrumentation.beeai"
+
+
+def _bee(id, parent, target, kind, at, number=7, lost=False, **told):
+    """BeeAI 0.1 for Python under its first instrumentation: an event each, that lasts until the run is over."""
+    told = {key.replace("__", "."): value for key, value in told.items()} | {"openinference.span.kind": kind}
+    own = {} if lost else {"target": target, "name": target.rsplit(".", 1)[-1], "traceId": "t"}
+    return span(id, parent, f"{target}-{number}", at=at, took=20 - at, scope=_BEE, attributes=own | told)
+
+
+def _model(id, parent, at, pieces, first=0):
+    said = {f"llm.output_messages.{first + n}.message.role": "assistant" for n, _ in enumerate(pieces)}
+    said |= {f"llm.output_messages.{first + n}.message.content": piece for n, piece in enumerate(pieces)}
+    asked = {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Message: go"}
+    model = {"llm.model_name": "m", "llm.provider": "openai"}
+    events = [
+        _bee(id, parent, "backend.openai.chat.start", "LLM", at, **asked, **model),
+        _bee(id + 1, parent, "backend.openai.chat.success", "LLM", at + 1, lost=first > 0, **said, **model),
+        _bee(id + 2, parent, "backend.openai.chat.finish", "LLM", at + 1.1, **model),
+    ]
+    return events
+
+
+def _tool(id, parent, kind, at, **told):
+    given = json.dumps({"query": "towns", "full": False})
+    return [
+        _bee(id, parent, f"tool.{kind}.start", "TOOL", at, tool__parameters=given),
+        _bee(id + 1, parent, f"tool.{kind}.success", "TOOL", at + 1, tool__parameters=given, **told),
+        _bee(id + 2, parent, f"tool.{kind}.finish", "TOOL", at + 1.1),
+    ]
+
+
+def _react(*steps, answer="It's big.\\nGo."):
+    printed = f"{{'role': 'assistant', 'text': \"{answer}\"}}"
+    told = {"beeai.version": "0.1.33", "input.value": "go", "output.value": printed, "source": "ReActAgent"}
+    root = {"openinference.span.kind": "AGENT", "traceId": "t"} | told
+    return runs(
+        span(1, None, "beeai-framework-main", took=20, scope=_BEE, attributes=root),
+        _bee(2, 1, "agent.react.start", "AGENT", 0.1, iteration="1"),
+        *steps,
+    )
+
+
+def test_each_event_of_the_first_beeai_for_python_is_told_by_a_span_and_its_success_alone_counts():
+    asks = {"tool__name": "Wikipedia", "tool__parameters": '{"query": "towns"}', "thought": "look"}
+    (run,) = _react(
+        *_model(10, 2, 1, ["Thought", ": look"]),
+        _bee(20, 1, "agent.react.update", "AGENT", 3, **asks),
+        *_tool(30, 20, "search.wikipedia", 3.1, output__value='[{"title": "Rome"}]'),
+        _bee(40, 1, "agent.react.update", "AGENT", 5, output__value='[{"title": "Rome"}]', **asks),
+        *_model(50, 2, 6, [" big", "."], first=233),
+    )
+    assert [(c["name"], c["arguments"], c["result"], c["status"]) for c in run["tool_calls"]] == [
+        ("Wikipedia", {"query": "towns", "full": False}, [{"title": "Rome"}], "ok")
+    ]
+    assert [(c["request_model"], c["status"]) for c in run["llm_calls"]] == [("m", "ok")] * 2
+    assert (run["input"], run["output"], run["status"]) == ("go", "It's big.\nGo.", "ok")
+
+
+def test_a_tool_that_no_step_around_it_names_has_the_name_of_its_events():
+    (run,) = _react(*_model(10, 2, 1, ["Thought"]), *_tool(30, 2, "dynamic.look_up", 3.1, output__value="3"))
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("look_up", "3")]
+
+
+def test_an_answer_that_is_printed_with_what_nobody_can_undo_is_not_told():
+    (run,) = _react(*_model(10, 2, 1, [" big", "."], first=233), answer="caf\\xe9")
+    assert run["output"] is None
