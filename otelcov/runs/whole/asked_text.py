@@ -116,6 +116,8 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
         if node.kind in (LLM, TOOL) or ((node is not root or called) and first is not None and _later(node, first)):
             continue
         empty = empty or (raw == "" and node.kind in (AGENT, CHAIN))
+        if raw and _comes_in_pieces(node, first):
+            continue
         if raw:
             quick = semconv_messages(raw)
             if quick is not None and (limit is None or len(raw) < limit):
@@ -132,7 +134,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             held = len(told) < len(whole) or any(x.role == "assistant" for x in whole)
             text = last_user(told) if held else user_text(raw, limit)
             text = _asked_at_first(text, whole, first) if held else text
-            text = _beside_history(text, value, first)
+            text = _given_by_place(_beside_history(text, value, first), value, first)
             if text is not None and not object_repr(text):
                 return text
         if _history_alone(node, first):
@@ -253,6 +255,32 @@ def _beside_history(text: str | None, given: Any, first: ModelCall | None) -> st
     if not known or known[-1] == text or text not in known or known[-1] not in _texts(given):
         return text
     return known[-1]
+
+
+def _given_by_place(text: str | None, given: Any, first: ModelCall | None) -> str | None:
+    """Which of several things that a function was given by their places a user said: the first model was told it, in
+    so many words or among others. None where it was told of no one of them, but of something: these may be ids."""
+    given = given["args"] if isinstance(given, dict) and given.get("kwargs") == {} else None
+    if text is None or not isinstance(given, list) or len(given) < 2 or given[0] != text:
+        return text
+    if first is None or first.truncated_input or not any(of_user(x) for x in first.inputs or ()):
+        return text
+    known = [x.text for x in first.inputs or () if x.text]
+    texts = [one for one in given if isinstance(one, str) and one.strip()]
+    found = [one for one in texts if one in known] or [one for one in texts if any(one in told for told in known)]
+    return text if text in found else max(found, key=len, default=None)
+
+
+def _comes_in_pieces(node: Node, first: ModelCall | None) -> bool:
+    """Is this what LangChain puts in the place of what a chain is given piece by piece, where the first model in it
+    heard words of a user?"""
+    if "langchain" not in node.span.scope and node.span.scope != "langfuse-sdk":
+        return False
+    placed = _IN_PLACE.fullmatch(node.span.input or "") is not None
+    return placed and first is not None and any(of_user(x) and (x.text or "").strip() for x in first.inputs or ())
+
+
+_IN_PLACE = re.compile(r'\{"input": ?""\}|\{"inputs": ?\{"input": ?""\}, ?"tags": .*', re.S)
 
 
 def _texts(given: Any, deepest: int = 3) -> set[str]:
