@@ -198,7 +198,7 @@ def test_a_step_that_never_came_may_have_been_a_tool():
 
 
 def test_what_a_user_wrote_in_json_stays_what_the_user_wrote():
-    told = json.dumps([{"type": "text", "text": "hi"}])
+    told = json.dumps([{"type": "text", "text": "hi", "of": "me"}])  # clients have no such part
     run = _run(_decorated(1, None, "planner", "agent", took=9), _anthropic(2, 1, 1, [("user", told)], "done"))
     assert run["input"] == told
 
