@@ -5,9 +5,10 @@ import polars as pl
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL, Dialect, first
 
 _OURS = (pl.col("gen_ai.system") == "strands-agents") & pl.col("gen_ai.operation.name").is_null()
-_MODEL = _OURS & (pl.col("span.name") == "Model invoke")
+_IN_CYCLE = pl.col("event_loop.cycle_id").is_not_null()
+_MODEL = (pl.col("span.name") == "Model invoke") & (_OURS | pl.col("gen_ai.operation.name").is_null() & _IN_CYCLE)
 _TOOL = pl.col("tool.id").is_not_null() & (pl.col("span.name") == pl.concat_str(pl.lit("Tool: "), pl.col("tool.name")))
-_CYCLE = pl.col("event_loop.cycle_id").is_not_null() & pl.col("gen_ai.operation.name").is_null()
+_CYCLE = _IN_CYCLE & pl.col("gen_ai.operation.name").is_null()
 _CALL = pl.when(_TOOL)
 
 STRANDS = Dialect(

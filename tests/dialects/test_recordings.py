@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.runs.requests import runs, span
 
 
@@ -132,3 +134,78 @@ def test_a_tool_that_no_step_around_it_names_has_the_name_of_its_events():
 def test_an_answer_that_is_printed_with_what_nobody_can_undo_is_not_told():
     (run,) = _react(*_model(10, 2, 1, [" big", "."], first=233), answer="caf\\xe9")
     assert run["output"] is None
+
+
+def _observed(given, heard):
+    """A function under Langfuse for Python 3, and what it asks a model."""
+    told = {"langfuse.observation.type": "span", "langfuse.observation.input": given}
+    told |= {"langfuse.observation.output": "Sunny."}
+    asked = {"langfuse.observation.type": "generation", "langfuse.observation.model.name": "m"}
+    asked |= {"langfuse.observation.input": json.dumps([{"role": "user", "content": heard}])}
+    asked |= {"langfuse.observation.output": json.dumps({"role": "assistant", "content": "Sunny."})}
+    (run,) = runs(
+        span(1, None, "chat", took=3, scope="langfuse-sdk", attributes=told),
+        span(2, 1, "OpenAI-generation", at=1, scope="langfuse-sdk", attributes=asked),
+    )
+    return run
+
+
+@pytest.mark.parametrize(
+    ("given", "heard", "input"),
+    [
+        (["u-17", "Weather in Rome?"], "Weather in Rome?", "Weather in Rome?"),
+        (["u-17", ["x"], "Weather in Rome?"], "Today is Monday. Weather in Rome?", "Weather in Rome?"),
+        (["thread_f", "run_r"], "Weather in Rome?", "Weather in Rome?"),
+        (["Rome", "en"], "Tell of Rome in en.", "Rome"),
+        (["Weather in Rome?", "u-17"], "Weather in Rome?", "Weather in Rome?"),
+    ],
+)
+def test_of_several_things_that_a_function_is_given_the_model_is_told_what_the_user_said(given, heard, input):
+    assert _observed(json.dumps({"args": given, "kwargs": {}}), heard)["input"] == input
+
+
+def test_what_comes_to_a_chain_in_pieces_is_no_empty_request():
+    run = _observed('{"input": ""}', "Weather in Rome?")
+    assert (run["input"], run["boundaries"]) == ("Weather in Rome?", [])
+
+
+def test_a_request_without_words_of_which_the_model_heard_none_is_empty():
+    run = _observed('{"input": ""}', "")
+    assert run["input"] in ("", None) and "empty_input" in run["boundaries"] + run["boundaries_unknown"]
+
+
+_TEXT, _IMAGE = (
+    {"type": "text", "text": "What is this?"},
+    {"type": "image_url", "image_url": {"url": "https://i/i.png"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "input"),
+    [
+        ([_TEXT], "What is this?"),
+        ([_TEXT, _IMAGE], "What is this?"),
+        ([{"type": "text", "text": "a", "mine": 1}], json.dumps([{"type": "text", "text": "a", "mine": 1}])),
+        ([{"type": "row", "text": "a"}], json.dumps([{"type": "row", "text": "a"}])),
+    ],
+)
+def test_the_parts_of_what_a_user_says_are_words_and_another_list_is_a_text(content, input):
+    """Traceloop of OpenAI's client, and Latitude."""
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.prompt.0.role": "user"}
+    told |= {"gen_ai.prompt.0.content": json.dumps(content), "gen_ai.completion.0.role": "assistant"}
+    told |= {"gen_ai.completion.0.content": "A cat.", "gen_ai.completion.0.finish_reason": "stop"}
+    (run,) = runs(span(1, None, "openai.chat", scope="opentelemetry.instrumentation.openai.v1", attributes=told))
+    assert (run["input"], run["output"]) == (input, "A cat.")
+
+
+def test_a_model_in_a_cycle_of_the_first_strands_answers_though_no_system_is_told():
+    told = {"event_loop.cycle_id": "c1", "gen_ai.request.model": "m", "gen_ai.agent.name": "Strands Agent"}
+    told |= {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content.0.text": "go", "agent.name": "Strands Agent"}
+    told |= {
+        "gen_ai.completion.0.text": "Done.",
+        "gen_ai.usage.prompt_tokens": 24,
+        "gen_ai.usage.completion_tokens": 10,
+    }
+    (run,) = runs(span(1, None, "Model invoke", scope="opentelemetry.instrumentation.strands", attributes=told))
+    assert [(c["request_model"], c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [("m", 24, 10)]
+    assert (run["input"], run["output"]) == ("go", "Done.")
