@@ -185,6 +185,10 @@ _TEXT, _IMAGE = (
     [
         ([_TEXT], "What is this?"),
         ([_TEXT, _IMAGE], "What is this?"),
+        (
+            [_TEXT | {"type": "input_text"}, {"type": "input_image", "image_url": "https://i", "detail": "auto"}],
+            "What is this?",
+        ),
         ([{"type": "text", "text": "a", "mine": 1}], json.dumps([{"type": "text", "text": "a", "mine": 1}])),
         ([{"type": "row", "text": "a"}], json.dumps([{"type": "row", "text": "a"}])),
     ],

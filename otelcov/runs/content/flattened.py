@@ -179,14 +179,23 @@ def _is_part(part: dict[str, Value]) -> bool:
     return isinstance(part.get(_EXCHANGED.get(kind, kind)), str) and kind in ("text", "thinking", *_EXCHANGED)
 
 
-_SHOWN = {"text": "text", "image_url": "image_url", "input_audio": "input_audio", "file": "file", "image": "source"}
+_SHOWN = {
+    "text": "text",
+    "input_text": "text",
+    "image_url": "image_url",
+    "input_image": "image_url",
+    "input_audio": "input_audio",
+    "image": "source",
+    "file": "file",
+}
+_BESIDE_SHOWN = {"type", "cache_control", "detail"}
 
 
 def _is_shown(part: dict[str, Value]) -> bool:
     """Is this a part of what a user says or shows, as clients have it, and nothing else?"""
     kind = part.get("type")
     key = _SHOWN.get(kind) if isinstance(kind, str) else None
-    return key in part and part.keys() <= {"type", "cache_control", key}
+    return key in part and part.keys() <= {*_BESIDE_SHOWN, key}
 
 
 def first_index(pairs: list[tuple[str, Value]]) -> set[int]:
