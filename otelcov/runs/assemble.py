@@ -21,6 +21,7 @@ from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks
+from otelcov.runs.rules.habits import asks_for_itself
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.by_name import name_tools
 from otelcov.runs.tools.call import ToolCall
@@ -226,7 +227,7 @@ def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evi
             told = any(n.span.arguments for n in call.nodes)
             found.arguments = found.arguments if told else found.arguments or None
     given, said = of_a_delegate(root, calls)
-    managed = of_a_manager(root, asked)
+    managed = of_a_manager(root, asked) or any(asks_for_itself(n.span.scope) for n in nodes)
     if asked is not None and (managed or asked in given):
         asked = None
         incomplete.add("input not reported")

@@ -63,3 +63,19 @@ def test_llm_answers_for_tools_that_did_not_run(words, status):
     later = [_GO, _asked("c1", "Oslo"), _back("c1", words)]
     (run,) = runs(span(1, None, "handle", took=9), chat(2, 1, [call], [_GO], at=1), chat(3, 1, "done", later, at=3))
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(status, words)]
+
+
+def test_what_parlant_asks_models_is_its_own():
+    """Parlant 3.3: its steps are spans, its tools events of one, and its prompts and the JSON that it gets no words of
+    anybody."""
+    its = {"scope": "parlant.adapters.tracing.opentelemetry"}
+    called = ("tc", {"tool_id": "local:look", "arguments": "{}", "result": '{"data": "cold"}'})
+    (run,) = runs(
+        span(1, None, "process", took=20, attributes={"session_id": "s1"}, **its),
+        span(2, 1, "tool_caller", at=1, took=5, events=[called], **its),
+        chat(3, 2, '{"applies": true}', "GENERAL INSTRUCTIONS: which tools?", at=2),
+        span(4, 1, "message_generation", at=7, took=5, **its),
+        chat(5, 4, '{"message": "Cold."}', "GENERAL INSTRUCTIONS: what to say?", at=8),
+    )
+    assert (run["input"], run["output"], run["tool_calls"], len(run["llm_calls"])) == (None, None, None, 2)
+    assert {"input not reported", "tool calls not visible"} <= set(run["incomplete"])

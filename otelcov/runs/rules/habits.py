@@ -299,6 +299,12 @@ def works_over(scope: str) -> bool:
     return scope == "agent_framework"
 
 
+def asks_for_itself(scope: str) -> bool:
+    """Does what frames a run here ask models in words of its own and of its own form, tools among them (Parlant)? What
+    the user said and heard, and which tools it ran, no span tells then."""
+    return scope.startswith("parlant.")
+
+
 def guards_first(scope: str) -> bool:
     """Does a guard put its own words here in place of the user's, before an agent is told of them (VoltAgent)?"""
     return scope == "@voltagent/core"

@@ -11,7 +11,7 @@ from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import drops_beside_text
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import leaves_open, stops_to_ask
+from otelcov.runs.rules.habits import asks_for_itself, leaves_open, stops_to_ask
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.evidence import Evidence
 
@@ -52,6 +52,7 @@ def tools_visible(
     doubtful += lossy + [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
     doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
     doubtful += [c for c in calls if c.loops or c.several]
+    doubtful += calls if any(asks_for_itself(n.span.scope) for n in nodes) else []
     doubtful += [c for c in calls if last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors())]
     if not doubtful:
         return True
