@@ -175,3 +175,28 @@ def test_how_a_tool_of_pydantic_ais_went_its_part_of_the_history_says(outcome, s
         step(3, 1, "LLM", {"messages": [user, asks, back]}, says, at=3),
     )
     assert [(t["name"], t["status"]) for t in run["tool_calls"]] == [("look", status)]
+
+
+_OF_MLFLOW = "mlflow.tracing.provider"
+
+
+def _of_smolagents(id, name, kind, took, at=0, out=None, **more):
+    """A span of smolagents 1.26 under MLflow 3.17."""
+    told = {"mlflow.spanType": json.dumps(kind), "mlflow.spanInputs": '{"kwargs": {"x": 1}}'}
+    if kind == "AGENT":
+        told |= {"mlflow.spanInputs": '{"task": "go"}', "name": "planner"}
+    told |= {} if out is None else {"mlflow.spanOutputs": json.dumps({"_value": out})}
+    parent = None if kind == "AGENT" else 1
+    return span(id, parent, name, at=at, took=took, attributes=told, scope=_OF_MLFLOW, **more)
+
+
+@pytest.mark.parametrize(("later", "silent"), [(False, True), (True, False)])
+def test_mlflow_tells_no_more_of_an_agent_of_smolagents_one_of_whose_tools_raised(later, silent):
+    given = [_of_smolagents(3, "FinalAnswerTool.__call__", "TOOL", 1, at=5, out="Done.")] if later else []
+    (run,) = runs(
+        _of_smolagents(1, "ToolCallingAgent.run", "AGENT", 9, out="Done."),
+        _of_smolagents(2, "SimpleTool.__call__", "TOOL", 1, at=1, error="ValueError: broke"),
+        *given,
+    )
+    assert ([t["status"] for t in run["tool_calls"]], run["status"]) == (["error"], "ok")
+    assert ("tool calls not visible" in run["incomplete"]) == silent

@@ -111,6 +111,12 @@ def untold(scope: str, status: int) -> bool:
     return not status and scope == "openinference.instrumentation.openai_agents"
 
 
+def tells_until_one_fails(scope: str) -> bool:
+    """Does this tell nothing more of what an agent does once a function that it watches raised (MLflow, of kits whose
+    methods it replaces)?"""
+    return scope == "mlflow.tracing.provider"
+
+
 def runs_in_threads(scope: str) -> bool:
     """Is this of a kit that runs tools without a word of who began them (smolagents' in threads, AutoGen's 0.5)?"""
     return scope in ("openinference.instrumentation.smolagents", "base_tool")

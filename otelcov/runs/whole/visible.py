@@ -11,7 +11,7 @@ from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import drops_beside_text
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import asks_for_itself, leaves_open, stops_to_ask
+from otelcov.runs.rules.habits import asks_for_itself, leaves_open, stops_to_ask, tells_until_one_fails
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.evidence import Evidence
 
@@ -41,6 +41,8 @@ def tools_visible(
         left = any(_without_end(c) for c in calls) or (not calls and any(_left_open(n) for n in nodes))
         if left or any(asks(c.finish) and c.turn not in asking for c in blind):
             incomplete.add("tool calls not visible")  # what it asked for was not run, or somewhere else
+        if not calls and any(_fell_silent(n) for tools in executions for n in tools):
+            incomplete.add("tool calls not visible")
         return not left
     if not calls:
         incomplete.add("no model call visible")
@@ -68,6 +70,15 @@ def _answered(call: ModelCall) -> bool:
 def _left_open(agent: Node) -> bool:
     """Did an agent end on a request for tools, which may wait for somebody?"""
     return agent.kind == AGENT and asks(finish_reason(agent.span.finish))
+
+
+def _fell_silent(tool: Node) -> bool:
+    """Did a tool fail after which nothing is told of its agent but that this ended well?"""
+    agent = tool.parent
+    if tool.span.status_code != 2 or agent is None or not tells_until_one_fails(tool.span.scope):
+        return False
+    well = agent.kind == AGENT and agent.span.status_code != 2
+    return well and all(n.start < tool.end for n in reversed(agent.children))
 
 
 def _without_end(call: ModelCall) -> bool:
