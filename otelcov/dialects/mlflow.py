@@ -44,7 +44,7 @@ _OUTPUTS = pl.when(_TYPE.is_in(["llm", "chat_model"]) & pl.col("mlflow.chat.toke
 
 # A team of Strands is told as an agent; a tool of smolagents or of LlamaIndex by its class, and at most a field names
 # it.
-_TEAM = pl.col("gen_ai.operation.name").is_in(["invoke_graph", "invoke_swarm"]).fill_null(value=False)
+_TEAM = first("gen_ai.operation.name", "span.name").is_in(["invoke_graph", "invoke_swarm"]).fill_null(value=False)
 _CLASS = _NAME.str.contains(r"\.__call__$|^\w*FunctionTool\.a?call$")
 
 # Of a stream that was not read as one, its class stands for what came (Bedrock's, LlamaIndex's, that of OpenAI's kit).
@@ -88,6 +88,7 @@ MLFLOW = Dialect(
         pl.coalesce(
             [
                 pl.col("mlflow.agent.name"),
+                pl.col("span.name").str.extract(r"^invoke_agent (\S.*)$"),
                 pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME),
                 pl.when(_told("name") != "None").then(_told("name")),
                 pl.when(_told("_name") != "None").then(_told("_name")),

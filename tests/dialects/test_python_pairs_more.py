@@ -200,3 +200,17 @@ def test_mlflow_tells_no_more_of_an_agent_of_smolagents_one_of_whose_tools_raise
     )
     assert ([t["status"] for t in run["tool_calls"]], run["status"]) == (["error"], "ok")
     assert ("tool calls not visible" in run["incomplete"]) == silent
+
+
+@pytest.mark.parametrize(("name", "agents"), [("invoke_agent planner", ["planner"]), ("invoke_swarm", [])])
+def test_an_agent_of_strands_bears_its_name_after_what_is_done_where_mlflow_lost_it(name, agents):
+    """Without `gen_ai.agent.name` and the operation."""
+    told = {"gen_ai.usage.input_tokens": 11, "mlflow.spanType": '"AGENT"', "mlflow.spanOutputs": '"Done."'}
+    told |= {"mlflow.spanInputs": json.dumps([{"role": "user", "content": [{"text": "go"}]}])}
+    asks = {"mlflow.spanType": '"CHAT_MODEL"', "mlflow.spanInputs": told["mlflow.spanInputs"]}
+    asks |= {"mlflow.spanOutputs": '[{"text": "Done."}]', "mlflow.llm.model": '"m"'}
+    (run,) = runs(
+        span(1, None, name, took=9, attributes=told, scope="strands.telemetry.tracer"),
+        span(2, 1, "chat", at=1, attributes=asks, scope="strands.telemetry.tracer"),
+    )
+    assert (run["agents"], [c["agent"] for c in run["llm_calls"]]) == (agents, agents or [None])
