@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, events, runs, span
 
 
 def _koog(id, parent, name, at, took=1, **told):
@@ -213,3 +213,22 @@ def test_a_model_in_a_cycle_of_the_first_strands_answers_though_no_system_is_tol
     (run,) = runs(span(1, None, "Model invoke", scope="opentelemetry.instrumentation.strands", attributes=told))
     assert [(c["request_model"], c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]] == [("m", 24, 10)]
     assert (run["input"], run["output"]) == ("go", "Done.")
+
+
+@pytest.mark.parametrize(("asked", "answered"), [("Hello?", "I am here."), (None, None)])
+def test_what_a_record_says_was_elided_is_no_word_of_anybody(asked, answered):
+    request = json.dumps({"contents": [{"parts": [{"text": asked}], "role": "user"}]}) if asked else "{}"
+    response = json.dumps({"content": {"parts": [{"text": answered}], "role": "model"}}) if answered else "{}"
+    whole = {"gcp.vertex.agent.llm_request": request, "gcp.vertex.agent.llm_response": response}
+    model = {"gen_ai.operation.name": "generate_content", "gen_ai.system": "gemini", "gen_ai.request.model": "g"}
+    model |= {"gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 2}
+    told = [("gen_ai.system.message", {}), ("gen_ai.user.message", {}), ("gen_ai.choice", {"finish_reason": "STOP"})]
+    (run,) = runs(
+        span(1, None, "invocation", took=9, scope="gcp.vertex.agent"),
+        agent(2, "helper", 1, at=1, took=7, scope="gcp.vertex.agent"),
+        span(3, 2, "call_llm", at=2, took=5, scope="gcp.vertex.agent", attributes=whole),
+        span(4, 3, "generate_content g", at=3, took=2, scope="gcp.vertex.agent", attributes=model),
+        logs=[events(*((4, name, 3.5, {"content": "<elided>"} | more) for name, more in told), named=True)],
+    )
+    assert (run["input"], run["output"], len(run["llm_calls"])) == (asked, answered, 1)
+    assert run["incomplete"] == ([] if asked else ["input not reported", "output not reported"])

@@ -19,7 +19,7 @@ REDACTED = [
     *(f"{left}{word}{right}" for word in ("REDACTED", "redacted", "Redacted") for left, right in ("[]", "<>", "()")),
     *(
         f"{left}{said}{right}"
-        for word in ("hidden", "masked", "scrubbed", "filtered")
+        for word in ("hidden", "masked", "scrubbed", "filtered", "elided")
         for said in (word, word.title(), word.upper())
         for left, right in ("[]", "<>")
     ),
