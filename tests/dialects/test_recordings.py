@@ -232,3 +232,26 @@ def test_what_a_record_says_was_elided_is_no_word_of_anybody(asked, answered):
     )
     assert (run["input"], run["output"], len(run["llm_calls"])) == (asked, answered, 1)
     assert run["incomplete"] == ([] if asked else ["input not reported", "output not reported"])
+
+
+@pytest.mark.parametrize(
+    ("calls", "at", "told"),
+    [(1, 2, ("Hello?", "I am here.")), (1, 8, (None, None)), (2, 2, (None, None))],
+    ids=["while the only call ran", "after it", "of two calls"],
+)
+def test_messages_of_records_that_name_no_span_are_of_the_only_model_call(calls, at, told):
+    model = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "m"}
+    answer = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "I am here."}}
+    (run,) = runs(
+        span(1, None, "agent_run", took=9),
+        *(span(2 + n, 1, "chat m", at=1 + 3 * n, took=2, attributes=model) for n in range(calls)),
+        logs=[
+            events(
+                (0, "gen_ai.user.message", at, {"content": "Hello?"}),
+                (0, "gen_ai.choice", at + 0.5, answer),
+                named=True,
+                deep=True,
+            )
+        ],
+    )
+    assert (run["input"], run["output"], len(run["llm_calls"])) == (*told, calls)

@@ -148,14 +148,16 @@ def records(bodies: Iterable[tuple[int, dict[str, Any]]], trace: int = 1) -> byt
 def events(
     *told: tuple[int, str, float, dict[str, Any]], scope: str = "", named: bool = False, deep: bool = False
 ) -> bytes:
-    """Log records of spans of the first trace: (span, name, seconds, attributes); the name is the body, or has its
-    field (`named`); objects and lists are JSON, or as OTLP has them (`deep`)."""
+    """Log records of spans (0: of none) of the first trace: (span, name, seconds, attributes); the name is the body, or
+    has its field (`named`); objects and lists are JSON, or as OTLP has them (`deep`)."""
     whole = ExportLogsServiceRequest()
     inner = whole.resource_logs.add().scope_logs.add()
     inner.scope.name = scope
     for of, name, at, attributes in told:
         made = inner.log_records.add(
-            trace_id=(1).to_bytes(16, "big"), span_id=of.to_bytes(8, "big"), time_unix_nano=T0 + int(at * SECOND)
+            trace_id=(1).to_bytes(16, "big"),
+            span_id=of.to_bytes(8, "big") if of else b"",
+            time_unix_nano=T0 + int(at * SECOND),
         )
         if named:
             made.event_name = name

@@ -23,6 +23,7 @@ from otelcov.runs.content.chat import ROLES
 from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
 from otelcov.runs.trace.emptied import without_emptied
+from otelcov.runs.trace.lone_records import of_the_only_call
 from otelcov.runs.trace.long_texts import lengths, signs
 from otelcov.runs.trace.lost import answers_first, called_so_alone, kinds_lost
 from otelcov.runs.trace.mapped import mapped_back
@@ -199,7 +200,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     _events(spans, side)
     side.answers_first = answers_first(spans, families)
     _links(spans, side)
-    _logs(spans, logs, side)
+    _logs(spans, of_the_only_call(logs, spans, found["kind"]), side)
     _cases(spans, side)
     _named(wide, named, side)
     return frame[order], side
