@@ -38,15 +38,15 @@ CODING_AGENTS = Dialect(
         default=None,
         return_dtype=pl.String,
     ),
-    tool=pl.when(_TOOL).then(first("tool_name")),
+    tool=pl.when(_TOOL).then(first("gen_ai.tool.name", "tool_name")),
     call_id=pl.when(_TOOL).then(first("tool_use_id")),
     arguments=pl.when(_TOOL).then(
         pl.coalesce(pl.when(_WHOLE).then(pl.col(_RECORDED)), pl.col("tool_input").str.replace(_HEAD, ""))
     ),
     to_agent=pl.when(_TOOL).then(first("subagent_type")),
     request_model=pl.when(_MODEL).then(first("model")),
-    input_tokens=pl.when(_MODEL).then(first("input_tokens")),
-    output_tokens=pl.when(_MODEL).then(first("output_tokens")),
+    input_tokens=pl.when(_MODEL).then(first("gen_ai.usage.input_tokens", "input_tokens")),
+    output_tokens=pl.when(_MODEL).then(first("gen_ai.usage.output_tokens", "output_tokens")),
     finish=pl.when(_MODEL).then(first("stop_reason")),
     output_messages=pl.when(_MODEL & (pl.col("stop_reason") != "tool_use") & ~_CUT).then(_SAID),
     definitions=pl.when(_MODEL).then(first("tools")),

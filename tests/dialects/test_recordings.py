@@ -255,3 +255,24 @@ def test_messages_of_records_that_name_no_span_are_of_the_only_model_call(calls,
         ],
     )
     assert (run["input"], run["output"], len(run["llm_calls"])) == (*told, calls)
+
+
+def test_what_a_collector_adds_to_claude_codes_spans_in_the_words_of_the_conventions_is_what_they_tell():
+    used = {"input_tokens": 10, "cache_read_tokens": 0, "cache_creation_tokens": 23030, "output_tokens": 212}
+    model = {"span.type": "llm_request", "model": "m", "gen_ai.request.model": "m", "stop_reason": "end_turn", **used}
+    model |= {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 23040, "gen_ai.usage.output_tokens": 212}
+    tool = {"span.type": "tool", "tool_name": "mcp__shop__order", "gen_ai.tool.name": "order", "tool_use_id": "t1"}
+    tool |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "t1"}
+    (run,) = runs(
+        agent(1, "helper", took=9, scope="harness"),
+        *(
+            span(id, parent, f"claude_code.{name}", scope="com.anthropic.claude_code.tracing", attributes=told, **when)
+            for id, parent, name, told, when in (
+                (2, 1, "interaction", {"user_prompt": "<REDACTED>"}, {"at": 1, "took": 7}),
+                (3, 2, "tool", tool, {"at": 2}),
+                (4, 2, "llm_request", model, {"at": 4}),
+            )
+        ),
+    )
+    assert [(call["input_tokens"], call["output_tokens"]) for call in run["llm_calls"]] == [(23040, 212)]
+    assert [(call["name"], call["call_id"], call["status"]) for call in run["tool_calls"]] == [("order", "t1", "ok")]
