@@ -276,3 +276,28 @@ def test_what_a_collector_adds_to_claude_codes_spans_in_the_words_of_the_convent
     )
     assert [(call["input_tokens"], call["output_tokens"]) for call in run["llm_calls"]] == [(23040, 212)]
     assert [(call["name"], call["call_id"], call["status"]) for call in run["tool_calls"]] == [("order", "t1", "ok")]
+
+
+@pytest.mark.parametrize("key", ["event.name", "otel.event.name"])
+@pytest.mark.parametrize("of", [0, 2], ids=["of no span", "of the call's span"])
+def test_a_record_is_named_by_its_attribute_too(key, of):
+    model = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "m"}
+    answer = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "I am here."}}
+    told = (("gen_ai.user.message", {"content": "Hello?"}), ("gen_ai.choice", answer))
+    (run,) = runs(
+        span(1, None, "agent_run", took=9),
+        span(2, 1, "chat m", at=1, took=2, attributes=model),
+        logs=[events(*((of, "", 1.5, {key: name} | more) for name, more in told), named=True, deep=True)],
+    )
+    assert (run["input"], run["output"]) == ("Hello?", "I am here.")
+
+
+def test_the_details_of_a_call_whose_record_names_no_span_are_of_the_only_call():
+    said = {"gen_ai.input.messages": [{"role": "user", "parts": [{"type": "text", "content": "Hello?"}]}]}
+    said["gen_ai.output.messages"] = [{"role": "assistant", "parts": [{"type": "text", "content": "I am here."}]}]
+    (run,) = runs(
+        agent(1, "helper", took=9),
+        span(2, 1, "chat m", at=1, took=2, gen_ai__operation__name="chat", gen_ai__request__model="m"),
+        logs=[events((0, "gen_ai.client.inference.operation.details", 2, said), named=True, deep=True)],
+    )
+    assert (run["input"], run["output"]) == ("Hello?", "I am here.")

@@ -7,7 +7,8 @@ import polars as pl
 from otelcov.dialects.base import LLM
 from otelcov.runs.content.chat import ROLES
 
-_MESSAGES = [name for name in (*ROLES, "gen_ai.choice") if name.startswith("gen_ai.")]
+_DETAILS = "gen_ai.client.inference.operation.details"
+_MESSAGES = [name for name in (*ROLES, "gen_ai.choice", _DETAILS) if name.startswith("gen_ai.")]
 
 
 def of_the_only_call(logs: pl.DataFrame, spans: pl.DataFrame, kinds: pl.Series) -> pl.DataFrame:
@@ -17,7 +18,9 @@ def of_the_only_call(logs: pl.DataFrame, spans: pl.DataFrame, kinds: pl.Series) 
     if logs.filter(lone).is_empty():
         return logs
     named = pl.col("attributes").list.eval(
-        pl.element().struct.field("string_value").filter(pl.element().struct.field("key") == "event.name")
+        pl.element()
+        .struct.field("string_value")
+        .filter(pl.element().struct.field("key").is_in(["event.name", "otel.event.name"]))
     )
     lone &= pl.col("event_name").is_in(_MESSAGES).fill_null(value=False) | named.list.first().is_in(_MESSAGES)
     some = logs.filter(lone)

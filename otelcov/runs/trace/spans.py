@@ -365,7 +365,8 @@ def _logs(spans: pl.DataFrame, logs: pl.DataFrame, side: Side) -> None:
     for r in joined.iter_rows(named=True):
         attributes = {kv["key"]: struct_value(kv) for kv in [*(r["attributes"] or []), *(r["content"] or [])]}
         name = r["event_name"] or ""
-        name = name if name and not re.match(PLACED, name) else attributes.get("event.name", "")
+        if not name or re.match(PLACED, name):
+            name = attributes.get("event.name") or attributes.get("otel.event.name") or ""
         if not isinstance(name, str) or name in _ABOUT:
             continue
         body = struct_value(r["body"])
