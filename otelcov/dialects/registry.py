@@ -42,6 +42,7 @@ from otelcov.dialects.cloudflare import CLOUDFLARE
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.copilot import COPILOT
+from otelcov.dialects.cozeloop import COZELOOP
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.datadog import DATADOG
 from otelcov.dialects.docker_agent import DOCKER_AGENT
@@ -160,6 +161,7 @@ DIALECTS: tuple[Dialect, ...] = (
     BIFROST,
     VLLM,
     OPENCLAW,
+    COZELOOP,
     AX,
     AXIOM,
     BROWSER_USE,

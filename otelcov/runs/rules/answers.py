@@ -6,6 +6,7 @@ import re
 
 _GOOGLES = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$|instrumentation-google-generativeai$")
 _OF_CHATS = re.compile(r"microsoft\.opentelemetry\..*openai_agents")
+_OF_SESSIONS = re.compile(r"openclaw-(?:cozeloop|fornax)-trace$")
 
 
 def waits_for_models(scope: str) -> bool:
@@ -120,7 +121,7 @@ def ends_stream(scope: str) -> bool:
 
 def says_stop(scope: str) -> bool:
     """Does this instrumentation say `stop` of every answer, whatever its provider said?"""
-    return scope in ("agentscope", "livekit-agents") or _OF_CHATS.match(scope) is not None
+    return scope in ("agentscope", "livekit-agents") or any(r.match(scope) for r in (_OF_CHATS, _OF_SESSIONS))
 
 
 def says_alike(scope: str, response_id: str | None) -> str | None:

@@ -1,0 +1,59 @@
+"""Forms of spans that tests of other observability projects keep."""
+
+import json
+
+from tests.runs.requests import runs, span
+
+
+def _coze(id, parent, name, at, kind, took=1.0, asks=None, gave=None, **told):
+    told = {key.replace("__", "."): value for key, value in told.items()}
+    told |= {"cozeloop.span_type": kind, "session.id": "chat/1", "run.id": "r1", "turn.id": "r1"}
+    for key, what in (("cozeloop.input", asks), ("cozeloop.output", gave)):
+        if what is not None:
+            told[key] = what if isinstance(what, str) else json.dumps(what)
+    return span(id, parent, name, at=at, took=took, scope="openclaw-cozeloop-trace", attributes=told)
+
+
+def _coze_model(id, at, said, content, *calls, counted=9):
+    message = {"content": content, "role": "assistant", "function_call": None}
+    if calls:
+        message["tool_calls"] = [
+            {"function": {"arguments": '{"at": "Rome"}', "name": name}, "id": call, "type": "function"}
+            for call, name in calls
+        ]
+    gave = {"choices": [{"finish_reason": "tool_calls" if calls else "stop", "message": message}]}
+    named = {"gen_ai__provider__name": "openai", "gen_ai__request__model": "m"}
+    used = {"gen_ai__usage__input_tokens": counted, "gen_ai__usage__output_tokens": counted}
+    return _coze(id, 2, "openai/m", at, "model", asks={"messages": said}, gave=gave, **named, **used)
+
+
+def _coze_run(**failed):
+    said = [{"role": "user", "content": "rain?"}]
+    used = {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": "Rome"}}
+    then = [{"role": "assistant", "content": [used]}, {"role": "tool", "content": "dry", "tool_call_id": "c1"}]
+    call, gave = {"name": "look", "arguments": {"at": "Rome"}}, [{"type": "text", "text": "dry"}]
+    return runs(
+        _coze(1, None, "openclaw_request", 0, "entry", 9, asks="rain?", gave="No rain."),
+        _coze(2, 1, "main", 0.1, "agent", 8, gave={"usage": {"total": 40}, "cost": 0.1}, agent__id="main"),
+        _coze_model(3, 1, said, [], ("c1", "look")),
+        _coze(4, 2, "look", 2, "tool", asks=call, gave=gave, **failed),
+        _coze_model(5, 3, said + then, "No rain.", counted=0),
+    )
+
+
+def test_openclaw_by_cozeloops_plugin_tells_its_tools_and_what_was_asked():
+    (run,) = _coze_run()
+    assert [(c["name"], c["agent"], c["arguments"], c["result"], c["status"]) for c in run["tool_calls"]] == [
+        ("look", "main", {"at": "Rome"}, "dry", "ok")
+    ]
+    assert (run["input"], run["output"], run["agents"]) == ("rain?", "No rain.", ["main"])
+
+
+def test_cozeloops_plugin_says_of_a_tool_alone_that_it_failed():
+    (run,) = _coze_run(error__msg="tool returned error")
+    assert [c["status"] for c in run["tool_calls"]] == ["error"]
+
+
+def test_what_cozeloops_plugin_makes_up_of_a_model_is_not_told():
+    (run,) = _coze_run()
+    assert [(c["input_tokens"], c["finish_reason"]) for c in run["llm_calls"]] == [(9, "tool_calls"), (None, None)]
