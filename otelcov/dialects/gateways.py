@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import Dialect, first, scope
+from otelcov.dialects.base import OTHER, Dialect, first, scope
 
 # Its answers leave out what was asked for, so they are not read (1.3).
 BIFROST = Dialect(
@@ -14,4 +14,13 @@ BIFROST = Dialect(
 VLLM = Dialect(
     name="vllm",
     response_id=pl.when(scope(r"^vllm\b")).then(pl.col("gen_ai.request.id")),  # that it answers with
+)
+
+CLOUDFLARE_GATEWAY = Dialect(
+    name="cloudflare-gateway",
+    # It says `chat` of every request; an embedding gives numbers.
+    kind=pl.when(
+        (pl.col("span.name") == "cf.aig.request")
+        & pl.col("gen_ai.output.messages").str.contains(r'"(?:data|embedding)": ?\[\[? ?-?\d')
+    ).then(pl.lit(OTHER)),
 )

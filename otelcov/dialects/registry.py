@@ -53,7 +53,7 @@ from otelcov.dialects.eve import EVE
 from otelcov.dialects.fiddler import FIDDLER
 from otelcov.dialects.flue import FLUE
 from otelcov.dialects.future_agi import FUTURE_AGI, FUTURE_AGI_PYDANTIC
-from otelcov.dialects.gateways import BIFROST, VLLM
+from otelcov.dialects.gateways import BIFROST, CLOUDFLARE_GATEWAY, VLLM
 from otelcov.dialects.genai import (
     GENAI,
     GENAI_ECHOES,
@@ -159,6 +159,7 @@ DIALECTS: tuple[Dialect, ...] = (
     HAYSTACK_PROMPTS,
     LITELLM,
     BIFROST,
+    CLOUDFLARE_GATEWAY,
     VLLM,
     OPENCLAW,
     COZELOOP,

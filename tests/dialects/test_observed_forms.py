@@ -57,3 +57,21 @@ def test_cozeloops_plugin_says_of_a_tool_alone_that_it_failed():
 def test_what_cozeloops_plugin_makes_up_of_a_model_is_not_told():
     (run,) = _coze_run()
     assert [(c["input_tokens"], c["finish_reason"]) for c in run["llm_calls"]] == [(9, "tool_calls"), (None, None)]
+
+
+def _gateway(asked, gave, model="m"):
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": model, "gen_ai.usage.input_tokens": 4}
+    told |= {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps(gave)}
+    return span(1, None, "cf.aig.request", scope="ai", attributes=told)
+
+
+def test_an_answer_of_anthropics_that_cloudflares_gateway_wraps_is_read():
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Late."}]}
+    gave = {"state": "Completed", "result": answer | {"stop_reason": "max_tokens"}}
+    (run,) = runs(_gateway({"messages": [{"role": "user", "content": "when?"}], "max_tokens": 9}, gave))
+    assert (run["input"], run["output"]) == ("when?", "Late.")
+    assert run["llm_calls"][0]["finish_reason"] == "max_tokens"
+
+
+def test_an_embedding_of_which_cloudflares_gateway_says_chat_is_no_call_of_a_model():
+    assert runs(_gateway({"text": "words"}, {"data": [[0.1, -0.2]], "shape": [1, 2], "pooling": "mean"})) == []
