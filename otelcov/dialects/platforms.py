@@ -336,6 +336,9 @@ _LIVEKIT_LEAVES, _LIVEKIT_COMES = (
     pl.when(_LIVEKIT & (pl.col("span.name") == name)) for name in ("drain_agent_activity", "start_agent_activity")
 )
 _LIVEKIT_LABEL = first("lk.agent_label")
+# Its first versions tell words around their models alone; beside calls they are not what was answered.
+_LIVEKIT_CALLS = first("lk.pii.response.function_calls", "lk.response.function_calls").fill_null("[]")
+_LIVEKIT_ANSWER = pl.when(_LIVEKIT & (pl.col("span.name") == "llm_node") & (_LIVEKIT_CALLS == "[]"))
 
 LIVEKIT = Dialect(
     name="livekit",
@@ -352,6 +355,7 @@ LIVEKIT = Dialect(
     # What is said at one go may be several turns (JavaScript).
     response_id=pl.when(_LIVEKIT & (pl.col("span.name") == "agent_turn")).then(pl.col("lk.speech_id")),
     input=first("lk.pii.user_input", "lk.user_input"),
+    output=_LIVEKIT_ANSWER.then(first("lk.pii.response.text", "lk.response.text")),
     finish=pl.when(pl.col("lk.interrupted").str.to_lowercase() == "true").then(pl.lit("canceled")),
     from_agent=_LIVEKIT_HANDOFF.then(first("lk.previous_agent_label")).otherwise(_LIVEKIT_LEAVES.then(_LIVEKIT_LABEL)),
     to_agent=_LIVEKIT_HANDOFF.then(_LIVEKIT_LABEL).otherwise(_LIVEKIT_COMES.then(_LIVEKIT_LABEL)),

@@ -75,3 +75,42 @@ def test_an_answer_of_anthropics_that_cloudflares_gateway_wraps_is_read():
 
 def test_an_embedding_of_which_cloudflares_gateway_says_chat_is_no_call_of_a_model():
     assert runs(_gateway({"text": "words"}, {"data": [[0.1, -0.2]], "shape": [1, 2], "pooling": "mean"})) == []
+
+
+def _livekit(id, parent, name, at, took=1.0, **told):
+    told = {f"lk.{key.replace('__', '.')}": what for key, what in told.items()}
+    if name == "llm_request":
+        told = {"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 4}
+    return span(id, parent, name, at=at, took=took, scope="livekit-agents", attributes=told)
+
+
+def _livekit_turn(text, *calls):
+    return [
+        *_livekit_asked(4, 3, 1, "One moment.", ("c1", "look")),
+        _livekit(7, 3, "function_tool", 3, function_tool__name="look", function_tool__output="dry"),
+        _livekit(8, 3, "agent_turn", 4, 4, generation_id="g2", parent_generation_id="g1"),
+        *_livekit_asked(9, 8, 4, text, *calls),
+    ]
+
+
+def _livekit_asked(id, parent, at, text, *calls):
+    told = [{"call_id": i, "name": name, "arguments": "{}"} for i, name in calls]
+    said = {"response__text": text, "response__function_calls": json.dumps(told)}
+    return [_livekit(id, parent, "llm_node", at, 1, **said), _livekit(id + 1, id, "llm_request", at + 0.1, 0.8)]
+
+
+def _livekit_session(*turn):
+    turns = _livekit(3, 2, "agent_turn", 0.5, 9, generation_id="g1", user_input="rain?")
+    return runs(_livekit(1, None, "job_entrypoint", 0, 20), _livekit(2, 1, "agent_session", 0.1, 15), turns, *turn)
+
+
+def test_what_livekits_first_versions_answered_stands_around_their_models():
+    (run,) = _livekit_session(*_livekit_turn("No rain."))
+    assert (run["input"], run["output"], run["status"]) == ("rain?", "No rain.", "ok")
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("look", "dry")]
+    assert len(run["llm_calls"]) == 2
+
+
+def test_words_beside_a_call_that_livekits_model_asks_for_are_not_its_answer():
+    (run,) = _livekit_session(*_livekit_turn("I look again.", ("c2", "look")))
+    assert run["output"] is None
