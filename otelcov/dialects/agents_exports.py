@@ -1,5 +1,5 @@
-"""OpenAI's Agents SDK as Orq, PromptLayer, Coralogix and Splunk tell of it: a response knows no model but the one that
-answered, and the first three write that as the one that was asked for."""
+"""OpenAI's Agents SDK as Orq, PromptLayer, Coralogix, Splunk and Latitude tell of it: a response knows no model but the
+one that answered, and all but Splunk's write that as the one that was asked for."""
 
 import polars as pl
 
@@ -80,4 +80,41 @@ CORALOGIX = Dialect(
     request_model=pl.when(_CORALOGIX).then(pl.lit(NOTHING)),
     from_agent=pl.when(_CORALOGIX).then(pl.col("from_agent")),
     to_agent=pl.when(_CORALOGIX).then(pl.col("to_agent")),
+)
+
+# Latitude's for JavaScript has one model under both names: that of an answer, or the one that was asked for.
+_LATITUDE = pl.col("latitude.span.kind").str.strip_prefix("agents.")
+_LATITUDE_TOOL = pl.when(pl.col("latitude.span.kind") == "agents.function")
+
+LATITUDE_AGENTS = Dialect(
+    name="latitude-openai-agents",
+    kind=pl.when(pl.col("latitude.span.kind").str.starts_with("agents.")).then(
+        _LATITUDE.replace_strict(
+            {
+                "trace": CHAIN,
+                "agent": AGENT,
+                "function": TOOL,
+                "generation": LLM,
+                "response": LLM,
+                "handoff": HANDOFF,
+                "custom": CHAIN,
+                "guardrail": OTHER,
+                "mcp_tools": SETUP,
+                "transcription": OTHER,
+                "speech": OTHER,
+                "speech_group": OTHER,
+            },
+            default=None,
+            return_dtype=pl.String,
+        )
+    ),
+    agent=pl.when(pl.col("latitude.span.kind") == "agents.agent").then(pl.col("openai.agents.name")),
+    tool=_LATITUDE_TOOL.then(pl.col("openai.agents.function.name")),
+    arguments=_LATITUDE_TOOL.then(pl.col("openai.agents.function.input")),
+    result=_LATITUDE_TOOL.then(pl.col("openai.agents.function.output")),
+    request_model=pl.when(pl.col("latitude.span.kind") == "agents.response").then(pl.lit(NOTHING)),
+    response_model=pl.when(pl.col("latitude.span.kind") == "agents.generation").then(pl.lit(NOTHING)),
+    conversation=pl.when(pl.col("latitude.span.kind") == "agents.trace").then(pl.col("openai.agents.group_id")),
+    from_agent=pl.when(pl.col("latitude.span.kind") == "agents.handoff").then(pl.col("openai.agents.handoff.from")),
+    to_agent=pl.when(pl.col("latitude.span.kind") == "agents.handoff").then(pl.col("openai.agents.handoff.to")),
 )

@@ -20,7 +20,7 @@ from otelcov.dialects.a2a import A2A
 from otelcov.dialects.ag2 import AG2, OPENLIT_AG2
 from otelcov.dialects.agenta import AGENTA
 from otelcov.dialects.agentops import AGENTOPS
-from otelcov.dialects.agents_exports import CORALOGIX, ORQ, PROMPTLAYER, SPLUNK_AGENTS
+from otelcov.dialects.agents_exports import CORALOGIX, LATITUDE_AGENTS, ORQ, PROMPTLAYER, SPLUNK_AGENTS
 from otelcov.dialects.agentscope import AGENTSCOPE
 from otelcov.dialects.agentspec import AGENTSPEC
 from otelcov.dialects.agentuniverse import AGENTUNIVERSE
@@ -146,6 +146,7 @@ DIALECTS: tuple[Dialect, ...] = (
     SPLUNK_AGENTS,
     PROMPTLAYER,
     CORALOGIX,
+    LATITUDE_AGENTS,
     AGENTSPEC,
     AGENTUNIVERSE,
     OPENAI_AGENTS,

@@ -114,3 +114,42 @@ def test_what_livekits_first_versions_answered_stands_around_their_models():
 def test_words_beside_a_call_that_livekits_model_asks_for_are_not_its_answer():
     (run,) = _livekit_session(*_livekit_turn("I look again.", ("c2", "look")))
     assert run["output"] is None
+
+
+def _latitude(id, parent, called, at, kind, took=1.0, **told):
+    told = {f"openai.agents.{key.replace('__', '.')}": what for key, what in told.items()}
+    told |= {"latitude.span.kind": f"agents.{kind}"}
+    return span(
+        id, parent, called, at=at, took=took, scope="so.latitude.instrumentation.openai-agents", attributes=told
+    )
+
+
+def _latitude_model(id, parent, at, kind, said):
+    answered = json.dumps([{"role": "assistant", "parts": [said]}])
+    asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "rain?"}]}])
+    found = _latitude(id, parent, f"gen_ai.{kind} m", at, kind)
+    found["attributes"] |= {"gen_ai.system": "openai", "gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    found["attributes"] |= {"gen_ai.response.model": "m", "gen_ai.input.messages": asked}
+    return found | {"attributes": found["attributes"] | {"gen_ai.output.messages": answered}}
+
+
+def test_latitude_names_the_agents_of_openais_kit_for_javascript_by_a_key_of_its_own():
+    to, look = (
+        {"type": "tool_call", "id": id, "name": n, "arguments": {}}
+        for id, n in (("c0", "transfer_to_b"), ("c1", "look"))
+    )
+    (run,) = runs(
+        _latitude(1, None, "Agent workflow", 0, "trace", 20, trace_id="t", group_id="g"),
+        _latitude(2, 1, "agent a", 0.1, "agent", 4, name="a", handoffs="b"),
+        _latitude_model(3, 2, 1, "response", to),
+        _latitude(4, 2, "agent.handoff a -> b", 3, "handoff", handoff__from="a", handoff__to="b"),
+        _latitude(5, 1, "agent b", 5, "agent", 9, name="b"),
+        _latitude_model(6, 5, 6, "response", look),
+        _latitude(7, 5, "function look", 8, "function", function__name="look", function__input="{}"),
+        _latitude_model(8, 5, 10, "generation", {"type": "text", "content": "No."}),
+    )
+    assert (run["agents"], run["conversation_id"], run["output"]) == (["a", "b"], "g", "No.")
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "b")]
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("a", "b")]
+    models = [(c["agent"], c["request_model"], c["response_model"]) for c in run["llm_calls"]]
+    assert models == [("a", None, "m"), ("b", None, "m"), ("b", "m", None)]
