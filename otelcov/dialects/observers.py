@@ -9,6 +9,7 @@ from otelcov.dialects.base import (
     CHAIN,
     HANDOFF,
     LLM,
+    NOTHING,
     OTHER,
     SETUP,
     TOOL,
@@ -175,4 +176,17 @@ DATAROBOT = Dialect(
         pl.when(pl.col("gen_ai.tool.name").is_not_null()).then(pl.lit(OTHER)).otherwise(pl.lit(CHAIN))
     ),
     conversation=first("datarobot.session_id"),
+)
+
+# Kibana's agents; what it first called the model that answered is but the family of it.
+KIBANA = Dialect(
+    name="kibana",
+    kind=pl.when(pl.col("gen_ai.operation.name").is_null()).then(
+        value("elastic.inference.span.kind", llm=LLM, tool=TOOL, agent=AGENT, chain=CHAIN)
+    ),
+    arguments=first("elastic.tool.parameters"),
+    result=pl.when(pl.col("elastic.inference.span.kind") == "TOOL").then(pl.col("output.value")),
+    response_model=pl.when(
+        pl.col("elastic.inference.span.kind").is_not_null() & (pl.col("span.name") == "chatComplete")
+    ).then(pl.lit(NOTHING)),
 )

@@ -86,7 +86,7 @@ from otelcov.dialects.mlflow import MLFLOW, MLFLOW_METHODS
 from otelcov.dialects.monocle import MONOCLE
 from otelcov.dialects.neatlogs import NEATLOGS
 from otelcov.dialects.neurolink import NEUROLINK
-from otelcov.dialects.observers import CONFIDENT, DATAROBOT, GALILEO, HONEYHIVE, JUDGEVAL, NETRA, UPSONIC, WEAVE
+from otelcov.dialects.observers import CONFIDENT, DATAROBOT, GALILEO, HONEYHIVE, JUDGEVAL, KIBANA, NETRA, UPSONIC, WEAVE
 from otelcov.dialects.openai_php import OPENAI_PHP
 from otelcov.dialects.openclaw import OPENCLAW
 from otelcov.dialects.openinference import (
@@ -215,6 +215,7 @@ DIALECTS: tuple[Dialect, ...] = (
     BRAINTRUST,
     NETRA,
     JUDGEVAL,
+    KIBANA,
     HONEYHIVE,
     CONFIDENT,
     DATAROBOT,

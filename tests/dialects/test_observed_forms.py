@@ -153,3 +153,37 @@ def test_latitude_names_the_agents_of_openais_kit_for_javascript_by_a_key_of_its
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("a", "b")]
     models = [(c["agent"], c["request_model"], c["response_model"]) for c in run["llm_calls"]]
     assert models == [("a", None, "m"), ("b", None, "m"), ("b", "m", None)]
+
+
+def _kibana(id, parent, name, at, kind, events=(), took=1.0, **told):
+    told = {key.replace("__", "."): what for key, what in told.items()} | {"elastic.inference.span.kind": kind}
+    return span(id, parent, name, at=at, took=took, scope="inference", attributes=told, events=list(events))
+
+
+def _kibana_model(id, at, *said):
+    asked = ("gen_ai.user.message", {"role": "user", "content": "errors?"})
+    named = {"gen_ai__operation__name": "chat", "gen_ai__response__model": "GPT", "gen_ai__system": "openai"}
+    return _kibana(id, 1, "chatComplete", at, "LLM", [asked, *said], **named)
+
+
+def test_messages_that_kibana_spreads_over_the_keys_of_an_event_are_read():
+    call = {"function.name": "look", "function.arguments": '{"q": "x"}', "id": "c1", "type": "function"}
+    before = {"role": "assistant", **{f"tool_calls.0.{key}": what for key, what in call.items()}}
+    asks = {"index": 0, "finish_reason": "tool_calls", **{f"message.{key}": what for key, what in before.items()}}
+    gave = ("gen_ai.tool.message", {"role": "tool", "id": "c1", "content": "3"})
+    says = {"index": 0, "finish_reason": "stop", "message.role": "assistant", "message.content": "Three."}
+    named = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": "look", "gen_ai__tool__call__id": "c1"}
+    (run,) = runs(
+        _kibana(1, None, "Converse", 0, "CHAIN", took=9),
+        _kibana_model(2, 1, ("gen_ai.choice", asks)),
+        _kibana(3, 1, "Tool: look", 3, "TOOL", **named, elastic__tool__parameters='{"q": "x"}', output__value="3"),
+        _kibana_model(4, 5, ("gen_ai.assistant.message", before), gave, ("gen_ai.choice", says)),
+    )
+    assert [(c["name"], c["arguments"], c["result"], c["evidence"]) for c in run["tool_calls"]] == [
+        ("look", {"q": "x"}, "3", ["span", "event"])
+    ]
+    assert (run["input"], run["output"]) == ("errors?", "Three.")
+    assert [(c["response_model"], c["finish_reason"]) for c in run["llm_calls"]] == [
+        (None, "tool_calls"),
+        (None, "stop"),
+    ]

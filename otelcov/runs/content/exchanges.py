@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from otelcov.runs.content.chat import ROLES, Message, role_of
+from otelcov.runs.content.flattened import unflatten
 from otelcov.runs.content.jsontext import hidden, parse_json, parse_value, to_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.prose import transcript
@@ -250,6 +251,7 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
             parsed = parse_json(value)
             value = value if parsed is None else parsed
         out[short] = value
+    _gather(out)
     for key in ("content", "body"):  # the whole message (Semantic Kernel for .NET; for Python)
         held = out.get(key)
         if isinstance(held, dict) and ("role" in held or "message" in held):
@@ -261,6 +263,16 @@ def _event_value(name: str, attributes: dict[str, Any]) -> dict[str, Any]:
         out["content"] = out.pop("message")
     out.pop("role", None) if name in ROLES else None
     return out
+
+
+def _gather(told: dict[str, Any]) -> None:
+    """Puts together a message that is spread over keys of an event: `message.content` (Kibana)."""
+    spread = [(key, value) for key, value in told.items() if key.startswith(("message.", "tool_calls."))]
+    nested = unflatten(spread) if spread else {}
+    if isinstance(nested, dict) and not nested.keys() & told.keys():
+        for key, _ in spread:
+            del told[key]
+        told |= nested
 
 
 def _of_body(held: Any, *, answers: bool = False) -> list[dict[str, Any]]:
