@@ -125,6 +125,7 @@ GENAI = Dialect(
             "gen_ai.tool.output",
             "gen_ai.tool.message",
             "gen_ai.output",
+            "genai.output",
         )
     ),
     request_model=first("gen_ai.request.model"),
@@ -148,6 +149,7 @@ GENAI = Dialect(
         "gen_ai.completion",
         "gen_ai.response.messages",
         "gen_ai.output",
+        "genai.output",
         "gen_ai.completion_json",
     ).fill_null(_CALLED_OR_SAID),
     system=first("gen_ai.system_instructions"),

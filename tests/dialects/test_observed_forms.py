@@ -187,3 +187,21 @@ def test_messages_that_kibana_spreads_over_the_keys_of_an_event_are_read():
         (None, "tool_calls"),
         (None, "stop"),
     ]
+
+
+def _any_agent(id, parent, name, at, operation, took=0.5, **told):
+    told = {key.replace("__", "."): what for key, what in told.items()} | {"gen_ai.operation.name": operation}
+    return span(id, parent, name, at=at, took=took, scope="any_agent", attributes=told)
+
+
+def test_output_of_the_first_any_agent_is_read():
+    asks, named = '[{"name": "look", "arguments": "{\\"q\\": 1}"}]', {"gen_ai__request__model": "m"}
+    tool = {"gen_ai__tool__name": "look", "gen_ai__tool__args": '{"q": 1}', "genai__output": "12:00"}
+    (run,) = runs(
+        _any_agent(1, None, "invoke_agent [a]", 0, "invoke_agent", 9, gen_ai__agent__name="a"),
+        _any_agent(2, 1, "call_llm m", 1, "call_llm", **named, genai__output=asks),
+        _any_agent(3, 1, "execute_tool look", 2, "execute_tool", **tool),
+        _any_agent(4, 1, "call_llm m", 3, "call_llm", **named, genai__output="It is noon."),
+    )
+    assert [(c["name"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [("look", {"q": 1}, "12:00")]
+    assert (run["output"], len(run["llm_calls"])) == ("It is noon.", 2)
