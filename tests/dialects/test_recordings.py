@@ -164,6 +164,11 @@ def test_of_several_things_that_a_function_is_given_the_model_is_told_what_the_u
     assert _observed(json.dumps({"args": given, "kwargs": {}}), heard)["input"] == input
 
 
+def test_what_bears_names_alone_has_no_places():
+    said = json.dumps({"input": "Weather in Rome?", "kwargs": {}})
+    assert _observed(said, "Weather in Rome?")["input"] == "Weather in Rome?"
+
+
 def test_what_comes_to_a_chain_in_pieces_is_no_empty_request():
     run = _observed('{"input": ""}', "Weather in Rome?")
     assert (run["input"], run["boundaries"]) == ("Weather in Rome?", [])

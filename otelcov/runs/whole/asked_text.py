@@ -260,7 +260,7 @@ def _beside_history(text: str | None, given: Any, first: ModelCall | None) -> st
 def _given_by_place(text: str | None, given: Any, first: ModelCall | None) -> str | None:
     """Which of several things that a function was given by their places a user said: the first model was told it, in
     so many words or among others. None where it was told of no one of them, but of something: these may be ids."""
-    given = given["args"] if isinstance(given, dict) and given.get("kwargs") == {} else None
+    given = given.get("args") if isinstance(given, dict) and given.get("kwargs") == {} else None
     if text is None or not isinstance(given, list) or len(given) < 2 or given[0] != text:
         return text
     if first is None or first.truncated_input or not any(of_user(x) for x in first.inputs or ()):
