@@ -317,3 +317,10 @@ def test_words_that_are_seen_at_the_beginning_are_among_those_that_are_read(dial
     seen = [call for call in calls if begins_with_words(call.layers)]
     assert len(seen) > len(calls) / 2
     assert all(any(message.text for message in call.inputs) for call in seen)
+
+
+def test_what_a_workflow_ended_in_is_no_answer_of_a_models():
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Cold."}]}
+    (found,) = messages_of({"state": "Completed", "result": answer}, "user")
+    assert (found.role, found.text) == ("assistant", "Cold.")
+    assert not any(x.role == "assistant" for x in messages_of({"state": "done", "result": {"text": "x"}}, "user"))

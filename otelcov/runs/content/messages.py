@@ -159,8 +159,9 @@ _LOOPS = ("automatic_function_calling_history", "automaticFunctionCallingHistory
 
 def _of_wrapper(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     """A request or an answer, with its messages under one of many names."""
-    if isinstance(value.get("state"), str) and isinstance(value.get("result"), dict):
-        return _walk(value["result"], "assistant", depth + 1)  # an answer as Cloudflare's gateway hands it on
+    result = value.get("result")
+    if isinstance(result, dict) and "state" in value and (result.get("role") == "assistant" or "choices" in result):
+        return _walk(result, "assistant", depth + 1)  # an answer as Cloudflare's gateway hands it on
     told = [joined(value[key]) for key in _INSTRUCTIONS if isinstance(value.get(key), (str, list))]
     text = told[0] if told and isinstance(told[0], str) else None
     system = [Message("system", text)] if told and any(key in value for key in _WRAPPERS) else []
