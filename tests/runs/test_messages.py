@@ -324,3 +324,10 @@ def test_what_a_workflow_ended_in_is_no_answer_of_a_models():
     (found,) = messages_of({"state": "Completed", "result": answer}, "user")
     assert (found.role, found.text) == ("assistant", "Cold.")
     assert not any(x.role == "assistant" for x in messages_of({"state": "done", "result": {"text": "x"}}, "user"))
+
+
+@pytest.mark.parametrize("told", ['["Rome"]', '["Rome", "Oslo"]', '{"answer": "Rome"}', "[1]"])
+def test_an_answer_that_is_json_is_what_its_agent_put_out(told):
+    about = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner", "output.value": told}
+    (run,) = runs(span(1, None, "planner", took=9, attributes=about), chat(2, 1, told, at=1))
+    assert run["output"] == told

@@ -179,8 +179,8 @@ def _mute(found: list[Message]) -> bool:
 
 
 def same_object(raw: str | None, said: str) -> bool:
-    """Is this the very object that a model answered after a schema, however it is spaced, and no state that has one?"""
-    if raw is None or raw[:1] != "{" or said.lstrip()[:1] != "{":
+    """Is this the very object or list that a model answered, however it is spaced, and no state that has one?"""
+    if raw is None or raw[:1] not in ("{", "[") or said.lstrip()[:1] != raw[:1]:
         return False
     value = parse_json(raw)
     return value is not None and value == parse_json(said)
