@@ -53,6 +53,17 @@ def test_what_several_idle_agents_may_have_done_is_nobodys():
     assert all("whose work this was is not visible" in r["incomplete"] for r in found if not r["agents"])
 
 
+def test_a_tool_that_holds_another_agent_is_the_idle_agents_too():
+    """The stream's context is lost in all that the agent calls, also in an agent as a tool."""
+    worker = {"traceloop.span.kind": "agent", "gen_ai.agent.name": "worker", "traceloop.entity.input": "look"}
+    inner = span(2, 1, "worker.agent", trace=2, at=3.1, took=0.8, scope=SCOPE, attributes=worker)
+    held = _tool(2, 3.4, "8") | {"id": 3, "parent": 2, "took": 0.2}
+    (run,) = runs(_agent(1), _tool(2, 3, name="ask_worker"), inner, held)
+    assert (run["input"], run["agents"], len(run["trace_ids"])) == ("go", ["helper", "worker"], 2)
+    assert _done(run) == [("lookup", "worker", {"order": "8"})]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("helper", "worker", "ask_worker")]
+
+
 @pytest.mark.parametrize(
     "tool", [_tool(2, 3, scope="elsewhere"), _tool(2, 8.5, "8") | {"took": 9}, _tool(2, 3) | {"parent": 99}]
 )

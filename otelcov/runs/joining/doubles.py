@@ -59,7 +59,7 @@ def random(id: str | None) -> bool:
 
 def loner(part: Fragment) -> Loner | None:
     """What another trace may tell of this fragment by, if there is anything."""
-    if not _alone(part):
+    if not (_alone(part) or part.holds):
         return None
     span = part.root.span
     ids = tuple(sorted({id for call in part.calls for id in asked_ids(call)} | _of_tool(part.root)))

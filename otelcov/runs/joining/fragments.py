@@ -43,7 +43,7 @@ class Fragment:
         self.again = False  # is all of it told by another, too?
         self.astray = False  # several runs may have done this
         self.tools: list[Node] = []  # of a loose one that is no model call: what it ran
-        self.holds = False  # is it a tool, and nothing above it, in which models were asked?
+        self.holds = False  # is it a tool, and nothing above it, in which models were asked or an agent was at work?
         self.between = False  # is it what runs tools between two calls of a model, and nothing above it?
         self.frame: Node | None = None  # what is around a model call that counts as if it stood alone
         self.gateway = False  # is it a call that a gateway was asked for, of which who asked it may tell, too?
@@ -105,7 +105,7 @@ def fragments(trace: Trace) -> list[Fragment]:
             fragment.loose, fragment.tools = True, held
         elif root.parent is None and runs_tools(root.span.scope, root.span.name):
             fragment.loose = fragment.between = True
-        fragment.holds = root.kind == TOOL and root.parent is None and not root.orphan and bool(fragment.calls)
+        fragment.holds = root.kind == TOOL and root.parent is None and not root.orphan and not fragment.loose
         out.append(fragment)
     return out
 

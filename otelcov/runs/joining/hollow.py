@@ -78,7 +78,7 @@ def _at_work(parts: list[Fragment], empty: list[_Hollow]) -> Iterator[tuple[Frag
             begun += 1
         exact = bool(p.start % _JITTER_NS)  # else its clock may have cut off the rest
         open_ = [h for h in open_ if h.end >= p.start][-_AT_ONCE:]
-        if not open_ or not p.loose or p.root.orphan or p.root.kind not in (LLM, TOOL):
+        if not open_ or not (p.loose or p.holds) or p.root.orphan or p.root.kind not in (LLM, TOOL):
             continue
         beside = [h for h in open_ if p.end <= h.end + _JITTER_NS and h.node.span.service == p.root.span.service]
         beside = [h for h in beside if not exact or h.start <= p.start]
