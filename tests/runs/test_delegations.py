@@ -51,6 +51,61 @@ def test_an_agent_under_a_tool_makes_the_tool_a_delegation():
     assert run["path"] == [["planner->worker"]]
 
 
+def test_a_tool_that_an_agent_in_it_calls_again_was_called_twice():
+    """Who is called has no span around what it does (LangGraph under Traceloop): the tool stands in one of its name."""
+    worker, clerk = ({"gen_ai.agent.name": name} for name in ("worker", "clerk"))
+    given = [{"gen_ai.tool.call.arguments": json.dumps({"task": task})} for task in ("one", "two")]
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        chat(2, 1, [("c1", "ask", {"task": "one"})], at=0.5, took=0.1),
+        tool(3, 1, "ask", at=1, took=12, attributes=given[0]),
+        agent(4, "worker", parent=3, at=1, took=12),
+        span(5, 3, "graph", at=1, took=11.9),
+        chat(6, 5, [("c2", "ask", {"task": "two"})], at=2, attributes=worker),
+        tool(7, 5, "ask", at=4, took=5, attributes=given[1] | worker),
+        agent(8, "clerk", parent=7, at=4, took=5),
+        chat(9, 7, "found", at=5, attributes=clerk),
+        chat(10, 5, "done", at=10, attributes=worker),
+        chat(11, 1, "done", at=18),
+    )
+    assert handed(run) == [("planner", "worker", "tool", "ask"), ("worker", "clerk", "tool", "ask")]
+    assert run["tool_calls"] == []
+
+
+def test_what_stands_in_a_tool_for_a_moment_is_no_call_of_its_own():
+    """BeeAI's event of an error, by an instrumentation without a name."""
+    event = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": '{"error": "no"}'}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {"q": 1})], at=0.5, took=0.1),
+        tool(3, 1, "look", call="c1", at=1, took=2, attributes={"gen_ai.tool.call.arguments": '{"q": 1}'}),
+        span(4, 3, "error", at=2, took=0, attributes=event),
+    )
+    assert [(c["name"], c["arguments"]) for c in run["tool_calls"]] == [("look", {"q": 1})]
+
+
+def test_a_graph_in_a_tool_named_after_it_does_not_hide_another_in_that_tool():
+    """LangGraph under OpenInference, values cut: graphs have the name of their agent, and bear it as a stamp."""
+    (run,) = runs(
+        _graph(1, None, "planner", "planner", took=20),
+        _graph(2, 1, "tools", "planner", at=1, took=18),
+        _graph(3, 2, "ask_worker", "planner", "TOOL", at=1, took=17),
+        _graph(4, 3, "worker", "worker", at=1, took=16),
+        _graph(5, 4, "ask_worker", "worker", "TOOL", at=2, took=9),
+        _graph(6, 5, "clerk", "clerk", at=2, took=8),
+        _graph(7, 6, "look", "clerk", "TOOL", at=3),
+        _graph(8, 6, "model", "clerk", "LLM", at=5),
+    )
+    assert handed(run) == [("planner", "worker", "tool", "ask_worker"), ("worker", "clerk", "tool", "ask_worker")]
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "clerk")]
+
+
+def _graph(id, parent, name, stamp, kind="CHAIN", **more):
+    told = {"openinference.span.kind": kind, "metadata": json.dumps({"lc_agent_name": stamp})}
+    told |= {"tool.name": name} if kind == "TOOL" else {}
+    return span(id, parent, name, scope="openinference.instrumentation.langchain", attributes=told, **more)
+
+
 PLANNER = (agent(1, "planner", took=9), chat(2, 1, [("c1", "solve", {"task": "x"})], at=0.5, took=0.1))
 ASKS = tool(3, 1, "solve", call="c1", at=1, took=6)
 WORKS = (chat(5, 4, [("c2", "look", {})], at=2), tool(6, 4, "look", call="c2", at=4))

@@ -40,7 +40,7 @@ def name_agents(trace: Trace) -> None:
                 above, from_span = stamp, True
             elif node.kind == CHAIN and node.parent is not None and node.parent.kind == TOOL and _called_by_name(node):
                 node.own_agent = above = node.span.name  # a graph that a tool named after it runs
-                from_span = True
+                from_span = stamp != above  # else stamps are of such graphs
             elif node.kind == CHAIN and named and (name := entity(node.span.name)) in named and name != above:
                 node.own_agent = above = name  # a graph's node that bears the name of an agent of this trace
                 from_span = True

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
-from otelcov.runs.content.jsontext import parse_json
+from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.content.wrapped import arguments_of, result_call_id
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import in_two_scopes, of_mcp
@@ -18,29 +18,53 @@ from otelcov.runs.trace.tree import Node, failure, same_name, same_step, spellin
 
 def tool_spans(nodes: list[Node]) -> list[list[Node]]:
     """Executions among the nodes, each as its spans outermost first: a tool span inside one of the same tool, or inside
-    one that a protocol layer wraps around it, tells of the same execution."""
+    one that a protocol layer wraps around it, tells of the same execution, unless a model within that asked for it."""
     found: list[list[Node]] = []
     of: dict[int, list[Node]] = {}
     _open_holders(nodes)
     _open_programs(nodes)
     _tried_again(nodes)
     _tried_by_name(nodes)
+    outers = {id(n): same_step(n, TOOL) for n in nodes if n.kind == TOOL}
+    answered = _first_answers(nodes) if any(outers.values()) else {}
     for node in nodes:
         if node.kind != TOOL:
             continue
-        outer = same_step(node, TOOL)
-        if outer is not None and id(outer) in of:
-            group = of[id(outer)]
-            names = {n.span.tool for n in group if n.span.tool}
-            told = node.span.tool
-            if not names or told is None or any(same_name(told, n) or served_as(told, n, node) for n in names):
-                group.append(node)
-                of[id(node)] = group
-                continue
-        group = [node]
-        found.append(group)
+        outer = outers[id(node)]
+        group = of.get(id(outer))
+        if group is None or outer is None or not _is_told_by(node, group) or _asked_within(node, outer, answered):
+            group = []
+            found.append(group)
+        group.append(node)
         of[id(node)] = group
     return _with_servers([one for group in found for one in _of_each(group)])
+
+
+def _is_told_by(node: Node, group: list[Node]) -> bool:
+    """May this be of the execution that these tell of, by its name?"""
+    names, own = {n.span.tool for n in group if n.span.tool}, node.span.tool
+    return not names or own is None or any(same_name(own, n) or served_as(own, n, node) for n in names)
+
+
+def _first_answers(nodes: list[Node]) -> dict[int, int]:
+    """By what has model calls below it, when the first of these ended."""
+    first: dict[int, int] = {}
+    for call in sorted((n for n in nodes if n.kind == LLM), key=lambda n: n.end):
+        above = call.parent
+        while above is not None and id(above) not in first:
+            first[id(above)] = call.end
+            above = above.parent
+    return first
+
+
+def _asked_within(node: Node, outer: Node, answered: dict[int, int]) -> bool:
+    """Did an agent in that tool call it again, once a model had answered? Layers of one call are given the same."""
+    first = answered.get(id(outer))
+    if first is None or first > node.start:
+        return False
+    ids = {outer.span.call_id, node.span.call_id} - {None}
+    given = {to_json(told) for n in (outer, node) if (told := arguments_of(n.span.arguments)[0])}
+    return len(ids) > 1 or len(given) > 1 or len({outer.agent, node.agent} - {None}) > 1
 
 
 def kit(scope: str) -> str:
