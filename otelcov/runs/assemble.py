@@ -40,6 +40,7 @@ from otelcov.runs.whole.deaths import died_in_a_later_trace
 from otelcov.runs.whole.endings import asked_unseen, status
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.lost_steps import (
+    answer_lost,
     asker_lost,
     ended_in_what_is_lost,
     ended_on_words,
@@ -106,7 +107,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     known, source = _known(work.offered, {*over, *work.ways, *(d.tool for d in handed if d.tool)}, config)
     delegated = _delegated(work, agents, bool(over), incomplete)
     orphans = sum(n.orphan for n in nodes)
-    _not_told(run, agents, incomplete)
+    _not_told(run, agents, handed, incomplete)
     if orphans and root.orphan:
         incomplete.add(NO_ROOT)
     if any(f.astray for f in group) or asked_unseen(run):
@@ -293,10 +294,10 @@ def _delegated(work: _Work, agents: list[str], ways: bool, incomplete: set[str])
     return handed if handed or ((calls or work.tools) and shown(agents, nodes, calls) and not unseen) else None
 
 
-def _not_told(run: Evidence, agents: list[str], incomplete: set[str]) -> None:
+def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], incomplete: set[str]) -> None:
     """Add what of a run's steps nobody tells."""
     calls = run.calls
-    if step_lost(run) or asker_lost(run) or ended_on_words(run):
+    if step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):
         incomplete.add("no agent name")

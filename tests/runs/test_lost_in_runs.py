@@ -75,6 +75,36 @@ def test_what_an_agent_said_that_a_tool_called_is_no_answer_nor_is_its_failure_t
     assert (run["status"], run["output"], run["agents"]) == ("unknown", None, ["planner", "writer"])
 
 
+@pytest.mark.parametrize("lost", [0, 1, 2, 3, 4])
+def test_a_model_call_that_was_lost_in_an_agent_or_beside_one_is_missed(lost):
+    """What an agent gave was said by nobody, or a tool that called one was asked for by nobody."""
+    asked = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "ask", "arguments": {"q": "x"}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "It rains."}]},
+    ]
+    inner = [{"role": "user", "parts": [{"type": "text", "content": "x"}]}, _called_and_heard("c2"), _heard("c2")]
+    calls = [
+        chat(2, 1, [("c1", "ask", {"q": "x"})], "go", at=0.5, took=0.4),
+        chat(5, 4, [("c2", "look", {})], "x", at=2, took=0.4),
+        chat(7, 4, "It rains.", inner, at=4, took=0.4),
+        chat(8, 1, "Take a coat.", asked, at=7),
+    ]
+    del calls[lost : lost + 1]
+    (run,) = runs(
+        agent(1, "planner", took=9, attributes={"gen_ai.output.messages": _said("Take a coat.")}),
+        *(tool(3, 1, "ask", call="c1", result="It rains.", at=1, took=5), agent(4, "worker", parent=3, at=1, took=5)),
+        tool(6, 4, "look", call="c2", result="yes", at=3, took=0.5),
+        *calls,
+    )
+    assert ("missing step" in run["incomplete"]) == (lost < 4)
+    assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("planner", "worker", "ok")]
+
+
+def _said(text):
+    return json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": text}]}])
+
+
 @pytest.mark.parametrize(("within", "status"), [(True, "unknown"), (False, "requested")])
 def test_a_call_without_a_span_was_not_answered_from_memory_where_tools_run_in_the_models_span(within, status):
     """The AI SDK 7 by its older telemetry: a tool's span lies in that of the model; that of the second was lost."""
@@ -91,6 +121,21 @@ def test_a_call_without_a_span_was_not_answered_from_memory_where_tools_run_in_t
         chat(5, 1, "It is.", back, at=6),
     )
     assert [c["status"] for c in run["tool_calls"]] == ["ok", status]
+
+
+def test_a_call_whose_span_is_lost_was_not_answered_from_memory_for_being_a_little_faster():
+    back = [
+        {"role": "user", "parts": [{"type": "text", "content": "Blue?"}]},
+        *(_called_and_heard("c1"), _heard("c1"), _called_and_heard("c2"), _heard("c2")),
+    ]
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "look", {})], "Blue?"),
+        tool(3, 1, "look", call="c1", result="yes", at=1, took=0.002, attributes={"gen_ai.tool.call.arguments": "{}"}),
+        chat(4, 1, [("c2", "look", {})], back[:3], at=3),
+        chat(5, 1, "It is.", back, at=4.001),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
 
 
 def _called_and_heard(id):

@@ -64,6 +64,7 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
     inner = np.flatnonzero((sketch.kind == AGENT_) & (sketch.above >= 0))
     child[sketch.above[inner]] = inner
     child = child[at]
+    sketch.spoil(_unanswered(sketch, models, by, trace[child >= 0]), trace)
     target = frame["agent"][np.maximum(child, 0)].set(pl.Series(child < 0), None)
     sketch.spoil(true(target == owner), trace)
     sketch.spoil((child >= 0) & sketch.failed[at], trace)
@@ -92,6 +93,19 @@ def calls_of(sketch: Sketch, models: Models) -> Calls:
         place[kept],
         left,
     )
+
+
+def _unanswered(sketch: Sketch, models: Models, by: Ints, calling: Ints) -> Bools:
+    """Of what these model calls asked for, which their agent put out nothing after, in traces where one calls another:
+    its answer may be lost."""
+    agent = sketch.above[models.at]
+    own = agent >= 0
+    newest = np.full(sketch.frame.height, -1, dtype=np.int64)
+    newest[agent[own]] = models.turn[own]
+    several = np.zeros(len(sketch.bad), dtype=bool)
+    several[calling] = True
+    found: Bools = own[by] & (models.turn[by] == newest[agent[by]]) & several[models.trace[by]]
+    return found
 
 
 def _apart(sketch: Sketch, asking: Ints, at: Ints) -> Bools:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import ended
+from otelcov.runs.agents.delegation import Delegation
 from otelcov.runs.content.prose import browsing, final_answer
+from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
 from otelcov.runs.rules.habits import loses_steps
+from otelcov.runs.tools.call import ToolCall
+from otelcov.runs.tools.call_status import Outcome
+from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.trace.tree import Node, aborted, failure, spelling
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.speakers import within_an_agent
@@ -27,16 +34,58 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
     return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
 
 
-def asker_lost(run: Evidence) -> bool:
-    """Did a tool run for which no model is told to have asked, though each tells what it answered, and one that was
-    asked later was shown that request? The span of who asked for it was lost."""
-    lone = [t for t in run.tools if t.nodes and t.asked_by is None]
+def asker_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
+    """Did a tool run, or call an agent, for which no model is told to have asked, though each tells what it answered,
+    and one that was asked later was shown that request? The span of who asked for it was lost."""
+    called = [*run.tools, *(d.call for d in handed if d.call is not None)]
+    lone = [t for t in called if t.nodes and t.asked_by is None]
     if not lone or any(c.outputs is None for c in run.calls):
         return False
     ids = {t.call_id for t in lone if t.call_id}
     names = {spelling(t.name) for t in lone if t.name and not t.call_id}
     shown = [r for c in run.calls for x in c.inputs or () for r in x.requests]
     return any(r.id in ids or (r.name and spelling(r.name) in names) for r in shown)
+
+
+def answer_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
+    """Did an agent give what neither the model said that it asked last, nor a tool or an agent brought that it had then
+    called? The model that answered has not come."""
+    called = [d.call for d in handed if d.call is not None and d.status == "ok"]
+    given: dict[int | None, str] = {id(n): text for call in called if (text := _given_by(call)) for n in call.nodes}
+    if not called:
+        return False
+    last: dict[int | None, ModelCall] = {}  # by the tool that called who asked it, None where nobody called that one
+    for call in run.calls:
+        last[next((id(n) for n in call.node.ancestors() if id(n) in given), None)] = call
+    if run.output:
+        given[None] = run.output
+    agents: dict[int, list[str | None]] = {}  # what they gave, by who asked
+    for tool in called:
+        agents.setdefault(id(tool.asked_by), []).append(_given_by(tool))
+    tools: dict[int, list[Outcome]] = {}
+    for tool, found in run.done:
+        if tool.asked_by is not tool.result_of:
+            tools.setdefault(id(tool.asked_by), []).append(found)
+    return any(
+        _said_by_nobody(run, call, given[key], agents.get(id(call), []), tools.get(id(call), []))
+        for key, call in last.items()
+        if key in given
+    )
+
+
+def _given_by(call: ToolCall) -> str | None:
+    """The text that a tool gave which called an agent."""
+    told = result_of(span_fact(call.nodes, "result"))[0]
+    return told if isinstance(told, str) else None
+
+
+def _said_by_nobody(run: Evidence, last: ModelCall, text: str, agents: list[str | None], tools: list[Outcome]) -> bool:
+    if not last.requests or any(r.name in run.ways for r in last.requests):
+        return False
+    said = [last.text, *agents, *(found.result for found in tools)]
+    if None in agents or any(x and (str(x).strip() in text or text in str(x)) for x in said):
+        return False
+    return bool(agents) or any(found.status in ("ok", "error") for found in tools)
 
 
 def ended_on_words(run: Evidence) -> bool:
