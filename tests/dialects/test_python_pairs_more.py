@@ -214,3 +214,35 @@ def test_an_agent_of_strands_bears_its_name_after_what_is_done_where_mlflow_lost
         span(2, 1, "chat", at=1, attributes=asks, scope="strands.telemetry.tracer"),
     )
     assert (run["agents"], [c["agent"] for c in run["llm_calls"]]) == (agents, agents or [None])
+
+
+def test_a_list_of_objects_as_python_prints_them_is_no_result():
+    """Microsoft's Agent Framework, of a tool that gave nothing."""
+    shown = "[<agent_framework._types.Content object at 0x7fb50956a720>]"
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "none", {})], at=1),
+        tool(3, 1, "none", call="c1", result=shown, at=3),
+        chat(4, 1, "done", at=5),
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("ok", None)]
+
+
+def test_a_models_span_named_as_an_agents_work_stands_for_all_its_calls_also_where_the_run_failed():
+    """OpenInference of an ADK that it does not know: each call of a model writes over what the one before wrote."""
+    told = {"openinference.span.kind": "LLM", "llm.model_name": "g", "llm.token_count.prompt": 11}
+    told |= {"llm.output_messages.0.message.role": "model", "agent.name": "planner"}
+    told |= {"llm.output_messages.0.message.contents.0.message_content.text": "Let me see."}
+    parts = [{"text": "Let me see."}, {"function_call": {"name": "look", "args": {}}}]
+    told |= {"output.value": json.dumps({"content": {"parts": parts, "role": "model"}})}
+    ran = {"openinference.span.kind": "TOOL", "tool.name": "look"}
+    scope = "openinference.instrumentation.google_adk"
+    (run,) = runs(
+        span(1, None, "agent_run [planner]", took=9, attributes={"openinference.span.kind": "AGENT"}, scope=scope)
+        | {"error": "ValueError: boom"},
+        span(2, 1, "invoke_agent planner", took=8, attributes=told, scope=scope),
+        span(3, 2, "execute_tool look", at=2, attributes=ran, scope=scope),
+        span(4, 2, "execute_tool look", at=4, attributes=ran, scope=scope, error="boom"),
+    )
+    assert (run["status"], run["llm_calls"], len(run["tool_calls"])) == ("error", None, 2)
+    assert "model calls share a span" in run["incomplete"]

@@ -60,7 +60,7 @@ def in_part(value: Value) -> bool:
 
 # A stream that was told before anybody read it; what Logfire took for a secret; what Swarms tells of a tool that threw.
 _UNTOLD = re.compile(
-    r"<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>$|\[Scrubbed due to '[^']*'\]$"
+    r"\[?(?:<[\w.]+ (?:object|generator)[^>]* at 0x[0-9a-fA-F]+>(?:, )?)+\]?$|\[Scrubbed due to '[^']*'\]$"
     r"|\(no result recorded for [\w.-]+\)$"
 )
 

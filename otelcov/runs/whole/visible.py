@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT
@@ -117,12 +118,15 @@ def _went_on_unseen(calls: list[ModelCall], mute: list[ModelCall]) -> list[Model
 def answered_in_one_span(run: Evidence, executions: list[list[Node]]) -> bool:
     """A model span stands for several calls: the last one holds the run's answer and asks for tools that ran inside it,
     or one answers in words, while a tool ran inside it that this answer does not ask for: another did, unless it ended
-    to have tools called, so that its words alone are told."""
+    to have tools called, so that its words alone are told. So may one that is named as an agent's whole work, and in
+    which several tools ran (OpenInference of an ADK that it does not know)."""
     if not executions:
         return False
-    around = {id(n) for nodes in executions for n in nodes[0].ancestors()}
-    holding = [call for call in run.calls if id(call.node) in around and call.node is not run.root]
+    around = Counter(id(n) for nodes in executions for n in nodes[0].ancestors())
+    holding = [call for call in run.calls if around[id(call.node)] and call.node is not run.root]
     answer = run.output
     return any(c is run.last and c.requests and answer and c.text == answer for c in holding) or any(
-        c.text and not c.asked and not asks(c.finish) for c in holding
+        (c.text and not c.asked and not asks(c.finish))
+        or (around[id(c.node)] > 1 and c.node.span.name.startswith("invoke_agent "))
+        for c in holding
     )
