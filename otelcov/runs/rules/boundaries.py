@@ -159,6 +159,19 @@ def limits(text: str) -> frozenset[str]:
     return frozenset({"cost_limit"}) if COST.search(text) else frozenset()
 
 
+def limits_requests(text: str) -> bool:
+    """Is this a limit that a loop meets as it is to ask a model again: of its turns, or of what it asks models? What
+    the answer before asked for has run then."""
+    return _OF_REQUESTS.search(text[:_READ]) is not None
+
+
+_OF_REQUESTS = _any(
+    r"max(?:imum)?[ _-]?(?:number of )?turns\b",
+    r"MaxTurns",
+    r"request_limit|would exceed the request",
+    r"LlmCallsLimitExceeded|number of llm calls limit",
+)
+
 _READ = 8192  # characters of either end of what an error says
 
 

@@ -32,11 +32,26 @@ def died_at_first(run: Evidence) -> bool:
 def died_in_a_step(run: Evidence) -> bool:
     """The step that holds the newest answer failed, what that asked for was not run, and the run put nothing out: a
     framework refused it (OpenAI's for Python, a tool that nobody has)."""
+    last, told = run.last, _failed_step(run)
+    if last is None or told is None:
+        return False
+    return bool(last.requests) or told[1].startswith(_NOBODYS)
+
+
+def may_have_died_in_a_step(run: Evidence) -> bool:
+    """The same, where what the newest answer asked for is cut off, or is not told."""
+    last = run.last
+    return last is not None and (last.outputs is None or last.truncated_output) and _failed_step(run) is not None
+
+
+def _failed_step(run: Evidence) -> tuple[str, str] | None:
+    """With what the step failed that holds the newest answer, of which nothing ran and after which nothing was put
+    out."""
     last = run.last
     if last is None or run.output is not None or any(o.status in ("ok", "error") for o in run.left(last)):
-        return False
+        return None
     step = last.node.parent
-    return bool(last.requests) and step is not None and step.kind in (AGENT, CHAIN) and failure(step) is not None
+    return failure(step) if step is not None and step.kind in (AGENT, CHAIN) else None
 
 
 def died_in_a_later_trace(root: Node, nodes: Collection[Node], calls: Collection[ModelCall]) -> list[Node]:
@@ -103,3 +118,6 @@ def _caught(tool: ToolCall) -> bool:
 
 _NON_FATAL = "Error running tool (non-fatal)"
 """What OpenAI's kit says of a tool that raised, where the model was told of it."""
+
+_NOBODYS = "Tool not found: "
+"""What it says of a step whose model asked for a tool that nobody has."""

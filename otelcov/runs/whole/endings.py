@@ -35,6 +35,7 @@ from otelcov.runs.whole.deaths import (
     died_in_a_step,
     died_in_a_tool,
     goes_to_the_model,
+    may_have_died_in_a_step,
 )
 from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.lost_steps import (
@@ -79,6 +80,7 @@ def status(run: Evidence) -> str:
         or (last is not None and last in run.unheard and (run.output is None or broken_off(last)))
         or asked_for_nobodys(run)
         or failed_in_what_is_lost(run)
+        or may_have_died_in_a_step(run)
     ):
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):

@@ -8,7 +8,7 @@ from otelcov.dialects.agno import TO_BE_RUN
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.agents.charge import ended, top_agents
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.boundaries import limits
+from otelcov.runs.rules.boundaries import limits, limits_requests
 from otelcov.runs.rules.habits import leaves_open, says_of_each, tells_time
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
@@ -72,7 +72,8 @@ def may_be_stopped(root: Node, tools: list[ToolCall], outcomes: list[Outcome], l
 def lost_with_others(run: Evidence) -> list[Outcome]:
     """What came of tools that were asked for, of which no span nor message tells, where not all spans have come: theirs
     may be among those. Of a run whose root came others miss their parents; or nothing failed with it, in which it did,
-    of what was offered; or the answer did not that must have come after tools of the same turn."""
+    of what was offered; or it met a limit that comes after them; or the answer did not that must have come after tools
+    of the same turn."""
     asked = [
         (t, o)
         for t, o in zip(run.tools, run.outcomes, strict=True)
@@ -85,9 +86,15 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     if broke_unseen(run):
         offered = {spelling(name) for name in run.offered or ()}
         return [o for t, o in asked if t.asked_by is run.last and spelling(t.name or "") in offered]
-    if not answered_unseen(run):
+    if not answered_unseen(run) and not _stopped_after_tools(run):
         return []
     return [o for t, o in asked if t.asked_by is run.last]
+
+
+def _stopped_after_tools(run: Evidence) -> bool:
+    """Did what asked a model last fail by a limit that it met once the tools were done?"""
+    around = run.last.node.ancestors() if run.last is not None and run.last.error is None else ()
+    return any(limits_requests(f"{f[0]}: {f[1]}") for n in around if (f := failure(n)) is not None)
 
 
 def broke_unseen(run: Evidence) -> bool:

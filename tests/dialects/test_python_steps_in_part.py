@@ -1,0 +1,57 @@
+"""Kits for Python whose steps are told in part: spans lost, values cut, and what the rest of a run shows of them."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+pytestmark = pytest.mark.full
+
+_OPENAIS = {"scope": "opentelemetry.instrumentation.openai_agents"}
+
+
+def _turn(id, parent, at, **more):
+    told = {"gen_ai.operation.name": "unknown", "gen_ai.provider.name": "openai"}
+    return span(id, parent, "unknown", at=at, attributes=told, **_OPENAIS, **more)
+
+
+def _cut(text, limit=256):
+    """Messages as OpenTelemetry's first kit of OpenAI's agents prints them, cut."""
+    print_ = f"ResponseFunctionToolCall(arguments='{json.dumps({'what': 'x' * 200})}', call_id='call_1', name='{text}')"
+    return json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": print_}]}])[:limit]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [("Tool not found: {'tool_name': 'ghost'}", "error"), ("failed", "unknown")]
+)
+def test_a_step_that_failed_ended_its_run_where_what_was_asked_for_is_cut(error, status):
+    """opentelemetry-instrumentation-openai-agents-v2 0.1, with values cut at 256."""
+    answer = {"gen_ai.output.messages": _cut("ghost")}
+    (run,) = runs(
+        span(1, None, "Agent workflow", took=9, status=1, gen_ai__operation__name="invoke_agent", **_OPENAIS),
+        agent(2, "planner", 1, at=1, took=8, status=1, attributes=answer, **_OPENAIS),
+        _turn(3, 2, 2, took=3, error=error),
+        chat(4, 3, None, "go", at=2, status=1, attributes=answer, **_OPENAIS),
+    )
+    assert (run["status"], run["output"], run["tool_calls"]) == (status, None, None)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        ("Max turns exceeded: {'max_turns': 2}", "unknown"),
+        ("The next request would exceed the request_limit of 2", "unknown"),
+        ("Recursion limit of 2 reached without hitting a stop condition.", "requested"),
+    ],
+)
+def test_what_was_asked_for_before_a_limit_on_turns_may_have_run(error, status):
+    """The same, with the span of the last tool lost."""
+    (run,) = runs(
+        agent(1, "planner", took=20, error=error),
+        chat(2, 1, [("c1", "look", {"at": "x"})], "go", at=1),
+        tool(3, 1, "look", "c1", "seen", at=3),
+        chat(4, 1, [("c2", "look", {"at": "y"})], "go", at=6),
+    )
+    assert [(c["call_id"], c["status"]) for c in run["tool_calls"]] == [("c1", "ok"), ("c2", status)]
+    assert (run["status"], run["boundaries"]) == ("error", ["max_steps"])
