@@ -72,3 +72,34 @@ def test_of_another_service_nothing_goes_on():
 def test_what_goes_on_in_a_frame_stands_in_it():
     framed = [span(7, None, "ai.streamText", at=0, scope="ai"), call(1, 0) | {"id": 2, "parent": 7, "scope": "ai"}]
     assert lengths(*framed, call(2, 3, "stop")) == [1, 1]
+
+
+def ran(trace, at, took=1.0, **more):
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    return span(1, None, "execute_tool", trace=trace, at=at, took=took, scope="client", attributes=told | more)
+
+
+def test_a_tool_that_has_no_id_is_of_the_call_that_asked_for_some_before_it():
+    """@traceloop/instrumentation-langchain 0.24 without a root, with content kept out."""
+    (one,) = runs(call(1, 0), ran(6, 1.5), call(2, 3), ran(7, 4.2), ran(8, 4.2, 1.5), call(4, 9, "stop"))
+    assert len(one["trace_ids"]) == 6
+    assert [(c["name"], c["turn"], c["status"]) for c in one["tool_calls"]] == [
+        ("look", 0, "ok"),
+        ("look", 1, "ok"),
+        ("look", 1, "ok"),
+    ]
+    assert UNSURE in one["incomplete"]
+
+
+@pytest.mark.parametrize(
+    ("first", "tool", "second"),
+    [
+        (call(1, 0, "stop"), ran(6, 1.5), call(2, 3, "stop")),  # nobody asked for tools
+        (call(1, 0), ran(6, 1.5, 3), call(2, 3, "stop")),  # it outlasts the next call's beginning
+        (call(1, 0), ran(6, 0.5), call(2, 3, "stop")),  # it began before it was asked for
+        (call(1, 0, took=4), ran(6, 4.5), call(2, 3, "stop", took=3)),  # calls overlap
+        (call(1, 0), ran(6, 1.5, **{"gen_ai.tool.call.id": "c1"}), call(2, 3, "stop")),  # an id tells who asked
+    ],
+)
+def test_a_tool_of_which_that_is_not_sure_stands_alone(first, tool, second):
+    assert 1 in [len(r["trace_ids"]) for r in runs(first, tool, second) if r["tool_calls"]]

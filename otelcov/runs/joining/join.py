@@ -254,7 +254,7 @@ def join(parts: list[Fragment], where: Joints, max_run_ns: int) -> list[list[Fra
     unite_doubles(parts, unite)
     followers, joined = unite_followers([p for p in every if p.calls or p.tools], unite_near)
     loose = [p for p in loose if p.calls or p.tools]
-    unite_in_order(loose, followers, unite_near)
+    unite_in_order(loose, followers, joined, unite_near)
     undecided = unite_leaves(loose, followers, joined, unite_near, one_run)
     unite_children(loose, followers, unite_near)
     unite_holding(parts, followers, unite_near)
