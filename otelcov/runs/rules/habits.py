@@ -199,6 +199,16 @@ def stops_at_tools(scope: str) -> bool:
     return scope in ("ai", "gen_ai", "langsmith") or scope.startswith("@mastra/")
 
 
+def ends_after_tools(scope: str, name: str) -> bool:
+    """Is this a loop of such a kit, which ends once all is done that was asked for, at a limit, too?"""
+    return stops_at_tools(scope) or is_a_loop(name)
+
+
+def is_a_loop(name: str) -> bool:
+    """Is this a whole loop, which its kit lays in nothing of its own but a tool (the AI SDK)?"""
+    return name.startswith(("ai.generateText", "ai.streamText"))
+
+
 def changes_agents(scope: str) -> bool:
     """Does a tool that hands over give its session another agent here, of which a span of its own tells (LiveKit)?"""
     return scope == "livekit-agents"

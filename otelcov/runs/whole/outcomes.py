@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from otelcov.dialects.agno import TO_BE_RUN
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.agents.charge import ended, top_agents
-from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.boundaries import limits, limits_requests
-from otelcov.runs.rules.habits import leaves_open, says_of_each, tells_time
+from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.rules.boundaries import asks, limits, limits_requests
+from otelcov.runs.rules.habits import ends_after_tools, leaves_open, says_of_each, tells_time
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.later import Later
@@ -73,7 +74,7 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     """What came of tools that were asked for, of which no span nor message tells, where not all spans have come: theirs
     may be among those. Of a run whose root came others miss their parents; or nothing failed with it, in which it did,
     of what was offered; or it met a limit that comes after them; or the answer did not that must have come after tools
-    of the same turn."""
+    of the same turn; or the step that came after them is told in part."""
     asked = [
         (t, o)
         for t, o in zip(run.tools, run.outcomes, strict=True)
@@ -86,9 +87,28 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     if broke_unseen(run):
         offered = {spelling(name) for name in run.offered or ()}
         return [o for t, o in asked if t.asked_by is run.last and spelling(t.name or "") in offered]
-    if not answered_unseen(run) and not _stopped_after_tools(run):
-        return []
-    return [o for t, o in asked if t.asked_by is run.last]
+    if answered_unseen(run) or _stopped_after_tools(run):
+        return [o for t, o in asked if t.asked_by is run.last]
+    ran = {spelling(t.name) for t, o in run.done if t.nodes and t.name and o.status in ("ok", "error")}
+    had = ran | {spelling(name) for name in run.offered or ()}
+    begun = [c.start for c in run.calls] if asked else []
+    return [o for t, o in asked if _done_with(t, run, begun, ran, had)]
+
+
+def _done_with(tool: ToolCall, run: Evidence, begun: list[int], ran: set[str], had: set[str]) -> bool:
+    """Did the loop that asked for a tool that it had go on to ask a model whose history is not told to its end; or end
+    as one does whose tools are done, at a limit, too, of which this one `ran` before (the AI SDK)? What nobody there
+    runs, another is left to."""
+    asker, name = tool.asked_by, spelling(tool.name or "")
+    loop = asker.node.parent if asker is not None else None
+    if asker is None or loop is None or name not in had:
+        return False
+    after = (run.calls[at] for at in range(bisect_left(begun, asker.end), len(begun)))
+    then = next((c for c in after if c.node.parent is loop), None)
+    if then is not None:
+        return then.truncated_input or then.cut
+    ended = failure(loop) is None and asks(finish_reason(loop.span.finish))
+    return ended and name in ran and ends_after_tools(loop.span.scope, loop.span.name)
 
 
 def _stopped_after_tools(run: Evidence) -> bool:
