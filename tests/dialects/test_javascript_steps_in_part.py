@@ -54,3 +54,11 @@ def test_what_was_asked_for_may_have_run_where_what_the_next_step_was_told_is_cu
     steps = [_step(("c1", "look"), prompt=_ASKED), _ran("c1", "look"), _step(("c2", name), prompt=cut)]
     (run,) = runs(*_loop(1, 0, "stop", *steps, _step(prompt=cut)))
     assert [(c["call_id"], c["status"]) for c in run["tool_calls"]] == [("c1", "ok"), ("c2", status)]
+
+
+@pytest.mark.parametrize("prompt", [None, '{"messages":[{"role":"user","content":"go'])
+def test_loops_below_a_span_that_is_lost_are_runs_where_their_words_are_not_told(prompt):
+    told = {"ai.prompt": prompt} if prompt is not None else {}
+    steps = [_step(("c1", "look")), _ran("c1", "look"), _step()]
+    turns = [s for turn in (1, 2, 3) for s in _loop(10 * turn, 10 * turn, "stop", *steps, parent=90, **told)]
+    assert [len(run["llm_calls"]) for run in runs(*turns)] == [2, 2, 2]

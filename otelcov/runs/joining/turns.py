@@ -8,6 +8,7 @@ from itertools import pairwise
 from otelcov.dialects.base import AGENT, CHAIN, LLM
 from otelcov.runs.content.chat import Message
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.rules.habits import is_a_loop
 from otelcov.runs.tools.handed_in import is_answer
 from otelcov.runs.trace.tree import Node
 
@@ -23,7 +24,8 @@ def one_conversation(roots: list[Node]) -> bool:
 def asked_apart(roots: list[Node], leaders: list[str | None]) -> bool:
     """Are these requests to one agent, one after another, below a span that never came (a program's)? Each goes on with
     a conversation, or begins with words of its own, and holds nothing of what those before it brought, as the steps of
-    a workflow would. Those that go on may each have lost a span of their own (an exporter leaves them out)."""
+    a workflow would; where words are not told, each is a loop. Those that go on may each have lost a span of their own
+    (an exporter leaves them out)."""
     if len(roots) < 2 or leaders[0] is None or len(set(leaders)) > 1 or not all(n.orphan for n in roots):
         return False
     if in_turn(roots):
@@ -31,7 +33,9 @@ def asked_apart(roots: list[Node], leaders: list[str | None]) -> bool:
     if len({n.span.parent_span_id for n in roots}) > 1 or not _alike(roots) or not _one_by_one(roots):
         return False
     said = [first_said(n) for n in roots]
-    if not all(said) or len({tuple(x.role for x in some) for some in said}) > 1:
+    if not all(said):
+        return all(is_a_loop(n.span.name) for n in roots)
+    if len({tuple(x.role for x in some) for some in said}) > 1:
         return False
     words = [some[-1].text or "" for some in said]
     if len(set(words)) < len(words) or any(x.role == "assistant" for x in said[0]):
