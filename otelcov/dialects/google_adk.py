@@ -55,6 +55,10 @@ _MUTE = (
 _NONE_SUCH = (pl.col("gen_ai.tool.description") == "Tool not found") & (pl.col("gen_ai.tool.type") == "BaseTool")
 
 
+# A tool that is an agent bears its name, but for the one that hands over to any.
+_AN_AGENT = pl.col("gen_ai.tool.type").str.contains(r"(?:^|[^o])AgentTool$")
+
+
 # OpenLIT tells of a runner as of an agent, by the name of its app. How it runs is told of runners alone; of one that
 # failed nothing is, nor of an agent that did, of which a span of ADK's own tells.
 _RUNNER = (pl.col("scope.name") == "openlit.instrumentation.google_adk") & (
@@ -116,6 +120,7 @@ GOOGLE_ADK = Dialect(
     output_messages=first(*_RESPONSES),
     definitions=_REQUEST,
     conversation=first("gcp.vertex.agent.session_id", "adk.session_id"),
+    to_agent=pl.when(_AN_AGENT).then(pl.col("gen_ai.tool.name")),
     tool_error=pl.when(_THREW)
     .then(pl.lit("true"))
     .when(_NONE_SUCH)

@@ -55,3 +55,22 @@ def test_what_was_asked_for_before_a_limit_on_turns_may_have_run(error, status):
     )
     assert [(c["call_id"], c["status"]) for c in run["tool_calls"]] == [("c1", "ok"), ("c2", status)]
     assert (run["status"], run["boundaries"]) == ("error", ["max_steps"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "delegated"), [("AgentTool", True), ("_SingleTurnAgentTool", True), ("FunctionTool", False)]
+)
+def test_an_agent_of_googles_kit_as_a_tool_is_none_where_its_own_spans_are_lost(kind, delegated):
+    """google-adk 2 and @google/adk 1: the tool's type says what it is."""
+    adk = {"scope": "gcp.vertex.agent"}
+    told = {"gen_ai.tool.type": kind, "gcp.vertex.agent.tool_call_args": '{"request": "write"}'}
+    told["gcp.vertex.agent.tool_response"] = '{"result": "a poem"}'
+    (run,) = runs(
+        agent(1, "planner", took=20, **adk),
+        span(2, 1, "call_llm", at=1, took=5, gen_ai__request__model="m", gen_ai__system="gcp.vertex.agent", **adk),
+        tool(3, 2, "writer", "adk-1", at=3, attributes=told, **adk),
+        span(4, 1, "call_llm", at=8, gen_ai__request__model="m", gen_ai__system="gcp.vertex.agent", **adk),
+    )
+    assert [c["name"] for c in run["tool_calls"] or ()] == ([] if delegated else ["writer"])
+    told = [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"] or ()]
+    assert told == ([("planner", "writer", "tool", "writer")] if delegated else [])
