@@ -74,3 +74,33 @@ def test_an_agent_of_googles_kit_as_a_tool_is_none_where_its_own_spans_are_lost(
     assert [c["name"] for c in run["tool_calls"] or ()] == ([] if delegated else ["writer"])
     told = [(d["from"], d["to"], d["form"], d["tool"]) for d in run["delegations"] or ()]
     assert told == ([("planner", "writer", "tool", "writer")] if delegated else [])
+
+
+@pytest.mark.parametrize(
+    ("scope", "paused", "status"),
+    [("pydantic-ai", 0.2, "unknown"), ("pydantic-ai", 0.01, "requested"), ("crewai", 0.2, "requested")],
+)
+def test_a_repeated_call_whose_span_is_lost_may_have_run_in_less_time_than_before(scope, paused, status):
+    """Pydantic AI 2.68 under Laminar, where the same tool took 44, 1 and 10 milliseconds."""
+    kit = {"scope": scope}
+
+    def heard(*ids):
+        user = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+        return [user, *(x for i in ids for x in (_asked_for(i), _came_back(i)))]
+
+    (run,) = runs(
+        agent(1, "planner", took=20, **kit),
+        chat(2, 1, [("c1", "look", {})], heard(), at=1, **kit),
+        tool(3, 1, "look", "c1", "seen", at=2, **kit, attributes={"gen_ai.tool.call.arguments": "{}"}),
+        chat(4, 1, [("c2", "look", {})], heard("c1"), at=4, **kit),
+        chat(5, 1, "done", heard("c1", "c2"), at=5 + paused, **kit),
+    )
+    assert [(c["call_id"], c["status"]) for c in run["tool_calls"]] == [("c1", "ok"), ("c2", status)]
+
+
+def _asked_for(id):
+    return {"role": "assistant", "parts": [{"type": "tool_call", "id": id, "name": "look", "arguments": {}}]}
+
+
+def _came_back(id):
+    return {"role": "tool", "parts": [{"type": "tool_call_response", "id": id, "response": "seen"}]}

@@ -288,7 +288,7 @@ def test_an_equal_call_answered_in_no_time_was_not_run_again():
         chat(2, 1, [("a", "t", {})], at=0.5, took=0.5),
         tool(3, 1, "t", call="a", at=1, took=1, result="x"),
         chat(4, 1, [("b", "t", {})], at=2, took=1),
-        chat(5, 1, "done", at=3.1, attributes={"gen_ai.input.messages": history}),
+        chat(5, 1, "done", at=3.01, attributes={"gen_ai.input.messages": history}),
     )
     assert calls(run) == [("t", "ok", None), ("t", "requested", None)]
 

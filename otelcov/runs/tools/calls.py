@@ -211,7 +211,7 @@ def _of_one_call(
 
 def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[ModelCall]) -> bool:
     """An equal call ran before, with a span; this one has none, and between request and result was no time to run
-    it."""
+    it: less than it ever took where a kit remembers what tools gave (CrewAI, BeeAI), and next to none elsewhere."""
     asker = call.asked_by
     if call.nodes or asker is None or call.result_of is None:
         return False
@@ -220,11 +220,18 @@ def _from_memory(call: ToolCall, executed: list[ToolCall], model_calls: list[Mod
     ran = [c.end - c.start for c in executed if same_name(c.name, call.name)]
     later = (model_calls[turn] for turn in range(asker.turn + 1, len(model_calls)))
     after = next((mc for mc in later if mc.agent == asker.agent), None)
-    if not ran or after is None or after.start - asker.end >= min(ran):
+    between = after.start - asker.end if after is not None else 0
+    if not ran or after is None or between >= min(ran):
+        return False
+    if between * _SCATTER >= min(ran) and not any(_REMEMBERS.search(n.span.scope) for n in asker.node.ancestors()):
         return False
     wanted = arguments_of(call.arguments)[0]
     before = (c for c in executed if c.start < asker.end and same_name(c.name, call.name))
     return any(arguments_of(c.arguments)[0] == wanted for c in before)
+
+
+_REMEMBERS = re.compile("crewai|beeai")
+_SCATTER = 32  # how many times as long one call of a tool may take as another
 
 
 def _asked(model_calls: list[ModelCall]) -> list[ToolCall]:
