@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message, Result
 from otelcov.runs.content.exchanges import event_inputs, opened, parsed, with_results
 from otelcov.runs.content.flattened import first_index, flattened_messages
-from otelcov.runs.content.jsontext import NOTHING, hidden, parse_json
+from otelcov.runs.content.jsontext import NOTHING, Value, hidden, parse_json
 from otelcov.runs.content.late_results import with_late_results
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.observed import with_observations
@@ -87,18 +88,8 @@ def _first_told(layers: list[Node]) -> Input:
     for node in layers:
         span = node.span
         pairs = node.side.families["flat_input"].get(span.row)
-        if pairs:
-            flat = flattened_messages(pairs, "user", writes_parts(span.scope))
-            numbers = first_index(pairs)
-            if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
-                return Input(with_results(flat, node.input_messages))
-            whole = parsed(node.input_messages)
-            if whole is not None and (len(whole) > len(flat) or (span.dropped and _said(whole) >= _said(flat))):
-                return Input(whole)
-            # SDKs drop the oldest attributes or the newest: what comes after the input was then dropped before it.
-            answered = span.row in node.side.families["flat_output"] and span.row not in node.side.answers_first
-            ends = 0 not in numbers or answered
-            return Input(flat, gappy=True, endless=not ends)
+        if pairs and (numbered := _by_number(node, pairs)) is not None:
+            return numbered
         events = node.side.events.get(span.row)
         if events:
             found = event_inputs(events)
@@ -116,6 +107,32 @@ def _first_told(layers: list[Node]) -> Input:
                 as_text = input_as_text(span.scope) and may_be_response(span.response_id)
                 return Input(opened(read) if as_text else read)
     return Input(None)
+
+
+def _by_number(node: Node, pairs: list[tuple[str, Value]]) -> Input | None:
+    """What numbered attributes say of the input. None where they name nothing that can be read, and the whole of it is
+    told beside them (Microsoft's Agent 365 of OpenAI's kit)."""
+    span = node.span
+    flat = flattened_messages(pairs, "user", writes_parts(span.scope))
+    numbers = first_index(pairs)
+    if node.input_messages and not any(map(_read, flat)) and not any(_ROLE.search(key) for key, _ in pairs):
+        return None
+    if span.dropped == 0 and len(numbers) == max(numbers, default=-1) + 1:
+        return Input(with_results(flat, node.input_messages))
+    whole = parsed(node.input_messages)
+    if whole is not None and (len(whole) > len(flat) or (span.dropped and _said(whole) >= _said(flat))):
+        return Input(whole)
+    # SDKs drop the oldest attributes or the newest: what comes after the input was then dropped before it.
+    answered = span.row in node.side.families["flat_output"] and span.row not in node.side.answers_first
+    ends = 0 not in numbers or answered
+    return Input(flat, gappy=True, endless=not ends)
+
+
+def _read(message: Message) -> bool:
+    return bool(message.text or message.requests or message.results or message.unreadable)
+
+
+_ROLE = re.compile(r"(?:^|\.)role$")
 
 
 def _said(messages: list[Message]) -> int:
