@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.dialects.test_platforms_kits import either_way
 from tests.runs.requests import span
 
@@ -48,6 +50,13 @@ def _run(name, given, gave, lost):
         _told(6, 2, "turn", "chain", 35, 20),
         _response(7, 6, 36, [_ASKED, _call(name, given), back], [_SAID]),
     ]
+    if name == "ask_worker":
+        spans += [
+            _told(8, 5, "Agent workflow", "chain", 11, 13),
+            _told(9, 8, "invoke_agent worker", "invoke_agent", 12, 11),
+            _told(10, 9, "turn", "chain", 13, 9),
+            _response(11, 10, 14, [_part("user", type="text", content="Do it.")], [_SAID]),
+        ]
     (run,) = either_way(*(s for s in spans if s["id"] != lost))
     return run
 
@@ -56,3 +65,10 @@ def test_numbered_attributes_that_nobody_can_read_hide_no_messages():
     run = _run("look", {"city": "Rome"}, "sunny in Rome", lost=5)
     assert [(t["status"], t["result"], t["turn"]) for t in run["tool_calls"]] == [("ok", "sunny in Rome", 0)]
     assert (run["input"], run["output"], run["incomplete"]) == ("Weather?", "Sunny.", [])
+
+
+@pytest.mark.parametrize("name, given", [("look", {"city": "Rome"}), ("ask_worker", {"input": "Do it."})])
+def test_who_asked_is_missing_where_a_later_call_was_shown_the_request(name, given):
+    """Also for what calls another agent."""
+    assert _run(name, given, "Sunny.", lost=None)["incomplete"] == []
+    assert "missing step" in _run(name, given, "Sunny.", lost=4)["incomplete"]
