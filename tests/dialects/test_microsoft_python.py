@@ -72,3 +72,16 @@ def test_who_asked_is_missing_where_a_later_call_was_shown_the_request(name, giv
     """Also for what calls another agent."""
     assert _run(name, given, "Sunny.", lost=None)["incomplete"] == []
     assert "missing step" in _run(name, given, "Sunny.", lost=4)["incomplete"]
+
+
+@pytest.mark.parametrize("lost, status", [(None, "error"), (3, "unknown")])
+def test_an_agent_ends_well_though_its_turn_failed(lost, status):
+    """Nobody has the tool that was asked for: the turn alone says so."""
+    spans = [
+        _told(1, None, "Agent workflow", "chain", 0, 30),
+        _told(2, 1, "invoke_agent planner", "invoke_agent", 1, 28),
+        _told(3, 2, "turn", "chain", 2, 25, status=2),
+        _response(4, 3, 3, [_ASKED], [_call("nosuch", {"a": 1}) | {"finish_reason": "tool_call"}]),
+    ]
+    (run,) = either_way(*(s for s in spans if s["id"] != lost))
+    assert run["status"] == status

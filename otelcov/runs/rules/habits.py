@@ -37,7 +37,8 @@ def needs_descriptions(scope: str) -> bool:
 
 
 def ends_alike(scope: str) -> bool:
-    """Does an agent's span of this scope end well, however its run went (AgentOps's of OpenAI's kit among them)?"""
+    """Does an agent's span of this scope end well, however its run went (AgentOps's and Agent 365's of OpenAI's kit
+    among them, which says of a turn that it failed)?"""
     return scope.endswith("handler openai_agents") or scope in _END_ALIKE
 
 
@@ -46,6 +47,7 @@ _END_ALIKE = (
     "agentops.instrumentation.agno",
     "openai-agents",
     "openlit.instrumentation.dynamiq",
+    "microsoft_agents_a365.observability.core.config",
 )
 
 
