@@ -53,6 +53,12 @@ _PUT_OUT = pl.when(
     & ~pl.col("mlflow.spanOutputs").str.contains(r'^"<(?:(?:async_)?generator object |\w*APIResponse \[)')
 ).then(pl.col("mlflow.spanOutputs"))
 
+# AutoGen's agents stand before the method that ran, where other kits' classes do.
+_OF_AUTOGEN = pl.when(
+    _NAME.str.ends_with(".on_messages")
+    | pl.col("mlflow.spanOutputs").str.contains('"models_usage"', literal=True).fill_null(value=False)
+).then(_NAME.str.extract(r"^(\w+)\.(?:run|on_messages)$"))
+
 MLFLOW = Dialect(
     name="mlflow",
     # DSPy's ReAct calls a tool of its own to say that it is done, and smolagents one to hand in its answer.
@@ -89,6 +95,7 @@ MLFLOW = Dialect(
             [
                 pl.col("mlflow.agent.name"),
                 pl.col("span.name").str.extract(r"^invoke_agent (\S.*)$"),
+                _OF_AUTOGEN,
                 pl.when(~_NAME.str.contains(r"^\w+\.\w+$")).then(_NAME),
                 pl.when(_told("name") != "None").then(_told("name")),
                 pl.when(_told("_name") != "None").then(_told("_name")),

@@ -224,3 +224,63 @@ def test_a_tool_of_llamaindex_bears_a_field_for_a_name_and_the_class_of_a_stream
     )
     assert _called(run) == [("look", {"x": 1}, "ok", "seen")]
     assert (run["output"], len(run["llm_calls"])) == (None, 2)
+
+
+def _autogens(id, parent, at, messages, answer, finish="stop"):
+    came = {"finish_reason": finish, "content": answer, "usage": {}, "cached": False, "logprobs": None, "thought": None}
+    told = {"mlflow.message.format": "autogen", "mlflow.chat.tokenUsage": {"input_tokens": 5, "output_tokens": 2}}
+    given = {"messages": [{"content": "You help.", "type": "SystemMessage"}, *messages]}
+    return _mlflow(id, parent, "OpenAIChatCompletionClient.create", "LLM", given, came, at, told=told)
+
+
+_USER = {"content": "Weather?", "source": "user", "type": "UserMessage"}
+_CALLS = [
+    {"id": f"c{at}", "name": name, "arguments": json.dumps(given)}
+    for at, (name, given) in enumerate([("look", {"city": "Rome"}), ("boom", {"what": "x"})])
+]
+_ASKS = {"content": _CALLS, "thought": None, "source": "planner", "type": "AssistantMessage"}
+_BACK = [
+    {"content": said, "name": call["name"], "call_id": call["id"], "is_error": failed}
+    for call, (said, failed) in zip(_CALLS, [("sunny in Rome", False), ("boom broke x", True)], strict=True)
+]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_an_agent_of_autogens_is_named_before_its_method_and_its_tools_are_in_messages(ended):
+    """autogen-agentchat 0.7.5, mlflow 3.17.2: `models_usage` is a key of AutoGen's messages alone."""
+    message = {"source": "user", "models_usage": None, "content": "Weather?", "type": "TextMessage"}
+    answer = {"source": "planner", "models_usage": None, "content": "Half.", "type": "TextMessage"}
+    task = {"messages": [message, answer], "stop_reason": None} if ended else None
+    turn = {"chat_message": answer, "inner_messages": []} if ended else None
+    back = {"content": _BACK, "type": "FunctionExecutionResultMessage"}
+    (run,) = runs(
+        _mlflow(1, None, "planner.run", "AGENT", {"task": "Weather?"}, task, took=20),
+        _mlflow(2, 1, "planner.on_messages", "AGENT", {"messages": [message]}, turn, 1, 18),
+        _autogens(3, 2, 2, [_USER], _CALLS, "function_calls"),
+        _autogens(4, 2, 8, [_USER, _ASKS, back], "Half."),
+    )
+    assert [(t["name"], t["status"], t["arguments"], t["turn"]) for t in run["tool_calls"]] == [
+        ("look", "ok", {"city": "Rome"}, 0),
+        ("boom", "error", {"what": "x"}, 0),
+    ]
+    assert (run["input"], run["output"]) == ("Weather?", "Half.")
+    assert run["agents"] == ["planner"]
+    assert [(c["agent"], c["finish_reason"]) for c in run["llm_calls"]] == [
+        ("planner", "function_calls"),
+        ("planner", "stop"),
+    ]
+
+
+def test_what_another_agent_of_autogens_said_is_not_what_the_user_asked():
+    """In a team each hears the others as users do."""
+    heard = {"content": "Sunny, says one.", "source": "worker", "type": "UserMessage"}
+    (run,) = runs(_autogens(1, None, 0, [_USER, heard], "Rain, says another."))
+    assert (run["input"], run["output"]) == ("Weather?", "Rain, says another.")
+
+
+def test_a_class_of_another_kit_is_no_agents_name():
+    (run,) = runs(
+        _mlflow(1, None, "CodeAgent.run", "AGENT", {"task": "Weather?"}, "Sunny.", took=9),
+        _mlflow(2, 1, "OpenAIModel.generate", "LLM", {"messages": [{"role": "user", "content": "Weather?"}]}, {}, 1),
+    )
+    assert run["agents"] == []

@@ -100,6 +100,8 @@ def _of_object(value: dict[str, Value], role: str, depth: int) -> list[Message]:
         return _of_constructor(value, role, depth)
     if isinstance(value.get("chat_message"), dict):
         return [m for told in _turn_of_autogen(value) for m in _walk(told, role, depth + 1)]
+    if ("thought" in value or value.get("type") in _OF_AUTOGEN) and (told := _of_autogen(value)) is not None:
+        return [m for one in told for m in _walk(one, role, depth + 1)]
     if isinstance(value.get("message"), dict) and "role" not in value:
         return _of_choice(value, role, depth)
     content = value.get("content")
@@ -129,6 +131,27 @@ def _turn_of_autogen(value: dict[str, Value]) -> list[Value]:
         elif kind not in ("ThoughtEvent", "HandoffMessage") and isinstance(content, str):
             out.append({"role": "assistant", "content": content})
     return out
+
+
+def _of_autogen(value: dict[str, Value]) -> list[Value] | None:
+    """A message of AutoGen's or an answer of its models, in which what is asked for, and what came of each, is a list;
+    None where this is something else."""
+    content, kind = value.get("content"), value.get("type")
+    if kind == "FunctionExecutionResultMessage" and isinstance(content, list):
+        return [{"role": "tool"} | result for result in content if isinstance(result, dict)]
+    if kind in _OF_AUTOGEN and "source" in value:
+        user = kind == "UserMessage" and value["source"] == "user"  # else another agent's words
+        said: dict[str, Value] = {"role": "user" if user else "assistant"}
+    elif value.keys() >= _ANSWER_OF_AUTOGEN:
+        said = {"role": "assistant", "finish_reason": value["finish_reason"]}
+    else:
+        return None
+    asks = kind != "UserMessage" and isinstance(content, list)
+    return [said | ({"tool_calls": content} if asks else {"content": content})]
+
+
+_OF_AUTOGEN = ("UserMessage", "AssistantMessage", "FunctionExecutionResultMessage")
+_ANSWER_OF_AUTOGEN = {"finish_reason", "content", "usage", "cached", "thought"}
 
 
 def _of_constructor(value: dict[str, Value], role: str, depth: int) -> list[Message]:
