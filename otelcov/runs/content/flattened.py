@@ -6,6 +6,7 @@ from otelcov.runs.content.chat import Message, Request, Result
 from otelcov.runs.content.jsontext import Value, parse_json
 from otelcov.runs.content.messages import message_of, messages_of
 from otelcov.runs.content.parts import calls_function, result_in
+from otelcov.runs.content.written_parts import parts_in
 
 _DEEPEST = 24  # dots of a key; of messages they are 10
 
@@ -87,7 +88,7 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
             lost = in_parts and ((parts is None and content.startswith("[{")) or content == "None")  # cut, or not there
             answered = body.get("role", default_role) == "assistant"
             users = body.get("role", default_role) == "user"
-            body["content"] = None if lost else parts or _parts(content, answered, users) or content
+            body["content"] = None if lost else parts or parts_in(content, answered, users) or content
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
         calls = body.get("tool_calls")
@@ -154,48 +155,6 @@ def _asks(body: dict[str, Value], content: str) -> Value:
 
 
 _CALL = {"id", "type", "function", "index"}
-
-
-def _parts(text: str, answered: bool, users: bool) -> Value:
-    """The parts that a message was written as (Traceloop, of Cohere's and Anthropic's clients): those of an answer, or
-    such among which are a call or a result; a user's words, with what is shown beside them, too (Traceloop, of
-    OpenAI's). None for any other text."""
-    parts = parse_json(text) if text.startswith("[{") and '"type"' in text else None
-    if users and isinstance(parts, list) and all(isinstance(part, dict) and _is_shown(part) for part in parts):
-        return parts
-    if not isinstance(parts, list) or not all(isinstance(part, dict) and _is_part(part) for part in parts):
-        return None
-    exchanged = any(isinstance(part, dict) and part.get("type") in _EXCHANGED for part in parts)
-    return parts if answered or exchanged else None
-
-
-_EXCHANGED = {"tool_use": "name", "tool_result": "tool_use_id"}
-
-
-def _is_part(part: dict[str, Value]) -> bool:
-    kind = part.get("type")
-    if not isinstance(kind, str):
-        return False
-    return isinstance(part.get(_EXCHANGED.get(kind, kind)), str) and kind in ("text", "thinking", *_EXCHANGED)
-
-
-_SHOWN = {
-    "text": "text",
-    "input_text": "text",
-    "image_url": "image_url",
-    "input_image": "image_url",
-    "input_audio": "input_audio",
-    "image": "source",
-    "file": "file",
-}
-_BESIDE_SHOWN = {"type", "cache_control", "detail"}
-
-
-def _is_shown(part: dict[str, Value]) -> bool:
-    """Is this a part of what a user says or shows, as clients have it, and nothing else?"""
-    kind = part.get("type")
-    key = _SHOWN.get(kind) if isinstance(kind, str) else None
-    return key in part and part.keys() <= {*_BESIDE_SHOWN, key}
 
 
 def first_index(pairs: list[tuple[str, Value]]) -> set[int]:

@@ -30,6 +30,7 @@ from otelcov.runs.content.parts import (
 )
 from otelcov.runs.content.printed_parts import with_part
 from otelcov.runs.content.reprs import chat_message, langchain_message, with_reprs
+from otelcov.runs.content.written_parts import written
 
 _WRAPPERS = (
     "messages",
@@ -372,7 +373,7 @@ def _add(content: Value, m: Message, depth: int) -> None:
     if depth > _DEEPEST:
         return
     if isinstance(content, str):
-        inner = parse_json(content) if m.role != "user" and parts_as_text(content) else None
+        inner = parse_json(content) if m.role != "user" and parts_as_text(content) else written(m.role, content)
         if inner is None:
             _say(m, content)
         else:

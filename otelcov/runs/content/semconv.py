@@ -9,6 +9,7 @@ from otelcov.runs.content.jsontext import UNREADABLE, Value, hidden
 from otelcov.runs.content.messages import pair, parts_as_text
 from otelcov.runs.content.printed_parts import with_part
 from otelcov.runs.content.reprs import with_reprs
+from otelcov.runs.content.written_parts import written
 
 
 class _Part(msgspec.Struct, forbid_unknown_fields=True):
@@ -49,6 +50,8 @@ def semconv_messages(text: str) -> list[Message] | None:
             kind = part.type
             if kind == "text":
                 if part.content is None or (role == "assistant" and parts_as_text(part.content)):
+                    return None
+                if written(role, part.content) is not None:
                     return None
                 message.text = part.content if not message.text else f"{message.text}\n{part.content}"
             elif kind == "tool_call":

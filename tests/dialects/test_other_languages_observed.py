@@ -1,0 +1,79 @@
+"""Kits, gateways and platforms that no package here brings, by spans written as their public sources write them."""
+
+import json
+
+from tests.dialects.test_javascript_newest import agreed
+from tests.runs.requests import span
+
+
+def _user(text):
+    return {"role": "user", "parts": [{"type": "text", "content": text}]}
+
+
+def _asks(*calls):
+    return {
+        "role": "assistant",
+        "parts": [{"type": "tool_call", "id": i, "name": n, "arguments": a} for i, n, a in calls],
+    }
+
+
+def _says(text):
+    return {"role": "assistant", "parts": [{"type": "text", "content": text}]}
+
+
+_VSCODE = "copilot-chat"
+
+
+def _copilot(took=20, said="Done.", tools=()):
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "GitHub Copilot Chat"}
+    told |= {"gen_ai.conversation.id": "s1", "copilot_chat.session_id": "s1", "copilot_chat.turn_count": 2}
+    told |= {"gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 5, "gen_ai.request.model": "gpt-4o"}
+    told |= {"gen_ai.input.messages": json.dumps([_user("do it")])}
+    told |= {"gen_ai.output.messages": json.dumps([_says(said)])} if said else {}
+    return span(1, None, "invoke_agent GitHub Copilot Chat", took=took, scope=_VSCODE, status=1, attributes=told)
+
+
+def _vscode_chat(id, parent, at, asked, answer, purpose="panel/editAgent"):
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.agent.name": purpose}
+    told |= {"gen_ai.response.model": "gpt-4o", "gen_ai.usage.input_tokens": 15, "gen_ai.usage.output_tokens": 2}
+    told |= {"gen_ai.conversation.id": f"r{id}", "copilot_chat.request.max_prompt_tokens": 128000}
+    told |= {"gen_ai.response.finish_reasons": '["stop"]', "gen_ai.response.id": f"q{id}"}
+    told |= {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps([answer])}
+    return span(id, parent, "chat gpt-4o", at=at, kind=3, scope=_VSCODE, attributes=told)
+
+
+def _vscode_tool(id, at, call, given, gave=None, **more):
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "readFile", "gen_ai.tool.call.id": call}
+    told |= {"gen_ai.tool.call.arguments": json.dumps(given)}
+    told |= {"gen_ai.tool.call.result": gave} if gave else {"error.type": "Error"}
+    return span(id, 1, "execute_tool readFile", at=at, scope=_VSCODE, attributes=told, **more)
+
+
+def _as_text(role, parts):
+    return {"role": role, "parts": [{"type": "text", "content": json.dumps(parts, separators=(",", ":"))}]}
+
+
+_CALLS = (("c1", "readFile", '{"p":"a"}'), ("c2", "readFile", '{"p":"b"}'))
+_BACK = [
+    {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "AAA"}]},
+    {"type": "tool_result", "tool_use_id": "c2", "content": [{"type": "text", "text": "nothing there"}]},
+]
+_ASKED = [{"type": "tool_use", "id": i, "name": n, "input": json.loads(a)} for i, n, a in _CALLS]
+_FIRST = [_as_text("user", [{"type": "text", "text": "<userRequest>do it</userRequest>"}])]
+
+
+def _reads_two():
+    """microsoft/vscode-copilot-chat (src/extension/prompt/node/chatMLFetcher.ts): what Anthropic's messages hold."""
+    return [
+        _copilot(),
+        _vscode_chat(2, 1, 1, _FIRST, _asks(*_CALLS)),
+        _vscode_tool(3, 3, "c1", {"p": "a"}, "AAA", status=1),
+        _vscode_tool(4, 3.2, "c2", {"p": "b"}, error="no b"),
+        _vscode_chat(5, 1, 6, [*_FIRST, _as_text("assistant", _ASKED), _as_text("user", _BACK)], _says("Done.")),
+    ]
+
+
+def test_parts_that_are_told_as_the_text_of_a_message_are_what_they_hold():
+    (run,) = agreed(*(s for s in _reads_two() if s["id"] not in (1, 4)))
+    assert run["input"] == "<userRequest>do it</userRequest>"
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("ok", "AAA"), ("unknown", "nothing there")]
