@@ -77,3 +77,11 @@ def test_parts_that_are_told_as_the_text_of_a_message_are_what_they_hold():
     (run,) = agreed(*(s for s in _reads_two() if s["id"] not in (1, 4)))
     assert run["input"] == "<userRequest>do it</userRequest>"
     assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [("ok", "AAA"), ("unknown", "nothing there")]
+
+
+def test_what_stands_in_a_history_without_a_word_may_be_what_a_tool_gave():
+    """The same of OpenAI's Responses, whose items have no role, and lose all they hold."""
+    first, second = _vscode_chat(2, 1, 1, _FIRST, _asks(*_CALLS)), [*_FIRST, *[{"parts": []}] * 4]
+    read = _vscode_tool(3, 3, "c1", {"p": "a"}, "AAA", status=1)
+    (run,) = agreed(_copilot(), first, read, _vscode_chat(5, 1, 6, second, _says("Done.")))
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]

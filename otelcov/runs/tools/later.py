@@ -27,6 +27,7 @@ class Later:
         self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
         self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
         self._lost_unnamed = set[tuple[str | None, str | None, str]]()  # the same where history tells no ids
+        self._muted: dict[str | None, int] = {}  # the last turn whose input holds messages of which nothing is told
         self._newest: dict[str | None, int] = {}  # when a model was asked last, by agent
         self._hollow: dict[int, list[int]] = {}  # when steps began that run tools and ran none, by what they are in
         self._named: dict[int, dict[str, int]] = {}  # when what bears a name began last, by what it is in
@@ -53,6 +54,12 @@ class Later:
             return False  # where words are hidden, others begin alike
         *_, whole = _beginnings(before or [])
         return self._begun.get((call.agent, *whole), -1) > call.turn
+
+    def hides(self, call: ToolCall) -> bool:
+        """May what came of it stand in a history of which that is left out (Copilot Chat, of OpenAI's Responses)?"""
+        if not self._read:
+            self._read_all()
+        return call.turn is not None and self._muted.get(call.agent, -1) > call.turn
 
     def asked_after(self, call: ToolCall) -> bool:
         """Was a model asked by the same agent once this was done?"""
@@ -153,12 +160,20 @@ class Later:
                 self._shown[mc.agent, None, spelling(request.name) if request.name else ""] = mc.turn
                 if request.id:
                     self._shown[mc.agent, request.id, ""] = mc.turn
+            if sum(map(_mute, inputs)) > 1:
+                self._muted[mc.agent] = mc.turn
+                continue
             for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
                 self._begun[(mc.agent, *begun)] = mc.turn
 
     def _lose(self, mc: ModelCall, requests: list[Request]) -> None:
         self._lost |= {(mc.agent, *_known_by(i, r.name)) for r in requests for i in (r.id, None)}
         self._lost_unnamed |= {(mc.agent, *_known_by(None, r.name)) for r in requests if not r.id}
+
+
+def _mute(message: Message) -> bool:
+    """Does this stand for what somebody said, or what came back, of which nothing is told?"""
+    return not (message.text or message.requests or message.results or message.role in ("system", "assistant"))
 
 
 def _asked(mc: ModelCall) -> list[tuple[str | None, object]]:
