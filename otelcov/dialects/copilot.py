@@ -35,3 +35,17 @@ COPILOT = Dialect(
         )
     ),
 )
+
+# In VS Code a model's call bears what it is asked for (`title`, `panel/editAgent`) where an agent's name goes, and the
+# id of the request as the conversation's; what an agent's span counts are sums.
+_ASKED_FOR = pl.col("copilot_chat.request.max_prompt_tokens").is_not_null() & (_OPERATION == "chat")
+_SUMS = pl.when(pl.col("copilot_chat.turn_count").is_not_null()).then(pl.lit(UNTOLD))
+
+COPILOT_CHAT = Dialect(
+    name="copilot-chat",
+    agent=pl.when(_ASKED_FOR).then(pl.lit(NOTHING)),
+    conversation=pl.when(_ASKED_FOR).then(pl.col("copilot_chat.session_id").fill_null(NOTHING)),
+    response_model=pl.when(_ASKED_FOR & AS_ASKED).then(pl.lit(NOTHING)),
+    input_tokens=_SUMS,
+    output_tokens=_SUMS,
+)

@@ -41,7 +41,7 @@ from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED, CLAUDE_UNA
 from otelcov.dialects.cloudflare import CLOUDFLARE
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
-from otelcov.dialects.copilot import COPILOT
+from otelcov.dialects.copilot import COPILOT, COPILOT_CHAT
 from otelcov.dialects.cozeloop import COZELOOP
 from otelcov.dialects.crewai import CREWAI
 from otelcov.dialects.datadog import DATADOG
@@ -175,6 +175,7 @@ DIALECTS: tuple[Dialect, ...] = (
     AGENTSCOPE,
     DATADOG,
     COPILOT,
+    COPILOT_CHAT,
     DOCKER_AGENT,
     BALLERINA,
     EINO,

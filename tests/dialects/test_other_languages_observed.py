@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import span
 
@@ -73,6 +75,21 @@ def _reads_two():
     ]
 
 
+def test_what_copilot_chat_asks_a_model_for_is_no_agent_and_its_requests_id_no_conversation():
+    (run,) = agreed(*_reads_two())
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("readFile", "ok", "AAA"),
+        ("readFile", "error", "nothing there"),
+    ]
+    assert [(c["response_model"], c["input_tokens"], c["finish_reason"]) for c in run["llm_calls"]] == [
+        (None, 15, None),
+        (None, 15, None),
+    ]
+    assert (run["agents"], run["conversation_id"], run["input"]) == (["GitHub Copilot Chat"], "s1", "do it")
+    (run,) = agreed(_vscode_chat(2, None, 1, [_user("Write a title")], _says("A title"), "title"))
+    assert (run["agents"], run["conversation_id"], run["output"]) == ([], None, "A title")
+
+
 def test_parts_that_are_told_as_the_text_of_a_message_are_what_they_hold():
     (run,) = agreed(*(s for s in _reads_two() if s["id"] not in (1, 4)))
     assert run["input"] == "<userRequest>do it</userRequest>"
@@ -85,3 +102,11 @@ def test_what_stands_in_a_history_without_a_word_may_be_what_a_tool_gave():
     read = _vscode_tool(3, 3, "c1", {"p": "a"}, "AAA", status=1)
     (run,) = agreed(_copilot(), first, read, _vscode_chat(5, 1, 6, second, _says("Done.")))
     assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
+
+
+@pytest.mark.parametrize("called", [True, False])
+def test_copilot_chat_that_a_server_refused_ends_well(called):
+    """The span of a model's call that a server refuses is never ended."""
+    steps = [_vscode_chat(2, 1, 1, _FIRST, _asks(*_CALLS)), _vscode_tool(3, 3, "c1", {"p": "a"}, "AAA", status=1)]
+    (run,) = agreed(_copilot(said=None), *(steps if called else []))
+    assert (run["status"], run["output"]) == ("unknown", None)

@@ -121,7 +121,10 @@ def ends_stream(scope: str) -> bool:
 
 def says_stop(scope: str) -> bool:
     """Does this instrumentation say `stop` of every answer, whatever its provider said?"""
-    return scope in ("agentscope", "livekit-agents") or any(r.match(scope) for r in (_OF_CHATS, _OF_SESSIONS))
+    return scope in _STOPPED or any(r.match(scope) for r in (_OF_CHATS, _OF_SESSIONS))
+
+
+_STOPPED = ("agentscope", "livekit-agents", "copilot-chat")
 
 
 def says_alike(scope: str, response_id: str | None) -> str | None:

@@ -48,6 +48,7 @@ _END_ALIKE = (
     "openai-agents",
     "openlit.instrumentation.dynamiq",
     "microsoft_agents_a365.observability.core.config",
+    "copilot-chat",  # a request that its server refuses has no span, and an agent that is called off ends well
 )
 
 
