@@ -35,7 +35,7 @@ from otelcov.runs.tools.stopped import may_have_gone_on, with_left
 from otelcov.runs.trace.tree import USUAL_LIMITS, Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
-from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off
+from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off, used_unseen
 from otelcov.runs.whole.deaths import died_in_a_later_trace
 from otelcov.runs.whole.endings import asked_unseen, status
 from otelcov.runs.whole.evidence import Evidence
@@ -297,7 +297,8 @@ def _delegated(work: _Work, agents: list[str], ways: bool, incomplete: set[str])
 def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], incomplete: set[str]) -> None:
     """Add what of a run's steps nobody tells."""
     calls = run.calls
-    if step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run):
+    lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
+    if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):
         incomplete.add("no agent name")

@@ -110,3 +110,43 @@ def test_copilot_chat_that_a_server_refused_ends_well(called):
     steps = [_vscode_chat(2, 1, 1, _FIRST, _asks(*_CALLS)), _vscode_tool(3, 3, "c1", {"p": "a"}, "AAA", status=1)]
     (run,) = agreed(_copilot(said=None), *(steps if called else []))
     assert (run["status"], run["output"]) == ("unknown", None)
+
+
+def _net(id, parent, name, at, took, scope="Microsoft.Agents.AI.Workflows", **told):
+    told = {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, scope=scope, attributes=told)
+
+
+def _worked(id, parent, name, at, asked, said):
+    """microsoft/agent-framework (dotnet: Microsoft.Agents.AI/OpenTelemetryAgent.cs), hosted by an executor."""
+    told = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, "gen_ai.agent.id": "ab12"}
+    told |= {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 4}
+    told |= {"gen_ai.input.messages": json.dumps([_user(asked)]), "gen_ai.output.messages": json.dumps([_says(said)])}
+    return _net(id, parent, f"invoke_agent {name}(ab12)", at, 5, "Experimental.Microsoft.Agents.AI", **told)
+
+
+def _answered(id, parent, at, asked, said):
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.output_tokens": 4}
+    told |= {"gen_ai.input.messages": json.dumps([_user(asked)]), "gen_ai.output.messages": json.dumps([_says(said)])}
+    return _net(id, parent, "chat gpt-4o", at, 1, "Experimental.Microsoft.Extensions.AI", **told)
+
+
+@pytest.mark.parametrize("lost", [None, 8])
+def test_an_agent_that_counts_what_a_model_said_worked_though_no_step_of_its_is_seen(lost):
+    steps = [
+        _net(1, None, "workflow.session", 0, 30, workflow__id="w", session__id="s1"),
+        _net(2, 1, "workflow_invoke", 0.1, 29, workflow__id="w", session__id="s1"),
+        _net(3, 2, "executor.process Finder_1", 1, 6, executor__id="Finder_1"),
+        _worked(4, 3, "Finder", 1.1, "Write about cats", "Facts."),
+        _answered(5, 4, 2, "Write about cats", "Facts."),
+        _net(6, 2, "executor.process Writer_2", 11, 6, executor__id="Writer_2"),
+        _worked(7, 6, "Writer", 11.1, "Facts.", "Cats are great."),
+        _answered(8, 7, 12, "Facts.", "Cats are great."),
+    ]
+    (run,) = agreed(*(s for s in steps if s["id"] != lost))
+    assert (run["input"], run["output"], run["agents"]) == (
+        "Write about cats",
+        "Cats are great.",
+        ["Finder", "Writer"],
+    )
+    assert run["incomplete"] == (["missing step"] if lost else [])

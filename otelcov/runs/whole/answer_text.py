@@ -22,6 +22,7 @@ from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
 from otelcov.runs.trace.tree import Node, exceptions, failure
 from otelcov.runs.whole.asked_text import solves
+from otelcov.runs.whole.at_work import used_unseen
 from otelcov.runs.whole.judges import without_verdicts
 from otelcov.runs.whole.speakers import (
     abreast,
@@ -84,6 +85,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None  # who called this one was to answer
     if last is not None and on_a_task(last, own):
         return None
+    if last is not None and (later := _answered_since(root, last)) is not None:
+        return assistant_text(later.span.output, limit)
     if last is not None and not pending and not handed and last.text is not None and not _raised(root, last):
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
@@ -113,6 +116,16 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _answered_since(root: Node, last: ModelCall) -> Node | None:
+    """The agent that worked last, after all models that were seen to be asked, where what it asked one is lost."""
+    since = (n for n in root.below() if n.start >= last.end and used_unseen(n))
+    return max((n for n in since if all(a.kind != TOOL for a in n.ancestors())), key=_start_of, default=None)
+
+
+def _start_of(node: Node) -> int:
+    return node.start
 
 
 def _beside(step: Node, last: ModelCall) -> bool:

@@ -61,12 +61,25 @@ def torn_off(nodes: list[Node], handed: list[Delegation]) -> bool:
     return any(n.agent is None or n.agent not in known for n in lost)
 
 
+def used_unseen(node: Node) -> bool:
+    """Is this an agent that counts what a model said, though no step is seen within it? The spans of these are lost."""
+    if node.kind != AGENT or node.own_agent is None or not node.span.output_tokens:
+        return False
+    within = list(node.children)
+    for n in within:  # to the first step: what is below that is not its own
+        if n.kind in (AGENT, LLM, TOOL):
+            return False
+        within.extend(n.children)
+    return True
+
+
 def containers(nodes: list[Node], calls: list[ModelCall], tools: list[ToolCall], handed: list[Delegation]) -> set[str]:
     """Names of graphs and pipelines: they own no step and take part in no delegation. Where no model call can be seen,
     an agent that holds no other may have made some."""
     working = (
         {c.agent for c in calls} | {t.agent for t in tools} | {d.source for d in handed} | {d.target for d in handed}
     )
+    working |= {n.own_agent for n in nodes if used_unseen(n) or (n.kind == AGENT and n.own_agent and not n.children)}
     if not calls:
         holding = set[int]()
         for n in nodes:
