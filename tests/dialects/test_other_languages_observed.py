@@ -150,3 +150,32 @@ def test_an_agent_that_counts_what_a_model_said_worked_though_no_step_of_its_is_
         ["Finder", "Writer"],
     )
     assert run["incomplete"] == (["missing step"] if lost else [])
+
+
+_ADK = "gcp.vertex.agent"
+
+
+def _go(id, parent, name, at, took, **told):
+    told = {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, scope=_ADK, attributes=told)
+
+
+def _generated(id, parent, at, asked, answer):
+    told = {"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "gemini"}
+    told |= {"gen_ai.input.messages": json.dumps(asked), "gen_ai.output.messages": json.dumps([answer])}
+    return _go(id, parent, "generate_content gemini", at, 1, **told)
+
+
+@pytest.mark.parametrize("lost", [None, 5])
+def test_what_another_agent_handed_on_is_not_what_the_user_asked(lost):
+    """google/adk-go (testdata/dynamicworkflow): agents that a node of a workflow asks one after another."""
+    steps = [
+        _go(1, None, "invoke_workflow flow", 0, 20, gen_ai__operation__name="invoke_workflow"),
+        _go(3, 1, "invoke_node router", 1, 15, gen_ai__operation__name="invoke_node"),
+        _go(4, 3, "invoke_agent first", 1.2, 3, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="first"),
+        _generated(5, 4, 2, [_user("hello")], _says("task complete")),
+        _go(6, 3, "invoke_agent second", 6, 4, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="second"),
+        _generated(7, 6, 7, [_user("TASK COMPLETE")], _says("sum")),
+    ]
+    (run,) = agreed(*(s for s in steps if s["id"] != lost))
+    assert (run["input"], run["output"], run["agents"]) == (None if lost else "hello", "sum", ["first", "second"])

@@ -166,6 +166,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             elif text is not None and (
                 parted
                 or _of_others(first, own, text)
+                or _after_another(first)
                 or object_repr(text)
                 or _goes_on(root, first)
                 or on_a_task(first, spoken)
@@ -337,6 +338,18 @@ _MANAGED = re.compile(r"You're a helpful agent named '.*'\.\nYou have been submi
 def _of_smolagents(call: ModelCall) -> bool:
     """Was a model asked by smolagents, whoever tells of it?"""
     return solves(call) or any(_SMOL.search(n.span.scope) for n in call.layers)
+
+
+def _after_another(first: ModelCall) -> bool:
+    """Had another agent, of whose work no step is seen, ended before the one that asked first, and was told one thing
+    alone? The other may have been told what the user said, and have handed that on."""
+    if sum(x.role != "system" for x in first.inputs or ()) != 1:
+        return False
+    agent = next((n for n in first.node.ancestors() if n.kind == AGENT), None)
+    if agent is None or agent.own_agent is None or agent.parent is None or agent.parent.kind == TOOL:
+        return False
+    before = (n for n in agent.parent.children if n.kind == AGENT and 0 < n.end <= agent.start and not n.children)
+    return any(n.own_agent not in (None, agent.own_agent) for n in before)
 
 
 def _of_others(first: ModelCall, own: list[ModelCall], text: str) -> bool:
