@@ -378,10 +378,22 @@ def _conversation(root: Node, nodes: list[Node]) -> str | None:
     else:  # so does one of another service, in a trace of its own, and may be the only one to tell
         called = {n.span.trace_id for n in nodes if n.parent and _serves(n, n.parent)}
         nodes = [n for n in nodes if n.span.trace_id not in called]
+        delegates = _within_tools(nodes, root)
+        nodes = [n for n in nodes if id(n) not in delegates]
     top = next((n for n in nodes if n.kind in (AGENT, CHAIN, LLM) and n.span.conversation), None)
     if top is not None:
         return top.span.conversation
     return next((n.span.conversation for n in nodes if n.span.conversation), None)
+
+
+def _within_tools(nodes: list[Node], root: Node) -> set[int]:
+    found = set[int]()
+    unread = [n for tool in nodes if tool.kind == TOOL and tool is not root for n in tool.children]
+    for n in unread:
+        if id(n) not in found:
+            found.add(id(n))
+            unread.extend(n.children)
+    return found
 
 
 def _serves(node: Node, tool: Node) -> bool:

@@ -166,6 +166,39 @@ def _generated(id, parent, at, asked, answer):
     return _go(id, parent, "generate_content gemini", at, 1, **told)
 
 
+def _boss():
+    """google/adk-go (internal/telemetry/functionaltest/testdata/delegation): an agent as a tool, run by a runner."""
+    asks = {"role": "assistant", "parts": [{"type": "tool_call", "name": "helper", "arguments": {"request": "do it"}}]}
+    back = {"type": "tool_call_response", "name": "helper", "response": {"result": "did"}}
+    then = [_user("hello"), asks, {"role": "tool", "parts": [back]}]
+    flow, invoked = {"gen_ai.operation.name": "invoke_workflow"}, {"gen_ai.operation.name": "invoke_agent"}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "helper", "gen_ai.tool.call.id": "adk-1"}
+    ran |= {"gen_ai.tool.call.arguments": '{"request": "do it"}', "gen_ai.tool.call.result": '{"result": "did"}'}
+    nested = {"gen_ai.workflow.name": "helper", "gen_ai.workflow.nested": True, "gen_ai.conversation.id": "s2"}
+    return [
+        _go(1, None, "invoke_workflow boss", 0, 20, **flow, **{"gen_ai.conversation.id": "s1"}),
+        _go(2, 1, "invoke_agent boss", 0.1, 19, **invoked, **{"gen_ai.agent.name": "boss"}),
+        _generated(3, 2, 1, [_user("hello")], asks),
+        _go(4, 2, "execute_tool helper", 3, 5, **ran),
+        _go(5, 4, "invoke_workflow helper", 3.1, 4.5, **flow, **nested),
+        _go(
+            6, 5, "invoke_agent helper", 3.2, 4, **invoked, gen_ai__agent__name="helper", gen_ai__conversation__id="s2"
+        ),
+        _generated(7, 6, 4, [_user("do it")], _says("did")),
+        _generated(8, 2, 10, then, _says("all done")),
+    ]
+
+
+def test_a_workflow_that_a_tool_of_its_name_runs_is_an_agents():
+    (run,) = agreed(*(s for s in _boss() if s["id"] != 6))
+    assert (run["tool_calls"], run["agents"], run["conversation_id"]) == ([], ["boss", "helper"], "s1")
+
+
+def test_the_conversation_of_an_agent_that_a_tool_runs_is_not_that_of_the_run():
+    (run,) = agreed(*(s for s in _boss() if s["id"] != 2))
+    assert (run["conversation_id"], run["input"]) == (None, "hello")
+
+
 @pytest.mark.parametrize("lost", [None, 5])
 def test_what_another_agent_handed_on_is_not_what_the_user_asked(lost):
     """google/adk-go (testdata/dynamicworkflow): agents that a node of a workflow asks one after another."""

@@ -38,8 +38,8 @@ def name_agents(trace: Trace) -> None:
             if node.kind == AGENT and stamp is not None:
                 node.own_agent = stamp
                 above, from_span = stamp, True
-            elif node.kind == CHAIN and node.parent is not None and node.parent.kind == TOOL and _called_by_name(node):
-                node.own_agent = above = node.span.name  # a graph that a tool named after it runs
+            elif node.kind == CHAIN and (called := _called_by_name(node)) is not None:
+                node.own_agent = above = called
                 from_span = stamp != above  # else stamps are of such graphs
             elif node.kind == CHAIN and named and (name := entity(node.span.name)) in named and name != above:
                 node.own_agent = above = name  # a graph's node that bears the name of an agent of this trace
@@ -157,11 +157,16 @@ _CALLS = re.compile(
 )
 
 
-def _called_by_name(node: Node) -> bool:
-    hit = _CALLS.match((node.parent.span.tool if node.parent is not None else None) or "")
-    return (
-        hit is not None and hit.group(1).lower() == node.span.name.lower() and any(n.kind == LLM for n in node.below())
-    )
+def _called_by_name(node: Node) -> str | None:
+    """The graph, or the workflow of an agent (Google's ADK for Go), that a tool named after it runs."""
+    tool = node.parent.span.tool if node.parent is not None and node.parent.kind == TOOL else None
+    if not tool:
+        return None
+    hit, name = _CALLS.match(tool), node.span.name
+    if name == f"invoke_workflow {tool}":
+        return tool
+    named = hit is not None and hit.group(1).lower() == name.lower()
+    return name if named and any(n.kind == LLM for n in node.below()) else None
 
 
 def _name_graph_nodes(trace: Trace) -> None:
