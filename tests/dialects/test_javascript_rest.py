@@ -365,8 +365,8 @@ def test_an_agent_that_a_tool_of_langchain_js_hands_its_config_on_to_bears_the_c
         of("LLM", 5, 4, "ChatOpenAI", 5, 1, **model, **said),
         of("TOOL", 6, 4, "look", 7, 1, tool__name="look", input__value="x"),
     )
-    assert [c["agent"] for c in run["llm_calls"]] == ["lead", author or "lead"]
-    assert ("look", author or "lead") in [(c["name"], c["agent"]) for c in run["tool_calls"]]
+    assert [c["agent"] for c in run["llm_calls"]] == ["lead", author]
+    assert ("look", author) in [(c["name"], c["agent"]) for c in run["tool_calls"]]
     delegated = [(d["from"], d["to"], d["tool"]) for d in run["delegations"]]
     assert delegated == [("lead", author, "research")]
 

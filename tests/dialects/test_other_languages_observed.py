@@ -212,3 +212,28 @@ def test_what_another_agent_handed_on_is_not_what_the_user_asked(lost):
     ]
     (run,) = agreed(*(s for s in steps if s["id"] != lost))
     assert (run["input"], run["output"], run["agents"]) == (None if lost else "hello", "sum", ["first", "second"])
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_lies_below_a_tool_that_calls_an_agent_nobody_names_is_not_the_callers_work(told):
+    """microsoft/vscode-copilot-chat (claudeMessageDispatch.ts): Claude's agents have no spans of their own."""
+    given = {"subagent_type": "Explore", "prompt": "look around"}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Agent", "gen_ai.tool.call.id": "toolu_01A"}
+    ran |= {"gen_ai.tool.call.arguments": json.dumps(given)} if told else {}
+    grep = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Grep", "gen_ai.tool.call.id": "toolu_01B"}
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.output_tokens": 2}
+    asked |= {"copilot_chat.request.max_prompt_tokens": 9, "gen_ai.agent.name": "claude"}
+    who = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "claude", "copilot_chat.turn_count": 2}
+    (run,) = agreed(
+        span(1, None, "invoke_agent claude", took=30, scope=_VSCODE, status=1, attributes=who),
+        span(2, 1, "chat m", at=1, kind=3, scope=_VSCODE, attributes=asked),
+        span(3, 1, "execute_tool Agent", at=3, took=9, scope=_VSCODE, status=1, attributes=ran),
+        span(4, 3, "chat m", at=4, kind=3, scope=_VSCODE, attributes=asked),
+        span(5, 3, "execute_tool Grep", at=6, scope=_VSCODE, status=1, attributes=grep),
+        span(6, 3, "chat m", at=8, kind=3, scope=_VSCODE, attributes=asked),
+        span(7, 1, "chat m", at=14, kind=3, scope=_VSCODE, attributes=asked),
+    )
+    whose = "Explore" if told else None
+    assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("Grep", whose)]
+    assert [c["agent"] for c in run["llm_calls"]] == ["claude", whose, whose, "claude"]
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("claude", whose, "Agent")]

@@ -326,9 +326,10 @@ def _where(call: ToolCall) -> Node | None:
 
 
 def _unrecorded(found: list[Delegation], calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
-    """What lies below a delegating tool is the work of the agent it names, also where that has no span of its own."""
+    """What lies below a delegating tool is the work of the agent it names, also where that has no span of its own; and
+    where no name is told, of whom nobody knows."""
     for d in found:
-        if d.call is None or not d.call.nodes or d.node is not None or d.target is None:
+        if d.call is None or not d.call.nodes or d.node is not None:
             continue
         below = {id(n) for n in d.call.nodes[0].below()}
         inside = [c for c in calls if c.agent in (d.source, None) and id(_where(c)) in below]
