@@ -16,14 +16,18 @@ _OUTCOME = (
 _WENT = first(*_STATUS, *_OUTCOME).str.to_lowercase()
 _OK = first(
     *("gen_ai.tool.success", "gen_ai.tool.is_success", "gen_ai.tool.call.success", "gen_ai.tool.call.ok"),
-    *("tool.success", "success"),
+    *("tool.success", "tool.ok", "success"),
 ).str.to_lowercase()
-_ERROR = first("gen_ai.tool.call.error", "gen_ai.tool.error")  # what went wrong, or whether anything did
+_ERROR = first("gen_ai.tool.call.error", "gen_ai.tool.error", "tool.error")  # what went wrong, or whether anything did
 _SAID = pl.when(~_ERROR.str.to_lowercase().is_in(["true", "false", "none", "null", ""])).then(_ERROR)
 # What OpenTracing's tag says, which bridges and hands still write, where nobody sets the status.
 _FAILED = pl.when(pl.col("error").str.to_lowercase() == "true")
 _NOT_RUN = ["blocked", "skipped", "rejected", "declined", "refused"]
 _BROKEN_OFF = ["cancelled", "canceled", "abandoned", "aborted", "interrupted"]  # before it ran, or as it did
+
+_IS_ERROR = ("tool.is_error", "tool.result.is_error", "mcp.tool.is_error", "mcp.is_error")
+# A tool that denied what it was asked for ran, Rig says; others may say so of one that was given no leave.
+_DENIED_ITSELF = pl.col("gen_ai.tool.call.outcome").str.to_lowercase() == "denied"
 
 COMMON = Dialect(
     name="common",
@@ -39,15 +43,14 @@ COMMON = Dialect(
     ),
     tool_error=pl.coalesce(
         [
-            first("gen_ai.tool.call.is_error", "gen_ai.tool.result.is_error", "tool.is_error", "mcp.tool.is_error"),
-            # A tool that denied what it was asked for ran: Rig calls that so.
-            pl.when(_WENT.is_in(["error", "failed", "failure", "timeout", "denied"]) | (_OK == "false"))
+            first("gen_ai.tool.call.is_error", "gen_ai.tool.result.is_error", "gen_ai.tool.is_error", *_IS_ERROR),
+            pl.when(_WENT.is_in(["error", "failed", "failure", "timeout"]) | _DENIED_ITSELF | (_OK == "false"))
             .then(pl.lit("true"))
             .when(_SAID.is_not_null() | (_ERROR.str.to_lowercase() == "true"))
             .then(pl.lit("true"))
             .when(_WENT.is_in(_NOT_RUN))
             .then(pl.lit("denied"))
-            .when(_WENT.is_in(_BROKEN_OFF) | (pl.col("tool.completed").str.to_lowercase() == "false"))
+            .when(_WENT.is_in([*_BROKEN_OFF, "denied"]) | (pl.col("tool.completed").str.to_lowercase() == "false"))
             .then(pl.lit("unknown")),
         ]
     ),

@@ -214,6 +214,27 @@ def test_what_another_agent_handed_on_is_not_what_the_user_asked(lost):
     assert (run["input"], run["output"], run["agents"]) == (None if lost else "hello", "sum", ["first", "second"])
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "status"),
+    [
+        ("gen_ai.tool.is_error", "true", "error"),
+        ("tool.result.is_error", True, "error"),
+        ("mcp.is_error", True, "error"),
+        ("tool.ok", False, "error"),
+        ("tool.ok", True, "ok"),
+        ("tool.error", True, "error"),
+        ("gen_ai.tool.outcome", "denied", "unknown"),
+        ("gen_ai.tool.call.outcome", "denied", "error"),  # Rig's word for a tool that ran
+    ],
+)
+def test_how_a_tool_went_is_told_by_many_words(key, value, status):
+    told = {"gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "no rows", key: value}
+    ran = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1"}
+    told = ran | told
+    (run,) = agreed(span(1, None, "run", took=9), span(2, 1, "execute_tool look", at=1, attributes=told))
+    assert [c["status"] for c in run["tool_calls"]] == [status]
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_what_lies_below_a_tool_that_calls_an_agent_nobody_names_is_not_the_callers_work(told):
     """microsoft/vscode-copilot-chat (claudeMessageDispatch.ts): Claude's agents have no spans of their own."""
