@@ -214,6 +214,20 @@ def test_what_another_agent_handed_on_is_not_what_the_user_asked(lost):
     assert (run["input"], run["output"], run["agents"]) == (None if lost else "hello", "sum", ["first", "second"])
 
 
+@pytest.mark.parametrize("name", ["mcp.tool.weather", "tool:weather", "tool.weather", "execute_tool.weather"])
+def test_a_tools_span_may_name_it_after_the_kind(name):
+    """maximhq/bifrost (plugins/otel: opentelemetry.go), which leaves out a tool's name with what was said."""
+    ran = {"gen_ai.operation.name": "execute_tool"}
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.output_tokens": 2}
+    (run,) = agreed(
+        span(1, None, "/v1/chat/completions", took=9, kind=2, scope="bifrost"),
+        span(2, 1, "llm.call", at=1, kind=3, scope="bifrost", attributes=asked),
+        span(3, 1, name, at=3, kind=3, scope="bifrost", attributes=ran),
+        span(4, 1, name.replace("weather", "look-up"), at=3, kind=3, scope="bifrost", attributes=ran),
+    )
+    assert sorted(c["name"] for c in run["tool_calls"]) == ["look-up", "weather"]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "status"),
     [

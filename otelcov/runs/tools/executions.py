@@ -297,6 +297,7 @@ def _said(nodes: list[Node], family: str) -> Any:
 
 _AROUND = re.compile(
     r"^(?:execute_tool|tool_call|tool\.execute|tool|Tool:|Function:|running tool:?)\s+"
+    r"|^(?:mcp\.|gen_ai\.)?(?:execute_tool|tool_call|tool)[.:](?=[\w-]+$)(?!(?:execute|call|run|invoke|use)$)"
     r"|\.(?:__call__|acall|call|run|_run|arun|forward|invoke|ainvoke|tool|execute)$"
 )
 
