@@ -3,7 +3,7 @@
 import pytest
 
 from tests.runs.either_way import with_shortcut, without
-from tests.runs.requests import agent, chat, frames, request, runs, span
+from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
 _CALL = [("c1", "wait", {"city": "Rome"})]
 
@@ -22,9 +22,16 @@ def _told(*spans):
         ("asyncio.exceptions.CancelledError", ""),
         ("CancelledError", ""),
         ("AbortError", "This operation was aborted"),
+        ("*errors.errorString", "context canceled"),  # Go
+        ("*url.Error", 'Post "https://m/v1/chat": context canceled'),
+        ("System.Threading.Tasks.TaskCanceledException", "A task was canceled."),  # .NET
+        ("kotlinx.coroutines.JobCancellationException", "StandaloneCoroutine was cancelled"),
+        ("java.util.concurrent.CancellationException", ""),
+        ("CancellationError", "Canceled"),  # VS Code
+        ("cancelled", "cancelled"),  # AgentScope for Java
     ],
 )
-def test_an_agent_that_was_called_off_in_python_or_javascript_is_told_alike(kind, message):
+def test_an_agent_that_was_called_off_in_any_language_is_told_alike(kind, message):
     """Logfire and Langfuse tell of what asyncio throws as of any exception."""
     thrown = {"error": message, "events": [("exception", {"exception.type": kind, "exception.message": message})]}
     for status, seen, unknown in _told(
@@ -32,6 +39,31 @@ def test_an_agent_that_was_called_off_in_python_or_javascript_is_told_alike(kind
     ):
         assert (status, seen) == ("unknown", [])
         assert {"error", "timeout"} <= {*unknown}
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("System.Threading.Tasks.TaskCanceledException", "The request was canceled due to … Timeout of 100 seconds."),
+        ("kotlinx.coroutines.TimeoutCancellationException", "Timed out waiting for 1000 ms"),
+        ("*url.Error", 'Post "https://m/v1/chat": context deadline exceeded'),
+        ("ValueError", "order 7 was cancelled by the shop"),
+    ],
+)
+def test_what_ran_out_of_time_or_speaks_of_what_was_cancelled_has_failed(kind, message):
+    thrown = {"error": message, "events": [("exception", {"exception.type": kind, "exception.message": message})]}
+    steps = agent(1, "a", took=9, **thrown), chat(2, 1, _CALL, "Go."), chat(3, 1, at=2, **thrown)
+    assert {status for status, *_ in _told(*steps)} == {"error"}
+
+
+@pytest.mark.parametrize(("kind", "message"), [("", "context canceled"), ("OperationCanceledException", "")])
+def test_a_tool_that_was_called_off_in_any_language_may_have_done_its_work(kind, message):
+    thrown = {"error": message, "events": [("exception", {"exception.type": kind, "exception.message": message})]}
+    steps = agent(1, "a", took=9, **thrown), chat(2, 1, _CALL, "Go."), tool(3, 1, "wait", "c1", at=2, **thrown)
+    told = frames([("traces", request(steps))])
+    for found in (with_shortcut(*told)[0], without(*told)):
+        (run,) = found.iter_rows(named=True)
+        assert [c["status"] for c in run["tool_calls"]] == ["unknown"]
 
 
 def test_an_agent_that_failed_as_something_in_it_was_called_off_has_failed():

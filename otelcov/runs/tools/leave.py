@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from otelcov.dialects.base import AGENT, TOOL
 from otelcov.runs.llm.reasons import reasons_told
+from otelcov.runs.rules.called_off import says_called_off, thrown_to_call_off
 from otelcov.runs.rules.habits import lists_tools, of_strands_js, waits_by_events
 from otelcov.runs.rules.softerrors import NOT_RUN, nobodys, refused
 from otelcov.runs.tools.call import ToolCall
@@ -34,7 +35,7 @@ def abandoned(call: ToolCall, error_type: str | None, message: str) -> bool:
     run ended first."""
     if _says_stopped(message) or (error_type or "").endswith(_NOBODY_ASKED):
         return True
-    if call.answer is None and (error_type or "").endswith(_CALLED_OFF):
+    if thrown_to_call_off(error_type, message) or (call.answer is None and (error_type or "").endswith(_CALLED_OFF)):
         return True
     if not any(_OF_CLAUDE.search(n.span.scope) for n in call.nodes):
         return False
@@ -42,7 +43,7 @@ def abandoned(call: ToolCall, error_type: str | None, message: str) -> bool:
 
 
 def _says_stopped(message: str) -> bool:
-    return any(told.search(message) for told in (_STOPPED_IT, _WITHHELD, _ABORTED))
+    return says_called_off(message) or any(told.search(message) for told in (_STOPPED_IT, _WITHHELD, _ABORTED))
 
 
 _WITHHELD = re.compile(r"\bTool output guardrail \S+ triggered tripwire")
@@ -93,6 +94,7 @@ def needs_a_look(failed: tuple[str, str], name: str | None) -> bool:
     """May what a tool's span failed with (its type and words) say that it did not run, or not to its end?"""
     error_type, message = failed
     stopped = _says_stopped(message) or "Abandoned" in message or error_type.endswith(_NOBODY_ASKED)
+    stopped = stopped or thrown_to_call_off(error_type, message)
     return stopped or given_no_leave(error_type, message) or nobodys(message, name)
 
 

@@ -11,6 +11,7 @@ from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.content.jsontext import UNGIVEN
 from otelcov.runs.rules.boundaries import final
+from otelcov.runs.rules.called_off import says_called_off, thrown_to_call_off
 from otelcov.runs.rules.habits import stays_current
 from otelcov.runs.trace.spans import Side, Span
 
@@ -365,13 +366,17 @@ _BEGINNING, _BEFORE_STACK = 200, 65_536  # characters
 
 def aborted(node: Node) -> bool:
     """Does a span say that somebody called its work off, or left its stream (JavaScript's `AbortController`, a task of
-    asyncio's)? That is no failure of it."""
+    asyncio's, a context of Go's)? That is no failure of it."""
     thrown = exceptions(node)
-    told = (node.span.status_message, node.span.error_text, *(m for _, m in thrown))
-    if any(text and _ABORTED.match(text) for text in told):
+    told = [text for text in (node.span.status_message, node.span.error_text, *(m for _, m in thrown)) if text]
+    if any(_ABORTED.match(text) for text in told):
         return True
-    types = (node.span.error_type, *(t for t, _ in thrown)) if node.span.status_code == 2 else ()
-    return any(t is not None and _CANCELLED.match(t) for t in types)
+    if node.span.status_code != 2:
+        return False
+    types = (node.span.error_type, *(t for t, _ in thrown))
+    if any(t is not None and _CANCELLED.match(t) for t in types) or any(map(says_called_off, told)):
+        return True
+    return any(thrown_to_call_off(t, "\n".join(told)) for t in types)
 
 
 _ABORTED = re.compile(
