@@ -272,3 +272,19 @@ def test_what_lies_below_a_tool_that_calls_an_agent_nobody_names_is_not_the_call
     assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("Grep", whose)]
     assert [c["agent"] for c in run["llm_calls"]] == ["claude", whose, whose, "claude"]
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("claude", whose, "Agent")]
+
+
+@pytest.mark.parametrize(("why", "met"), [("max_iters", ["max_steps"]), ("normal", [])])
+def test_an_agent_of_agentscopes_for_java_says_that_it_met_its_limit(why, met):
+    """TencentCloud/tencentcloud-agentobs-sdk-agentscope-java, of its events."""
+    who = {"gen_ai.span.kind": "agent", "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "main"}
+    who |= {"gen_ai.finish_reason": why, "gen_ai.input.messages": json.dumps([_user("hello")])}
+    who |= {"gen_ai.output.messages": json.dumps([_says("It is one.")])}
+    asked = {"gen_ai.span.kind": "chat", "gen_ai.operation.name": "chat", "gen_ai.request.model": "hunyuan"}
+    asked |= {"gen_ai.usage.output_tokens": 4, "gen_ai.response.finish_reasons": '["stop"]'}
+    asked |= {"gen_ai.output.messages": json.dumps([_says("It is one.")])}
+    (run,) = agreed(
+        span(1, None, "invoke_agent main", took=9, attributes=who),
+        span(2, 1, "chat hunyuan", at=1, kind=3, attributes=asked),
+    )
+    assert run["boundaries"] == met

@@ -93,7 +93,7 @@ _FINISH = {
 }
 
 _STOPPED = {"limitturns": "max_steps", "limittotaltokens": "cost_limit", "limitoutputtokens": "cost_limit"} | (
-    dict.fromkeys(("maxsteps", "maxturns", "maxiterations"), "max_steps")
+    dict.fromkeys(("maxsteps", "maxturns", "maxiterations", "maxiters"), "max_steps")
 )
 
 
