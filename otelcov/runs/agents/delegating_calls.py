@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.agents.delegation import (
+    ANY_AGENT,
     BY_ARGUMENT,
     COWORKER,
     HANDS_OVER,
@@ -17,6 +19,7 @@ from otelcov.runs.agents.delegation import (
     argument_target,
     bare,
     bears_name_of,
+    by_argument,
     names_agent,
     subagent,
 )
@@ -57,6 +60,7 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
         found = rule(call, scene)
         if found is None:
             continue
+        found = _named_rightly(found, call, scene)
         if found.target == call.agent and found.node is None and found.target is not None:
             return None
         if denied(call):  # whoever works next was not called by it
@@ -72,6 +76,16 @@ def by_call(call: ToolCall, scene: Scene) -> Delegation | None:
         status = "error" if in_vain else "ok" if taken_over else status_of(call, found, scene)
         return Delegation(call.agent, found.target, found.form, call.name, status, call.start, call, found.node)
     return None
+
+
+def _named_rightly(found: Found, call: ToolCall, scene: Scene) -> Found:
+    """With the agent that an argument names, where the tool's name says that it calls one, and not which."""
+    match = transfers(call.name) or asks(call.name)
+    if match is None or found.target != match.group("to") or bare(found.target) in scene.known:
+        return found
+    if by_argument(call.name or "") or spelling(found.target) in ANY_AGENT:
+        return replace(found, target=argument_target(given(call)))
+    return found
 
 
 def _worked_in_vain(agent: str | None, call: ToolCall, scene: Scene) -> bool:

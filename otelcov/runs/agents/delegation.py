@@ -51,6 +51,8 @@ BY_ARGUMENT = frozenset(
         "strandsstructuredoutput",  # by which an agent of a swarm says whose turn it is, else its answer
     }
 )
+ANY_AGENT = frozenset({"agent", "agents", "subagent", "subagents"})
+"""Words for agents, and no agent's name."""
 SUBAGENT = ("subagent_type", "recipient_agent")
 """The arguments by which Claude's Task and Agency Swarm's tools name an agent, whatever the tool is called."""
 NAMES_SUBAGENT = "|".join(SUBAGENT)  # a pattern of literals: sought with wide instructions
