@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from otelcov.ground.config import Config
+from otelcov.runs import run_json
+from tests.captures import LATER
+from tests.runs.either_way import with_shortcut, without
+from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
 
 def _oi(id, parent, kind, name, at, took=1, **told):
@@ -50,3 +54,63 @@ def test_a_tool_that_by_its_name_calls_some_agent_names_whom_it_calls_by_an_argu
     )
     assert set(run["agents"]) <= {"scout"}
     assert [c["name"] for c in run["tool_calls"]] == ["read"]
+
+
+def _either_way(*spans):
+    """The runs, which the shortcut must tell alike."""
+    told = frames([("traces", request(spans))])
+    some, others = (way(*told, Config(), LATER) for way in (lambda *a: with_shortcut(*a)[0], without))
+    assert some.equals(others)
+    return [run_json(row, {}) for row in some.iter_rows(named=True)]
+
+
+def _hand(*tools, answers=(None, None)):
+    """Tools that a program traces by hand, beside models whose words may be left out."""
+    return _either_way(
+        agent(1, "a", took=20),
+        chat(2, 1, answers[0], at=1),
+        *(span(9 + n, 1, at=3 + n, attributes=told, **more) for n, (told, more) in enumerate(tools)),
+        chat(3, 1, answers[1], at=15),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("tool.look", {"tool.name": "look", "tool.args": '{"city": "Oslo"}', "tool.call_id": "c1"}),
+        ("tool_call", {"tool_name": "look", "tool_args": '{"city": "Oslo"}', "tool_call_id": "c1"}),
+        ("agent.tool.call", {"agent.tool.name": "look", "agent.tool.input": '{"city": "Oslo"}', "tool.id": "c1"}),
+        ("tool.execute.look", {"tool.name": "look", "tool.arguments": '{"city": "Oslo"}', "tool.call.id": "c1"}),
+        ("tool: look", {"tool.input": '{"city": "Oslo"}', "tool.call_id": "c1"}),
+        ("Execute Tool look", {"tool.name": "look", "tool.input": '{"city": "Oslo"}', "tool.call_id": "c1"}),
+    ],
+)
+def test_a_tool_that_a_program_traces_by_hand_ran_where_no_words_of_models_are_told(name, told):
+    (run,) = _hand((told, {"name": name}))
+    seen = [(c["name"], c["arguments"], c["call_id"], c["status"], c["turn"]) for c in run["tool_calls"]]
+    assert seen == [("look", {"city": "Oslo"}, "c1", "unknown", 0)]
+    assert "tool calls not visible" not in run["incomplete"]
+
+
+@pytest.mark.parametrize(
+    "name", ["tool.validate look", "tool.result", "tools.list", "select tool", "look", "tool.retry"]
+)
+def test_what_is_done_about_a_tool_is_no_call_of_it(name):
+    (run,) = _hand(({"tool.name": "look"}, {"name": name}))
+    assert (run["tool_calls"], "tool calls not visible" in run["incomplete"]) == (None, True)
+
+
+def test_what_was_asked_for_once_and_tried_twice_by_hand_is_one_call_where_that_is_told():
+    attempt = ({"tool.name": "look"}, {"name": "tool.look", "error": "busy"})
+    (run,) = _hand(attempt, ({"tool.name": "look"}, {"name": "tool.look"}), answers=([("c1", "look", {})], "done"))
+    assert [c["name"] for c in run["tool_calls"]] == ["look"]
+
+
+def test_what_another_span_tells_of_a_tool_is_told_once():
+    held = [tool(7, 1, "look", "c1", "cold", at=4), span(8, 7, "tool.look", at=4, tool__name="look", took=0.5)]
+    (run,) = _either_way(agent(1, "a", took=20), chat(2, 1, at=1), *held, chat(3, 1, at=15))
+    assert [(c["name"], c["result"]) for c in run["tool_calls"]] == [("look", "cold")]
+
+
+def test_a_server_that_ran_a_tool_is_no_run_of_an_agent():
+    assert runs(span(1, None, "POST /mcp", took=4), span(2, 1, "tool.call", at=1, tool__name="look")) == []

@@ -304,7 +304,7 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             (pl.col("kind").eq_missing(AGENT) & pl.col("finish").is_in(limits)).fill_null(False),
             pl.col("kind").eq_missing(LLM) & pl.col("input_tokens").is_null() & pl.col("scope").is_in(guessing),
             pl.col("kind").eq_missing(CHAIN) & pl.col("finish").is_not_null() & unended.any(),
-            pl.col("kind").is_null() & pl.col("request_model").is_not_null(),
+            pl.col("kind").is_null() & pl.any_horizontal(pl.col("request_model", "tool").is_not_null()),
         )
     ).to_series()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Container
 from functools import lru_cache
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -19,6 +20,8 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
     (`tool: look`, `look.run`), where the model that was asked last in the same agent had asked for that: as many as it
     asked for, of a tool that no span is known to have run."""
     asked = {spelling(r.name): r.name for call in calls for r in call.asked if r.name}
+    if not calls or any(call.outputs is None and call.error is None for call in calls):
+        _told_by_hand(nodes, asked)
     bare = [n for n in nodes if n.kind in (None, CHAIN) and n.parent is not None] if asked else []
     if not bare:
         return
@@ -51,6 +54,37 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
                 node.span = node.span._replace(tool=asked[name], result=gave, tool_error=went)
                 if failure(node) is not None and _librarys(node, name, kits):
                     node.inherited, node.span = True, node.span._replace(tool_error="unknown")
+
+
+def _told_by_hand(nodes: list[Node], asked: Container[str]) -> None:
+    """Where not all is told of what models asked for: a span that nobody explains ran the tool that an attribute names,
+    if its own name says that one was called, and neither another span nor an answer tells of a tool by that name. In a
+    trace of which no model and no agent is known a server did what nobody here asked for."""
+    hand = [n for n in nodes if n.kind is None and n.span.tool and n.parent is not None and _calls_tool(n)]
+    if not hand or not any(n.kind in (LLM, AGENT) for n in nodes):
+        return
+    told = {spelling(n.span.tool or span_name([n]) or "") for n in nodes if n.kind == TOOL}
+    for node in hand:
+        name = spelling(node.span.tool or "")
+        if name in told or name in asked or not _leaf(node):
+            continue
+        if not any(a.kind == TOOL for a in node.ancestors()):
+            node.kind = TOOL
+            went = node.span.tool_error or (None if node.span.status_code else "untold")
+            node.span = node.span._replace(tool_error=went)
+
+
+def _calls_tool(node: Node) -> bool:
+    """Does a span's name say that a tool was called, with or without the tool's own name at its end?"""
+    said = node.span.name.removesuffix(node.span.tool or "")
+    return _CALLS_TOOL.match(said) is not None and not re.search(BEFORE, said)
+
+
+_CALLS_TOOL = re.compile(
+    r"(?:[a-z]{1,20}[. _/:-])?(?:execut(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)|use)?[. _/:-]{0,2}tools?"
+    r"[. _/:-]{0,2}(?:call|exec(?:ut(?:e|ion))?|run|invo(?:ke|cation)|use)?[. _/:-]{0,2}$",
+    re.I,
+)
 
 
 def _leaf(node: Node) -> bool:
