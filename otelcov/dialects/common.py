@@ -7,21 +7,22 @@ from otelcov.dialects.base import THREAD, Dialect, first
 # How a tool's call went, where nobody sets the span's status: Rust's `tracing` has none.
 _STATUS = (
     *("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status", "tool.result_status", "au.tool.status"),
-    "pi.gen_ai.tool.status",
+    *("pi.gen_ai.tool.status", "tool.result.status", "agent.tool.status"),
 )
 _OUTCOME = (
     *("gen_ai.tool.call.outcome", "gen_ai.tool.outcome", "tool.outcome", "agent.action.outcome"),
-    *("openclaw.outcome", "tanstack.ai.tool.outcome"),
+    *("openclaw.outcome", "tanstack.ai.tool.outcome", "agent.tool.outcome"),
 )
 _WENT = first(*_STATUS, *_OUTCOME).str.to_lowercase()
 _OK = first(
     *("gen_ai.tool.success", "gen_ai.tool.is_success", "gen_ai.tool.call.success", "gen_ai.tool.call.ok"),
-    *("tool.success", "tool.ok", "success"),
+    *("tool.success", "tool.ok", "success", "agent.tool.success", "agent.tool.ok"),
 ).str.to_lowercase()
 _ERROR = first("gen_ai.tool.call.error", "gen_ai.tool.error", "tool.error")  # what went wrong, or whether anything did
 _SAID = pl.when(~_ERROR.str.to_lowercase().is_in(["true", "false", "none", "null", ""])).then(_ERROR)
 # What OpenTracing's tag says, which bridges and hands still write, where nobody sets the status.
 _FAILED = pl.when(pl.col("error").str.to_lowercase() == "true")
+_BADLY = r"^(?:[a-z]{4,}[_ -])?(?:error(?:ed)?|fail(?:ed|ure)?|exception|timeout|timed[_ -]out)$"
 _NOT_RUN = ["blocked", "skipped", "rejected", "declined", "refused"]
 _BROKEN_OFF = ["cancelled", "canceled", "abandoned", "aborted", "interrupted"]  # before it ran, or as it did
 
@@ -44,7 +45,9 @@ COMMON = Dialect(
     tool_error=pl.coalesce(
         [
             first("gen_ai.tool.call.is_error", "gen_ai.tool.result.is_error", "gen_ai.tool.is_error", *_IS_ERROR),
-            pl.when(_WENT.is_in(["error", "failed", "failure", "timeout"]) | _DENIED_ITSELF | (_OK == "false"))
+            pl.when(
+                (_WENT.str.contains(_BADLY) & ~_WENT.str.starts_with("without")) | _DENIED_ITSELF | (_OK == "false")
+            )
             .then(pl.lit("true"))
             .when(_SAID.is_not_null() | (_ERROR.str.to_lowercase() == "true"))
             .then(pl.lit("true"))

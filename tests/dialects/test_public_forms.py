@@ -93,6 +93,24 @@ def test_a_tool_that_a_program_traces_by_hand_ran_where_no_words_of_models_are_t
 
 
 @pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"tool.success": True}, "ok"),
+        ({"tool.success": False}, "error"),
+        ({"agent.tool.status": "ok"}, "ok"),
+        ({"agent.tool.status": "validation_error"}, "error"),
+        ({"agent.tool.outcome": "timed_out"}, "error"),
+        ({"tool.ok": False}, "error"),
+        ({"tool.result.status": "error"}, "error"),
+        ({"tool.status": "no_error"}, "unknown"),
+    ],
+)
+def test_how_a_tool_went_stands_in_an_attribute_of_the_programs(told, status):
+    (run,) = _hand(({"tool.name": "look"} | told, {"name": "tool.look"}))
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", status)]
+
+
+@pytest.mark.parametrize(
     "name", ["tool.validate look", "tool.result", "tools.list", "select tool", "look", "tool.retry"]
 )
 def test_what_is_done_about_a_tool_is_no_call_of_it(name):
