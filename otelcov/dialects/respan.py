@@ -21,7 +21,9 @@ from otelcov.dialects.base import (
 )
 
 _TYPE = pl.col("respan.entity.log_type").str.to_lowercase()
-_NAME = pl.col("traceloop.entity.name")
+_NAME = pl.col("traceloop.entity.name").replace(
+    {"codex.command": "command_execution", "codex.web_search": "web_search"}  # as the model is told to have asked
+)
 _LLM, _TOOL, _HANDOFF = pl.when(_TYPE == "chat"), pl.when(_TYPE == "tool"), pl.when(_TYPE == "handoff")
 # What LangChain runs for an agent is a workflow or a task with the agent's name.
 _GRAPH = _TYPE.is_in(["workflow", "task"]) & (json_text("langchain.metadata", "lc_agent_name") == _NAME)
@@ -62,6 +64,14 @@ _MADE_OF = pl.col("traceloop.entity.input").str.contains(
 _GIVEN = pl.when(pl.col("traceloop.entity.input").str.starts_with('[{"role": "tool", "content": "')).then(
     pl.col("traceloop.entity.input").str.json_path_match("$[0].content")
 )
+# What a tool was asked for is told with its name: a text of AutoGen's first versions, with an id of Strands for
+# JavaScript, with a server's of Codex.
+_ASKED = pl.col("traceloop.entity.input").str
+_BY_NAME = pl.when(
+    _ASKED.contains(r'^\{"name": ?"[^"]*", ?(?:"id": ?"[^"]*", ?"arguments": ?\{|"arguments": ?")')
+    & (_ASKED.json_path_match("$.name") == _NAME)
+    | _ASKED.contains(r'^\{"server": ?"[^"]*", ?"tool": ?"[^"]*", ?"arguments": ?\{') & _NAME.str.starts_with("mcp__")
+).then(_ASKED.json_path_match("$.arguments"))
 _FRAMED = pl.col("traceloop.entity.output").str.starts_with('{"role": "tool", "content": "')
 _GAVE = pl.when(_FRAMED).then(pl.col("traceloop.entity.output").str.json_path_match("$.content"))
 _TWICE = _OF_SMOLAGENTS & pl.col("traceloop.entity.output").str.starts_with('"\\"')  # as JSON, and that as JSON
@@ -106,8 +116,12 @@ RESPAN = Dialect(
     ),
     agent=_AGENT.then(_CALLED),
     tool=_TOOL.then(_NAME),
-    arguments=_TOOL.then(pl.coalesce([_GIVEN, first("gen_ai.tool.call.arguments", "traceloop.entity.input")])),
-    call_id=_TOOL.then(pl.col("agno.tool.call.id")),
+    arguments=_TOOL.then(
+        pl.coalesce([_GIVEN, _BY_NAME, first("gen_ai.tool.call.arguments", "traceloop.entity.input")])
+    ),
+    call_id=_TOOL.then(first("agno.tool.call.id", "respan.metadata.tool_call_id")),
+    response_id=_LLM.then(pl.col("respan.metadata.response_id")),
+    finish=_LLM.then(pl.col("respan.metadata.stop_reason")),
     tool_error=pl.when(_UNTOLD | _OPEN).then(pl.lit("unknown")).when((_TYPE == "chat") & _ALL).then(pl.lit("shared")),
     result=pl.when((_TYPE == "tool") & _RAISED)
     .then(pl.lit(NOTHING))

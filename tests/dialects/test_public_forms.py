@@ -132,3 +132,29 @@ def test_what_another_span_tells_of_a_tool_is_told_once():
 
 def test_a_server_that_ran_a_tool_is_no_run_of_an_agent():
     assert runs(span(1, None, "POST /mcp", took=4), span(2, 1, "tool.call", at=1, tool__name="look")) == []
+
+
+def _respan(id, parent, kind, name, at, took=1, **told):
+    """Respan's instrumentations, which take what a kit tells of itself."""
+    told = {key.replace("__", "."): value for key, value in told.items()}
+    told |= {"respan.entity.log_type": kind, "traceloop.entity.name": name}
+    return span(id, parent, name, at=at, took=took, scope="@respan/instrumentation", attributes=told)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "search", "arguments": {"query": "news"}},
+        {"name": "search", "arguments": '{"query":"news"}'},
+        {"name": "search", "id": "c1", "arguments": {"query": "news"}},
+    ],
+)
+def test_what_respan_tells_with_a_tools_name_is_what_that_was_given(given):
+    written = json.dumps(given, separators=(",", ":"))
+    (run,) = runs(
+        _respan(1, None, "agent", "a", 0, 9),
+        _respan(2, 1, "tool", "search", 2, traceloop__entity__input=written, respan__metadata__tool_call_id="c1"),
+        _respan(3, 1, "chat", "m", 4, gen_ai__request__model="m", respan__metadata__stop_reason="stop"),
+    )
+    assert [(c["arguments"], c["call_id"]) for c in run["tool_calls"]] == [({"query": "news"}, "c1")]
+    assert [c["finish_reason"] for c in run["llm_calls"]] == ["stop"]
