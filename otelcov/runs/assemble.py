@@ -16,7 +16,7 @@ from otelcov.runs.agents.delegations import delegations, nobody_took_over
 from otelcov.runs.content.jsontext import left_out, to_json
 from otelcov.runs.joining.first_step import first_step
 from otelcov.runs.joining.fragments import Fragment
-from otelcov.runs.llm.loops import loops_unseen
+from otelcov.runs.llm.loops import loops_unseen, turns
 from otelcov.runs.llm.model_call import ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
@@ -157,7 +157,7 @@ def _work(group: list[Fragment]) -> _Work:
     for turn, call in enumerate(calls):
         call.turn, call.limit = turn, limit
         call.agent = call.layers[-1].agent or call.node.agent
-    for call in loops_unseen(calls):
+    for call in (*loops_unseen(calls), *turns(calls)):
         call.several = True
     name_tools(nodes, calls)
     own_up(nodes, calls)

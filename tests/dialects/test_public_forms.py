@@ -141,6 +141,61 @@ def _respan(id, parent, kind, name, at, took=1, **told):
     return span(id, parent, name, at=at, took=took, scope="@respan/instrumentation", attributes=told)
 
 
+def _called(*calls):
+    return [{"id": i, "type": "function", "function": {"name": n, "arguments": json.dumps(a)}} for i, n, a in calls]
+
+
+def _codex(*tools, at=3, calls=(("c1", "command_execution", {"command": "ls"}), ("c2", "mcp__docs__search", {"q": 1}))):
+    """A turn of Codex' SDK: one call stands for all of it."""
+    said = {"traceloop.entity.input": '[{"role":"user","content":"go"}]', "traceloop.entity.output": "Done."}
+    answer = {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Done."}
+    answer |= {"gen_ai.completion.0.tool_calls": _called(*calls)}
+    asked = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "go", "gen_ai.request.model": "m"}
+    given = {"c1": ("codex.command", {"command": "ls"}), "c3": ("codex.web_search", {"query": "x"})}
+    given |= {"c2": ("mcp__docs__search", {"server": "docs", "tool": "search", "arguments": {"q": 1}})}
+    return _either_way(
+        _respan(1, None, "agent", "codex", 0, 20, **said),
+        _respan(2, 1, "chat", "codex.response", 0, 19, **said, **answer, **asked),
+        *(
+            _respan(
+                9 + n,
+                1,
+                "tool",
+                given[call][0],
+                at + n / 4,
+                0.2,
+                traceloop__entity__input=given[call][1],
+                traceloop__entity__output='{"exit_code": 0}',
+            )
+            for n, call in enumerate(tools)
+        ),
+    )
+
+
+def test_a_call_whose_tools_were_done_in_its_time_is_a_turn_of_an_agent():
+    (run,) = _codex("c1", "c2")
+    seen = [(c["name"], c["arguments"], c["call_id"], c["status"]) for c in run["tool_calls"]]
+    assert seen == [
+        ("command_execution", {"command": "ls"}, "c1", "ok"),
+        ("mcp__docs__search", {"q": 1}, "c2", "ok"),
+    ]
+    assert (run["llm_calls"], run["output"], run["status"]) == (None, "Done.", "ok")
+    assert "model calls share a span" in run["incomplete"]
+
+
+def test_what_such_a_turn_asked_for_and_no_span_ran_may_have_run():
+    (run,) = _codex("c2")
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [
+        ("command_execution", "unknown"),
+        ("mcp__docs__search", "ok"),
+    ]
+
+
+def test_a_call_after_which_its_tools_ran_is_one():
+    (run,) = _codex("c1", "c2", at=19)
+    assert len(run["llm_calls"]) == 1
+
+
 @pytest.mark.parametrize(
     "given",
     [

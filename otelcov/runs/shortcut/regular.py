@@ -248,12 +248,27 @@ def _check_steps(form: _Form) -> None:
     form.spoil((form.above >= 0) & (start > end[np.maximum(form.above, 0)]))  # it was laid under what was over
     early = (form.above >= 0) & (start < start[np.maximum(form.above, 0)])
     form.spoil((models | tools) & early)  # by a clock of its own: what came first is not told by the times
+    form.spoil(_meanwhile(form, start, end))
     around = (start <= start[form.top[trace]]) & (end >= end[form.top[trace]])
     form.spoil(tools & form.torn[trace] & around)  # it may have called the agent that it stands in
     form.bad |= form.headless & ((form.count_of(tools) == 0) | form.contentless)
     form.spoil(tools & form.told["unasked"])
     unsaid = form.told["unsaid"] & ~form.failed
     form.spoil(tools & unsaid & ~form.contentless[trace])
+
+
+def _meanwhile(form: _Form, start: Ints, end: Ints) -> Bools:
+    """Tools that ran in the time of the last model call beside them: what asked for them may be a whole turn."""
+    below = form.parent >= 0
+    tools, models = (np.flatnonzero(form.is_a(kind) & below) for kind in (TOOL_, LLM_))
+    begun, ended = np.full(len(start), -1, dtype=np.int64), np.full(len(start), -1, dtype=np.int64)
+    np.maximum.at(begun, form.parent[models], start[models].astype(np.int64))
+    last = models[start[models] == begun[form.parent[models]]]
+    np.maximum.at(ended, form.parent[last], end[last].astype(np.int64))
+    holder = form.parent[tools]
+    found = np.zeros(len(start), dtype=bool)
+    found[tools] = (start[tools] >= begun[holder]) & (start[tools] < ended[holder]) & (end[tools] <= ended[holder])
+    return found
 
 
 def _check_layers(form: _Form) -> None:
