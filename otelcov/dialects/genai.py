@@ -105,6 +105,19 @@ _CALLED_OR_SAID = pl.coalesce(
     ]
 )
 
+# Of a graph that is an agent it tells all messages that came of it, and apart from these what was called: the last is
+# what was answered if as many results came as were asked for.
+_TOLD_LAST = pl.col("gen_ai.response.text")
+_ANSWERED_LAST = _TOLD_LAST.str.contains(
+    r'(?s)^\[(?:\{"role":.*)?\{"role": ?"assistant", ?"content": ?"(?:[^"\\]|\\.)+"\}\]$'
+)
+_CALLED = pl.col("gen_ai.response.tool_calls").str.count_matches(r'"name": ?"[^"]*", ?"args":').fill_null(0)
+_ENDED_WITH = pl.when(
+    (pl.col("gen_ai.operation.name") == "invoke_agent")
+    & _ANSWERED_LAST
+    & (_TOLD_LAST.str.count_matches(r'"role": ?"tool"') >= _CALLED)
+).then(_TOLD_LAST)
+
 # What a tool that threw gave stands there all the same (Microsoft.Extensions.AI): the model is told other words.
 _RAISED = pl.col("error.type").is_not_null()
 
@@ -154,7 +167,7 @@ GENAI = Dialect(
     ).fill_null(_CALLED_OR_SAID),
     system=first("gen_ai.system_instructions"),
     input=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input"),
-    output=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output"),
+    output=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output").fill_null(_ENDED_WITH),
     definitions=first(
         "gen_ai.tool.definitions",
         "gen_ai.request.tools",

@@ -213,3 +213,23 @@ def test_what_respan_tells_with_a_tools_name_is_what_that_was_given(given):
     )
     assert [(c["arguments"], c["call_id"]) for c in run["tool_calls"]] == [({"query": "news"}, "c1")]
     assert [c["finish_reason"] for c in run["llm_calls"]] == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("came", "calls", "output"),
+    [
+        ([("assistant", ""), ("tool", "72"), ("assistant", 'Sunny, "72".')], 1, 'Sunny, "72".'),
+        ([("assistant", "Hi.")], 0, "Hi."),
+        ([("assistant", "Let me look."), ("tool", "72")], 1, None),
+        ([("assistant", "Let me look.")], 1, None),
+        ([("assistant", "")], 0, None),
+    ],
+)
+def test_a_graph_that_sentry_tells_as_an_agent_answered_what_came_of_it_last(came, calls, output):
+    told = {"gen_ai.response.text": json.dumps([{"role": r, "content": c} for r, c in came], separators=(",", ":"))}
+    told |= {"gen_ai.input.messages": '[{"role":"user","content":"go"}]'}
+    called = [{"name": "look", "args": {}, "id": "c1", "type": "tool_call"}] * calls
+    told |= {"gen_ai.response.tool_calls": json.dumps(called, separators=(",", ":"))} if calls else {}
+    (run,) = _either_way(span(1, None, "main", took=9), agent(2, "a", 1, at=1, attributes=told, scope="@sentry/node"))
+    assert (run["input"], run["output"]) == ("go", output)
+    assert run["status"] == ("unknown" if output is None else "ok")
