@@ -34,7 +34,12 @@ OPENLLMETRY = Dialect(
             value("llm.request.type", chat=LLM, completion=LLM, rerank=OTHER, embedding=OTHER),
         ]
     ),
-    agent=pl.when(pl.col("traceloop.span.kind").str.to_lowercase() == "agent").then(first("traceloop.entity.name")),
+    agent=pl.coalesce(
+        [
+            pl.when(pl.col("traceloop.span.kind").str.to_lowercase() == "agent").then(first("traceloop.entity.name")),
+            first("traceloop.association.properties.lc_agent_name"),
+        ]
+    ),
     tool=pl.when(_IS_TOOL).then(first("traceloop.entity.name")),
     arguments=pl.when(_IS_TOOL).then(first("traceloop.entity.input")),
     result=pl.when(_IS_TOOL).then(first("traceloop.entity.output")),

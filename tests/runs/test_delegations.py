@@ -100,6 +100,30 @@ def test_a_graph_in_a_tool_named_after_it_does_not_hide_another_in_that_tool():
     assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "clerk")]
 
 
+def test_a_graph_that_bears_its_name_as_a_stamp_is_an_agent_where_others_have_spans_of_their_own():
+    """LangGraph under Traceloop; of one agent the span is lost that bears its name alone."""
+    stamps = [{"traceloop.association.properties.lc_agent_name": name} for name in ("planner", "worker", "clerk")]
+    task, tooled = ({"traceloop.span.kind": kind, "gen_ai.operation.name": operation} for kind, operation in _KINDS)
+    tooled |= {"gen_ai.tool.name": "ask_worker", "traceloop.entity.name": "ask_worker"}
+    named = {"gen_ai.operation.name": "invoke_agent", "traceloop.span.kind": "agent"}
+    scope = {"scope": "opentelemetry.instrumentation.langchain"}
+    (run,) = runs(
+        span(1, None, "invoke_agent planner", took=20, attributes=named | {"gen_ai.agent.name": "planner"}, **scope),
+        span(2, 1, "execute_tool ask_worker", at=1, took=17, attributes=tooled | stamps[0], **scope),
+        span(3, 2, "execute_task worker", at=1, took=16, attributes=task | stamps[1], **scope),
+        span(4, 3, "execute_tool ask_worker", at=2, took=9, attributes=tooled | stamps[1], **scope),
+        span(5, 4, "invoke_agent clerk", at=2, attributes=named | {"gen_ai.agent.name": "clerk"}, **scope),
+        span(6, 4, "execute_task clerk", at=3, took=5, attributes=task | stamps[2], **scope),
+        chat(7, 6, "done", at=4, attributes=stamps[2], **scope),
+        chat(8, 3, "done", at=12, attributes=stamps[1], **scope),
+    )
+    assert handed(run)[:1] == [("planner", "worker", "tool", "ask_worker")]
+    assert {(c["agent"]) for c in run["llm_calls"]} == {"clerk", "worker"}
+
+
+_KINDS = (("task", "execute_task"), ("tool", "execute_tool"))
+
+
 def _graph(id, parent, name, stamp, kind="CHAIN", **more):
     told = {"openinference.span.kind": kind, "metadata": json.dumps({"lc_agent_name": stamp})}
     told |= {"tool.name": name} if kind == "TOOL" else {}

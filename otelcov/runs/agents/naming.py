@@ -41,6 +41,9 @@ def name_agents(trace: Trace) -> None:
             elif node.kind == CHAIN and (called := _called_by_name(node)) is not None:
                 node.own_agent = above = called
                 from_span = stamp != above  # else stamps are of such graphs
+            elif node.kind == CHAIN and stamp is not None and stamp != above and entity(node.span.name) == stamp:
+                node.own_agent = above = stamp  # a graph that bears its name as a stamp, too
+                from_span = True
             elif node.kind == CHAIN and named and (name := entity(node.span.name)) in named and name != above:
                 node.own_agent = above = name  # a graph's node that bears the name of an agent of this trace
                 from_span = True
