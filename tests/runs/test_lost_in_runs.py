@@ -101,6 +101,32 @@ def test_a_model_call_that_was_lost_in_an_agent_or_beside_one_is_missed(lost):
     assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("planner", "worker", "ok")]
 
 
+def test_what_was_asked_for_before_a_call_that_failed_may_have_run_where_that_one_tells_no_history():
+    """Pydantic AI: neither the tool's span nor what a model was given that could not be asked has come."""
+    (run,) = runs(
+        agent(1, "planner", took=9, error="400"),
+        *(chat(2, 1, [("c1", "look", {})], "go", at=0), tool(3, 1, "look", call="c1", result="yes", at=1)),
+        chat(4, 1, [("c2", "none", {})], [*_heard_all("c1")], at=2),
+        chat(6, 1, None, None, at=5, error="400"),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
+
+
+def test_who_asked_for_a_tool_is_missed_in_a_run_whose_last_call_failed():
+    (run,) = runs(
+        agent(1, "planner", took=9, error="400"),
+        tool(3, 1, "look", call="c1", result="yes", at=1),
+        chat(4, 1, [("c2", "look", {})], [*_heard_all("c1")], at=2),
+        tool(5, 1, "look", call="c2", result="yes", at=3),
+        chat(6, 1, None, [*_heard_all("c1"), *_heard_all("c2")[1:]], at=5, error="400"),
+    )
+    assert "missing step" in run["incomplete"]
+
+
+def _heard_all(id):
+    return [{"role": "user", "parts": [{"type": "text", "content": "go"}]}, _called_and_heard(id), _heard(id)]
+
+
 def _said(text):
     return json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": text}]}])
 

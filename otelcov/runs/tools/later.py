@@ -56,7 +56,10 @@ class Later:
         return self._begun.get((call.agent, *whole), -1) > call.turn
 
     def hides(self, call: ToolCall) -> bool:
-        """May what came of it stand in a history of which that is left out (Copilot Chat, of OpenAI's Responses)?"""
+        """May what came of it stand in a history of which that is left out (Copilot Chat, of OpenAI's Responses), or
+        all, as of what failed (Pydantic AI), where others are told?"""
+        if call.asked_by is None or call.asked_by.inputs is None:
+            return False
         if not self._read:
             self._read_all()
         return call.turn is not None and self._muted.get(call.agent, -1) > call.turn
@@ -141,6 +144,8 @@ class Later:
     def _read_all(self) -> None:
         self._read = True
         for mc in self._calls:  # by turn
+            if mc.inputs is None and mc.error is not None:
+                self._muted[mc.agent] = mc.turn
             if mc.inputs is None or mc.truncated_input or mc.cut:
                 continue
             inputs = mc.inputs

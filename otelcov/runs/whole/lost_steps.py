@@ -39,7 +39,7 @@ def asker_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
     and one that was asked later was shown that request? The span of who asked for it was lost."""
     called = [*run.tools, *(d.call for d in handed if d.call is not None)]
     lone = [t for t in called if t.nodes and t.asked_by is None]
-    if not lone or any(c.outputs is None for c in run.calls):
+    if not lone or any(c.outputs is None and c.error is None for c in run.calls):
         return False
     ids = {t.call_id for t in lone if t.call_id}
     names = {spelling(t.name) for t in lone if t.name and not t.call_id}
