@@ -112,6 +112,18 @@ def test_what_was_asked_for_before_a_call_that_failed_may_have_run_where_that_on
     assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
 
 
+def test_a_tool_whose_span_is_lost_may_hold_the_workflow_that_misses_its_parent():
+    """Google's ADK, of an agent as a tool that failed: a frame of the kit's is around the agent."""
+    (run,) = runs(
+        agent(1, "planner", took=9, error="boom"),
+        chat(2, 1, [("c1", "find", {})], "go", at=0),
+        span(4, LOST, "invoke_workflow clerk", at=2, took=3, error="boom"),
+        agent(5, "clerk", parent=4, at=2, took=3, error="boom"),
+        *(chat(6, 5, [("c2", "look", {})], at=3), tool(7, 5, "look", call="c2", at=4, took=0.5, error="boom")),
+    )
+    assert {(c["name"], c["status"]) for c in run["tool_calls"]} == {("find", "unknown"), ("look", "error")}
+
+
 def test_who_asked_for_a_tool_is_missed_in_a_run_whose_last_call_failed():
     (run,) = runs(
         agent(1, "planner", took=9, error="400"),

@@ -82,7 +82,7 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     ]
     if not asked:
         return []
-    if not run.root.orphan and any(n.orphan and n.kind in (LLM, TOOL, AGENT) for n in run.nodes):
+    if not run.root.orphan and any(n.orphan and _holds_a_step(n) for n in run.nodes):
         return [o for _, o in asked]
     if broke_unseen(run):
         offered = {spelling(name) for name in run.offered or ()}
@@ -91,8 +91,12 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
         return [o for t, o in asked if t.asked_by is run.last]
     ran = {spelling(t.name) for t, o in run.done if t.nodes and t.name and o.status in ("ok", "error")}
     had = ran | {spelling(name) for name in run.offered or ()}
-    begun = [c.start for c in run.calls] if asked else []
+    begun = [c.start for c in run.calls]
     return [o for t, o in asked if _done_with(t, run, begun, ran, had)]
+
+
+def _holds_a_step(node: Node) -> bool:
+    return any(n.kind in (LLM, TOOL, AGENT) for n in (node, *node.below()))
 
 
 def _done_with(tool: ToolCall, run: Evidence, begun: list[int], ran: set[str], had: set[str]) -> bool:
