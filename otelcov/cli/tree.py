@@ -7,7 +7,7 @@ nothing says which one that was, by its time. Texts are cut to the width: `--for
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,7 @@ def nested(run: Row) -> list[Step]:
         (asked.steps if asked is not None else loose).append(step)
     in_order = sorted([*models, *loose], key=lambda step: step.at)
     handed = _handed(run)
+    called = set(handed)
     top = Step("agent", {"name": None}, 0)
     above = [top]
     for step in in_order:
@@ -65,21 +66,24 @@ def nested(run: Row) -> list[Step]:
         if agent in names[1:]:
             del above[names.index(agent, 1) + 1 :]
         else:
-            while len(above) > 1 and (above[-1].what["name"], agent) not in handed:
+            while len(above) > 1 and (above[-1].what["name"], agent) not in called:
                 above.pop()
-            edge = handed.pop((above[-1].what["name"], agent), None)
+            edges = handed.get((above[-1].what["name"], agent))
+            edge = edges.popleft() if edges else None
             above.append(Step("agent", {"name": agent, "edge": edge}, step.at))
             above[-2].steps.append(above[-1])
         above[-1].steps.append(step)
-    for (_, target), edge in handed.items():  # nothing shows what the other agent did
-        _agent(top, edge["from"]).steps.append(Step("agent", {"name": target, "edge": edge}, 0))
+    for (source, target), edges in handed.items():  # nothing shows what the other agent did
+        here = _agent(top, source) if edges else top
+        here.steps += [Step("agent", {"name": target, "edge": edge}, 0) for edge in edges]
     return top.steps
 
 
-def _handed(run: Row) -> dict[tuple[str | None, str | None], Row]:
-    found: dict[tuple[str | None, str | None], Row] = defaultdict(dict)
+def _handed(run: Row) -> dict[tuple[str | None, str | None], deque[Row]]:
+    """The delegations by who handed over to whom, in order."""
+    found: dict[tuple[str | None, str | None], deque[Row]] = defaultdict(deque)
     for edge in run["delegations"] or []:
-        found.setdefault((edge["from"], edge["to"]), edge)
+        found[edge["from"], edge["to"]].append(edge)
     return dict(found)
 
 

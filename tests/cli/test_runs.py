@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -128,6 +129,26 @@ def test_show_tells_agents_calls_and_results_in_eighty_columns(store):
     assert max(map(len, text.splitlines())) <= 80
     for word in (one["run_id"], *one["agents"], *(c["name"] for c in one["tool_calls"]), "tokens in", "arguments"):
         assert word in text
+
+
+def test_show_nests_each_delegation_under_who_called(tmp_path):
+    """The same agent called twice: what comes after it is the caller's again."""
+    asked = [[("c1", "ask", {"task": "one"})], [("c2", "ask", {"task": "two"})], "both done"]
+    steps = [agent(1, "planner", took=20)]
+    for turn, answer in enumerate(asked):
+        steps.append(chat(2 + 4 * turn, 1, answer, at=6 * turn + 0.5, took=0.4))
+        if turn < 2:
+            steps.append(tool(3 + 4 * turn, 1, "ask", call=f"c{turn + 1}", at=6 * turn + 1, took=4))
+            steps.append(agent(4 + 4 * turn, "worker", parent=3 + 4 * turn, at=6 * turn + 1.5, took=3))
+            steps.append(chat(5 + 4 * turn, 4 + 4 * turn, "done", at=6 * turn + 2))
+    (tmp_path / "spans.pb").write_bytes(request(steps))
+    assert run("import", str(tmp_path / "spans.pb"), "--store", str(tmp_path / "store")).exit_code == 0
+    (one,) = listed(tmp_path / "store")
+    shown = run("show", one["run_id"], "--store", str(tmp_path / "store")).output.splitlines()
+    tree = [line for line in shown if "llm" in line or "worker from" in line or line == "planner"]
+    began = [re.sub(r" ok .*", "", line) for line in tree]
+    model, inner, called = "├── llm model-a", "│   └── llm model-a", "├── worker from planner, tool by ask"
+    assert began == ["planner", model, called, inner, model, called, inner, "└── llm model-a"]
 
 
 def test_show_takes_a_trace_and_prints_json(store):
