@@ -23,15 +23,16 @@ def with_observations(inputs: list[Message]) -> None:
     was seen is not told apart."""
     asked_next: dict[int, Message] = {}
     for called, seen in pairwise(inputs):
-        if called.role != "assistant" or seen.role != "user" or seen.results or not (seen.text or "").startswith(_SEEN):
+        words = _words(seen) if called.role == "assistant" else ""
+        if not words.startswith(_SEEN):
             continue
         told = _requests(called.text or "")
         if not told:
             continue
-        text = str(seen.text).removeprefix(_SEEN)
+        text = words.removeprefix(_SEEN)
         _, *anew = _ANEW.split(text, maxsplit=1)
         called.requests, called.text = told, None
-        seen.role, seen.text = ("user", anew[0]) if anew else ("tool", None)
+        seen.role, seen.text = ("user", anew[0]) if anew and seen.role == "user" else ("tool", None)
         if seen.text is not None and seen.text.startswith(_TASK):
             asked_next[id(seen)] = Message("user", seen.text)
             seen.role, seen.text = "tool", None
@@ -39,6 +40,14 @@ def with_observations(inputs: list[Message]) -> None:
         seen.results = [Result(r.id, r.name, came) for r in told]
     if asked_next:
         inputs[:] = [x for seen in inputs for x in (seen, asked_next.get(id(seen))) if x is not None]
+
+
+def _words(seen: Message) -> str:
+    """What was seen, as a user's words or as those of a tool that is not named."""
+    if seen.role == "user" and not seen.results:
+        return seen.text or ""
+    only = seen.results[0] if seen.role == "tool" and len(seen.results) == 1 else None
+    return only.content if only is not None and only.id is None and isinstance(only.content, str) else ""
 
 
 def _requests(text: str) -> list[Request]:

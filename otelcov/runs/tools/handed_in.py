@@ -197,7 +197,7 @@ def _kept(value: Any, depth: int = 0) -> Any:
 def answer_put_out(root: Node, last: ModelCall, ways: Collection[str]) -> str | None:
     """The object that a run put out, if its model handed in its answer as one: JSON."""
     handed = _handed(last, ways)
-    if not handed or root.kind == LLM:
+    if not handed or root.kind == LLM or root.end < last.start:  # a step of one whose frame is lost
         return None
     value = _value(root)
     put_in = [found for r in handed if (found := arguments_of(r.arguments)[0]) is not None]

@@ -25,6 +25,7 @@ class Later:
         self._calls = model_calls
         self._shown: dict[tuple[str | None, str | None, str], int] = {}  # the last turn whose input shows a request
         self._begun: dict[tuple[str | None, int, int], int] = {}  # … whose input begins with these messages
+        self._instead: dict[tuple[str | None, int, int], int] = {}  # … and goes on with what nothing in it asked for
         self._lost = set[tuple[str | None, str | None, str]]()  # of whose answer only a part of what came back is told
         self._lost_unnamed = set[tuple[str | None, str | None, str]]()  # the same where history tells no ids
         self._muted: dict[str | None, int] = {}  # the last turn whose input holds messages of which nothing is told
@@ -49,11 +50,22 @@ class Later:
             return False
         if self._shown.get(key, -1) > call.turn:
             return True
+        return self._after_the_same(self._begun, call)
+
+    def failed_in_its_place(self, call: ToolCall) -> bool:
+        """Was this tool offered, and does history go on after what was asked with a failure alone? Of a step of which
+        a tool failed smolagents tells nothing else: not what was called, nor what came of the rest."""
+        if call.turn is None or not self._instead or call.asked_by is None:
+            return False
+        return any(_offers(n, call.name) for n in call.asked_by.layers) and self._after_the_same(self._instead, call)
+
+    def _after_the_same(self, begun: dict[tuple[str | None, int, int], int], call: ToolCall) -> bool:
+        """Does an input since begin with what was asked with for this?"""
         before = call.asked_by.inputs if call.asked_by is not None else None
-        if not any(x.text for x in before or ()):
+        if call.turn is None or not any(x.text for x in before or ()):
             return False  # where words are hidden, others begin alike
         *_, whole = _beginnings(before or [])
-        return self._begun.get((call.agent, *whole), -1) > call.turn
+        return begun.get((call.agent, *whole), -1) > call.turn
 
     def hides(self, call: ToolCall) -> bool:
         """May what came of it stand in a history of which that is left out (Copilot Chat, of OpenAI's Responses), or
@@ -168,8 +180,10 @@ class Later:
             if sum(map(_mute, inputs)) > 1:
                 self._muted[mc.agent] = mc.turn
                 continue
+            replaced = _replaced(inputs)
             for begun in _beginnings(inputs[:-1]):  # what shows no more than was asked before does not go on
-                self._begun[(mc.agent, *begun)] = mc.turn
+                of = self._instead if begun[0] in replaced else self._begun
+                of[(mc.agent, *begun)] = mc.turn
 
     def _lose(self, mc: ModelCall, requests: list[Request]) -> None:
         self._lost |= {(mc.agent, *_known_by(i, r.name)) for r in requests for i in (r.id, None)}
@@ -179,6 +193,26 @@ class Later:
 def _mute(message: Message) -> bool:
     """Does this stand for what somebody said, or what came back, of which nothing is told?"""
     return not (message.text or message.requests or message.results or message.role in ("system", "assistant"))
+
+
+def _offers(asker: Node, name: str | None) -> bool:
+    flat = asker.side.families["flat_tools"].get(asker.span.row) or ()
+    return any(f'"{name}"' in str(told) for told in (asker.definitions, *(value for _, value in flat)))
+
+
+def _replaced(inputs: list[Message]) -> set[int]:
+    """After how many messages something comes back that no request in here asked for."""
+    found, pending = set[int](), 0
+    for place, x in enumerate(inputs):
+        if x.requests:
+            pending = len(x.requests)
+        elif x.results:
+            pending -= len(x.results)
+            if pending < 0:
+                found.add(place)
+        else:
+            pending = 0
+    return found
 
 
 def _asked(mc: ModelCall) -> list[tuple[str | None, object]]:

@@ -294,9 +294,9 @@ _PASSING = (f"{_EXECUTOR}end", f"{_EXECUTOR}aggregator")
 
 
 def _put_out_what_it_threw(node: Node) -> bool:
-    """Is what a step that failed put out the text of what was thrown (BeeAI)?"""
+    """Is what a step that failed put out the text of what was thrown, with its causes below it or without (BeeAI)?"""
     out = node.span.output if node.span.status_code == 2 else None
-    return out is not None and any(told and out.endswith(told) for _, told in exceptions(node))
+    return out is not None and any(t and (out.endswith(t) or f"{t}\n" in out) for _, t in exceptions(node))
 
 
 def agent_said(node: Node) -> list[tuple[str | None, str | None]]:

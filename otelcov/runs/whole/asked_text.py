@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from itertools import takewhile
@@ -173,7 +174,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             ):
                 incomplete.add("input not reported")
             elif text is not None and (limit is None or len(text) < limit):
-                return text.removeprefix(_TASK) if _of_smolagents(first) else text
+                return _without_frame(first, text)
         if first.truncated_input:
             incomplete.add("truncated values")
         elif inputs is None and not empty:
@@ -335,9 +336,20 @@ def of_a_manager(root: Node, text: str | None) -> bool:
 _MANAGED = re.compile(r"You're a helpful agent named '.*'\.\nYou have been submitted this task by your manager\.\n")
 
 
-def _of_smolagents(call: ModelCall) -> bool:
-    """Was a model asked by smolagents, whoever tells of it?"""
-    return solves(call) or any(_SMOL.search(n.span.scope) for n in call.layers)
+def _without_frame(call: ModelCall, text: str) -> str:
+    """The user's words out of those that smolagents, whoever tells of it, and BeeAI put around them."""
+    if solves(call) or any(_SMOL.search(n.span.scope) for n in call.layers):
+        return text.removeprefix(_TASK)
+    if any("beeai" in n.span.scope for n in call.layers) and (found := _BEE.match(text)) is not None:
+        return html.unescape(found.group("task"))
+    return text
+
+
+_BEE = re.compile(
+    r"(?:(?:This is the context relevant to the task:|\nThis is the expected criteria for your output:)\n.*\n)?"
+    r"Your task: (?P<task>.*)$",
+    re.S,
+)
 
 
 def _after_another(first: ModelCall) -> bool:
