@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from otelcov.ground.masks import true
+from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.rules.boundaries import FORCED_SIGNS
 
 _FORCED = "|".join(map(re.escape, FORCED_SIGNS))  # as a pattern of literals: searched for with wide instructions
@@ -47,14 +48,36 @@ def lengths(texts: list[pl.Series]) -> pl.DataFrame:
     return told.with_columns(cut.alias("cut"))
 
 
+def longest_member(texts: pl.Series) -> pl.Series:
+    """A list of texts as the longest of them, for an SDK that cuts values cuts each member of a list."""
+    lists = texts.filter(true(texts.str.starts_with('["'))).unique(maintain_order=True).to_list()
+    found = {text: max(whole, key=len) for text in lists if (whole := _texts_in(text))}
+    return texts.replace(list(found), list(found.values())) if found else texts
+
+
+def _texts_in(text: str) -> list[str]:
+    value = parse_json(text)
+    return value if isinstance(value, list) and all(isinstance(each, str) for each in value) else []
+
+
 def _distinct(texts: list[pl.Series]) -> list[pl.Series]:
-    """These without any that lies where another does, as facts do that are one attribute as it stands."""
-    places = dict[object, pl.Series]()
-    for text in [text.rechunk() for text in texts]:  # all of them live until the last one was looked at
-        array = text.to_arrow(compat_level=pl.CompatLevel.newest())
+    """These without any that lies where another does, as facts do that are one attribute: as it stands, or where each
+    is told."""
+    places = dict[object, list[pl.Series]]()
+    wholes = [text.rechunk() for text in texts]
+    arrays = [text.to_arrow(compat_level=pl.CompatLevel.newest()) for text in wholes]  # all of them live until the end
+    for text, array in zip(wholes, arrays, strict=True):
         views = array.buffers()[1]
-        places[len(places) if views is None else (views.address, array.offset)] = text
-    return list(places.values())
+        same = places.setdefault(len(places) if views is None else (views.address, array.offset), [])
+        if not any(_told_alike(text, other) for other in same):
+            same.append(text)
+    return [some[0] if len(some) == 1 else pl.select(pl.coalesce(some)).to_series() for some in places.values()]
+
+
+def _told_alike(text: pl.Series, other: pl.Series) -> bool:
+    """Are two of one attribute told by the same spans?"""
+    counted = text.null_count() == other.null_count()
+    return counted and (not text.null_count() or bool((text.is_null() == other.is_null()).all()))
 
 
 def _begins(column: pl.Expr, *marks: str) -> pl.Expr:

@@ -24,7 +24,7 @@ from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
 from otelcov.runs.trace.emptied import without_emptied
 from otelcov.runs.trace.lone_records import of_the_only_call
-from otelcov.runs.trace.long_texts import lengths, signs
+from otelcov.runs.trace.long_texts import lengths, longest_member, signs
 from otelcov.runs.trace.lost import answers_first, called_so_alone, kinds_lost
 from otelcov.runs.trace.mapped import mapped_back
 from otelcov.runs.trace.moved import put_back
@@ -188,7 +188,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
             context.with_columns(sampling=pl.coalesce(sampling) if sampling else pl.lit(None, pl.String)).select(
                 "sampling"
             ),
-            lengths([*(found[fact] for fact in _LONG), said["output"]]),
+            lengths([*(found[fact] for fact in _LONG), longest_member(found["definitions"]), said["output"]]),
             signs(found["input_messages"]),
             pl.DataFrame({"row": pl.int_range(height, eager=True)}),
         ],
@@ -240,7 +240,7 @@ def _told_better(found: pl.DataFrame, spans: pl.DataFrame, context: pl.DataFrame
 _TEAM = r"_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
 KEPT = ("input_messages", "system")
 """Facts that stand beside the table (Side.texts)."""
-_LONG = ("input_messages", "output_messages", "input", "arguments", "result", "definitions")
+_LONG = ("input_messages", "output_messages", "input", "arguments", "result")
 _IDS = ("call_id", "response_id")
 _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
 """What instrumentations write where a tool call or an answer has no id."""
