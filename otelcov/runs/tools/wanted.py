@@ -13,7 +13,7 @@ from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.tools.askers import JITTER_NS, ends_before
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.executions import served_as, span_fact, span_name
-from otelcov.runs.trace.tree import Node, spelling
+from otelcov.runs.trace.tree import Node, failure, spelling
 
 
 class Wanted:
@@ -151,12 +151,26 @@ def _in_frame(some: list[tuple[ToolCall, int]], node: Node) -> list[int]:
 
 
 def _given(call: ToolCall, nodes: list[Node]) -> bool:
-    """Were these spans given what was asked for? LangChain tells of a single argument its value alone."""
-    asked, told = arguments_of(call.arguments)[0], span_fact(nodes, "arguments")
-    if asked is None or told is None:
+    """Were these spans given what was asked for, as far as they tell it? LangChain tells of a single argument its value
+    alone."""
+    told = span_fact(nodes, "arguments")
+    if told is None:
         return False
-    ran, text = arguments_of(told)
-    return asked == ran if ran is not None else len(asked) == 1 and text == _as_text(*asked.values())
+    (asked, words), (ran, text) = arguments_of(call.arguments), arguments_of(told)
+    if ran is not None:
+        return asked == ran
+    if asked is not None and len(asked) == 1 and text == _as_text(*asked.values()):
+        return True
+    return _begin_alike(text, words if asked is None else to_json(asked))
+
+
+def _begin_alike(text: str | None, other: str | None) -> bool:
+    """Is one of these, cut short, how the other begins?"""
+    if not text or not other or text[0] != "{":
+        return False
+    one, two = ("".join(each.split()) for each in (text, other))
+    short = min(len(one), len(two))
+    return short > 1 and one[:short] == two[:short]
 
 
 def _as_text(value: Value) -> str:
@@ -164,20 +178,33 @@ def _as_text(value: Value) -> str:
 
 
 def _mark(calls: list[ToolCall], nodes: list[Node]) -> None:
-    """Where what was asked for differs and what these spans were given tells of none, any of the calls may be."""
+    """Where what was asked for differs and what these spans were given tells of none, any of the calls may be; so may
+    each of those by ids that no span bears which were given the same."""
+    told = [c for c in calls if _given(c, nodes)]
     asked = [arguments_of(c.arguments)[0] for c in calls]
-    if any(given != asked[0] for given in asked) and not any(_given(c, nodes) for c in calls):
-        for c in calls:
-            c.doubles = c.doubles or calls
+    if not told and any(given != asked[0] for given in asked):
+        told = calls
+    elif len(told) < 2 or not all(c.call_id for c in told):
+        return
+    for c in told:
+        c.doubles = c.doubles or told
 
 
 def settle(calls: list[ToolCall]) -> None:
-    """What ran one after another, and all of it, ran in the order in which it was asked for."""
+    """What ran one after another, and all of it, ran in the order in which it was asked for; and of what was given the
+    same and came to the same, nobody need know which was which."""
     for c in calls:
         ran = [d.nodes[0] for d in c.doubles if d.nodes]
-        if len(ran) == len(c.doubles) and not any(_at_once(a, b) for a, b in pairwise(sorted(ran, key=_start))):
+        if len(ran) < len(c.doubles):
+            continue
+        if _came_to_the_same(c.doubles) or not any(_at_once(a, b) for a, b in pairwise(sorted(ran, key=_start))):
             for d in list(c.doubles):
                 d.doubles = []
+
+
+def _came_to_the_same(calls: list[ToolCall]) -> bool:
+    told = [(span_fact(c.nodes, "arguments"), span_fact(c.nodes, "result"), failure(c.nodes[0])) for c in calls]
+    return all(each == told[0] for each in told)
 
 
 def _start(node: Node) -> int:
