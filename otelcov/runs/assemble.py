@@ -41,6 +41,8 @@ from otelcov.runs.whole.endings import asked_unseen, status
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.lost_steps import (
     answer_lost,
+    asked_by_nobody,
+    asked_no_model,
     asker_lost,
     ended_in_what_is_lost,
     ended_on_words,
@@ -298,6 +300,7 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], incomp
     """Add what of a run's steps nobody tells."""
     calls = run.calls
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
+    lost = lost or asked_by_nobody(run) or any(map(asked_no_model, run.nodes))
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):

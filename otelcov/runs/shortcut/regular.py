@@ -60,7 +60,7 @@ def regular(frame: pl.DataFrame, side: Side, config: Config, now_ns: int, where:
         return no_runs(), np.zeros(0, dtype=bool)
     form = _Form(frame, side)
     elsewhere = partial(_check_elsewhere, where=where)
-    for check in (_check_spans, _find_tops, elsewhere, _check_tree, _check_steps, _check_layers):
+    for check in (_check_spans, _find_tops, _check_turns, elsewhere, _check_tree, _check_steps, _check_layers):
         check(form)
         if form.bad.all():
             return no_runs(), form.bad[form.trace]
@@ -146,6 +146,7 @@ def _told() -> dict[str, pl.Expr]:
         "unexplained": pl.col("kind").is_null(),
         "other": pl.col("kind").eq_missing(OTHER),
         "bare": pl.col("kind").eq_missing(CHAIN) & pl.all_horizontal(said),  # a turn, or the tools of one
+        "turn": (pl.col("scope") == "gen_ai") & pl.col("name").str.starts_with("step "),  # asks_a_model_in_each
         "silent": pl.all_horizontal(pl.col(fact).is_null() for fact in _SAID),
         "repeating": content & pl.col("status_message").is_not_null(),
         "nameless": pl.col("agent").is_null(),
@@ -206,6 +207,15 @@ def _check_elsewhere(form: _Form, where: Joints) -> None:
     if where.guests:
         names = [tool for tool, agent in called(form.frame["tool"].unique()).items() if agent in where.guests]
         form.spoil(among(form.frame["tool"], names))
+
+
+def _check_turns(form: _Form) -> None:
+    """Bad where a model was asked in a turn, and its span has not come."""
+    turns = form.told["turn"]
+    if turns.any():
+        asking = np.zeros(len(turns), dtype=bool)
+        asking[form.parent[form.is_a(LLM_) & (form.parent >= 0)]] = True
+        form.spoil(turns & ~asking)
 
 
 def _check_tree(form: _Form) -> None:

@@ -16,7 +16,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.answers import waits_for_models
 from otelcov.runs.rules.boundaries import asks as asks_for_tools
-from otelcov.runs.rules.habits import ends_as_members, works_over
+from otelcov.runs.rules.habits import ends_after_tools, ends_as_members, works_over
 from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
@@ -83,7 +83,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None
     if last is not None and (_worked_over(root, last) or (_of_one_called(last) and not all(map(_of_one_called, own)))):
         return None  # who called this one was to answer
-    if last is not None and on_a_task(last, own):
+    if last is not None and (on_a_task(last, own) or _asked_by_one_lost(root, own)):
         return None
     if last is not None and (later := _answered_since(root, last)) is not None:
         return assistant_text(later.span.output, limit)
@@ -116,6 +116,11 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _asked_by_one_lost(root: Node, own: list[ModelCall]) -> bool:
+    """Did none speak but those that tools called, in a loop whose kit runs no tool that its model did not ask for?"""
+    return ends_after_tools(root.span.scope, root.span.name) and all(map(within_an_agent, own))
 
 
 def _answered_since(root: Node, last: ModelCall) -> Node | None:

@@ -14,6 +14,7 @@ from otelcov.runs.rules.answers import asks_after_results, asks_after_tools, say
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import (
     answers_with_errors,
+    ends_after_tools,
     ends_alike,
     hides_limits,
     of_adk,
@@ -56,7 +57,7 @@ def status(run: Evidence) -> str:
         return "ok"
     failed = (failure(root) is not None and root.kind != TOOL) or (broke_off(root) and not _of_a_lost_run(root))
     if failed and not _tried_again(run) and not went_on(root, last):
-        return "unknown" if _may_be_caught(root) else "error"
+        return "unknown" if _may_be_caught(root) or of_a_tool(root) else "error"
     if last is not None and last.error is not None:
         return "unknown" if _answered_for(root, last) or told_to_a_model(run, last) else "error"
     over = _told_over(run)
@@ -145,6 +146,17 @@ def _may_be_caught(root: Node) -> bool:
         return False
     wrong = [n.span.status_message or "" for n in top_agents(root) if failure(n) is not None]
     return bool(wrong) and all(text.startswith(_AT_ITS_LIMIT) for text in wrong)
+
+
+def of_a_tool(root: Node) -> bool:
+    """Does a loop say of itself no more than what went wrong in a tool below it, and threw nothing? Some lay the first
+    error of a trace on its root, also where the model was told of it and the loop went on (OpenInference, of the AI
+    SDK)."""
+    said = root.span.status_message
+    if not said or exceptions(root) or not ends_after_tools(root.span.scope, root.span.name):
+        return False
+    below = (n for n in root.below() if n.span.status_message == said and n.span.status_code == 2)
+    return any(n.kind == TOOL or any(a.kind == TOOL for a in n.ancestors()) for n in below)
 
 
 _AT_ITS_LIMIT = 'Max turns exceeded: {"max_turns":'

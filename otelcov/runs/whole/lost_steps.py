@@ -7,16 +7,18 @@ from collections.abc import Collection
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.charge import ended
 from otelcov.runs.agents.delegation import Delegation
+from otelcov.runs.content.chat import Request
+from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.prose import browsing, final_answer
-from otelcov.runs.content.wrapped import result_of
+from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import loses_steps
+from otelcov.runs.rules.habits import asks_a_model_in_each, ends_after_tools, loses_steps, of_ai_sdk
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.trace.tree import Node, aborted, failure, spelling
-from otelcov.runs.whole.evidence import Evidence
+from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.speakers import within_an_agent
 
 
@@ -29,7 +31,7 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
         return _ends_mute(run) or _asked_by_what_is_lost(run)
     if last.text and browsing(last.text) is not None and final_answer(last.text) is None:
         return True  # it said what to do next
-    if _last_step(run, last) or any(_asks_unheard(n) and n.start >= last.end for n in run.nodes):
+    if _last_step(run, last) or any((_asks_unheard(n) or asked_no_model(n)) and n.start >= last.end for n in run.nodes):
         return True
     return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
 
@@ -45,6 +47,47 @@ def asker_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
     names = {spelling(t.name) for t in lone if t.name and not t.call_id}
     shown = [r for c in run.calls for x in c.inputs or () for r in x.requests]
     return any(r.id in ids or (r.name and spelling(r.name) in names) for r in shown)
+
+
+def asked_by_nobody(run: Evidence) -> bool:
+    """Was a model shown, after what its user said last, a request by an id that no answer is seen to have made, though
+    each tells what it asked for (the AI SDK)? The span of who asked for it was lost."""
+    if run.root.orphan or not of_ai_sdk(run.root.span.scope, run.root.span.name):
+        return False
+    if any(c.outputs is None and c.error is None for c in run.calls):
+        return False
+    ids = {r.id for c in run.calls for r in c.requests}
+    if not ids or None in ids:
+        return False
+    newest = {id(worker(c) or c.node.parent): c for c in run.calls if c.inputs}  # of each agent, each time it is called
+    unknown = [r for c in newest.values() for r in _asked_since(c) if r.id not in ids]
+    asked = {_wants(r) for c in run.calls for r in c.requests} if unknown else set()
+    return any(_wants(r) not in asked for r in unknown)
+
+
+def _wants(request: Request) -> tuple[str, str]:
+    """What a request is for, by whatever id: some layers name calls by others."""
+    given, text = arguments_of(request.arguments)
+    return spelling(request.name or ""), to_json(given) if text is None else text
+
+
+def _asked_since(call: ModelCall) -> list[Request]:
+    inputs = call.inputs or []
+    at = next((n for n in range(len(inputs) - 1, -1, -1) if inputs[n].role == "user"), len(inputs))
+    return [r for x in inputs[at:] if x.role == "assistant" for r in x.requests if r.id]
+
+
+def asked_no_model(step: Node) -> bool:
+    """Is this a loop, or a step of one, whose kit asks a model in each, with no model within it? Its span was lost."""
+    if step.kind == LLM or step.orphan or not asks_a_model_in_each(step.span.scope, step.span.name):
+        return False
+    within = list(step.children)
+    for n in within:
+        if n.kind == LLM:
+            return False
+        if n.kind != TOOL:
+            within.extend(n.children)
+    return bool(step.span.end)
 
 
 def answer_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
@@ -111,13 +154,25 @@ def aborted_at_last(run: Evidence) -> bool:
 def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
     """Did a model's call fail in an agent below a tool that another model had asked for, and nothing around it? What
     that one was told of it, and said then, is not told. Nor is it where the run says that it went well."""
-    tool = next((n for n in last.node.ancestors() if n.kind == TOOL), None)
+    root, tool = run.root, next((n for n in last.node.ancestors() if n.kind == TOOL), None)
+    if below_what_is_lost(root, last) and ends_after_tools(root.span.scope, root.span.name):
+        return True
     if tool is None or not within_an_agent(last):
         return False
-    if made_a_result(run.root, last):
+    if made_a_result(root, last):
         return True
-    before = (c for c in run.calls if c.start <= tool.start and tool not in c.node.ancestors())
+    others = [c for c in run.calls if tool not in c.node.ancestors()]
+    if not others and ends_after_tools(root.span.scope, root.span.name):
+        return True  # whose model was lost
+    before = (c for c in others if c.start <= tool.start)
     return any(c.requests or asks(c.finish) or c.outputs is None for c in before)
+
+
+def below_what_is_lost(root: Node, call: ModelCall) -> bool:
+    """Was a model asked below a parent that has not come, of a run whose root has?"""
+    above = call.node.ancestors()
+    top = above[-1] if above else call.node
+    return top.orphan and top is not root and not root.orphan
 
 
 def failed_in_what_is_lost(run: Evidence) -> bool:

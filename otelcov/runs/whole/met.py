@@ -25,12 +25,14 @@ from otelcov.runs.whole.endings import (
     asked_for_nobodys,
     called_off,
     limits_hidden,
+    of_a_tool,
     stopped_at_a_tool,
     stopped_unheard,
     unwatched,
 )
 from otelcov.runs.whole.evidence import Evidence, worker
-from otelcov.runs.whole.lost_steps import ended_in_what_is_lost
+from otelcov.runs.whole.lost_steps import below_what_is_lost, ended_in_what_is_lost
+from otelcov.runs.whole.speakers import within_an_agent
 
 
 def boundaries(run: Evidence) -> tuple[list[str], list[str]]:
@@ -82,6 +84,9 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     for n, text in told:
         if n.kind == LLM or control_flow(n) or _unnamed(run, n) or went_on(n, run.last) or _got_over(run, n):
             continue
+        if n is run.root and of_a_tool(n):
+            unknown.add("error")
+            continue
         reached_the_top = n.parent is None or n.kind == AGENT or id(n) in framing or (exceptions(n) and _escapes(n))
         if reached_the_top:
             seen.add("error")
@@ -90,7 +95,7 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
                 (seen if late else unknown).add("timeout")
     broken = broken_step(run.root) and not went_on(run.root, run.last)
     if died_at_first(run) or died_in_a_tool(run) or died_in_a_step(run) or broken:
-        seen.add("error")
+        (unknown if of_a_tool(run.root) else seen).add("error")
 
 
 def _got_over(run: Evidence, agent: Node) -> bool:
@@ -383,8 +388,22 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     asked = last is not None and (last.requests or asks(last.finish) or stopped_unheard(run))
     if last is not None and asked and last.error is None and not handed_on:
         unknown |= {"max_steps", "cost_limit"}
+    if last is not None and not (run.root.orphan and run.root.kind == LLM) and _left_at_another(run, last):
+        unknown |= {"max_steps", "cost_limit"}
     if not framed:
         unknown.add("error")
+
+
+def _left_at_another(run: Evidence, last: ModelCall) -> bool:
+    """Did an agent that was called as a tool speak last, and who had called it say nothing since, nor was anything put
+    out? A limit may have stopped the caller, as it does after tools."""
+    if (failure(run.root) is not None and not of_a_tool(run.root)) or not (
+        within_an_agent(last) or below_what_is_lost(run.root, last)
+    ):
+        return False
+    above = [c for c in run.calls if c is not last and not any(n.kind == TOOL for n in c.node.ancestors())]
+    said = above[-1].text if above else ""
+    return run.output is None or said is None or run.output.strip() == said.strip()
 
 
 _ENOUGH = re.compile(r'"stop_reason": ?"Maximum number of ')
