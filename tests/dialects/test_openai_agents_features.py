@@ -214,3 +214,17 @@ def test_requests_that_a_program_asks_one_after_another_are_runs_though_their_fr
 
     found = runs(span(1, None, "batch", took=30), *asked(2, 1, "a"), *asked(6, 10, "a" if apart else "b"))
     assert [r["output"] for r in found] == (["2.", "6."] if apart else ["6."])
+
+
+@pytest.mark.parametrize("failed", [None, "Max turns exceeded"])
+def test_where_no_call_of_a_model_is_told_nor_is_what_failed_in_one(failed):
+    of, scope = "gen_ai.operation.name", {"scope": "opentelemetry.instrumentation.genai.openai_agents"}
+    asked = {of: "invoke_agent", "gen_ai.agent.name": "a"}
+    ran = {of: "execute_tool", "gen_ai.tool.name": "look"}
+    (run,) = runs(
+        span(1, None, "invoke_workflow w", took=9, attributes={of: "invoke_workflow"}, **scope),
+        span(2, 1, "invoke_agent a", took=9, attributes=asked, **scope) | {"error": failed},
+        span(3, 2, "execute_tool look", at=2, attributes=ran, **scope),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["look"] and run["llm_calls"] is None
+    assert run["status"] == ("error" if failed else "unknown")

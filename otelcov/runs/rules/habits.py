@@ -58,6 +58,12 @@ def answers_with_errors(scope: str) -> bool:
     return scope == _AGNOS
 
 
+def leaves_errors_to_steps(scope: str) -> bool:
+    """Does an agent of this scope end well where what failed was a step of which no span is told: a model's call, or a
+    tool that nobody has (OpenAI's kit under OpenTelemetry's own)?"""
+    return scope == "opentelemetry.instrumentation.genai.openai_agents"
+
+
 def puts_out_errors(scope: str) -> bool:
     """Does an agent of this scope end well where it failed, with the error's words as its answer, and is no model's
     call told that would say so (Agno 2 and later under Traceloop's and AgentOps's)?"""

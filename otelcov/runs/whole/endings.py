@@ -17,6 +17,7 @@ from otelcov.runs.rules.habits import (
     ends_after_tools,
     ends_alike,
     hides_limits,
+    leaves_errors_to_steps,
     of_adk,
     of_strands_js,
     puts_out_errors,
@@ -349,6 +350,8 @@ def _hides_failures(run: Evidence) -> bool:
     """Is this without an answer, by an instrumentation that ends every span alike (Splunk's of OpenAI's kit, Codex)?"""
     agents = [n.span.scope for n in top_agents(run.root)]
     alike = any(map(ends_alike, agents)) or run.muted or (run.last is None and any(map(answers_with_errors, agents)))
+    open_end = run.last is None or asks(run.last.finish)
+    alike = alike or (open_end and any(map(leaves_errors_to_steps, agents)))
     return alike if run.output is None else run.last is None and _may_be_an_error(run)
 
 
