@@ -132,7 +132,7 @@ def _agent_below(node: Node, caller: str | None, scene: Scene) -> Node | None:
 def _agent_beside(call: ToolCall, scene: Scene) -> Node | None:
     """An agent that ran within the tool's time under the same roof, though not below it; or whose own roof is missing
     (spans that tell of no AI were filtered out), where the tool bears its name. Of tools that ran at one time the one
-    called it that bears its name, else the one whose time is nearest to its."""
+    called it that bears its name, of those of which no span has come, too, else the one whose time is nearest."""
     node = call.nodes[0]
     layers = {id(n) for n in call.nodes}
     if node.children and any(c.kind is not None and id(c) not in layers for c in node.below()):
@@ -145,6 +145,8 @@ def _agent_beside(call: ToolCall, scene: Scene) -> Node | None:
     for n in found:
         if bears_name_of(call.name, n.own_agent):
             return n
+    if found and call.asked_by is not None:
+        found = [n for n in found if not any(bears_name_of(r.name, n.own_agent) for r in call.asked_by.asked)]
     others = [t for t in scene.nodes if t.kind == TOOL and id(t) not in layers] if found else []
     return next((n for n in found if not any(_rather(t, node, n) for t in others)), None)
 
