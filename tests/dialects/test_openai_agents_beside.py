@@ -80,3 +80,36 @@ def test_a_plain_tool_that_ran_beside_a_way_to_an_agent_whose_span_is_lost_is_on
     (run,) = _run(4, fails=fails)
     assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("planner", "writer", "ask_writer")]
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("writer_notes", "ok")]
+
+
+@pytest.mark.parametrize(("lost", "status"), [((), "ok"), ((8,), "unknown"), ((2,), "unknown")])
+def test_an_agent_that_failed_beside_who_called_it_is_not_how_the_run_ended(lost, status):
+    (run,) = _run(*lost)
+    assert run["status"] == status
+
+
+def test_what_an_agent_beside_its_caller_was_told_is_no_users_word_though_another_failed_last():
+    (run,) = runs(
+        _of(1, None, "Agent Workflow", took=30),
+        _agent(2, 1, "planner", took=14),
+        _tool(4, "ask_writer", {"input": "Be brief."}, "Owls hoot.", 3, 5),
+        _agent(6, 1, "writer", at=4, took=3),
+        _model(7, 6, 5, (_told("user", _text("Be brief.")),), (_text("Owls hoot."),)),
+        _model(8, 2, 10, (_ASKED, _told("assistant", *_GIVEN[:1]), _gave("ask_writer", "Owls hoot.")), (_text("So."),)),
+        _agent(9, 1, "critic", at=15, took=5, error="The model fails."),
+        _model(10, 9, 16, error="The model fails."),
+    )
+    assert run["input"] in (None, "Write of owls.")
+
+
+def test_how_a_run_ended_on_a_tool_of_which_no_span_came_is_unknown_where_who_had_what_was_cut():
+    cut = {"told": {"gen_ai.tool.definitions": _OFFERED[:40]}}
+    look = _calls(("writer_notes", {"q": "owls"}))
+    (run,) = runs(
+        _of(1, None, "Agent Workflow", took=20),
+        _agent(2, 1, "planner", took=19),
+        _model(3, 2, 1, (_ASKED,), look, **cut),
+        _tool(4, "writer_notes", {"q": "owls"}, "Hoo.", 3, 1),
+        _model(5, 2, 5, (_ASKED, _told("assistant", *look), _gave("writer_notes", "Hoo.")), _calls(("fly", {})), **cut),
+    )
+    assert run["status"] == "unknown"

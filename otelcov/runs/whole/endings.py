@@ -58,7 +58,8 @@ def status(run: Evidence) -> str:
         return "ok"
     failed = (failure(root) is not None and root.kind != TOOL) or (broke_off(root) and not _of_a_lost_run(root))
     if failed and not _tried_again(run) and not went_on(root, last):
-        return "unknown" if _may_be_caught(root) or of_a_tool(root) else "error"
+        caught_on = _may_be_caught(root) or of_a_tool(root) or _gone_on_elsewhere(root, last)
+        return "unknown" if caught_on else "error"
     if last is not None and last.error is not None:
         return "unknown" if _answered_for(root, last) or told_to_a_model(run, last) else "error"
     over = _told_over(run)
@@ -116,6 +117,15 @@ def status(run: Evidence) -> str:
     if root.kind == TOOL and len(run.nodes) == 1 and run.outcomes:
         return "error" if run.outcomes[0].status == "error" else "ok"
     return "unknown" if _told_nothing(run) or limits_hidden(run) else "ok"
+
+
+def _gone_on_elsewhere(root: Node, last: ModelCall | None) -> bool:
+    """Was a model asked, and did it answer, after the agents that failed, in a step that has lost its parent? Who
+    called them may be what is lost, and have been told of that."""
+    if last is None or last.error is not None or failure(root) is not None:
+        return False
+    top = (last.node.ancestors() or [last.node])[-1]
+    return top is not root and top.orphan and all(n.end <= last.start for n in top_agents(root) if n is not root)
 
 
 def _of_a_lost_run(root: Node) -> bool:
@@ -439,9 +449,12 @@ def _streamed_over(call: ModelCall) -> bool:
 
 
 def asked_for_nobodys(run: Evidence) -> bool:
-    """Did a run that put nothing out end on a request for a tool that nobody had? Some frameworks raise an error then,
-    and not every instrumentation sees it."""
+    """Did a run that put nothing out end on a request for a tool that nobody had, or, where it is not known who had
+    what, of which no span came, as those of others did? Some frameworks raise an error then, and not every
+    instrumentation sees it."""
     last, offered = run.last, {spelling(name) for name in run.offered or ()}
+    if last is not None and any(n.definitions for n in last.layers):  # cut short, unless they are known
+        offered = offered or {spelling(t.name) for t in run.tools if t.nodes and t.name}
     if last is None or last.error is not None or not offered or run.output is not None:
         return False
     asked = [t for t in run.tools if t.asked_by is last and not t.nodes and t.answer is None and t.name not in run.ways]

@@ -49,14 +49,15 @@ def _is_an_agent(step: Node, tool: Node) -> bool:
 
 
 def on_a_task(call: ModelCall, calls: list[ModelCall]) -> bool:
-    """Does a conversation begin with what another gave to a tool, as an answer before it tells, or the history of the
-    last? Then an agent is asked it that the tool called, and who called it hears the answer. Calls by start."""
+    """Does a conversation begin with what another gave to a tool, as an answer before it tells, or the last history of
+    somebody? Then an agent is asked it that the tool called, and who called it hears the answer. Calls by start."""
     words = next((x.text for x in call.inputs or () if x.role == "user"), None)
     if not words or not words.strip():
         return False
+    newest = {c.agent: id(c) for c in calls if c.inputs}
     for other in calls:
         told = list(other.asked) if other.start < call.start else []
-        if other is calls[-1]:
+        if newest.get(other.agent) == id(other):
             told += [r for x in other.inputs or () for r in x.requests]
         gave = any(transfers(r.name) is None and _given(r, words.strip()) for r in told) if other is not call else False
         if gave and not any(x.role == "user" and words.strip() in (x.text or "") for x in other.inputs or ()):
