@@ -192,3 +192,21 @@ def test_what_a_program_asks_once_a_team_has_ended_is_no_work_of_the_teams():
         ("go", "gone", ["team"], []),
         ("then", "next", ["planner"], []),
     ]
+
+
+@pytest.mark.parametrize(("took", "status"), [(4, "unknown"), (1, "error")], ids=["called", "handed to"])
+def test_a_team_that_went_well_did_not_fail_as_the_member_did_that_its_tool_called(took, status):
+    given = {"member_id": "critic", "task": "Be kind."}
+    way = "delegate_task_to_member"
+    failed = _step(5, 4, "OpenAIChat.invoke", "LLM", 5, **{"llm.model_name": "m"}) | {
+        "error": "The model fails.",
+        "status": 2,
+    }
+    (run,) = runs(
+        _agent(1, "team", took=20),
+        _step(2, 1, "OpenAIChat.invoke", "LLM", 1, **{"llm.model_name": "m"} | _asked(("c1", way, given))),
+        _step(3, 1, way, "TOOL", 3, took, **{"tool.name": way, "input.value": json.dumps(given), "output.value": ""}),
+        _agent(4, "critic", 1, 4, 2),
+        failed,
+    )
+    assert run["status"] == status and "error" in run["boundaries"]

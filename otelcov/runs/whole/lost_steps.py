@@ -154,11 +154,11 @@ def aborted_at_last(run: Evidence) -> bool:
 def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
     """Did a model's call fail in an agent below a tool that another model had asked for, and nothing around it? What
     that one was told of it, and said then, is not told. Nor is it where the run says that it went well, or another
-    agent does that was at work all the while, beside which the one that failed stands."""
+    agent does whose tool had called the one that failed, which stands beside that."""
     root, tool = run.root, next((n for n in last.node.ancestors() if n.kind == TOOL), None)
     if below_what_is_lost(root, last) and ends_after_tools(root.span.scope, root.span.name):
         return True
-    if _beside_one_that_went_well(last):
+    if _called_by_one_that_went_well(last):
         return True
     if tool is None or not within_an_agent(last):
         return False
@@ -178,9 +178,11 @@ def below_what_is_lost(root: Node, call: ModelCall) -> bool:
     return top.orphan and top is not root and not root.orphan
 
 
-def _beside_one_that_went_well(call: ModelCall) -> bool:
+def _called_by_one_that_went_well(call: ModelCall) -> bool:
+    """Does an agent say that it went well, whose tool lasted as long as the one does that asked this: below the agent,
+    or beside it?"""
     agent = next((n for n in call.node.ancestors() if n.kind == AGENT and n.own_agent is not None), None)
-    beside = agent.parent.children if agent is not None and agent.parent is not None else ()
+    beside = (agent.parent, *agent.parent.children) if agent is not None and agent.parent is not None else ()
     return agent is not None and any(
         n.kind == AGENT
         and n.own_agent not in (None, agent.own_agent)
