@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import OTHER, Dialect, first, scope
+from otelcov.dialects.base import NOTHING, OTHER, Dialect, first, scope
 
 # Its answers leave out what was asked for, so they are not read (1.3).
 BIFROST = Dialect(
@@ -23,4 +23,13 @@ CLOUDFLARE_GATEWAY = Dialect(
         (pl.col("span.name") == "cf.aig.request")
         & pl.col("gen_ai.output.messages").str.contains(r'"(?:data|embedding)": ?\[\[? ?-?\d')
     ).then(pl.lit(OTHER)),
+)
+
+# Above the request stands one that names the tool; this one's name ends with the server's, and its session is MCP's.
+_AGENTGATEWAY = pl.col("gateway.span_schema_version").is_not_null() & (pl.col("protocol") == "mcp")
+
+AGENTGATEWAY = Dialect(
+    name="agentgateway",
+    kind=pl.when(_AGENTGATEWAY & pl.col("gen_ai.tool.name").is_null()).then(pl.lit(OTHER)),
+    conversation=pl.when(_AGENTGATEWAY).then(pl.lit(NOTHING)),
 )

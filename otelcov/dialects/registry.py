@@ -54,7 +54,7 @@ from otelcov.dialects.eve import EVE
 from otelcov.dialects.fiddler import FIDDLER
 from otelcov.dialects.flue import FLUE
 from otelcov.dialects.future_agi import FUTURE_AGI, FUTURE_AGI_PYDANTIC
-from otelcov.dialects.gateways import BIFROST, CLOUDFLARE_GATEWAY, VLLM
+from otelcov.dialects.gateways import AGENTGATEWAY, BIFROST, CLOUDFLARE_GATEWAY, VLLM
 from otelcov.dialects.genai import (
     GENAI,
     GENAI_ECHOES,
@@ -162,6 +162,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LITELLM,
     BIFROST,
     CLOUDFLARE_GATEWAY,
+    AGENTGATEWAY,
     VLLM,
     OPENCLAW,
     COZELOOP,

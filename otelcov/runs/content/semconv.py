@@ -34,6 +34,11 @@ class _Semconv(msgspec.Struct, forbid_unknown_fields=True):
 semconv = msgspec.json.Decoder(list[_Semconv]).decode
 
 
+def brought(part: _Part) -> Value:
+    """What a part tells that a tool gave; some write it where the words of others stand (Envoy's gateway)."""
+    return next((told for told in (part.result, part.response) if told is not None), part.content)
+
+
 def semconv_messages(text: str) -> list[Message] | None:
     """The messages of `gen_ai.input.messages` and the like; None where they are not exactly of that form."""
     if not text.startswith('[{"'):
@@ -61,7 +66,7 @@ def semconv_messages(text: str) -> list[Message] | None:
                     message.role = role = "assistant"  # as Gemini CLI calls a model in its log records
                 message.requests.append(Request(part.id or None, part.name, part.arguments))
             elif kind == "tool_call_response":
-                content = part.result if part.result is not None else part.response
+                content = brought(part)
                 if isinstance(content, (list, dict)):
                     return None
                 message.results.append(Result(part.id or None, part.name, content))

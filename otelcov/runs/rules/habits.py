@@ -307,6 +307,11 @@ def of_mcp(scope: str) -> bool:
     return scope == "mcp-python-sdk"
 
 
+def relays_tools(scope: str) -> bool:
+    """Is this a gateway to servers of MCP, whose spans end well once a server has answered (Envoy's, agentgateway)?"""
+    return scope in ("envoyproxy/ai-gateway", "agentgateway")
+
+
 def lists_tools(scope: str, name: str) -> bool:
     """Does this span list the tools of a server in the program's own process, each of which has spans of its own?"""
     return of_mcp(scope) and name == "tools/list"

@@ -11,7 +11,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.masks import missing, true
 from otelcov.runs.content.chat import role_of
 from otelcov.runs.content.jsontext import UNREADABLE, to_json
-from otelcov.runs.content.semconv import semconv
+from otelcov.runs.content.semconv import brought, semconv
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, nobodys, soft_error
 from otelcov.runs.shortcut import answers
@@ -173,7 +173,7 @@ def _responses(raw: str | None) -> dict[str, Any]:
             kind = part.type
             if kind == "tool_call_response":
                 results += 1
-                content = part.result if part.result is not None else part.response
+                content = brought(part)
                 if isinstance(content, (list, dict)):
                     return {}
                 told.setdefault(part.id or "", content)

@@ -12,7 +12,7 @@ from otelcov.dialects.base import CHAIN, LLM, NAMED_BY_CLASS, TOOL
 from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.content.wrapped import arguments_of, result_call_id
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import in_two_scopes, of_mcp
+from otelcov.runs.rules.habits import in_two_scopes, of_mcp, relays_tools
 from otelcov.runs.trace.tree import Node, failure, same_name, same_step, spelling
 
 
@@ -266,8 +266,10 @@ def served_as(name: str, outer: str, node: Node) -> bool:
 
 
 def client_alone(nodes: list[Node]) -> bool:
-    """Do none but the client of MCP's own kit, and what is the protocol's around it, tell of this? It ends well,
-    whatever a server answered that a tool came to."""
+    """Do none but the client of MCP's own kit, and what is the protocol's around it, or none but a gateway of the
+    protocol's tell of this? They end well, whatever a server answered that a tool came to."""
+    if all(relays_tools(n.span.scope) for n in nodes):
+        return True
     theirs = all(_PROTOCOL.search(f"{n.span.name} {n.span.scope}") for n in nodes)
     return theirs and not any(n.span.span_kind == _SERVER for n in nodes) and of_mcp(nodes[-1].span.scope)
 
