@@ -87,6 +87,9 @@ _KINDS = value(
     **dict.fromkeys(("process_thread_run", "start_thread_run"), AGENT),  # Azure's service runs the loop unseen
     **dict.fromkeys(("get_thread_run", "submit_tool_outputs", "create_message"), OTHER),
     **dict.fromkeys(("list_messages", "list_run_steps"), OTHER),
+    **dict.fromkeys(("fetch_response", "get_response", "retrieve_response"), OTHER),  # what was answered before
+    **dict.fromkeys(("cancel_response", "delete_response", "count_tokens"), OTHER),
+    run_step=CHAIN,
     handoff=HANDOFF,
     agent_handoff=HANDOFF,
     **_SEMANTIC_KERNEL,

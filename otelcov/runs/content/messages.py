@@ -51,7 +51,7 @@ _WRAPPERS = (
 )
 _ANSWERS = ("output", "outputs", "choices", "candidates", "generations", "response", "replies")
 _INSTRUCTIONS = ("system", "system_instruction", "instructions", "systemInstruction", "system_prompt")
-_UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "file", "blob", "uri")
+_UNSAID = ("thinking", "reasoning", "redacted_thinking", "image", "image_url", "file", "blob", "uri", "compaction")
 _CLASSES = ("ToolCall", "ToolCallRequest", "ToolCallResponse")  # of parts that Splunk's instrumentations lost
 _NAMED = re.compile(r"(?:\[tool-result: [^\]]+\])+")  # Mastra names results in place of what they are
 _CONTENTS = ("content", "parts", "body", "contents", "blocks")
@@ -409,7 +409,8 @@ def _add_part(part: dict[str, Value], m: Message, depth: int) -> None:
     elif inside or kind in RESULTS:
         m.results.append(result_in(body))
     elif kind in _UNSAID:
-        return
+        if isinstance(part.get("transcript"), str):
+            _say(m, part["transcript"])
     elif (code := ran_code(part)) is not None:
         m.requests.append(code)
     elif (outcome := outcome_of_code(part)) is not None:
