@@ -186,7 +186,10 @@ GENAI = Dialect(
             pl.when(pl.col("gen_ai.caller.type").ne_missing("workflow")).then(pl.col("gen_ai.caller.name")),
         ]
     ),
-    to_agent=first("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name", "pi.gen_ai.handoff.to_agent.name"),
+    to_agent=first(
+        *("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name", "pi.gen_ai.handoff.to_agent.name"),
+        *("gen_ai.agent.handoff.target.name", "gen_ai.agent.handoff.to", "gen_ai.handoff.target"),
+    ),
 )
 
 _EINO = {
@@ -197,6 +200,7 @@ _EINO = {
     "graph": CHAIN,
     "lambda": CHAIN,
     "passthrough": CHAIN,
+            first("gen_ai.agent.handoff.source.name", "gen_ai.agent.handoff.from", "gen_ai.handoff.source"),
     "chattemplate": OTHER,
 }
 
