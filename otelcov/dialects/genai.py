@@ -121,6 +121,12 @@ _ENDED_WITH = pl.when(
     & (_TOLD_LAST.str.count_matches(r'"role": ?"tool"') >= _CALLED)
 ).then(_TOLD_LAST)
 
+# What a tool was given, unless it is what may be given.
+_PARAMETERS = pl.col("gen_ai.tool.parameters")
+_GIVEN = pl.when(
+    _PARAMETERS.str.contains(r"(?s)^\{.*\}$") & ~_PARAMETERS.str.contains(r'"(?:properties|\$schema)": ?')
+).then(_PARAMETERS)
+
 # What a tool that threw gave stands there all the same (Microsoft.Extensions.AI): the model is told other words.
 _RAISED = pl.col("error.type").is_not_null()
 
@@ -130,7 +136,13 @@ GENAI = Dialect(
     agent=first("gen_ai.agent.name"),
     tool=first("gen_ai.tool.name"),
     call_id=first("gen_ai.tool.call.id", "gen_ai.tool.call_id", "gen_ai.tool_call.id"),
-    arguments=first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.args"),
+    arguments=pl.coalesce(
+        [
+            first("gen_ai.tool.call.arguments", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.args"),
+            first("gen_ai.tool.call.input"),
+            _GIVEN,
+        ]
+    ),
     result=pl.when(_RAISED & (pl.col("gen_ai.tool.call.result") == "null"))
     .then(pl.lit(NOTHING))
     .otherwise(
@@ -139,6 +151,8 @@ GENAI = Dialect(
             "gen_ai.tool.result",
             "gen_ai.tool.result.value",
             "gen_ai.tool.output",
+            "gen_ai.tool.call.output",
+            "gen_ai.tool.response",
             "gen_ai.tool.message",
             "gen_ai.output",
             "genai.output",

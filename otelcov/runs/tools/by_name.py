@@ -61,6 +61,7 @@ def _told_by_hand(nodes: list[Node], asked: Container[str]) -> None:
     if its own name says that one was called, and neither another span nor an answer tells of a tool by that name. In a
     trace of which no model and no agent is known a server did what nobody here asked for."""
     hand = [n for n in nodes if n.kind is None and n.span.tool and n.parent is not None and _calls_tool(n)]
+    hand = [n for n in hand if n.start < n.end]  # what begins, or is over, is no call of its own
     if not hand or not any(n.kind in (LLM, AGENT) for n in nodes):
         return
     told = {spelling(n.span.tool or span_name([n]) or "") for n in nodes if n.kind == TOOL}
@@ -81,7 +82,8 @@ def _calls_tool(node: Node) -> bool:
 
 
 _CALLS_TOOL = re.compile(
-    r"(?:[a-z]{1,20}[. _/:-])?(?:execut(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)|use)?[. _/:-]{0,2}tools?"
+    r"(?:gen_ai\.)?(?:[a-z]{1,20}[. _/:-])?"
+    r"(?:execut(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)|use)?[. _/:-]{0,2}tools?"
     r"[. _/:-]{0,2}(?:call|exec(?:ut(?:e|ion))?|run|invo(?:ke|cation)|use)?[. _/:-]{0,2}$",
     re.I,
 )
