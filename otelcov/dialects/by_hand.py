@@ -1,21 +1,50 @@
-"""What programs that trace their tools by hand call the tool in no convention's words. What kind of a span it is, none
-of them says: `runs.tools.by_name` asks the span's name for that, and what else the trace tells."""
+"""What programs that trace by hand call a tool, or a model, in no convention's words. What kind of a span it is, none
+of them says. Of tools `runs.tools.by_name` asks the span's name for that, and what else the trace tells; of models that
+call is one whose name says so, where it names the model and counts tokens, or failed."""
 
 import polars as pl
 
-from otelcov.dialects.base import Dialect, first, span_name
+from otelcov.dialects.base import AGENT, DATED, LLM, NOTHING, Dialect, first, span_name
+from otelcov.dialects.genai import ASIDE
 
 _KINDS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "gen_ai.request.model")
 _HAND = first(*_KINDS).is_null()
-_GIVEN = first("tool.args", "tool.arguments", "tool.input", "agent.tool.arguments", "agent.tool.input", "tool_args")
-_OK = first("tool.success", "agent.tool.success", "tool.ok", "agent.tool.ok")
-_NAME = first("tool.name", "agent.tool.name", "mcp.tool.name", "tool_name", "agent.tool").fill_null(
-    pl.when(pl.coalesce([_GIVEN, _OK]).is_not_null()).then(span_name(r"^tool[.:/ ]{1,2}(\w+)$"))
+_GIVEN = first(
+    "tool.args", "tool.params", "tool.arguments", "tool.input", "agent.tool.arguments", "agent.tool.input", "tool_args"
 )
-_ENDED = first("tool.status", "tool.outcome", "agent.tool.status", "agent.tool.outcome").str.to_lowercase()
+_OK = first("tool.success", "agent.tool.success", "tool.ok", "agent.tool.ok", "mcp.tool.success")
+_NAME = pl.coalesce(
+    [
+        first("tool.name", "agent.tool.name", "mcp.tool.name", "tool_name", "agent.tool"),
+        pl.when(pl.coalesce([_GIVEN, _OK]).is_not_null()).then(span_name(r"^tool[.:/ ]{1,2}(\w+)$")),
+        pl.when(pl.col("gen_ai.tool.call.id").is_not_null()).then(span_name(r"^tool\.(?:execute|call|run)[.: ](\w+)$")),
+    ]
+)
+_ENDED = first(
+    *("tool.status", "tool.outcome", "agent.tool.status", "agent.tool.outcome", "mcp.tool.status")
+).str.to_lowercase()
+
+_MODEL = pl.col("llm.model")
+_INPUT = first("llm.input_tokens", "llm.prompt_tokens", "llm.tokens.input", "llm.tokens.prompt")
+_OUTPUT = first("llm.output_tokens", "llm.completion_tokens", "llm.tokens.output", "llm.tokens.completion")
+_TOLD = pl.coalesce([_INPUT, _OUTPUT, first("llm.provider", "gen_ai.system", "gen_ai.provider.name", "error.type")])
+_DONE = "call|chat|complete|completion|generate|generation|request|invoke|inference|query"
+_CALLS_MODEL = pl.col("span.name").str.contains(
+    rf"(?i)^(?:[a-z]+[._ :/-])?(?:llm|model)[._ :/-]?(?:[a-z]+[._ :/-])?(?:{_DONE})$"
+    r"|^(?:[a-z]+[._ :/-])?(?:chat|generate|completion)[._ :/-]?(?:completions?)?$"
+)
+_NAMED = first("llm.model", "gen_ai.request.model")
+_ELSE = pl.col("span.name").str.contains(ASIDE) | _NAMED.str.contains(ASIDE)
+_IS_MODEL = first(*_KINDS[:3]).is_null() & _TOLD.is_not_null() & _CALLS_MODEL & ~_ELSE
+_BY_MODEL = pl.when(_IS_MODEL)
 
 BY_HAND = Dialect(
     name="by hand",
+    kind=_BY_MODEL.then(pl.lit(LLM)),
+    request_model=_BY_MODEL.then(pl.when(_MODEL.str.contains(DATED)).then(pl.lit(NOTHING)).otherwise(_MODEL)),
+    input_tokens=_BY_MODEL.then(_INPUT),
+    output_tokens=_BY_MODEL.then(_OUTPUT),
+    finish=_BY_MODEL.then(first("llm.finish_reason", "llm.stop_reason")),
     tool=pl.when(_HAND).then(_NAME),
     call_id=pl.when(_HAND & _NAME.is_not_null()).then(
         first("tool.call_id", "tool.call.id", "agent.tool.call_id", "agent.tool.call.id", "tool_call_id", "tool.id")
@@ -27,4 +56,16 @@ BY_HAND = Dialect(
         & _NAME.is_not_null()
         & ((_OK.str.to_lowercase() == "true") | _ENDED.is_in(["ok", "success", "succeeded"]))
     ).then(pl.lit("false")),
+)
+
+# What Lemma's kits put around an agent, whatever tells what that does.
+_LEMMA = pl.when((pl.col("span.name") == "ai.agent.run") & pl.col("lemma.run_id").is_not_null())
+
+LEMMA = Dialect(
+    name="lemma",
+    kind=_LEMMA.then(pl.lit(AGENT)),
+    agent=_LEMMA.then(pl.col("ai.agent.name")),
+    input=_LEMMA.then(pl.col("ai.agent.input")),
+    output=_LEMMA.then(pl.col("ai.agent.output")),
+    conversation=_LEMMA.then(pl.col("lemma.thread_id")),
 )

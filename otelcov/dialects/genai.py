@@ -197,6 +197,7 @@ GENAI = Dialect(
     from_agent=pl.coalesce(
         [
             first("gen_ai.handoff.from_agent", "pi.gen_ai.handoff.from_agent.name"),
+            first("gen_ai.agent.handoff.source.name", "gen_ai.agent.handoff.from", "gen_ai.handoff.source"),
             pl.when(pl.col("gen_ai.caller.type").ne_missing("workflow")).then(pl.col("gen_ai.caller.name")),
         ]
     ),
@@ -214,7 +215,6 @@ _EINO = {
     "graph": CHAIN,
     "lambda": CHAIN,
     "passthrough": CHAIN,
-            first("gen_ai.agent.handoff.source.name", "gen_ai.agent.handoff.from", "gen_ai.handoff.source"),
     "chattemplate": OTHER,
 }
 
@@ -265,7 +265,7 @@ GENAI_KINDS = Dialect(
 )
 
 # Operations that use a model and are no call of an agent.
-_ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
+ASIDE = r"(?i)embed|rerank|moderat|image|audio|speech|transcri|^[ts]t[ts]\b"
 
 # What a provider was sent, where the provider is told.
 _SENT = pl.when(first("gen_ai.provider.name", "gen_ai.system").is_not_null()).then(
@@ -323,15 +323,15 @@ GENAI_NAMES = Dialect(
         pl.coalesce([first("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"), _SENT]).is_not_null()
         & first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
         & first("gen_ai.agent.name", "agent_name", "gen_ai.operation.name").is_null()
-        & ~pl.col("span.name").str.contains(_ASIDE)
-        & ~pl.col("llm.request.type").str.contains(_ASIDE).fill_null(False)
+        & ~pl.col("span.name").str.contains(ASIDE)
+        & ~pl.col("llm.request.type").str.contains(ASIDE).fill_null(False)
     )
     .then(pl.lit(LLM))
     .when(  # an operation that nobody has heard of, with a provider's answer
         pl.col("gen_ai.response.id").is_not_null()
         & pl.col("gen_ai.usage.input_tokens").is_not_null()
         & first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
-        & ~pl.col("gen_ai.operation.name").str.contains(_ASIDE).fill_null(True)
+        & ~pl.col("gen_ai.operation.name").str.contains(ASIDE).fill_null(True)
     )
     .then(pl.lit(LLM)),
     agent=pl.when(~pl.col("span.name").str.contains(_NO_NAME) & (first(*_MODELS) != _NAMED).fill_null(True)).then(
@@ -363,7 +363,7 @@ GENAI_WORDS = Dialect(
     .when(
         first("gen_ai.request.model", "gen_ai.response.model").is_not_null()
         & (_says("chat", "completion", "completions", "generate", "generation", "inference", "llm") | _STREAMS)
-        & ~_OPERATION.str.contains(_ASIDE)
+        & ~_OPERATION.str.contains(ASIDE)
     )
     .then(pl.lit(LLM)),
 )

@@ -37,7 +37,7 @@ from otelcov.dialects.base import FACTS, FAMILIES, NUMBERS, Dialect
 from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.browser_use import BROWSER_USE
 from otelcov.dialects.burr import BURR
-from otelcov.dialects.by_hand import BY_HAND
+from otelcov.dialects.by_hand import BY_HAND, LEMMA
 from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED, CLAUDE_UNANSWERED
 from otelcov.dialects.cloudflare import CLOUDFLARE
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
@@ -289,6 +289,7 @@ DIALECTS: tuple[Dialect, ...] = (
     GEMINI_CLI,
     GENAI_WORDS,
     RENAMED,
+    LEMMA,
     COMMON,
     BY_HAND,
 )

@@ -78,3 +78,146 @@ def test_a_server_of_tools_that_a_gateway_names_is_no_tool_and_its_session_no_co
     )
     assert _told(run, "name", "status") == [(name, status)]
     assert run["conversation_id"] is None
+
+
+def _by_hand(told, **more):
+    """A tool's span between two models whose words are not told."""
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"} | told
+    more = {"name": "execute_tool look"} | more
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1), span(3, 1, at=3, attributes=told, **more), chat(4, 1, at=6))
+    return run
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ("pending", "unknown"),
+        ("requires_approval", "unknown"),
+        ("not_found", "unknown"),
+        ("partial", "unknown"),
+        ("SUCCESSFUL", "ok"),
+        ("completed", "ok"),
+        ("200", "ok"),
+        ("None", "ok"),
+        ("failed", "error"),
+    ],
+)
+def test_a_word_for_how_a_tool_went_that_is_no_word_for_well_is_not_taken_for_one(told, status):
+    assert _told(_by_hand({"gen_ai.tool.status": told}), "status") == [(status,)]
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({"error": "no such page"}, "error"),
+        ({"error": "null"}, "ok"),
+        ({"tool.error.message": "no such page"}, "error"),
+        ({"exception.type": "KeyError", "exception.message": "page"}, "error"),
+    ],
+)
+def test_what_went_wrong_with_a_tool_may_stand_in_an_attribute(told, status):
+    assert _told(_by_hand(told), "status") == [(status,)]
+
+
+@pytest.mark.parametrize(
+    ("given", "gave"),
+    [
+        ("gen_ai.tool.call.input", "gen_ai.tool.call.output"),
+        ("gen_ai.tool.parameters", "gen_ai.tool.response"),
+    ],
+)
+def test_what_a_tool_was_given_and_gave_stands_under_keys_that_no_convention_has(given, gave):
+    run = _by_hand({given: '{"page": 1}', gave: "text"})
+    assert _told(run, "arguments", "result") == [({"page": 1}, "text")]
+
+
+def test_what_a_tool_may_be_given_is_not_what_it_was_given():
+    run = _by_hand({"gen_ai.tool.parameters": '{"type": "object", "properties": {"page": {"type": "integer"}}}'})
+    assert _told(run, "arguments") == [(None,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("gen_ai.tool.execute", {"gen_ai.tool.name": "look"}),
+        ("gen_ai.tool.exec", {"tool_name": "look"}),
+        ("tool.execute look", {"gen_ai.tool.call.id": "c1"}),
+    ],
+)
+def test_a_span_whose_name_says_that_a_tool_ran_ran_the_one_that_it_names(name, told):
+    spans = [agent(1, "a", took=9), chat(2, 1, at=1), span(3, 1, name, at=3, attributes=told), chat(4, 1, at=6)]
+    (run,) = runs(*spans)
+    assert _told(run, "name", "status") == [("look", "unknown")]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("gen_ai.agent.handoff.source.name", "gen_ai.agent.handoff.target.name"),
+        ("gen_ai.agent.handoff.from", "gen_ai.agent.handoff.to"),
+        ("gen_ai.handoff.source", "gen_ai.handoff.target"),
+    ],
+)
+def test_a_tools_span_that_tells_who_handed_over_to_whom_is_a_delegation(source, target):
+    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "escalate", source: "a", target: "b"}
+    (run,) = runs(
+        span(1, None, "request", took=12),
+        agent(2, "a", 1, took=4),
+        chat(3, 2, [("c1", "escalate", {})], at=1),
+        span(4, 2, "execute_tool escalate", at=3, attributes=told),
+        agent(5, "b", 1, at=5, took=4),
+        chat(6, 5, "done", at=6),
+    )
+    assert run["tool_calls"] == []
+    assert [(d["from"], d["to"], d["tool"]) for d in run["delegations"]] == [("a", "b", "escalate")]
+
+
+@pytest.mark.parametrize("operation", ["fetch_response", "get_response", "cancel_response", "count_tokens"])
+def test_what_is_done_about_an_answer_that_was_given_before_is_no_call_of_a_model(operation):
+    told = {"gen_ai.operation.name": operation, "gen_ai.response.id": "r1", "gen_ai.response.model": "m"}
+    told |= {"gen_ai.usage.input_tokens": 5, "gen_ai.provider.name": "openai"}
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, "done", at=1), span(3, 1, operation, at=4, attributes=told))
+    assert len(run["llm_calls"]) == 1
+
+
+def test_what_was_spoken_is_what_its_transcript_says():
+    asked = _said("user", {"type": "blob", "modality": "audio", "content": "AAAA", "transcript": "warm?"})
+    answer = _said("assistant", {"type": "blob", "modality": "audio", "content": "BBBB", "transcript": "yes"})
+    told = {"gen_ai__input__messages": [asked], "gen_ai__output__messages": [answer]}
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, **told))
+    assert (run["input"], run["output"]) == ("warm?", "yes")
+
+
+def _model(id, at, name="llm.call", **told):
+    told = {"llm.model": "m", "llm.provider": "p", "llm.input_tokens": 12, "llm.output_tokens": 4} | told
+    return span(id, 1, name, at=at, attributes=told)
+
+
+@pytest.mark.parametrize(
+    "name", ["llm.call", "llm_call", "llm.chat", "LLM request", "openai.chat", "agent.llm.generate"]
+)
+def test_a_model_that_a_program_traces_by_hand_was_called_where_the_spans_name_says_so(name):
+    told = {"tool.name": "look", "tool.args": '{"page": 1}', "tool.result": "text", "tool.status": "success"}
+    (run,) = runs(
+        span(1, None, "agent.run", took=9),
+        _model(2, 1, name),
+        span(3, 1, "tool.call", at=3, attributes=told),
+        _model(4, 5, name, **{"llm.stop_reason": "end_turn", "llm.model": "m-2026-01-15"}),
+    )
+    seen = [(c["request_model"], c["input_tokens"], c["output_tokens"], c["finish_reason"]) for c in run["llm_calls"]]
+    assert seen == [("m", 12, 4, None), (None, 12, 4, "end_turn")]
+    assert _told(run, "name", "status", "arguments", "result") == [("look", "ok", {"page": 1}, "text")]
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [("llm.embedding.generate", "m"), ("llm.generate", "text-embedding-3"), ("llm.cost", "m"), ("plan", "m")],
+)
+def test_what_names_a_model_and_calls_none_is_no_call(name, model):
+    assert runs(span(1, None, "agent.run", took=9), _model(2, 1, name, **{"llm.model": model})) == []
+
+
+def test_a_programs_own_span_around_a_clients_is_no_further_call():
+    outer = _model(2, 1) | {"took": 4}
+    (run,) = runs(agent(1, "a", took=9), outer, chat(3, 2, "done", at=2))
+    assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("model-a", 10)]
