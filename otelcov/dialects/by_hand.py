@@ -29,13 +29,16 @@ _INPUT = first("llm.input_tokens", "llm.prompt_tokens", "llm.tokens.input", "llm
 _OUTPUT = first("llm.output_tokens", "llm.completion_tokens", "llm.tokens.output", "llm.tokens.completion")
 _TOLD = pl.coalesce([_INPUT, _OUTPUT, first("llm.provider", "gen_ai.system", "gen_ai.provider.name", "error.type")])
 _DONE = "call|chat|complete|completion|generate|generation|request|invoke|inference|query"
-_CALLS_MODEL = pl.col("span.name").str.contains(
-    rf"(?i)^(?:[a-z]+[._ :/-])?(?:llm|model)[._ :/-]?(?:[a-z]+[._ :/-])?(?:{_DONE})$"
-    r"|^(?:[a-z]+[._ :/-])?(?:chat|generate|completion)[._ :/-]?(?:completions?)?$"
+_SAYS_MODEL = pl.col("span.name").str.contains(
+    rf"(?i)^(?:[a-z]+[._ :/-]){{0,2}}(?:llm|model)[._ :/-]?(?:[a-z]+[._ :/-]){{0,3}}(?:{_DONE})s?$"
 )
+_SAYS_CHAT = pl.col("span.name").str.contains(
+    r"(?i)^(?:[a-z]+[._ :/-])?(?:chat|generate|completion)[._ :/-]?(?:completions?)?$"
+)
+_CALLS_MODEL = (_SAYS_MODEL & pl.col("llm.model").is_not_null()) | ((_SAYS_MODEL | _SAYS_CHAT) & _TOLD.is_not_null())
 _NAMED = first("llm.model", "gen_ai.request.model")
 _ELSE = pl.col("span.name").str.contains(ASIDE) | _NAMED.str.contains(ASIDE)
-_IS_MODEL = first(*_KINDS[:3]).is_null() & _TOLD.is_not_null() & _CALLS_MODEL & ~_ELSE
+_IS_MODEL = first(*_KINDS[:3]).is_null() & _NAMED.is_not_null() & _CALLS_MODEL & ~_ELSE
 _BY_MODEL = pl.when(_IS_MODEL)
 
 BY_HAND = Dialect(

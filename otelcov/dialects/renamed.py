@@ -1,5 +1,5 @@
 """Decorators of SDKs that nobody here knows: they tell the kind of a span, and mostly name what was decorated, by keys
-that end as Traceloop's and OpenInference's do, under a name of their own (AGNTCY's, Progress')."""
+that end as Traceloop's and OpenInference's do, under a name of their own (AGNTCY's, Progress', Basalt's)."""
 
 import polars as pl
 
@@ -7,7 +7,7 @@ from otelcov.dialects.base import AGENT, ANYS, CHAIN, TOOL, Dialect, first, valu
 
 _KIND = f"{ANYS}span.kind"
 _NAME = first(f"{ANYS}entity.name").fill_null(pl.col("span.name"))
-_INPUT, _OUTPUT = first(f"{ANYS}entity.input"), first(f"{ANYS}entity.output")
+_INPUT, _OUTPUT = (first(f"{ANYS}entity.{end}", f"{ANYS}span.{end}") for end in ("input", "output"))
 _IS = pl.col(_KIND).str.to_lowercase()
 
 RENAMED = Dialect(

@@ -221,3 +221,15 @@ def test_a_programs_own_span_around_a_clients_is_no_further_call():
     outer = _model(2, 1) | {"took": 4}
     (run,) = runs(agent(1, "a", took=9), outer, chat(3, 2, "done", at=2))
     assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("model-a", 10)]
+
+
+def test_a_model_that_is_only_named_was_called_where_the_spans_name_says_so():
+    call = span(2, 1, "llm.provider.call", at=1, attributes={"llm.model": "m"})
+    (run,) = runs(span(1, None, "agent.run", took=9), call)
+    assert [(c["request_model"], c["input_tokens"]) for c in run["llm_calls"]] == [("m", None)]
+
+
+def test_an_sdk_that_renames_kinds_may_tell_what_went_in_and_out_by_the_span():
+    told = {"sdk.span.kind": "tool", "sdk.span.input": '{"page": 1}', "sdk.span.output": "text"}
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1), span(3, 1, "look", at=3, attributes=told), chat(4, 1, at=6))
+    assert _told(run, "name", "arguments", "result") == [("look", {"page": 1}, "text")]
