@@ -50,6 +50,19 @@ def test_a_gateway_to_servers_of_tools_ends_well_whatever_a_tool_came_to(gave, s
     assert _told(run, "name", "status") == [("look", status)]
 
 
+@pytest.mark.parametrize(
+    ("scope", "name", "told"),
+    [
+        ("github.com/docker/mcp-gateway", "mcp.tool.call", {"mcp.tool.name": "look", "mcp.server.name": "docs"}),
+        ("github.com/stacklok/toolhive/pkg/telemetry", "tools/call look", {"mcp.method.name": "tools/call"}),
+    ],
+)
+def test_so_do_other_gateways(scope, name, told):
+    call = span(3, 1, name, at=3, scope=scope, kind=3, status=1, attributes=told)
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1), call, chat(4, 1, at=6))
+    assert _told(run, "name", "status") == [("look", "unknown")]
+
+
 def _through_agentgateway(parent):
     """The request, which names the tool, and the operation, which names the server that has it."""
     told = {"mcp.method.name": "tools/call", "protocol": "mcp", "mcp.session.id": "s1"}

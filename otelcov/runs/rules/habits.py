@@ -308,8 +308,10 @@ def of_mcp(scope: str) -> bool:
 
 
 def relays_tools(scope: str) -> bool:
-    """Is this a gateway to servers of MCP, whose spans end well once a server has answered (Envoy's, agentgateway)?"""
-    return scope in ("envoyproxy/ai-gateway", "agentgateway")
+    """Is this a gateway to servers of MCP, whose spans end well once a server has answered (Envoy's, agentgateway,
+    ToolHive, Docker's)?"""
+    known = ("envoyproxy/ai-gateway", "agentgateway", "github.com/docker/mcp-gateway")
+    return scope in known or scope.startswith("github.com/stacklok/toolhive")
 
 
 def lists_tools(scope: str, name: str) -> bool:
