@@ -246,3 +246,10 @@ def test_an_sdk_that_renames_kinds_may_tell_what_went_in_and_out_by_the_span():
     told = {"sdk.span.kind": "tool", "sdk.span.input": '{"page": 1}', "sdk.span.output": "text"}
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1), span(3, 1, "look", at=3, attributes=told), chat(4, 1, at=6))
     assert _told(run, "name", "arguments", "result") == [("look", {"page": 1}, "text")]
+
+
+def test_a_programs_own_span_of_a_model_within_which_tools_ran_may_stand_for_several_calls():
+    tools = [span(2 + n, 1, "tool.look", at=3 + n, attributes={"tool.name": "look", "tool.ok": True}) for n in (0, 2)]
+    (run,) = runs(span(1, None, "llm.generate", took=9, attributes={"llm.model": "m", "llm.input_tokens": 9}), *tools)
+    assert _told(run, "name", "status") == [("look", "ok"), ("look", "ok")]
+    assert run["llm_calls"] is None

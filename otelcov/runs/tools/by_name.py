@@ -21,7 +21,7 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
     asked for, of a tool that no span is known to have run."""
     asked = {spelling(r.name): r.name for call in calls for r in call.asked if r.name}
     if not calls or any(call.outputs is None and call.error is None for call in calls):
-        _told_by_hand(nodes, asked)
+        _told_by_hand(nodes, asked, calls)
     bare = [n for n in nodes if n.kind in (None, CHAIN) and n.parent is not None] if asked else []
     if not bare:
         return
@@ -56,21 +56,26 @@ def name_tools(nodes: list[Node], calls: list[ModelCall]) -> None:
                     node.inherited, node.span = True, node.span._replace(tool_error="unknown")
 
 
-def _told_by_hand(nodes: list[Node], asked: Container[str]) -> None:
+def _told_by_hand(nodes: list[Node], asked: Container[str], calls: list[ModelCall]) -> None:
     """Where not all is told of what models asked for: a span that nobody explains ran the tool that an attribute names,
     if its own name says that one was called, and neither another span nor an answer tells of a tool by that name. In a
-    trace of which no model and no agent is known a server did what nobody here asked for."""
+    trace of which no model and no agent is known a server did what nobody here asked for. A call within which one ran
+    may stand for several."""
     hand = [n for n in nodes if n.kind is None and n.span.tool and n.parent is not None and _calls_tool(n)]
     hand = [n for n in hand if n.start < n.end]  # what begins, or is over, is no call of its own
     if not hand or not any(n.kind in (LLM, AGENT) for n in nodes):
         return
     told = {spelling(n.span.tool or span_name([n]) or "") for n in nodes if n.kind == TOOL}
+    around = {id(call.node): call for call in calls}
     for node in hand:
         name = spelling(node.span.tool or "")
         if name in told or name in asked or not _leaf(node):
             continue
         if not any(a.kind == TOOL for a in node.ancestors()):
             node.kind = TOOL
+            for a in node.ancestors():
+                if id(a) in around:
+                    around[id(a)].several = True
             went = node.span.tool_error or (None if node.span.status_code else "untold")
             node.span = node.span._replace(tool_error=went)
 
