@@ -25,8 +25,14 @@ _ENDED = first(
 ).str.to_lowercase()
 
 _MODEL = pl.col("llm.model")
-_INPUT = first("llm.input_tokens", "llm.prompt_tokens", "llm.tokens.input", "llm.tokens.prompt")
-_OUTPUT = first("llm.output_tokens", "llm.completion_tokens", "llm.tokens.output", "llm.tokens.completion")
+_INPUT = first(
+    *("llm.input_tokens", "llm.prompt_tokens", "llm.tokens.input", "llm.tokens.prompt"),
+    *("llm.usage.input_tokens", "llm.usage.prompt_tokens"),
+)
+_OUTPUT = first(
+    *("llm.output_tokens", "llm.completion_tokens", "llm.tokens.output", "llm.tokens.completion"),
+    *("llm.usage.output_tokens", "llm.usage.completion_tokens"),
+)
 _TOLD = pl.coalesce([_INPUT, _OUTPUT, first("llm.provider", "gen_ai.system", "gen_ai.provider.name", "error.type")])
 _DONE = "call|chat|complete|completion|generate|generation|request|invoke|inference|query"
 _SAYS_MODEL = pl.col("span.name").str.contains(
@@ -35,9 +41,12 @@ _SAYS_MODEL = pl.col("span.name").str.contains(
 _SAYS_CHAT = pl.col("span.name").str.contains(
     r"(?i)^(?:[a-z]+[._ :/-])?(?:chat|generate|completion)[._ :/-]?(?:completions?)?$"
 )
-_CALLS_MODEL = (_SAYS_MODEL & pl.col("llm.model").is_not_null()) | ((_SAYS_MODEL | _SAYS_CHAT) & _TOLD.is_not_null())
-_NAMED = first("llm.model", "gen_ai.request.model")
-_ELSE = pl.col("span.name").str.contains(ASIDE) | _NAMED.str.contains(ASIDE)
+_CALLS_MODEL = (_SAYS_MODEL & first("llm.model", "llm.request.model").is_not_null()) | (
+    (_SAYS_MODEL | _SAYS_CHAT) & _TOLD.is_not_null()
+)
+_NAMED = first("llm.model", "llm.request.model", "gen_ai.request.model")
+_OF_TOOL = first("tool.name", "tool_name", "gen_ai.tool.name").is_not_null()
+_ELSE = pl.col("span.name").str.contains(f"{ASIDE}|tool") | _NAMED.str.contains(ASIDE) | _OF_TOOL
 _IS_MODEL = first(*_KINDS[:3]).is_null() & _NAMED.is_not_null() & _CALLS_MODEL & ~_ELSE
 _BY_MODEL = pl.when(_IS_MODEL)
 

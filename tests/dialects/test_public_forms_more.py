@@ -224,7 +224,13 @@ def test_a_model_that_a_program_traces_by_hand_was_called_where_the_spans_name_s
 
 @pytest.mark.parametrize(
     ("name", "model"),
-    [("llm.embedding.generate", "m"), ("llm.generate", "text-embedding-3"), ("llm.cost", "m"), ("plan", "m")],
+    [
+        ("llm.embedding.generate", "m"),
+        ("llm.generate", "text-embedding-3"),
+        ("llm.cost", "m"),
+        ("llm.tool_call", "m"),
+        ("plan", "m"),
+    ],
 )
 def test_what_names_a_model_and_calls_none_is_no_call(name, model):
     assert runs(span(1, None, "agent.run", took=9), _model(2, 1, name, **{"llm.model": model})) == []
