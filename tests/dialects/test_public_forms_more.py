@@ -259,3 +259,18 @@ def test_a_programs_own_span_of_a_model_within_which_tools_ran_may_stand_for_sev
     (run,) = runs(span(1, None, "llm.generate", took=9, attributes={"llm.model": "m", "llm.input_tokens": 9}), *tools)
     assert _told(run, "name", "status") == [("look", "ok"), ("look", "ok")]
     assert run["llm_calls"] is None
+
+
+@pytest.mark.parametrize("lost", [7, 8])
+def test_a_server_behind_a_gateway_of_which_a_span_is_lost_ran_the_call_in_whose_time_it_did(lost):
+    told = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    spans = [
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "docs_look", {})], at=1),
+        tool(3, 1, "docs_look", "c1", "fine", at=2.9, took=2.5),
+        *_through_agentgateway(3),
+        span(9, 8, "tools/call look", at=3.2, kind=2, attributes=told),
+        chat(4, 1, "done", at=6),
+    ]
+    (run,) = runs(*(s for s in spans if s["id"] != lost))
+    assert _told(run, "name", "status") == [("docs_look", "ok")]

@@ -145,11 +145,17 @@ def _serve(group: list[Node], near: list[list[Node]], taken: set[int]) -> None:
         if id(other) in taken or node.end > caller.end or not _serves(node, caller):
             continue
         beside = caller.parent is node.parent or node.parent in caller.ancestors()
-        if beside or (node.orphan and caller.span.trace_id == node.span.trace_id and not _is_served(other)):
+        if beside or (_cut_off(node, caller) and caller.span.trace_id == node.span.trace_id and not _is_served(other)):
             taken.add(id(other))
             other.append(node)
             group.clear()
             return
+
+
+def _cut_off(node: Node, caller: Node) -> bool:
+    """Is what is known of a server's span begun in a step that has not come, and the caller no part of that?"""
+    top = [node, *node.ancestors()][-1]
+    return top.orphan and all(n is not top for n in (caller, *caller.ancestors()))
 
 
 def _begins(group: list[Node]) -> int:
@@ -158,13 +164,13 @@ def _begins(group: list[Node]) -> int:
 
 def _serves(node: Node, caller: Node) -> bool:
     name, outer = node.span.tool, caller.span.tool
-    if not name or not outer or (spelling(outer) == spelling(name) and not node.orphan):
+    if not name or not outer or (spelling(outer) == spelling(name) and not (node.orphan or _cut_off(node, caller))):
         return False
     return served_as(name, outer, node)
 
 
 def _is_served(group: list[Node]) -> bool:
-    return any(n.span.span_kind == _SERVER for n in group)
+    return any(n.span.span_kind == _SERVER and not relays_tools(n.span.scope) for n in group)
 
 
 _NEAR = 64  # calls that began last before it
