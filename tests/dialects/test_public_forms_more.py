@@ -274,3 +274,30 @@ def test_a_server_behind_a_gateway_of_which_a_span_is_lost_ran_the_call_in_whose
     ]
     (run,) = runs(*(s for s in spans if s["id"] != lost))
     assert _told(run, "name", "status") == [("docs_look", "ok")]
+
+
+def _through_kong(trace, at, asked, answer):
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.response.id": f"r{trace}"}
+    told |= {"gen_ai.input.messages": asked, "gen_ai.output.messages": [answer]}
+    first = 10 * trace
+    return [
+        span(first, None, "kong", trace, at, 2, kind=2),
+        span(first + 1, first, "kong.access.plugin.ai-proxy", trace, at, 1.9),
+        span(first + 2, first + 1, "kong.gen_ai", trace, at, 1.8, attributes=told),
+    ]
+
+
+def test_requests_to_a_gateway_are_one_run_where_the_second_goes_on_with_the_first():
+    asked = {"role": "user", "content": "warm?"}
+    function = {"name": "look", "arguments": "{}"}
+    call = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
+    }
+    history = [asked, call, {"role": "tool", "tool_call_id": "c1", "content": "22"}]
+    (run,) = runs(
+        *_through_kong(1, 0, [asked], call), *_through_kong(2, 4, history, {"role": "assistant", "content": "yes"})
+    )
+    assert _told(run, "name", "status", "result") == [("look", "ok", "22")]
+    assert (len(run["llm_calls"]), run["output"]) == (2, "yes")

@@ -202,7 +202,7 @@ _TRIED_NS = 1_000_000
 _LAYERS = 4  # of instrumentation, below the first
 _GATEWAY = re.compile(
     r"/chat/completions$|/v\d\w*/(?:completions|responses|messages)$|:(?:stream)?generatecontent$|/converse(?:-stream)?$"
-    r"|^received proxy server request$",  # LiteLLM's
+    r"|^received proxy server request$|^kong$",  # LiteLLM's, Kong's
     re.I,
 )
 """Names of requests to the interface of a model."""
