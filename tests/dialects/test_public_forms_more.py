@@ -301,3 +301,11 @@ def test_requests_to_a_gateway_are_one_run_where_the_second_goes_on_with_the_fir
     )
     assert _told(run, "name", "status", "result") == [("look", "ok", "22")]
     assert (len(run["llm_calls"]), run["output"]) == (2, "yes")
+
+
+def test_a_gateway_that_tells_texts_alone_shows_no_calls():
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3}
+    told |= {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "warm?"}
+    told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "I look it up"}
+    (run,) = runs(span(1, None, "POST /v1/*", kind=2, scope=AGENTGATEWAY, attributes=told))
+    assert (run["tool_calls"], run["input"]) == (None, "warm?")

@@ -30,8 +30,9 @@ def input_as_text(scope: str) -> bool:
 
 
 def drops_calls(scope: str) -> bool:
-    """Does this tell of an answer its text, and what it asks for where there is none (Langtrace for JavaScript)?"""
-    return scope == "@langtrase/typescript-sdk"
+    """Does this tell of an answer its text, and what it asks for where there is none (Langtrace for JavaScript), or
+    nowhere (agentgateway)?"""
+    return scope in ("@langtrase/typescript-sdk", "agentgateway")
 
 
 def drops_beside_text(scope: str) -> bool:
