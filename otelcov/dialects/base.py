@@ -49,7 +49,7 @@ class Dialect:
     error_text: pl.Expr | None = None  # what went wrong, where an attribute tells it
     # "true": an attribute says that the tool failed; "denied": it may not run; "unknown": how it went is not told;
     # "untold": but to the model; of a model's span, "borrowed": others may have been told by it, too; "shared": it
-    # tells the last of several
+    # tells the last of several; "asked": it asked for tools, and no more of these is told
     tool_error: pl.Expr | None = None
     from_agent: pl.Expr | None = None  # of a handoff
     to_agent: pl.Expr | None = None

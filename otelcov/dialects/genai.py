@@ -95,6 +95,9 @@ _KINDS = value(
     **_SEMANTIC_KERNEL,
 )
 
+_TOLD_CALLS = pl.col("gen_ai.response.tool_calls")
+_NO_CALLS = r'^(?:\d+$|\[\s*(?:"[^{]|\]))'  # their number or names, or none
+
 # Sentry tells calls beside a text that may be empty; Gemini's are objects that say no type.
 _BARE = pl.col("gen_ai.response.tool_calls").str.contains(r'^\[\{(?:"id":"[^"]*",)?"name":"[^"]*","args":')
 _CALLED_OR_SAID = pl.coalesce(
@@ -104,9 +107,20 @@ _CALLED_OR_SAID = pl.coalesce(
                 pl.lit('[{"role":"assistant","tool_calls":'), pl.col("gen_ai.response.tool_calls"), pl.lit("}]")
             )
         ),
-        first("gen_ai.response.tool_calls", "gen_ai.response.text"),
+        pl.when(~_TOLD_CALLS.str.contains(_NO_CALLS)).then(_TOLD_CALLS),
+        first("gen_ai.response.text"),
     ]
 )
+
+# Others tell how many tools an answer asks for, or which, and nothing of what these are given.
+_HOW_MANY = first(
+    *("gen_ai.tool_calls", "gen_ai.tool_calls.count", "gen_ai.tool_call_count"),
+    *("gen_ai.response.tool_calls.count", "gen_ai.response.tool_call_count", "gen_ai.response.tool_calls_count"),
+)
+_ASKED_UNTOLD = (
+    _HOW_MANY.str.contains(r"^[1-9]\d*$").fill_null(value=False)
+    | _TOLD_CALLS.str.contains(r'^(?:[1-9]\d*$|\[\s*"[^{])').fill_null(value=False)
+) & pl.col("gen_ai.tool.name").is_null()
 
 # Of a graph that is an agent it tells all messages that came of it, and apart from these what was called: the last is
 # what was answered if as many results came as were asked for.
@@ -194,6 +208,7 @@ GENAI = Dialect(
     ),
     conversation=first("gen_ai.conversation.id", "gen_ai.session.id", "gen_ai.thread.id"),
     error_type=first("error.type"),
+    tool_error=pl.when(_ASKED_UNTOLD).then(pl.lit("asked")),
     from_agent=pl.coalesce(
         [
             first("gen_ai.handoff.from_agent", "pi.gen_ai.handoff.from_agent.name"),

@@ -17,7 +17,7 @@ from otelcov.runs.content.jsontext import left_out, to_json
 from otelcov.runs.joining.first_step import first_step
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.loops import loops_unseen, turns
-from otelcov.runs.llm.model_call import ModelCall, in_order
+from otelcov.runs.llm.model_call import ASKED, ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks
@@ -455,7 +455,7 @@ def _llm_row(c: ModelCall, unheard: bool) -> Row:
         "input_tokens": c.input_tokens,
         "output_tokens": c.output_tokens,
         "status": "error" if c.error is not None else "unknown" if unheard else "ok",
-        "finish_reason": c.finish,
+        "finish_reason": None if c.finish == ASKED else c.finish,
         "start_unix_nano": c.start or None,
         "end_unix_nano": c.end or None,
     }

@@ -309,3 +309,31 @@ def test_a_gateway_that_tells_texts_alone_shows_no_calls():
     told |= {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "I look it up"}
     (run,) = runs(span(1, None, "POST /v1/*", kind=2, scope=AGENTGATEWAY, attributes=told))
     assert (run["tool_calls"], run["input"]) == (None, "warm?")
+
+
+_ASKED = [
+    {"gen_ai.response.tool_calls": 1},
+    {"gen_ai.response.tool_calls": ["look"]},
+    {"gen_ai.completion": "I look", "gen_ai.tool_calls": 1},
+    {"gen_ai.completion": "I look", "gen_ai.tool_calls.count": 2},
+    {"gen_ai.completion": "I look", "gen_ai.response.tool_call_count": 1},
+]
+
+
+@pytest.mark.parametrize("told", _ASKED)
+def test_how_many_tools_an_answer_asks_for_says_that_it_asked_for_some(told):
+    first, last = chat(2, 1, at=1, attributes=told), chat(3, 1, "done", at=6)
+    (run,) = runs(agent(1, "a", took=9), first, last)
+    assert (run["tool_calls"], run["output"]) == (None, "done")
+    (run,) = runs(agent(1, "a", took=9), first)
+    assert (run["tool_calls"], run["output"], run["llm_calls"][0]["finish_reason"]) == (None, None, None)
+    (run,) = runs(agent(1, "a", took=9), first, tool(4, 1, "look", at=3), last)
+    assert _told(run, "name", "status", "turn") == [("look", "ok", 0)]
+    assert "tool calls not visible" not in run["incomplete"]
+
+
+@pytest.mark.parametrize("none", [0, []])
+def test_that_an_answer_asks_for_no_tools_is_not_what_it_says(none):
+    told = {"gen_ai.response.tool_calls": none, "gen_ai.response.text": "done"}
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, attributes=told))
+    assert (run["tool_calls"], run["output"]) == ([], "done")

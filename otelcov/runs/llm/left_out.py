@@ -57,6 +57,11 @@ def _text_only(span: Span) -> bool:
     return of_langfuse(span.scope) and span.name == "OpenAI.responses"
 
 
+def asked_untold(call: ModelCall) -> bool:
+    """Is it told that it asked for tools, how many perhaps, and nothing else of these?"""
+    return not call.asked and any(n.span.tool_error == "asked" for n in call.layers)
+
+
 def hides_requests(call: ModelCall) -> bool:
     """May it have asked for tools that only a later input tells? Of some answers nothing is told, or no more than that
     they asked (AgentOps), and Traceloop and Langfuse for JavaScript leave out what stands beside a text in one of
@@ -65,7 +70,7 @@ def hides_requests(call: ModelCall) -> bool:
         return call.error is None
     if call.asked:
         return False
-    if any(drops_beside_text(n.span.scope) for n in call.layers):
+    if asked_untold(call) or any(drops_beside_text(n.span.scope) for n in call.layers):
         return True
     return (asks(call.finish) and not call.text) or any(_text_only(n.span) for n in call.layers)
 

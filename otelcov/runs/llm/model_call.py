@@ -19,6 +19,9 @@ from otelcov.runs.rules.habits import holds_others, of_adk
 from otelcov.runs.trace.spans import Span
 from otelcov.runs.trace.tree import Node, failure
 
+ASKED = "(tool_calls)"
+"""In place of the reason why an answer ended, where all that is told is that it asked for tools."""
+
 
 class ModelCall:
     """One request to a model. `outputs` is None where the answer is not on the wire; `inputs` likewise."""
@@ -69,6 +72,8 @@ class ModelCall:
             if self.finish is None:
                 self.finish = _told_end(span, finish_reason(span.finish))
             self.cut = self.cut or bool(span.dropped) or tells_last_call(span.scope, span.response_id)
+        if self.finish is None and any(span.tool_error == "asked" for span in spans):
+            self.finish = ASKED
         self.error = self.error or next((told for n in layers if (told := _told_in_stream(n)) is not None), None)
         if self.error is None and broke(self.finish):
             self.error = ("", "")
@@ -95,9 +100,10 @@ class ModelCall:
                 self.layers, lambda: self.inputs, self.output_tokens, self.finish, self.response_model
             ).read()
             self._outputs, self.finish, self.several, self.text_react, self._blank = told
-            if self.finish is None and self._outputs:
+            if self.finish in (None, ASKED) and self._outputs:
                 reason = next((o.finish_reason for o in self._outputs if o.finish_reason), None)
-                self.finish = reason if all(_told_end(n.span, reason) for n in self.layers) else None
+                if reason is not None and all(_told_end(n.span, reason) for n in self.layers):
+                    self.finish = reason
         return self._outputs  # type: ignore[return-value]
 
     @property

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT
-from otelcov.runs.llm.left_out import last_only, served_left_out
+from otelcov.runs.llm.left_out import asked_untold, last_only, served_left_out
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import drops_beside_text
@@ -28,7 +28,9 @@ def tools_visible(
     blind = [
         c
         for c in calls
-        if (c.error is None or _answered(c)) and not c.asked and (c.outputs is None or c.text is None or asks(c.finish))
+        if (c.error is None or _answered(c))
+        and not c.asked
+        and (c.outputs is None or c.text is None or asks(c.finish) or asked_untold(c))
     ]
     for c in blind:
         if c.truncated_output:
@@ -40,7 +42,7 @@ def tools_visible(
         incomplete.add("tool calls not visible")
     if executions:
         left = any(_without_end(c) for c in calls) or (not calls and any(_left_open(n) for n in nodes))
-        if left or any(asks(c.finish) and c.turn not in asking for c in blind):
+        if left or any((asks(c.finish) or asked_untold(c)) and c.turn not in asking for c in blind):
             incomplete.add("tool calls not visible")  # what it asked for was not run, or somewhere else
         if not calls and any(_fell_silent(n) for tools in executions for n in tools):
             incomplete.add("tool calls not visible")
@@ -54,7 +56,7 @@ def tools_visible(
     doubtful += [c for c in blind if c.outputs is None and _may_have_served(c)]
     doubtful += lossy + [c for c in mute if c.node.parent is None]  # the end of a longer run, perhaps
     doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
-    doubtful += [c for c in calls if c.loops or c.several]
+    doubtful += [c for c in calls if c.loops or c.several or asked_untold(c)]
     doubtful += calls if any(asks_for_itself(n.span.scope) for n in nodes) else []
     doubtful += [c for c in calls if last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors())]
     if not doubtful:
