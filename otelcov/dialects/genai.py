@@ -119,6 +119,7 @@ _HOW_MANY = first(
 )
 _ASKED_UNTOLD = (
     _HOW_MANY.str.contains(r"^[1-9]\d*$").fill_null(value=False)
+    | first("gen_ai.tool_calls.names", "gen_ai.response.tool_names").str.contains(r"\w").fill_null(value=False)
     | _TOLD_CALLS.str.contains(r'^(?:[1-9]\d*$|\[\s*"[^{])').fill_null(value=False)
 ) & pl.col("gen_ai.tool.name").is_null()
 

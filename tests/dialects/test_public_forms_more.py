@@ -317,6 +317,7 @@ _ASKED = [
     {"gen_ai.completion": "I look", "gen_ai.tool_calls": 1},
     {"gen_ai.completion": "I look", "gen_ai.tool_calls.count": 2},
     {"gen_ai.completion": "I look", "gen_ai.response.tool_call_count": 1},
+    {"gen_ai.completion": "I look", "gen_ai.tool_calls.names": "look,save"},
 ]
 
 
@@ -337,3 +338,10 @@ def test_that_an_answer_asks_for_no_tools_is_not_what_it_says(none):
     told = {"gen_ai.response.tool_calls": none, "gen_ai.response.text": "done"}
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, at=1, attributes=told))
     assert (run["tool_calls"], run["output"]) == ([], "done")
+
+
+def test_an_event_of_a_models_span_tells_what_the_answer_asks_for():
+    told = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.arguments": '{"page": 1}'}
+    first = chat(2, 1, at=1, attributes={"gen_ai.completion": "I look"}, events=[("gen_ai.tool.call", told)])
+    (run,) = runs(agent(1, "a", took=9), first, chat(3, 1, "done", at=6))
+    assert _told(run, "name", "arguments", "call_id", "turn") == [("look", {"page": 1}, "c1", 0)]

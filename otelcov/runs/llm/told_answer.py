@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from otelcov.dialects.base import OTHER
-from otelcov.runs.content.chat import Message, Request, Result
+from otelcov.runs.content.chat import Message, Request, Result, as_text
 from otelcov.runs.content.exchanges import answers, choices, event_outputs
 from otelcov.runs.content.flattened import first_index, flattened_messages
 from otelcov.runs.content.jsontext import NOTHING, hidden, parse_json
@@ -54,7 +54,8 @@ class AnswerOf:
     def read(self) -> Answer:
         best, ran = self._fullest()
         if best is None or not any(o.requests for o in best):
-            told = _requests_on_span(self.layers) or _requests_in_pieces(self.layers)
+            told = _requests_on_span(self.layers) or _requests_in_events(self.layers)
+            told = told or _requests_in_pieces(self.layers)
             if told:
                 best = [Message("assistant", best[0].text if best else None, requests=told)]
         if not best:
@@ -233,6 +234,16 @@ def _requests_on_span(layers: list[Node]) -> list[Request]:
         if not isinstance(arguments, list) or len(arguments) != len(names):
             arguments = [raw if len(names) == 1 else None for _ in names]
         return [Request(i, n, a) for n, i, a in zip(names, ids, arguments, strict=True)]
+    return []
+
+
+def _requests_in_events(layers: list[Node]) -> list[Request]:
+    """Calls that events of a model's span tell, one each (TraceKit)."""
+    for node in layers:
+        told = [a for name, a in node.side.events.get(node.span.row, ()) if name == "gen_ai.tool.call"]
+        found = [(a.get("gen_ai.tool.call.id"), a.get("gen_ai.tool.name"), a) for a in told]
+        if found and all(isinstance(name, str) and name for _, name, _ in found):
+            return [Request(as_text(i), name, a.get("gen_ai.tool.call.arguments")) for i, name, a in found]
     return []
 
 
