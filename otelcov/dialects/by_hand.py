@@ -40,6 +40,8 @@ _SAYS_MODEL = pl.col("span.name").str.contains(
 )
 _SAYS_CHAT = pl.col("span.name").str.contains(
     r"(?i)^(?:[a-z]+[._ :/-])?(?:chat|generate|completion)[._ :/-]?(?:completions?)?$"
+) & ~pl.col("span.name").str.contains(
+    r"(?i)^(?:agent|assistant|bot|workflow|flow|chain|graph|session|conversation|turn|user|team|crew|api|http|post|rag)\W"
 )
 _CALLS_MODEL = (_SAYS_MODEL & first("llm.model", "llm.request.model").is_not_null()) | (
     (_SAYS_MODEL | _SAYS_CHAT) & _TOLD.is_not_null()

@@ -229,6 +229,7 @@ def test_a_model_that_a_program_traces_by_hand_was_called_where_the_spans_name_s
         ("llm.generate", "text-embedding-3"),
         ("llm.cost", "m"),
         ("llm.tool_call", "m"),
+        ("agent.chat", "m"),
         ("plan", "m"),
     ],
 )
