@@ -319,3 +319,14 @@ def test_several_texts_that_a_program_gave_and_got_are_no_conversation_of_which_
         ),
     )
     assert (run["input"], run["output"], run["agents"]) == (None, None, ["planner"])
+
+
+@pytest.mark.parametrize("lost", [0, 1, None])
+def test_of_two_calls_alike_each_has_what_history_tells_of_it_whichever_of_their_spans_is_lost(lost):
+    """Tools that are traced by hand bear no ids of calls."""
+    asked = [("c1", "look", _CITY), ("c2", "look", _CITY)]
+    gave = ["cold", "warm"]
+    ran = [tool(3 + i, 1, "look", None, gave[i], at=3 + i, arguments=_CITY) for i in range(2) if i != lost]
+    back = _history("go", *asked, {"id": "c1", "response": "cold"}, {"id": "c2", "response": "warm"})
+    (run,) = _either_way(agent(1, "a", took=9), chat(2, 1, asked, "go", at=1), *ran, chat(6, 1, "done", back, at=6))
+    assert [(c["call_id"], c["result"]) for c in run["tool_calls"]] == [("c1", "cold"), ("c2", "warm")]

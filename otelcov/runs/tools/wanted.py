@@ -178,11 +178,11 @@ def _as_text(value: Value) -> str:
 
 
 def _mark(calls: list[ToolCall], nodes: list[Node]) -> None:
-    """Where what was asked for differs and what these spans were given tells of none, any of the calls may be; so may
-    each of those by ids that no span bears which were given the same."""
+    """Where what these spans were given tells of none, and what was asked for differs or has ids of its own, any of the
+    calls may be; so may each of those by ids that no span bears which were given the same."""
     told = [c for c in calls if _given(c, nodes)]
     asked = [arguments_of(c.arguments)[0] for c in calls]
-    if not told and any(given != asked[0] for given in asked):
+    if not told and (any(given != asked[0] for given in asked) or len({c.call_id for c in calls} - {None}) > 1):
         told = calls
     elif len(told) < 2 or not all(c.call_id for c in told):
         return
@@ -193,12 +193,12 @@ def _mark(calls: list[ToolCall], nodes: list[Node]) -> None:
 def settle(calls: list[ToolCall]) -> None:
     """What ran one after another, and all of it, ran in the order in which it was asked for; and of what was given the
     same and came to the same, nobody need know which was which."""
-    for c in calls:
-        ran = [d.nodes[0] for d in c.doubles if d.nodes]
-        if len(ran) < len(c.doubles):
+    for doubles in {id(c.doubles): c.doubles for c in calls if c.doubles}.values():
+        ran = [d.nodes[0] for d in doubles if d.nodes]
+        if len(ran) < len(doubles):
             continue
-        if _came_to_the_same(c.doubles) or not any(_at_once(a, b) for a, b in pairwise(sorted(ran, key=_start))):
-            for d in list(c.doubles):
+        if _came_to_the_same(doubles) or not any(_at_once(a, b) for a, b in pairwise(sorted(ran, key=_start))):
+            for d in doubles:
                 d.doubles = []
 
 
