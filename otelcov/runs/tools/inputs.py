@@ -52,11 +52,11 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
                     continue
                 count = len(calls)
                 if not mc.gappy:
+                    if not blind:
+                        _unseen_siblings(inputs, calls, by_id)
+                    _unnamed_siblings(mc, told, by_id)
                     if blind:
                         _unseen_requests(inputs, talk, i, calls, by_id, histories)
-                    else:
-                        _unseen_siblings(inputs, calls, by_id)
-                        _unnamed_siblings(mc, told, by_id)
                     lacking = lacking or any(c.arguments in _EMPTY for c in calls[count:])
                     if lacking:
                         _given_later(inputs, by_id)
@@ -85,9 +85,11 @@ def read_flags(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[
 
 def unseen_siblings(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
     """Requests that the newest input of each agent shows beside known ones, and the answer that asked does not."""
+    known = _Told(calls)
     for mc in {mc.agent: mc for mc in model_calls if mc.inputs is not None}.values():
         if not mc.gappy:
             _unseen_siblings(mc.inputs or [], calls, by_id)
+            _unnamed_siblings(mc, known, by_id)
 
 
 class _Open:
@@ -141,6 +143,8 @@ def _unseen_requests(
             continue
         for position, request in enumerate(requests):
             if request.id and request.id in by_id:
+                for c in by_id[request.id]:
+                    c.position = position if c.asked_by is asker else c.position
                 continue
             told = places.get((id(asker), position))
             if told is not None and (not request.id or _told_as_item(request.id, told)):
