@@ -49,6 +49,10 @@ def _place(digits: str) -> tuple[int, str]:
     return len(number), number
 
 
+_WHOSE = frozenset(("role", "name", "tool_call_id"))
+"""What says whose a message is; the first that is left may have lost it."""
+
+
 def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_parts: bool = False) -> list[Message]:
     """Messages of the flattened dialects. OpenInference nests each under `message`, tool calls under `tool_call`. Where
     no role is told, whoever asks for a tool is the model, and what is named as a tool before it is what that gave. Each
@@ -89,6 +93,8 @@ def flattened_messages(pairs: list[tuple[str, Value]], default_role: str, in_par
             answered = body.get("role", default_role) == "assistant"
             users = body.get("role", default_role) == "user"
             body["content"] = None if lost else parts or parts_in(content, answered, users) or content
+        if default_role == "user" and not out and _WHOSE.isdisjoint(body) and min(first_index(pairs), default=0):
+            body["content"], lost = None, not body.get("tool_calls")  # evicted, as those before it
         if isinstance(body.get("contents"), list) and isinstance(body.get("content"), str):
             body.pop("contents")
         calls = body.get("tool_calls")
