@@ -39,6 +39,8 @@ _TEXT_ALONE = scope(r"^@arizeai/openinference-instrumentation-openai$") & (pl.co
 _OVERWRITTEN = _ANSWER | _ANSWERED & ~_TEXT_ALONE.fill_null(value=False) & (
     scope(r"openinference.*[.-](?:openai|groq|mistralai|portkey|haystack|google[-_]genai)$").fill_null(value=False)
 )
+# Where the answer's has a key of its own, too (of Anthropic's client since 3.0).
+_AS_ANSWERED = (pl.col("llm.response.model_name") == pl.col("llm.model_name")).fill_null(value=False)
 _ASKED = pl.when(~_ANSWER).then(json_text("llm.invocation_parameters", "model", "model_name"))
 # AutoGen tells of an alias which dated model it takes it for.
 _RESOLVED = (scope("autogen") & pl.col("llm.model_name").str.contains(r"-\d{4}-\d{2}-\d{2}$")).fill_null(value=False)
@@ -154,7 +156,7 @@ OPENINFERENCE = Dialect(
             ),
             _ASKED,
             _IN_FULL,
-            pl.when(~_OVERWRITTEN & ~_RESOLVED & ~_EITHER).then(pl.col("llm.model_name")),
+            pl.when(~_OVERWRITTEN & ~_AS_ANSWERED & ~_RESOLVED & ~_EITHER).then(pl.col("llm.model_name")),
             first("embedding.model_name"),
         ]
     ),
