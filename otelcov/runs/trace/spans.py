@@ -336,16 +336,18 @@ def _thrown(attributes: dict[str, Any]) -> tuple[str, str]:
     return kind, message
 
 
-_FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in .*\n(.*)', re.M)
+_FRAME = re.compile(r'^ *File "([^"]+)", line \d+, in (.*)\n(.*)', re.M)
+_LOOKED_FOR = ("__getattr__", "__getattribute__", "__getitem__")
 _WATCHING = re.compile(r"[/\\](?:openlit|openinference|opentelemetry|traceloop)[/\\]instrumentation[/\\]")
 _WATCHED = re.compile(r"\b(?:wrapped|func|fn|method|function|original\w*)\(|\bnext\(|\b__a?next__\(|^\s*yield\b")
 
 
 def _raised_while_watching(trace: Any) -> bool:
-    """Was this thrown by an instrumentation's own code, and not by what it watches?"""
+    """Was this thrown by an instrumentation's own code, and not by what it watches? What is not there to be looked at
+    is missed by who looked."""
     if not isinstance(trace, str) or "instrumentation" not in trace:
         return False
-    frames = _FRAME.findall(trace)
+    frames = [(file, line) for file, within, line in _FRAME.findall(trace) if within not in _LOOKED_FOR]
     return bool(frames) and _WATCHING.search(frames[-1][0]) is not None and not _WATCHED.search(frames[-1][1])
 
 
