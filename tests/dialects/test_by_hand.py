@@ -1,5 +1,7 @@
 """Programs that trace themselves: the conventions in part, or not at all, in spans that teams name as they like."""
 
+import json
+
 import pytest
 
 from otelcov.ground.config import Config
@@ -326,7 +328,67 @@ def test_of_two_calls_alike_each_has_what_history_tells_of_it_whichever_of_their
     """Tools that are traced by hand bear no ids of calls."""
     asked = [("c1", "look", _CITY), ("c2", "look", _CITY)]
     gave = ["cold", "warm"]
-    ran = [tool(3 + i, 1, "look", None, gave[i], at=3 + i, arguments=_CITY) for i in range(2) if i != lost]
+    ran = [
+        tool(3 + i, 1, "look", None, gave[i], at=3 + i, gen_ai__tool__call__arguments=_CITY)
+        for i in range(2)
+        if i != lost
+    ]
     back = _history("go", *asked, {"id": "c1", "response": "cold"}, {"id": "c2", "response": "warm"})
     (run,) = _either_way(agent(1, "a", took=9), chat(2, 1, asked, "go", at=1), *ran, chat(6, 1, "done", back, at=6))
     assert [(c["call_id"], c["result"]) for c in run["tool_calls"]] == [("c1", "cold"), ("c2", "warm")]
+
+
+def _flat(number, asked, said, **more):
+    """A call by OpenInference, with what an attribute limit left of its input."""
+    told = {"openinference.span.kind": "LLM", **{f"llm.input_messages.{key}": value for key, value in asked.items()}}
+    told["llm.output_messages.0.message.content"] = said
+    return span(number, None, "ChatCompletion", attributes=told | more, scope="openinference.instrumentation.openai")
+
+
+def test_who_said_what_is_left_of_a_history_is_unknown_where_its_role_is_dropped():
+    (run,) = _either_way(_flat(1, {"2.message.content": "cold"}, "done"))
+    assert (run["input"], run["output"]) == (None, "done")
+
+
+def test_the_model_that_answered_is_not_the_one_that_was_asked_for():
+    models = {"llm.model_name": "m-20250929", "llm.response.model_name": "m-20250929"}
+    (run,) = _either_way(_flat(1, {"0.message.role": "user", "0.message.content": "go"}, "done", **models))
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(None, "m-20250929")]
+
+
+@pytest.mark.parametrize(("put_out", "status"), [('{"sky": "clear"}', "unknown"), (None, "error")])
+def test_who_gave_something_back_after_a_tool_that_threw_may_have_asked_a_model_again(put_out, status):
+    """The answer's span is lost, and what an agent gave back is an object."""
+    told = {"openinference.span.kind": "AGENT", **({"output.value": put_out} if put_out else {})}
+    thrown = [("exception", {"exception.type": "ValueError", "exception.message": "no such city"})]
+    (run,) = _either_way(
+        span(1, None, "helper", took=4, status=1, attributes=told, scope="app"),
+        chat(2, 1, [_LOOK], "go", at=1, took=2),
+        tool(3, 1, "look", at=3, took=0.5, status=2, events=thrown),
+    )
+    assert (run["status"], "error" in run["boundaries"]) == (status, status == "error")
+
+
+def test_what_the_last_piece_of_a_stream_leaves_out_is_what_history_tells_of_that_answer():
+    """Traceloop's of Gemini's client, whose next answer is told in no words."""
+    scope, asked = "opentelemetry.instrumentation.google_generativeai", [("look", {"at": "x"}), ("sum", {"a": 1})]
+    parts = [{"type": "tool_call", "id": "", "name": name, "arguments": given} for name, given in asked]
+    back = [{"type": "tool_call_response", "id": "", "response": json.dumps({"result": x})} for x in ("cold", "1")]
+    go = {"role": "user", "parts": [{"type": "text", "content": "go"}]}
+    later = [go, {"role": "assistant", "parts": parts}, {"role": "tool", "parts": back}]
+
+    def model(number, inputs, *outputs, **more):
+        told = {"gen_ai.input.messages": json.dumps(inputs)}
+        if outputs:
+            told["gen_ai.output.messages"] = json.dumps([{"role": "assistant", "parts": list(outputs)}])
+        return chat(number, 1, at=2 * number, scope=scope, attributes=told | more)
+
+    (run,) = _either_way(
+        agent(1, "a", took=20),
+        model(2, [go], parts[1]),
+        tool(3, 1, "look", result="cold", at=5.2, took=0.1, gen_ai__tool__call__arguments={"at": "x"}),
+        tool(4, 1, "sum", result="1", at=5.5, took=0.1, gen_ai__tool__call__arguments={"a": 1}),
+        model(5, later, **{"gen_ai.response.finish_reasons": ["length"]}),
+    )
+    called = [(c["name"], c["arguments"], c["turn"]) for c in run["tool_calls"]]
+    assert called == [("look", {"at": "x"}, 0), ("sum", {"a": 1}, 0)]

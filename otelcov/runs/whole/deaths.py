@@ -99,7 +99,11 @@ def _went_on(run: Evidence, threw: list[ToolCall]) -> bool:
     if ended_on_words(run):
         return True
     shortest = min(c.end - c.start for c in run.calls)
-    return run.output is not None or 0 < shortest <= run.root.end - max(t.end for t in threw)
+    returned = run.root.span.status_code == 1 and run.root.span.output not in (None, *_NOTHING)
+    return run.output is not None or returned or 0 < shortest <= run.root.end - max(t.end for t in threw)
+
+
+_NOTHING = ("", "null", "None")
 
 
 def goes_to_the_model(tool: ToolCall) -> bool:
