@@ -173,6 +173,22 @@ def test_what_an_instrumentation_threw_by_itself_is_no_failure_of_the_run(file, 
     assert ("error" in run["boundaries_unknown"]) is not told[1]
 
 
+@pytest.mark.parametrize(("file", "status"), [("openlit/instrumentation/openai/utils.py", "ok"), ("x.py", "error")])
+def test_what_is_not_there_is_missed_by_the_instrumentation_that_looked_for_it(file, status):
+    """OpenLIT 1.45 looks into objects of OpenAI's Responses as if they were dictionaries."""
+    file = f"/x/site-packages/{file}"
+    deep = _TRACE.format(line="work(value)", file=file, code="item.get('type')").splitlines()
+    deep[-1:-1] = [
+        '  File "/x/site-packages/pydantic/main.py", line 7, in __getattr__',
+        "    raise AttributeError(item)",
+    ]
+    thrown = {"exception.type": "AttributeError", "exception.message": "get", "exception.stacktrace": "\n".join(deep)}
+    (run,) = runs(
+        agent(1, "a", took=9), chat(2, 1, None, "go", at=1, error="AttributeError", events=[("exception", thrown)])
+    )
+    assert [c["status"] for c in run["llm_calls"]] == [status]
+
+
 @pytest.mark.parametrize(
     ("turns", "name", "told"), [(1, "look", False), (2, "look", True), (2, "transfer_to_user", False)]
 )
