@@ -1,10 +1,10 @@
-"""What scripts drawn at random brought to light in smolagents and BeeAI, under OpenInference: written by hand."""
+"""What scripts drawn at random brought to light in smolagents, BeeAI and AgentScope: written by hand."""
 
 import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 pytestmark = pytest.mark.full
 
@@ -21,9 +21,9 @@ def _model(id, parent, at, asked, calls, scope=SMOL, name="OpenAIModel.generate"
         told |= {f"llm.input_messages.{n}.message.contents.0.message_content.type": "text"}
         told |= {f"llm.input_messages.{n}.message.contents.0.message_content.text": text}
     told |= {"llm.output_messages.0.message.role": "assistant"}
-    for n, (call_id, tool, given) in enumerate(calls):
+    for n, (call_id, named, given) in enumerate(calls):
         one = f"llm.output_messages.0.message.tool_calls.{n}.tool_call."
-        told |= {one + "id": call_id, one + "function.name": tool, one + "function.arguments": json.dumps(given)}
+        told |= {one + "id": call_id, one + "function.name": named, one + "function.arguments": json.dumps(given)}
     return span(id, parent, name, at=at, status=1, scope=scope, attributes=told, **more)
 
 
@@ -135,3 +135,26 @@ def test_an_error_with_its_causes_below_it_is_no_answer():
         _model(2, 1, 1, [("user", "Your task: go")], [("c1", "look", {})], BEE, "OpenAIChatModel"),
     )
     assert (run["status"], run["output"]) == ("error", None)
+
+
+def test_what_a_turn_tells_in_one_message_was_asked_for_one_after_another():
+    """AgentScope 2, of which the first model's call is lost: the tool's span and the history tell of one call."""
+    kit = {"scope": "agentscope"}
+    told = [
+        {"type": "tool_call", "id": "call_1", "name": "look", "arguments": {"x": 1}},
+        {"type": "tool_call_response", "id": "call_1", "response": "Sunny."},
+        {"type": "tool_call", "id": "call_2", "name": "look", "arguments": {"x": 2}},
+        {"type": "tool_call_response", "id": "call_2", "response": "Rain."},
+    ]
+    asked = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    (run,) = runs(
+        agent(1, "planner", took=20, **kit),
+        tool(3, 1, "look", "call_1", "Sunny.", at=3, **kit),
+        chat(4, 1, [("call_2", "look", {"x": 2})], [*asked, {"role": "assistant", "parts": told[:2]}], at=5, **kit),
+        tool(5, 1, "look", "call_2", "Rain.", at=7, **kit),
+        chat(6, 1, "Done.", [*asked, {"role": "assistant", "parts": told}], at=9, **kit),
+    )
+    assert [(c["call_id"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("call_1", "ok", "Sunny."),
+        ("call_2", "ok", "Rain."),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message, Result
@@ -21,6 +22,7 @@ from otelcov.runs.rules.answers import (
     prints_results,
     reads_late,
     results_by_user,
+    tells_a_turn_in_one,
     writes_parts,
 )
 from otelcov.runs.trace.tree import Node
@@ -57,9 +59,24 @@ def read_input(layers: list[Node]) -> Input:
         _bring(found or [])
     if found and reads_late(layers[0].span.scope):
         found = _without_answer(found, layers[0])
+    if found and tells_a_turn_in_one(layers[0].span.scope):
+        found = [x for message in found for x in _one_by_one(message)]
     with_observations(found or [])
     with_late_results(found or [])
     return Input(found, gappy, endless)
+
+
+def _one_by_one(message: Message) -> Iterator[Message]:
+    """Each request, and what came back for it, as messages of their own, with the words before the first."""
+    if message.role != "assistant" or not message.requests or any(r.served is None for r in message.requests):
+        yield message
+        return
+    text = message.text
+    for request in message.requests:
+        back, request.served = request.served, None
+        yield Message("assistant", text, requests=[request])
+        yield Message("tool", results=[back] if back is not None else [])
+        text = None
 
 
 def _without_answer(found: list[Message], node: Node) -> list[Message]:

@@ -29,6 +29,11 @@ def input_as_text(scope: str) -> bool:
     return scope == "@traceloop/instrumentation-openai"
 
 
+def tells_a_turn_in_one(scope: str) -> bool:
+    """Does history tell in one message all that was asked for and came back since the user spoke (AgentScope 2)?"""
+    return scope == "agentscope"
+
+
 def drops_calls(scope: str) -> bool:
     """Does this tell of an answer its text, and what it asks for where there is none (Langtrace for JavaScript), or
     nowhere (agentgateway)?"""
