@@ -14,6 +14,7 @@ from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
 from otelcov.runs.agents.delegation import ways as ways_over
 from otelcov.runs.agents.delegations import delegations, nobody_took_over
 from otelcov.runs.content.jsontext import left_out, to_json
+from otelcov.runs.content.prose import framed
 from otelcov.runs.joining.first_step import first_step
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.loops import loops_unseen, turns
@@ -46,6 +47,7 @@ from otelcov.runs.whole.lost_steps import (
     asker_lost,
     ended_in_what_is_lost,
     ended_on_words,
+    ran_unasked,
     without_others,
     worked_on,
 )
@@ -101,6 +103,9 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     if hidden:
         incomplete.add("model calls share a span")
     ended, seen, unknown = _end(run, work, hidden, in_one)
+    unmade = asked_by_nobody(run)
+    if any(r.id not in _ran(run) for r in unmade):  # how that went, its models were told, and nobody else
+        unknown = sorted({*unknown, *_OF_TOOLS} - set(seen), key=BOUNDARIES.index)
     if _last_unseen(run, work, ended, seen):
         incomplete.add("what came last is not visible")
     agents = _agents(work)
@@ -109,7 +114,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     known, source = _known(work.offered, {*over, *work.ways, *(d.tool for d in handed if d.tool)}, config)
     delegated = _delegated(work, agents, bool(over), incomplete)
     orphans = sum(n.orphan for n in nodes)
-    _not_told(run, agents, handed, incomplete)
+    _not_told(run, agents, handed, bool(unmade), incomplete)
     if orphans and root.orphan:
         incomplete.add(NO_ROOT)
     if any(f.astray for f in group) or asked_unseen(run):
@@ -223,7 +228,7 @@ def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evi
     asked = input_text(root, whole, limit, incomplete)
     unheard = work.died or tripped(root, nodes) or worked_on(root, nodes, calls)
     answered = None if unheard else output_text(root, _as_answered(whole), limit, ways)
-    answered = None if left_out(answered) else answered
+    answered = None if left_out(answered) or framed(answered) else answered
     if asked is None and _nothing_said(answered, outcomes) and made_blank(root, calls):
         answered = answered or None
         for call, found in zip(work.tools, outcomes, strict=True):
@@ -231,7 +236,7 @@ def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evi
             found.arguments = found.arguments if told else found.arguments or None
     given, said = of_a_delegate(root, calls)
     managed = of_a_manager(root, asked) or any(asks_for_itself(n.span.scope) for n in nodes)
-    if asked is not None and (managed or asked in given):
+    if asked is not None and (managed or asked in given or framed(asked)):
         asked = None
         incomplete.add("input not reported")
     return Evidence(
@@ -261,6 +266,14 @@ def _end(run: Evidence, work: _Work, hidden: bool, in_one: bool) -> tuple[str, l
         work.handed[-1].status, ended = "unknown", "unknown" if ended == "ok" else ended
         unknown = sorted({*unknown, "max_steps", "timeout"} - set(seen), key=BOUNDARIES.index)
     return ended, seen, unknown
+
+
+def _ran(run: Evidence) -> set[str | None]:
+    """The ids of calls of whose tools a span tells."""
+    return {t.call_id for t in run.tools if t.nodes}
+
+
+_OF_TOOLS = ("tool_failure", "tool_recovery", "repeated_call")
 
 
 def _last_unseen(run: Evidence, work: _Work, ended: str, seen: Collection[str]) -> bool:
@@ -296,11 +309,11 @@ def _delegated(work: _Work, agents: list[str], ways: bool, incomplete: set[str])
     return handed if handed or ((calls or work.tools) and shown(agents, nodes, calls) and not unseen) else None
 
 
-def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], incomplete: set[str]) -> None:
-    """Add what of a run's steps nobody tells."""
+def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade: bool, incomplete: set[str]) -> None:
+    """Add what of a run's steps nobody tells. `unmade`: a model was shown a request that none is seen to have made."""
     calls = run.calls
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
-    lost = lost or asked_by_nobody(run) or any(map(asked_no_model, run.nodes))
+    lost = lost or unmade or ran_unasked(run) or any(map(asked_no_model, run.nodes))
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):

@@ -162,6 +162,11 @@ def _in_tags(text: str) -> str | None:
     return None if hit is None else hit.group(1).strip()
 
 
+def framed(text: str | None) -> bool:
+    """Do these words stand in the frame that DSPy puts around the fields of its prompts and answers?"""
+    return text is not None and text.lstrip().startswith("[[ ## ")
+
+
 def final_answer(text: str | None) -> str | None:
     """The answer proper of a ReAct text, of code that hands it in, or of who leads a group chat; else the text."""
     if text and _STEP_IN_OBJECT in text and (step := _step(text)) is not None and step["action"] in _AT_LAST:

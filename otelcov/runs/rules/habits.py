@@ -218,11 +218,6 @@ def is_a_loop(name: str) -> bool:
     return name.startswith(("ai.generateText", "ai.streamText"))
 
 
-def of_ai_sdk(scope: str, name: str) -> bool:
-    """Is this the AI SDK's own, or a loop of it told by others?"""
-    return scope in ("ai", "gen_ai") or is_a_loop(name)
-
-
 def asks_a_model_in_each(scope: str, name: str) -> bool:
     """Is this a loop, or a step of one, in each of which its kit asks a model (the AI SDK)?"""
     return is_a_loop(name) or (scope == "gen_ai" and name.startswith("step "))

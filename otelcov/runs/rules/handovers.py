@@ -25,3 +25,8 @@ def transfers(tool: str | None) -> re.Match[str] | None:
 @lru_cache(maxsize=4096)
 def asks(tool: str | None) -> re.Match[str] | None:
     return _ASK.match(tool or "")
+
+
+def sets_a_task(tool: str | None) -> bool:
+    """Does a tool give work to an agent, who hands what came of it back, and no conversation?"""
+    return transfers(tool) is None or (tool or "").lower().startswith(("delegate", "assign"))

@@ -19,6 +19,7 @@ from otelcov.runs.shortcut.broken import check_broken
 from otelcov.runs.shortcut.contentless import ask_by_time
 from otelcov.runs.shortcut.outcomes import Outcomes
 from otelcov.runs.shortcut.requested import Calls, calls_of
+from otelcov.runs.shortcut.shown import check_shown
 from otelcov.runs.shortcut.sketch import (
     AGENT_,
     LLM_,
@@ -45,6 +46,7 @@ def rows(sketch: Sketch, config: Config, now_ns: int, where: Joints) -> pl.DataF
     failures = check_broken(sketch, models)
     texts = texts_of(sketch, models)
     calls = calls_of(sketch, models)
+    check_shown(sketch, models)
     outcomes = Outcomes(sketch, models, calls, config)
     found = _runs(sketch, models, calls, outcomes, texts, failures, config, now_ns)
     cut, hushed = (flags[~sketch.bad] for flags in (sketch.headless, sketch.contentless))

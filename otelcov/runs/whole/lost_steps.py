@@ -13,7 +13,8 @@ from otelcov.runs.content.prose import browsing, final_answer
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import asks_a_model_in_each, ends_after_tools, loses_steps, of_ai_sdk
+from otelcov.runs.rules.habits import asks_a_model_in_each, ends_after_tools, loses_steps
+from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
@@ -49,32 +50,97 @@ def asker_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
     return any(r.id in ids or (r.name and spelling(r.name) in names) for r in shown)
 
 
-def asked_by_nobody(run: Evidence) -> bool:
-    """Was a model shown, after what its user said last, a request by an id that no answer is seen to have made, though
-    each tells what it asked for (the AI SDK)? The span of who asked for it was lost."""
-    if run.root.orphan or not of_ai_sdk(run.root.span.scope, run.root.span.name):
+def asked_by_nobody(run: Evidence) -> list[Request]:
+    """What models were shown that one had asked for, after what its user said last, in answers of which no request is
+    seen to have been made, by id or by what it is for, though each that answered tells what it asked for. The span of
+    who asked was lost, but where the run began with that answer, or its kit makes it up to hand back (LangGraph's
+    supervisor)."""
+    root, calls = run.root, run.calls
+    if root.orphan or any(c.outputs is None and c.error is None for c in calls):
+        return []
+    if any(asks(c.finish) and not c.requests for c in calls):
+        return []  # whose requests are told in part, or not at all
+    ids = {r.id for c in calls for r in c.requests if r.id}
+    newest = {id(worker(c) or c.node.parent): c for c in calls if c.inputs}  # of each agent, each time it is called
+    begun = f"{root.span.input} {root.input_messages}"
+    if any(id in begun for id in ids):
+        begun = ""  # LiteLLM lays what it sends on what is around it
+    return [r for c in newest.values() for r in _not_made(_asking_since(c), ids, calls, begun)]
+
+
+def _not_made(answers: list[list[Request]], ids: set[str], calls: list[ModelCall], begun: str) -> list[Request]:
+    """The requests of those answers that are none of the calls'. Where no id is told alike by both, what they asked for
+    tells."""
+    unknown = [requests for requests in answers if not any(r.id in ids for r in requests)]
+    unknown = [x for x in unknown if not any(_hands_back(r) or (r.id and r.id in begun) for r in x)]
+    if unknown and (len(unknown) == len(answers) or not all(r.id for x in unknown for r in x)):
+        asked = {_wants(r) for c in calls for r in c.requests}
+        unknown = [requests for requests in unknown if not any(_wants(r) in asked for r in requests)]
+    return [r for requests in unknown for r in requests]
+
+
+def ran_unasked(run: Evidence) -> bool:
+    """Did a tool run, of those that models are offered or ask for where that is told, that no model asked for: before
+    its agent asked any, or for one whose models each tell what they asked for? The span of who did was lost."""
+    lone = [t for t in run.tools if t.asked_by is None and t.nodes and t.name]
+    if not lone:
         return False
-    if any(c.outputs is None and c.error is None for c in run.calls):
-        return False
-    ids = {r.id for c in run.calls for r in c.requests}
-    if not ids or None in ids:
-        return False
-    newest = {id(worker(c) or c.node.parent): c for c in run.calls if c.inputs}  # of each agent, each time it is called
-    unknown = [r for c in newest.values() for r in _asked_since(c) if r.id not in ids]
-    asked = {_wants(r) for c in run.calls for r in c.requests} if unknown else set()
-    return any(_wants(r) not in asked for r in unknown)
+    known = {r.name for c in run.calls for r in c.requests}.union(run.offered or ())
+    lone = [t for t in lone if t.name in known or not run.offered]
+    calls: dict[int, list[ModelCall]] = {}  # by agent
+    for call in run.calls:
+        calls.setdefault(id(worker(call)), []).append(call)
+    done = {_does(t) for t in run.tools if t.asked_by is not None}
+    return any(_asked_by_none_of(calls.get(id(_at_work(t)), []), t) and _does(t) not in done for t in lone)
+
+
+def _asked_by_none_of(calls: list[ModelCall], tool: ToolCall) -> bool:
+    before = [c for c in calls if c.start <= tool.start]
+    if not before:
+        return bool(calls)
+    told = any(c.requests for c in calls)
+    return told and not any(_may_ask_for_more(c) for c in before)
+
+
+def _may_ask_for_more(call: ModelCall) -> bool:
+    return (call.outputs is None and call.error is None) or (asks(call.finish) and not call.requests)
+
+
+def _does(call: ToolCall) -> tuple[str, str]:
+    return spelling(call.name or ""), _given(call.arguments)
+
+
+def _at_work(call: ToolCall) -> Node | None:
+    return next((n for n in call.nodes[0].ancestors() if n.kind == AGENT), None)
 
 
 def _wants(request: Request) -> tuple[str, str]:
     """What a request is for, by whatever id: some layers name calls by others."""
-    given, text = arguments_of(request.arguments)
-    return spelling(request.name or ""), to_json(given) if text is None else text
+    return spelling(request.name or ""), _given(request.arguments)
 
 
-def _asked_since(call: ModelCall) -> list[Request]:
+def _given(arguments: object) -> str:
+    given, text = arguments_of(arguments)
+    return to_json(given) if text is None else text
+
+
+def _hands_back(request: Request) -> bool:
+    found = transfers(request.name)
+    return found is not None and found.group("back") is not None
+
+
+def _asking_since(call: ModelCall) -> list[list[Request]]:
+    """The requests of each answer that a model was shown since its user's last words. What stands one after
+    another is one answer (OpenAI's Responses tell each request alone)."""
     inputs = call.inputs or []
     at = next((n for n in range(len(inputs) - 1, -1, -1) if inputs[n].role == "user"), len(inputs))
-    return [r for x in inputs[at:] if x.role == "assistant" for r in x.requests if r.id]
+    answers: list[list[Request]] = [[]]
+    for told in inputs[at:]:
+        if told.role == "assistant":
+            answers[-1].extend(told.requests)
+        elif answers[-1]:
+            answers.append([])
+    return [requests for requests in answers if requests]
 
 
 def asked_no_model(step: Node) -> bool:
@@ -202,6 +268,17 @@ def failed_in_what_is_lost(run: Evidence) -> bool:
     failed = [n for n in run.nodes if n.orphan and n is not run.root and n.kind == AGENT and failure(n) is not None]
     last = max(failed, key=lambda n: n.end, default=None)
     return last is not None and not any(n.start >= last.end for n in run.nodes)
+
+
+def failed_unasked(run: Evidence) -> bool:
+    """Did a tool that no model is seen to have asked for fail last, in a run that put nothing out and does not say that
+    it went well? Who asked may have ended there, too."""
+    last, root = run.last, run.root
+    if run.output is not None or root.span.status_code == _WELL or not run.tools:
+        return False
+    newest, found = max(run.done, key=lambda pair: pair[0].start)
+    after = last is None or newest.start >= last.end
+    return after and newest.asked_by is None and bool(newest.nodes) and found.error_kind == "hard"
 
 
 def _lost_within(root: Node, nodes: list[Node]) -> list[Node]:
