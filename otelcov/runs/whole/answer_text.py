@@ -59,7 +59,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     front = [n for n in front_of(root) if n.kind not in (LLM, TOOL)]
     front = [n for n in front if n.span.output is not None and n.definitions != n.span.output]
     front = [n for n in front if not (put_out_an_error(n) or _put_out_what_it_threw(n))]
-    front = [n for n in front if not _ends_as_a_member(n)]
+    front = [n for n in front if not _ends_as_a_member(n) and not (last is None and _failed_agent(n))]
     step = went_on(root, last) or (pending and root.orphan and root.own_agent is None)
     frames = _frames(root)
     asked = {x.text for x in (last.inputs if last is not None else None) or () if x.role == "user"}
@@ -111,7 +111,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             continue  # a name: it says what comes next, and a tool ran since
         if text in asked and (last is None or node.start <= last.start):
             continue  # the same, in the millisecond in which the model was asked
-        if pending and root.orphan and _gave(root, text):
+        if pending and (root.orphan or node is not root) and _gave(root if root.orphan else node, text):
             continue
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
@@ -296,6 +296,11 @@ def _worked_over(root: Node, last: ModelCall) -> bool:
 _EXECUTOR = "executor.process "
 _PASSING = (f"{_EXECUTOR}end", f"{_EXECUTOR}aggregator")
 """The framework's own, that put out what the agents said."""
+
+
+def _failed_agent(node: Node) -> bool:
+    """Is this an agent that failed? What it put out may be the error's text, if no model is seen to have said it."""
+    return node.kind == AGENT and node.span.status_code == 2
 
 
 def _put_out_what_it_threw(node: Node) -> bool:

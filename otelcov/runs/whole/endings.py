@@ -44,6 +44,7 @@ from otelcov.runs.whole.lost_steps import (
     aborted_at_last,
     ended_in_what_is_lost,
     failed_in_what_is_lost,
+    failed_unasked,
     told_to_a_model,
 )
 from otelcov.runs.whole.speakers import at_work, own_calls
@@ -83,6 +84,7 @@ def status(run: Evidence) -> str:
         or (last is not None and last in run.unheard and (run.output is None or broken_off(last)))
         or asked_for_nobodys(run)
         or failed_in_what_is_lost(run)
+        or failed_unasked(run)
         or may_have_died_in_a_step(run)
     ):
         return "unknown"

@@ -241,7 +241,7 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
         return False
     if any(r.name in run.ways or _ENDS.match(r.name or "") or transfers(r.name) for r in last.requests):
         return False
-    if _asked_again_unseen(last):
+    if _asked_again_unseen(last) or _time_for_another(run, last):
         return False
     before = [c for c in run.calls if worker(c) is worker(last) and c is not last]
     if not before or (_stops_at_tools(last) and not _asked_before(last, before)):
@@ -249,6 +249,14 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
     if run.output is None:
         return not told_as_object(run.root)
     return run.output.strip() in ("", (last.text or "").strip())
+
+
+def _time_for_another(run: Evidence, last: ModelCall) -> bool:
+    """Did the agent go on after its last tool for as long as a model took to answer? One that has not come may have."""
+    frame = worker(last) or run.root
+    until = max((t.end for t in run.tools if t.nodes), default=last.end)
+    took = [c.end - c.start for c in run.calls if c.error is None]
+    return frame.end - max(until, last.end) >= min(took, default=0) > 0
 
 
 def _asked_again_unseen(last: ModelCall) -> bool:

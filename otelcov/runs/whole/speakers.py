@@ -10,7 +10,7 @@ from otelcov.runs.agents.delegation import delegates, subagent
 from otelcov.runs.content.chat import Request
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.handovers import asks, transfers
+from otelcov.runs.rules.handovers import asks, sets_a_task
 from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.told_texts import last_user
 
@@ -48,6 +48,11 @@ def _is_an_agent(step: Node, tool: Node) -> bool:
     return step.kind == AGENT or (step.kind == CHAIN and tool.agent is not None and step.own_agent != tool.agent)
 
 
+def _says(text: str | None, words: str) -> bool:
+    """Are these the words of a text, or a line of it?"""
+    return text is not None and (text.strip() == words or f"\n{words}\n" in f"\n{text.strip()}\n")
+
+
 def on_a_task(call: ModelCall, calls: list[ModelCall]) -> bool:
     """Does a conversation begin with what another gave to a tool, as an answer before it tells, or the last history of
     somebody? Then an agent is asked it that the tool called, and who called it hears the answer. Calls by start."""
@@ -59,8 +64,8 @@ def on_a_task(call: ModelCall, calls: list[ModelCall]) -> bool:
         told = list(other.asked) if other.start < call.start else []
         if newest.get(other.agent) == id(other):
             told += [r for x in other.inputs or () for r in x.requests]
-        gave = any(transfers(r.name) is None and _given(r, words.strip()) for r in told) if other is not call else False
-        if gave and not any(x.role == "user" and words.strip() in (x.text or "") for x in other.inputs or ()):
+        gave = any(sets_a_task(r.name) and _given(r, words.strip()) for r in told) if other is not call else False
+        if gave and not any(x.role == "user" and _says(x.text, words.strip()) for x in other.inputs or ()):
             return True
     return False
 
