@@ -61,6 +61,7 @@ from otelcov.runs.whole.outcomes import (
     lost_with_others,
     may_be_stopped,
     may_have_ended,
+    may_have_thrown,
 )
 from otelcov.runs.whole.paths import path
 from otelcov.runs.whole.quality import quality
@@ -204,7 +205,8 @@ def _outcomes(work: _Work, soft: tuple[str, ...]) -> list[Outcome]:
     left_open(tools, outcomes)
     for found in answered_for_nobody(tools, outcomes, work.offered):
         found.is_none("unknown")
-    for found in [*may_have_ended(root, work.calls, tools, outcomes), *ended_a_loop(work.calls, tools, outcomes)]:
+    ended = [*may_have_ended(root, work.calls, tools, outcomes), *ended_a_loop(work.calls, tools, outcomes)]
+    for found in [*ended, *may_have_thrown(root, work.calls, tools, outcomes, work.offered)]:
         found.status = "unknown"
     for found in may_have_gone_on([*work.calls, *work.overwritten], tools, outcomes):
         found.status = "unknown"

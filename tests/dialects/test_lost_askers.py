@@ -174,3 +174,15 @@ def test_what_an_agent_that_failed_put_out_is_an_error_where_no_model_is_seen_to
     told = {"openinference.span.kind": "AGENT", "output.value": "server failed"}
     (run,) = runs(span(1, None, "planner.run", attributes=told, error="run status: error"))
     assert run["output"] is None
+
+
+@pytest.mark.parametrize(("offered", "status"), [("look", "unknown"), ("other", "requested")])
+def test_a_tool_that_a_run_had_may_have_thrown_where_it_failed_next_and_no_span_tells_of_the_tool(offered, status):
+    told = {"gen_ai.tool.definitions": [{"type": "function", "name": offered}]}
+    (run,) = runs(
+        agent(1, "planner", took=9, error="ValueError: no order"),
+        chat(2, 1, [("call_Aa1", "look", {"at": 1})], "Go.", at=1, attributes=told),
+        tool(3, 1, "look", "call_Aa1", "found", at=2),
+        chat(4, 1, [("call_Aa2", "look", {"at": 2})], at=3, attributes=told),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", status]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Collection
 
 from otelcov.dialects.agno import TO_BE_RUN
 from otelcov.dialects.base import AGENT, LLM, TOOL
@@ -38,13 +39,34 @@ def answered_for_nobody(tools: list[ToolCall], outcomes: list[Outcome], names: s
 def may_have_ended(root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]) -> list[Outcome]:
     """What came of the tools that a run ran last, where it failed after them by no limit, and their spans say neither
     what they gave nor that they went well: one of them may have failed, and taken the run with it."""
+    last = _broke_at(root, calls, tools, outcomes)
+    return [
+        o
+        for t, o in last
+        if t.nodes and o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)
+    ]
+
+
+def may_have_thrown(
+    root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome], offered: Collection[str] | None
+) -> list[Outcome]:
+    """What came of the tools that a run had and asked for last, where it failed after that by no limit, and no span nor
+    message tells of them: one may have run and failed, its span lost, and taken the run with it."""
+    last = _broke_at(root, calls, tools, outcomes)
+    return [
+        o for t, o in last if o.status == "requested" and not t.nodes and t.answer is None and t.name in (offered or ())
+    ]
+
+
+def _broke_at(
+    root: Node, calls: list[ModelCall], tools: list[ToolCall], outcomes: list[Outcome]
+) -> list[tuple[ToolCall, Outcome]]:
+    """The tools that were asked for last in a run that failed since, by no limit and by none of these that is told."""
     failed = [f for n in (root, *top_agents(root)) if n.kind != TOOL and (f := failure(n)) is not None]
     if not calls or calls[-1].error is not None or not failed or any(limits(f"{f[0]}: {f[1]}") for f in failed):
         return []
-    last = [(t, o) for t, o in zip(tools, outcomes, strict=True) if t.turn == calls[-1].turn and t.nodes]
-    if any(o.status == "error" for _, o in last):
-        return []
-    return [o for t, o in last if o.status == "ok" and o.result is None and not any(_says_well(n) for n in t.nodes)]
+    last = [(t, o) for t, o in zip(tools, outcomes, strict=True) if t.turn == calls[-1].turn]
+    return [] if any(o.status == "error" and t.nodes for t, o in last) else last
 
 
 def may_be_stopped(root: Node, tools: list[ToolCall], outcomes: list[Outcome], later: Later) -> list[Outcome]:
