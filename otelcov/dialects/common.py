@@ -46,7 +46,7 @@ COMMON = Dialect(
         [
             first("session.id", "conversation.id", "conversation_id"),
             THREAD,
-            first("thread_id", "session_id", "langfuse.session.id"),
+            first("thread_id", "session_id", "langfuse.session.id", "gen_ai.live_session.id"),
         ]
     ),
     case=first(

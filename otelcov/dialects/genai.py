@@ -145,6 +145,18 @@ _GIVEN = pl.when(
 # What a tool that threw gave stands there all the same (Microsoft.Extensions.AI): the model is told other words.
 _RAISED = pl.col("error.type").is_not_null()
 
+# The newest conventions name a workflow by the key of an agent's name.
+_NAMES_WORKFLOW = (
+    (pl.col("gen_ai.operation.name") == "invoke_workflow")
+    & pl.col("gen_ai.workflow.name").is_null()
+    & (pl.col("span.name") == pl.concat_str(pl.lit("invoke_workflow "), pl.col("gen_ai.agent.name")))
+)
+
+GENAI_WORKFLOWS = Dialect(name="genai-workflows", agent=pl.when(_NAMES_WORKFLOW).then(pl.lit(NOTHING)))
+
+# A tool may hand over to a human, too, or to a queue.
+_TO_AGENT = pl.when(pl.col("gen_ai.transfer.target.type").ne_missing("human"))
+
 GENAI = Dialect(
     name="genai",
     kind=pl.coalesce([pl.when(_STANDS_FOR_SEVERAL).then(pl.lit(OTHER)), _KINDS]),
@@ -217,9 +229,13 @@ GENAI = Dialect(
             pl.when(pl.col("gen_ai.caller.type").ne_missing("workflow")).then(pl.col("gen_ai.caller.name")),
         ]
     ),
-    to_agent=first(
-        *("gen_ai.handoff.to_agent", "gen_ai.transfer.target.name", "pi.gen_ai.handoff.to_agent.name"),
-        *("gen_ai.agent.handoff.target.name", "gen_ai.agent.handoff.to", "gen_ai.handoff.target"),
+    to_agent=pl.coalesce(
+        [
+            first("gen_ai.handoff.to_agent"),
+            _TO_AGENT.then(pl.col("gen_ai.transfer.target.name")),
+            first("pi.gen_ai.handoff.to_agent.name", "gen_ai.agent.handoff.target.name"),
+            first("gen_ai.agent.handoff.to", "gen_ai.handoff.target"),
+        ]
     ),
 )
 

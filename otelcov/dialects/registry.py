@@ -61,6 +61,7 @@ from otelcov.dialects.genai import (
     GENAI_KINDS,
     GENAI_NAMES,
     GENAI_WORDS,
+    GENAI_WORKFLOWS,
 )
 from otelcov.dialects.genai_otel import GENAI_OTEL
 from otelcov.dialects.genkit import GENKIT
@@ -249,6 +250,7 @@ DIALECTS: tuple[Dialect, ...] = (
     OPENLLMETRY_TASKS,
     OPENINFERENCE_MADE_UP,
     OPENINFERENCE_REQUESTS,
+    GENAI_WORKFLOWS,
     OPENINFERENCE,
     VERCEL,
     LANGSMITH_AGENTS,
