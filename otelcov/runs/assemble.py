@@ -15,6 +15,7 @@ from otelcov.runs.agents.delegation import ways as ways_over
 from otelcov.runs.agents.delegations import delegations, nobody_took_over
 from otelcov.runs.content.jsontext import left_out, to_json
 from otelcov.runs.content.prose import framed
+from otelcov.runs.content.shortened import shortened
 from otelcov.runs.joining.first_step import first_step
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.loops import loops_unseen, turns
@@ -94,8 +95,8 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     """The row of one run. `group` holds its fragments, earliest first."""
     work = _work(group)
     nodes, calls, tools, handed, root = work.nodes, work.calls, work.tools, work.handed, work.root
-    outcomes = _outcomes(work, config.runs.soft_errors)
     incomplete = _values_lost(work)
+    outcomes = _outcomes(work, config.runs.soft_errors, incomplete)
     run = _evidence(work, outcomes, incomplete)
     for found in lost_with_others(run):
         found.status = "unknown"
@@ -194,7 +195,7 @@ def _work(group: list[Fragment]) -> _Work:
     )
 
 
-def _outcomes(work: _Work, soft: tuple[str, ...]) -> list[Outcome]:
+def _outcomes(work: _Work, soft: tuple[str, ...], incomplete: set[str]) -> list[Outcome]:
     """What came of each tool call."""
     tools, root, later = work.tools, work.root, Later(work.calls)
     empty = [t for t in tools if gave_nothing(t)]
@@ -215,6 +216,10 @@ def _outcomes(work: _Work, soft: tuple[str, ...]) -> list[Outcome]:
     for found in outcomes:
         if work.limit is not None and isinstance(found.result, str) and len(found.result) == work.limit:
             found.result = None  # what is left of it
+    for call, found in zip(work.tools, outcomes, strict=True):
+        if call.answer is None and isinstance(found.result, str) and shortened(found.result, bare=True):
+            found.result = None
+            incomplete.add("truncated values")
     return outcomes
 
 
@@ -231,6 +236,9 @@ def _evidence(work: _Work, outcomes: list[Outcome], incomplete: set[str]) -> Evi
     unheard = work.died or tripped(root, nodes) or worked_on(root, nodes, calls)
     answered = None if unheard else output_text(root, _as_answered(whole), limit, ways)
     answered = None if left_out(answered) or framed(answered) else answered
+    if shortened(asked) or shortened(answered):
+        asked, answered = (None if shortened(text) else text for text in (asked, answered))
+        incomplete.add("truncated values")
     if asked is None and _nothing_said(answered, outcomes) and made_blank(root, calls):
         answered = answered or None
         for call, found in zip(work.tools, outcomes, strict=True):

@@ -47,3 +47,62 @@ def test_what_a_tool_hands_over_to_may_be_a_human(target, calls):
     )
     assert [call["name"] for call in run["tool_calls"]] == calls
     assert [d["to"] for d in run["delegations"]] == ([] if calls else ["desk"])
+
+
+_LONG = "one two three four five " * 100
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        _LONG[:500] + "...",
+        _LONG[:499] + "…",
+        _LONG[:600] + "... [truncated]",
+        _LONG[:621] + "...(truncated 200 chars)",
+        _LONG[:777] + "\n[output truncated]",
+        _LONG[:777] + "[... 1234 more characters]",
+        _LONG[:777] + "...truncated",
+        _LONG[:500],
+        _LONG[:501],
+        _LONG[:1000],
+    ],
+)
+def test_what_a_program_cut_is_not_told_as_the_result(told):
+    asked, last = chat(2, 1, [("c1", "look", {})], at=1), chat(4, 1, at=6)
+    (run,) = runs(agent(1, "a", took=9), asked, tool(3, 1, "look", "c1", told, at=3), last)
+    assert [(call["status"], call["result"]) for call in run["tool_calls"]] == [("ok", None)]
+    assert "truncated values" in run["incomplete"]
+
+
+@pytest.mark.parametrize(
+    "told", ["Please wait...", _LONG[:777], _LONG[:413] + "...", "a list of [12 items]", "x" * 499]
+)
+def test_what_merely_looks_like_it_is_the_result(told):
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {})], at=1),
+        tool(3, 1, "look", "c1", told, at=3),
+        chat(4, 1, at=6),
+    )
+    assert [call["result"] for call in run["tool_calls"]] == [told]
+
+
+def test_what_the_model_was_told_is_the_result_where_a_program_cut_it_in_the_tools_span():
+    call = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}
+    gave = {"type": "tool_call_response", "id": "c1", "response": _LONG}
+    told = [{"role": "assistant", "parts": [call]}, {"role": "tool", "parts": [gave]}]
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {})], "go", at=1),
+        tool(3, 1, "look", "c1", _LONG[:500] + "...", at=3),
+        chat(4, 1, "done", [{"role": "user", "parts": [{"type": "text", "content": "go"}]}, *told], at=6),
+    )
+    assert [call["result"] for call in run["tool_calls"]] == [_LONG]
+
+
+def test_what_a_program_cut_is_neither_asked_nor_answered():
+    asked, said = _LONG[:500] + "...", _LONG[:300] + "... [truncated]"
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, said, asked, at=1))
+    assert (run["input"], run["output"]) == (None, None)
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, "Well, let me see...", "Tell me what comes next...", at=1))
+    assert (run["input"], run["output"]) == ("Tell me what comes next...", "Well, let me see...")

@@ -12,6 +12,7 @@ from otelcov.ground.masks import missing, true
 from otelcov.runs.content.chat import role_of
 from otelcov.runs.content.jsontext import UNREADABLE, to_json
 from otelcov.runs.content.semconv import brought, semconv
+from otelcov.runs.content.shortened import may_be_shortened, shortened
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, nobodys, soft_error
 from otelcov.runs.shortcut import answers
@@ -54,6 +55,9 @@ class Outcomes:
         failed = sketch.failed[at]
         hard = np.flatnonzero(failed)
         spoilt = sorted(set(spoilt).difference(hard.tolist()))
+        perhaps = np.flatnonzero(true(may_be_shortened(texts)))
+        some = zip(places[perhaps].tolist(), texts[perhaps].to_list(), strict=True)
+        spoilt += [i for i, text in some if shortened(text, bare=True)]
         spoilt += self._others(sketch, models, calls, [i for i, form in enumerate(forms) if not form], forms, soft)
         for i, row in zip(hard.tolist(), sketch.frame[at[hard]].rows(), strict=True):
             wrong = failure(Node(Span._make(row), sketch.side))
@@ -99,6 +103,7 @@ class Outcomes:
                 or arguments[-1] is None
                 or (not failed and (_soft(value, flagged, soft) or nobodys(value, name)))
                 or (value == [] and told != "[]")  # nothing in a frame of more (call.py)
+                or (isinstance(value, str) and shortened(value, bare=True))
             ):
                 spoilt.append(i)
             results.append(None if value is None else to_json(value))

@@ -18,6 +18,7 @@ from otelcov.ground.masks import among, true
 from otelcov.runs.content.jsontext import UNREADABLE, hidden
 from otelcov.runs.content.prose import final_answer, own_words
 from otelcov.runs.content.semconv import semconv, semconv_messages
+from otelcov.runs.content.shortened import shortened
 from otelcov.runs.joining.join import Joints, called_by_name
 from otelcov.runs.rules.boundaries import GAVE_UP
 from otelcov.runs.shortcut import answers
@@ -150,6 +151,8 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str
             question is None
             or (not question.strip() and (failed or not end or _of_several(asked)))  # somebody may have emptied it
             or hidden(question, reply, end)
+            or shortened(question)
+            or shortened(reply)
             or (not cut and not failed and (reply is None or other))
             or _gave_up(reply)
             or _gave_up(end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from otelcov.runs.content.chat import Result
+from otelcov.runs.content.shortened import shortened
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import fails_unsaid
 from otelcov.runs.tools.executions import span_fact
@@ -65,7 +66,14 @@ def awaits_result(call: ToolCall) -> bool:
         or bool(call.doubles)
         or span_fact(call.nodes, "result") is None
         or framed(call) is not None
+        or cut_by_hand(call)
     )
+
+
+def cut_by_hand(call: ToolCall) -> bool:
+    """Did a program cut the text that a span tells of what came of it?"""
+    told = span_fact(call.nodes, "result") if call.nodes else None
+    return isinstance(told, str) and shortened(told, bare=True)
 
 
 def awaits_flag(call: ToolCall) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from otelcov.runs.content.chat import Result
 from otelcov.runs.content.jsontext import cut_short, parse_json
+from otelcov.runs.content.shortened import shortened
 from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.rules.answers import counts_at_the_end, drops_flags, keeps_flags, says_why
 from otelcov.runs.rules.habits import (
@@ -127,7 +128,9 @@ def _holds_less(value: Any, seen: Any, call: ToolCall, answer: Result) -> bool:
     """Is a span's value the frame of what the model saw, or cut short?"""
     if framed(call) is not None and isinstance(value, dict):
         return value == {"result": answer.content} or value.get("output") == seen
-    return isinstance(value, str) and len(value) < len(str(seen)) and str(seen).startswith(value[:-3])
+    if not isinstance(value, str):
+        return False
+    return (len(value) < len(str(seen)) and str(seen).startswith(value[:-3])) or shortened(value, bare=True)
 
 
 def _weigh_failure(call: ToolCall, out: Outcome) -> None:
