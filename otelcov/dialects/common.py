@@ -2,21 +2,22 @@
 
 import polars as pl
 
-from otelcov.dialects.base import THREAD, Dialect, first
+from otelcov.dialects.base import ANYS, THREAD, Dialect, first
 
 # How a tool's call went, where nobody sets the span's status: Rust's `tracing` has none.
 _STATUS = (
     *("gen_ai.tool.status", "gen_ai.tool.call.status", "tool.status", "tool.result_status", "au.tool.status"),
-    *("pi.gen_ai.tool.status", "tool.result.status", "agent.tool.status", "mcp.tool.status"),
+    *("pi.gen_ai.tool.status", "tool.result.status", "agent.tool.status", "mcp.tool.status", f"{ANYS}tool.status"),
 )
 _OUTCOME = (
     *("gen_ai.tool.call.outcome", "gen_ai.tool.outcome", "tool.outcome", "agent.action.outcome"),
-    *("openclaw.outcome", "tanstack.ai.tool.outcome", "agent.tool.outcome"),
+    *("openclaw.outcome", "tanstack.ai.tool.outcome", "agent.tool.outcome", f"{ANYS}tool.outcome"),
 )
 _WENT = first(*_STATUS, *_OUTCOME).str.to_lowercase()
 _OK = first(
     *("gen_ai.tool.success", "gen_ai.tool.is_success", "gen_ai.tool.call.success", "gen_ai.tool.call.ok"),
     *("tool.success", "tool.ok", "success", "agent.tool.success", "agent.tool.ok", "mcp.tool.success"),
+    f"{ANYS}tool.success",
 ).str.to_lowercase()
 _BESIDE_NAME = pl.when(first("gen_ai.tool.name", "tool.name").is_not_null())
 _ERROR = pl.coalesce(  # what went wrong, or whether anything did
@@ -36,7 +37,7 @@ _NO_WORD = r"^(?:|none|null|nil|unset|true|false|[\d.]+|status_code_\w+|.{40,})$
 _NOT_RUN = ["blocked", "skipped", "rejected", "declined", "refused"]
 _BROKEN_OFF = ["cancelled", "canceled", "abandoned", "aborted", "interrupted"]  # before it ran, or as it did
 
-_IS_ERROR = ("tool.is_error", "tool.result.is_error", "mcp.tool.is_error", "mcp.is_error")
+_IS_ERROR = ("tool.is_error", "tool.result.is_error", "mcp.tool.is_error", "mcp.is_error", f"{ANYS}tool.is_error")
 # A tool that denied what it was asked for ran, Rig says; others may say so of one that was given no leave.
 _DENIED_ITSELF = pl.col("gen_ai.tool.call.outcome").str.to_lowercase() == "denied"
 

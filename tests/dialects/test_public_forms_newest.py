@@ -106,3 +106,26 @@ def test_what_a_program_cut_is_neither_asked_nor_answered():
     assert (run["input"], run["output"]) == (None, None)
     (run,) = runs(agent(1, "a", took=9), chat(2, 1, "Well, let me see...", "Tell me what comes next...", at=1))
     assert (run["input"], run["output"]) == ("Tell me what comes next...", "Well, let me see...")
+
+
+@pytest.mark.parametrize(
+    ("key", "told", "status"),
+    [
+        ("acme.tool.status", "failed", "error"),
+        ("acme.tool.status", "success", "ok"),
+        ("acme.tool.status", "pending", "unknown"),
+        ("acme.tool.success", False, "error"),
+        ("acme.tool.success", True, "ok"),
+        ("acme.tool.is_error", True, "error"),
+        ("acme.tool.is_error", False, "ok"),
+        ("acme.tool.outcome", "blocked", "requested"),
+    ],
+)
+def test_how_a_tool_went_may_stand_under_a_vendors_own_name(key, told, status):
+    (run,) = runs(
+        agent(1, "a", took=9),
+        chat(2, 1, [("c1", "look", {})], at=1),
+        tool(3, 1, "look", "c1", at=3, attributes={key: told}),
+        chat(4, 1, at=6),
+    )
+    assert [call["status"] for call in run["tool_calls"]] == [status]

@@ -91,14 +91,17 @@ def _deal_endings(keys: pl.Series, names: list[str], flat: np.ndarray[Any, Any],
     """Code the pairs at `flat` whose keys end as those do that may bear any vendor's name."""
     endings = {name.removeprefix(ANYS): code for code, name in enumerate(names) if name.startswith(ANYS)}
     unread = keys[flat]
-    if not endings or not unread.unique().str.ends_with(KIND_OF_A_SPAN).any():
-        return
+    known = unread.unique().drop_nulls().cast(pl.String)
+    kinds = known.str.ends_with(KIND_OF_A_SPAN).any()
     for ending, code in endings.items():
-        ours = unread.str.contains(rf"^[\w-]+\.{re.escape(ending)}$").fill_null(False)
-        codes[flat[ours.to_numpy()]] = code
+        if kinds or ending.startswith(OF_A_TOOL):
+            ours = known.filter(known.str.contains(rf"^[\w-]+\.{re.escape(ending)}$"))
+            if len(ours):
+                codes[flat[unread.cast(pl.String).is_in(ours.implode()).fill_null(value=False).to_numpy()]] = code
 
 
 KIND_OF_A_SPAN = ".span.kind"
+OF_A_TOOL = "tool."
 
 
 @lru_cache(maxsize=8)
