@@ -129,3 +129,25 @@ def test_how_a_tool_went_may_stand_under_a_vendors_own_name(key, told, status):
         chat(4, 1, at=6),
     )
     assert [call["status"] for call in run["tool_calls"]] == [status]
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        ("TASK_STATE_COMPLETED", "ok"),
+        ("TASK_STATE_FAILED", "error"),
+        ("TASK_STATE_REJECTED", "error"),
+        ("TASK_STATE_INPUT_REQUIRED", "unknown"),
+        ("TASK_STATE_WORKING", "unknown"),
+    ],
+)
+def test_an_agent_that_was_sent_a_message_came_to_what_the_state_of_its_task_says(state, status):
+    told = {"a2a.method.name": "SendMessage", "gen_ai.agent.name": "helper", "a2a.task.state": state}
+    (run,) = runs(
+        agent(1, "boss", took=20),
+        chat(2, 1, [("c1", "ask_helper", {})], "go", at=1),
+        tool(3, 1, "ask_helper", "c1", at=3, took=9),
+        span(4, 3, "SendMessage", at=4, took=7, kind=3, attributes=told),
+        chat(5, 1, "done", at=14),
+    )
+    assert [(d["to"], d["status"]) for d in run["delegations"]] == [("helper", status)]
