@@ -13,13 +13,15 @@ _OUTCOME = (
     *("gen_ai.tool.call.outcome", "gen_ai.tool.outcome", "tool.outcome", "agent.action.outcome"),
     *("openclaw.outcome", "tanstack.ai.tool.outcome", "agent.tool.outcome", f"{ANYS}tool.outcome"),
 )
-_WENT = first(*_STATUS, *_OUTCOME).str.to_lowercase()
+_BESIDE_NAME = pl.when(first("gen_ai.tool.name", "tool.name").is_not_null())
+_WENT = pl.coalesce(
+    [first(*_STATUS, *_OUTCOME), _BESIDE_NAME.then(first("outcome", "status", "tool_status"))]
+).str.to_lowercase()
 _OK = first(
     *("gen_ai.tool.success", "gen_ai.tool.is_success", "gen_ai.tool.call.success", "gen_ai.tool.call.ok"),
     *("tool.success", "tool.ok", "success", "agent.tool.success", "agent.tool.ok", "mcp.tool.success"),
     f"{ANYS}tool.success",
 ).str.to_lowercase()
-_BESIDE_NAME = pl.when(first("gen_ai.tool.name", "tool.name").is_not_null())
 _ERROR = pl.coalesce(  # what went wrong, or whether anything did
     [
         first("gen_ai.tool.call.error", "gen_ai.tool.error", "tool.error"),
@@ -38,6 +40,7 @@ _NOT_RUN = ["blocked", "skipped", "rejected", "declined", "refused"]
 _BROKEN_OFF = ["cancelled", "canceled", "abandoned", "aborted", "interrupted"]  # before it ran, or as it did
 
 _IS_ERROR = ("tool.is_error", "tool.result.is_error", "mcp.tool.is_error", "mcp.is_error", f"{ANYS}tool.is_error")
+_DENIED = first("gen_ai.tool.denied", "tool.denied", f"{ANYS}tool.denied").str.to_lowercase() == "true"
 # A tool that denied what it was asked for ran, Rig says; others may say so of one that was given no leave.
 _DENIED_ITSELF = pl.col("gen_ai.tool.call.outcome").str.to_lowercase() == "denied"
 
@@ -56,6 +59,7 @@ COMMON = Dialect(
     tool_error=pl.coalesce(
         [
             first("gen_ai.tool.call.is_error", "gen_ai.tool.result.is_error", "gen_ai.tool.is_error", *_IS_ERROR),
+            _BESIDE_NAME.then(pl.when(pl.col("is_error").str.to_lowercase() == "true").then(pl.lit("true"))),
             pl.when(
                 (_WENT.str.contains(_BADLY) & ~_WENT.str.starts_with("without")) | _DENIED_ITSELF | (_OK == "false")
             )
@@ -64,7 +68,11 @@ COMMON = Dialect(
             .then(pl.lit("true"))
             .when(_WENT.is_in(_NOT_RUN))
             .then(pl.lit("denied"))
-            .when(_WENT.is_in([*_BROKEN_OFF, "denied"]) | (pl.col("tool.completed").str.to_lowercase() == "false"))
+            .when(
+                _WENT.is_in([*_BROKEN_OFF, "denied"])
+                | _DENIED
+                | (pl.col("tool.completed").str.to_lowercase() == "false")
+            )
             .then(pl.lit("unknown"))
             .when(~_WENT.str.contains(_WELL) & ~_WENT.str.contains(_NO_WORD))
             .then(pl.lit("unknown")),

@@ -119,9 +119,16 @@ def test_what_a_program_cut_is_neither_asked_nor_answered():
         ("acme.tool.is_error", True, "error"),
         ("acme.tool.is_error", False, "ok"),
         ("acme.tool.outcome", "blocked", "requested"),
+        ("acme.tool.denied", True, "unknown"),
+        ("acme.tool.denied", False, "ok"),
+        ("is_error", True, "error"),
+        ("is_error", False, "ok"),
+        ("outcome", "failed", "error"),
+        ("status", "error", "error"),
+        ("status", "200", "ok"),
     ],
 )
-def test_how_a_tool_went_may_stand_under_a_vendors_own_name(key, told, status):
+def test_how_a_tool_went_may_stand_under_a_vendors_own_name_or_a_bare_one(key, told, status):
     (run,) = runs(
         agent(1, "a", took=9),
         chat(2, 1, [("c1", "look", {})], at=1),
