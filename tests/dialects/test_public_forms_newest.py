@@ -158,3 +158,24 @@ def test_an_agent_that_was_sent_a_message_came_to_what_the_state_of_its_task_say
         chat(5, 1, "done", at=14),
     )
     assert [(d["to"], d["status"]) for d in run["delegations"]] == [("helper", status)]
+
+
+_KIT = {"scope": "opentelemetry.instrumentation.some_kit"}
+
+
+def test_what_a_program_notes_of_a_tool_once_it_is_done_is_no_further_call():
+    noted = {"gen_ai.tool.name": "look", "gen_ai.tool.input": "{'at': 1}", "gen_ai.tool.output": "fine"}
+    (run,) = runs(
+        agent(1, "a", took=20),
+        chat(2, 1, at=1),
+        tool(3, 1, "look", "c1", at=3, **_KIT),
+        span(4, 1, "tool_call.look", at=4.002, took=0, attributes=noted),
+        tool(5, 1, "look", "c2", "well", at=6, **_KIT),
+        span(6, 1, "tool_call.look", at=7.002, took=0, attributes=noted),
+        chat(7, 1, at=9),
+    )
+    assert [(c["call_id"], c["arguments"], c["result"]) for c in run["tool_calls"]] == [
+        ("c1", {"at": 1}, "fine"),
+        ("c2", None, "well"),
+        (None, {"at": 1}, "fine"),
+    ]

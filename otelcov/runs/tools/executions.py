@@ -37,7 +37,54 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
             found.append(group)
         group.append(node)
         of[id(node)] = group
-    return _with_servers([one for group in found for one in _of_each(group)])
+    return _with_servers(_with_notes([one for group in found for one in _of_each(group)]))
+
+
+def _with_notes(found: list[list[Node]]) -> list[list[Node]]:
+    """The executions, each with what a program noted of it once it was done, by a span of its own without duration,
+    where an instrumentation had told of it already."""
+    notes = [group for group in found if _notes(group)]
+    if not notes or len({n.span.scope for group in found for n in group}) < 2:
+        return found
+    ran: dict[tuple[int, str], list[list[Node]]] = {}
+    for group in sorted(found, key=_over):
+        name = spelling(span_name(group) or "")
+        if name and group[0].end - group[0].start > _NO_TIME_NS:
+            ran.setdefault((id(group[0].parent), name), []).append(group)
+    taken = set[int]()
+    for note in notes:
+        (node,) = note
+        near = ran.get((id(node.parent), spelling(span_name(note) or "")), [])
+        first, last = (bisect_right(near, time, key=_over) for time in (node.start - _SOON_NS, node.start))
+        for group in near[first:last][-_NEAR:]:
+            told = group[-1]
+            if id(group) not in taken and told.span.scope != node.span.scope and _agree(told, node):
+                taken.add(id(group))
+                group.append(node)
+                note.clear()
+                break
+    return [group for group in found if group]
+
+
+def _over(group: list[Node]) -> int:
+    return group[0].end
+
+
+def _notes(group: list[Node]) -> bool:
+    node = group[0]
+    short = len(group) == 1 and node.end - node.start <= _NO_TIME_NS
+    return short and not node.children and node.parent is not None and span_call_id(group) is None
+
+
+def _agree(one: Node, two: Node) -> bool:
+    """Do these tell the same of what was given and came back, if both tell it?"""
+    given = [arguments_of(n.span.arguments)[0] for n in (one, two)]
+    gave = [n.span.result for n in (one, two)]
+    return all(None in told or told[0] == told[1] for told in (given, gave))
+
+
+_NO_TIME_NS = 1_000_000
+_SOON_NS = 50_000_000
 
 
 def _is_told_by(node: Node, group: list[Node]) -> bool:
