@@ -179,3 +179,14 @@ def test_what_a_program_notes_of_a_tool_once_it_is_done_is_no_further_call():
         ("c2", None, "well"),
         (None, {"at": 1}, "fine"),
     ]
+
+
+def test_of_several_answers_to_choose_from_nobody_knows_which_one_was_taken():
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": x}], "finish_reason": "stop"} for x in "ab"]
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, None, "go", at=1, gen_ai__output__messages=said))
+    assert (run["status"], run["output"]) == ("ok", None)
+    (run,) = runs(
+        agent(1, "a", took=9, gen_ai__output__messages=said[:1]),
+        chat(2, 1, None, "go", at=1, gen_ai__output__messages=said),
+    )
+    assert run["output"] == "a"

@@ -87,7 +87,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None
     if last is not None and (later := _answered_since(root, last)) is not None:
         return assistant_text(later.span.output, limit)
-    if last is not None and not pending and not handed and last.text is not None and not _raised(root, last):
+    several = last is not None and _of_several(last)
+    if last is not None and not (pending or handed or several) and last.text is not None and not _raised(root, last):
         text = last.text
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
@@ -116,6 +117,12 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _of_several(call: ModelCall) -> bool:
+    """Did a model give several answers to choose from, each with the reason why it ended? Whoever asked took one."""
+    told = {o.text for o in call.outputs or () if o.role == "assistant" and o.text and o.finish_reason}
+    return len(told) > 1 and all(o.finish_reason for o in call.outputs or ())
 
 
 def _asked_by_one_lost(root: Node, own: list[ModelCall]) -> bool:
