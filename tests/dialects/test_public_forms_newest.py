@@ -190,3 +190,14 @@ def test_of_several_answers_to_choose_from_nobody_knows_which_one_was_taken():
         chat(2, 1, None, "go", at=1, gen_ai__output__messages=said),
     )
     assert run["output"] == "a"
+
+
+def test_what_came_of_the_only_tool_that_a_provider_ran_is_known_without_an_id():
+    ran = {"type": "server_tool_call", "name": "search", "server_tool_call": {"type": "search", "query": "x"}}
+    came = {"type": "server_tool_call_response", "server_tool_call_response": {"type": "search", "results": ["y"]}}
+    said = [{"role": "assistant", "parts": [ran, came, {"type": "text", "content": "y"}], "finish_reason": "stop"}]
+    (run,) = runs(agent(1, "a", took=9), chat(2, 1, None, "go", at=1, gen_ai__output__messages=said))
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [
+        ("search", "ok", {"type": "search", "results": ["y"]})
+    ]
+    assert run["output"] == "y"

@@ -367,6 +367,10 @@ def pair(answer: Message) -> None:
     for request in answer.requests if answer.results else ():
         found = next((r for r in answer.results if r.id and r.id == request.id), None)
         request.served = found or request.served
+    bare = [r for r in answer.requests if not r.id and r.served is not None] if answer.results else []
+    came = [r for r in answer.results if not r.id]
+    if len(bare) == len(came) == 1 and came[0].told() and came[0].name in (None, bare[0].name):
+        bare[0].served = came[0]  # the only one without an id
 
 
 def _add(content: Value, m: Message, depth: int) -> None:
