@@ -101,7 +101,7 @@ def answers(raw: str) -> list[Message]:
             return found
         if isinstance(value, (dict, list)):
             return []
-    return [with_reprs(Message("assistant", None if hidden(raw) else raw))]
+    return [] if hidden(raw) else [with_reprs(Message("assistant", raw))]
 
 
 def _pieced(found: list[Message]) -> list[Message]:
