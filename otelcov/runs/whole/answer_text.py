@@ -9,7 +9,8 @@ from otelcov.runs.agents.charge import broke_off, caught, ended, put_out_an_erro
 from otelcov.runs.agents.delegation import delegates
 from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
-from otelcov.runs.content.jsontext import to_json
+from otelcov.runs.content.jsontext import parse_json, to_json
+from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.prose import acts_by_code, final_answer
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
@@ -332,6 +333,9 @@ def agent_said(node: Node) -> list[tuple[str | None, str | None]]:
 
 
 def told_as_object(node: Node) -> bool:
-    """Did this put out something that only its repr tells of?"""
+    """Did this put out something that only its repr tells of, or an object of its own that has no message?"""
     text = assistant_text(node.span.output, None)
-    return text is not None and object_repr(text)
+    if text is not None:
+        return object_repr(text)
+    value = parse_json(node.span.output) if (node.span.output or "")[:1] == "{" else None
+    return bool(value) and not messages_of(value, "assistant")
