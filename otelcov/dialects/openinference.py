@@ -37,7 +37,9 @@ _ANSWERED = first("output.value", "output.mime_type", "llm.token_count.prompt").
 # The instrumentation of OpenAI's client for JavaScript does not, where a chat streams: it tells the text alone.
 _TEXT_ALONE = scope(r"^@arizeai/openinference-instrumentation-openai$") & (pl.col("output.mime_type") == "text/plain")
 _OVERWRITTEN = _ANSWER | _ANSWERED & ~_TEXT_ALONE.fill_null(value=False) & (
-    scope(r"openinference.*[.-](?:openai|groq|mistralai|portkey|haystack|google[-_]genai)$").fill_null(value=False)
+    scope(r"openinference.*[.-](?:openai|groq|mistralai|together|portkey|haystack|google[-_]genai)$").fill_null(
+        value=False
+    )
 )
 # Where the answer's has a key of its own, too (of Anthropic's client since 3.0).
 _AS_ANSWERED = (pl.col("llm.response.model_name") == pl.col("llm.model_name")).fill_null(value=False)
