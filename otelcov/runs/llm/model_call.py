@@ -13,7 +13,15 @@ from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import UNGIVEN, cut_short, parse_json
 from otelcov.runs.llm.told_answer import AnswerOf
 from otelcov.runs.llm.told_input import begins_with_words, read_input, unordered
-from otelcov.runs.rules.answers import adds_up, calls_functions, says_alike, says_stop, spans_loops, tells_last_call
+from otelcov.runs.rules.answers import (
+    adds_up,
+    calls_functions,
+    says_alike,
+    says_stop,
+    spans_loops,
+    tells_last_call,
+    tells_last_piece,
+)
 from otelcov.runs.rules.boundaries import broke
 from otelcov.runs.rules.habits import holds_others, of_adk
 from otelcov.runs.trace.spans import Span
@@ -179,6 +187,11 @@ class ModelCall:
             if isinstance(offered, list) and offered and (all(_name_alone(x) for x in offered) or {} in offered):
                 return True
         return False
+
+    @property
+    def in_part(self) -> bool:
+        """May it have asked for more than is told of its answer?"""
+        return self.cut or any(tells_last_piece(n.span.scope) for n in self.layers)
 
     @property
     def overwrites(self) -> bool:

@@ -61,7 +61,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         unseen_siblings(model_calls, calls, by_id)
         free.update(id(c) for c in calls[told:])
         rest = _surest_first(rest, calls)
-    elif rest and any(c.asked_by is not None and c.asked_by.cut for c in calls):
+    elif rest and any(c.asked_by is not None and c.asked_by.in_part for c in calls):
         rest = _surest_first(rest, calls)
     models = Askers(model_calls if rest else [])
     if calls and any(mute(nodes, call_id) for nodes, call_id in rest):
@@ -87,6 +87,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         infer_turn(call, models)
         calls.append(call)
     settle(calls)
+    _ids_of_one_of_several(calls, model_calls)
     calls = without_vain(gone_on(calls))
     _given_before(calls, model_calls)
     _told_since(calls, model_calls)
@@ -101,6 +102,28 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     for c in calls:
         c.from_memory = bool(ran) and _from_memory(c, ran, model_calls)
     return calls
+
+
+def _ids_of_one_of_several(calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
+    """Of calls alike that ran after one answer, which is told in part, nobody can tell whose the id is that it tells of
+    one."""
+    told = [c for c in calls if c.nodes and c.call_id and c.asked_by is not None and c.asked_by.in_part]
+    told = [c for c in told if span_call_id(c.nodes) is None]
+    loose: dict[tuple[str, str], list[ToolCall]] = {}
+    for c in calls if told else ():
+        if c.asked_by is None:
+            loose.setdefault(_given_to(c), []).append(c)
+    starts = [mc.start for mc in model_calls] if loose else []
+    for c in told if loose else ():
+        begun = c.asked_by.end if c.asked_by is not None else 0
+        after = bisect_left(starts, begun)
+        until = starts[after] if after < len(starts) else None
+        if any(begun <= o.start and (until is None or o.start < until) for o in loose.get(_given_to(c), ())):
+            c.call_id = None
+
+
+def _given_to(call: ToolCall) -> tuple[str, str]:
+    return spelling(call.name or ""), to_json(arguments_of(span_fact(call.nodes, "arguments"))[0])
 
 
 def _given_before(calls: list[ToolCall], model_calls: list[ModelCall]) -> None:

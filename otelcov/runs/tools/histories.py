@@ -9,8 +9,8 @@ from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import Value
 from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.tools.alike import came_to, instructions
 from otelcov.runs.tools.askers import owner
-from otelcov.runs.tools.matching import came_to, instructions
 
 
 def conversations(thread: list[ModelCall]) -> list[list[ModelCall]]:

@@ -14,9 +14,10 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.told_answer import OF_ITEM
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.softerrors import which_nobody_has
+from otelcov.runs.tools.alike import came_to, instructions
 from otelcov.runs.tools.call import ToolCall, awaits_result
 from otelcov.runs.tools.histories import Histories, answers_at, conversations
-from otelcov.runs.tools.matching import Calls, instructions, match_results
+from otelcov.runs.tools.matching import Calls, match_results
 from otelcov.runs.trace.tree import same_name
 
 
@@ -40,6 +41,7 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
         still = _Open(own)
         for talk in reversed(talks[agent]):
             blind = [mc for mc in talk if hides_requests(mc)]
+            unheard = bool(blind)
             if blind:
                 _nobodys(talk, calls, by_id)
             for i in range(len(talk) - 1, -1, -1):
@@ -60,7 +62,7 @@ def read_inputs(model_calls: list[ModelCall], calls: list[ToolCall], by_id: dict
                     lacking = lacking or any(c.arguments in _EMPTY for c in calls[count:])
                     if lacking:
                         _given_later(inputs, by_id)
-                match_results(mc, inputs, known)
+                match_results(mc, inputs, known, unheard=unheard and mc.gappy)
                 still.add(calls[count:])
                 if blind and i > 0 and not mc.truncated_input:
                     blind = []
@@ -132,13 +134,15 @@ def _unseen_requests(
     places: dict[tuple[int, int], ToolCall] = {}
     for c in reversed(calls):
         places[id(c.asked_by), c.position] = c
-    own = 0
+    own, known = 0, _by_place(inputs, thread[:i]) if sum(at >= before for at, _ in said) > len(answered) else {}
     for at, requests in said:
+        if known and at >= before and at not in known:
+            continue  # the span of who answered is lost
         asker = histories.asked_after(inputs, at, thread[i]) if histories is not None else None
         if asker is not None and histories is not None and histories.anothers(inputs, at, requests, thread[i], asker):
             continue
         if at >= before:
-            asker, own = asker or answered[min(own, len(answered) - 1)], own + 1
+            asker, own = asker or known.get(at) or answered[min(own, len(answered) - 1)], own + 1
         if asker is None or (at < before and not hides_requests(asker)):
             continue
         for position, request in enumerate(requests):
@@ -155,6 +159,18 @@ def _unseen_requests(
                 continue
             _add_request(request, asker, position, calls, by_id)
             places.setdefault((id(asker), position), calls[-1])
+
+
+def _by_place(inputs: list[Message], thread: list[ModelCall]) -> dict[int, ModelCall]:
+    """Those whose own input is this history up to a place, by that: there it shows what each answered."""
+    head, found = instructions(inputs), dict[int, ModelCall]()
+    for mc in thread:
+        own = mc.inputs or []
+        at = len(own) - _instructions(own) + head
+        fits = own and mc.error is None and head < at <= len(inputs)
+        if fits and came_to(own, instructions(own), len(own)) == came_to(inputs, head, at):
+            found[at] = mc
+    return found
 
 
 def _instructions(inputs: list[Message]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import chain, islice, pairwise
 from typing import Any
 
@@ -13,12 +13,13 @@ from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.prose import react_request
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.tools.alike import Alike, brings, came_to, instructions
 from otelcov.runs.tools.call import ToolCall, awaits_flag, awaits_result
 from otelcov.runs.tools.dealing import Shown, Told, dealt
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.tools.items import ids_of_items
 from otelcov.runs.tools.reused import results, reused
-from otelcov.runs.trace.tree import exceptions, same_name, spelling
+from otelcov.runs.trace.tree import same_name, spelling
 
 _Settle = Callable[[ToolCall, Result], None]
 
@@ -30,26 +31,26 @@ class Calls:
     def __init__(self, every: list[ToolCall], by_id: dict[str, list[ToolCall]]) -> None:
         self.every, self.by_id = every, by_id
         self._seen = 0
-        self._alike: dict[Any, _Alike] = {}
-        self._named: tuple[int, dict[Any, _Alike]] = 0, {}
+        self._alike: dict[Any, Alike] = {}
+        self._named: tuple[int, dict[Any, Alike]] = 0, {}
         self._shared: dict[tuple[str, Any], tuple[int, list[ToolCall]]] = {}
         self._in_words: tuple[int, dict[Any, list[ToolCall]]] = 0, {}
 
-    def alike(self, whose: Value, name: str | None, given: Value) -> _Alike | None:
+    def alike(self, whose: Value, name: str | None, given: Value) -> Alike | None:
         """Those of an agent, or of `ANYONES`, that asked for the same."""
         for c in self.every[self._seen :]:
             asked = _asked(c.name, _given(c.arguments))
             for agent in (c.agent, ANYONES):
-                self._alike.setdefault((agent, asked), _Alike()).calls.append(c)
+                self._alike.setdefault((agent, asked), Alike()).calls.append(c)
         self._seen = len(self.every)
         return self._alike.get((whose, _asked(name, given)))
 
-    def named(self, whose: Value, name: str | None) -> _Alike | None:
+    def named(self, whose: Value, name: str | None) -> Alike | None:
         """Those of an agent, or of `ANYONES`, that asked for a tool, whatever for."""
         count, found = self._named
         for c in self.every[count:]:
             for agent in (c.agent, ANYONES) if c.name is not None else ():
-                found.setdefault((agent, spelling(c.name)), _Alike()).calls.append(c)
+                found.setdefault((agent, spelling(c.name)), Alike()).calls.append(c)
         self._named = len(self.every), found
         return found.get((whose, spelling(name))) if name is not None else None
 
@@ -102,53 +103,12 @@ def _frozen(value: Value, depth: int = 0) -> Any:
 _DEEPEST = 12
 
 
-def came_to(inputs: list[Message], head: int, at: int) -> tuple[Value, ...]:
-    """What an input, whose first `head` messages are instructions, comes to at this place."""
-    first, last = inputs[head], inputs[at - 1]
-    results = to_json([[r.id, r.content] for r in last.results]) if last.results else None
-    return at - head, first.role, first.text, last.role, last.text, results
-
-
-def instructions(inputs: list[Message]) -> int:
-    """How many messages an input begins with that are an agent's instructions."""
-    return next((k for k, x in enumerate(inputs) if x.role not in ("system", "developer")), len(inputs) - 1)
-
-
-class _Alike:
-    """Calls that asked for the same, in the order in which they were found."""
-
-    def __init__(self) -> None:
-        self.calls: list[ToolCall] = []
-        self._first = 0  # all before have their result
-        self._seen = 0
-        self._after: dict[tuple[Value, ...], list[ToolCall]] = {}  # by what was said before their answers
-
-    def waiting(self, turn: int) -> Iterator[ToolCall]:
-        """Those that were asked for before this turn and wait for a result."""
-        while self._first < len(self.calls) and not awaits_result(self.calls[self._first]):
-            self._first += 1
-        for c in islice(self.calls, self._first, None):
-            if c.turn is not None and c.turn < turn and awaits_result(c):
-                yield c
-
-    def after(self, said: tuple[Value, ...], turn: int, taken: set[int]) -> ToolCall | None:
-        """The newest of them that answered what came to this."""
-        for c in self.calls[self._seen :]:
-            asked = c.asked_by.inputs if c.asked_by is not None else None
-            if asked:
-                some = self._after.setdefault(came_to(asked, instructions(asked), len(asked)), [])
-                insort(some, c, key=lambda c: (c.turn or 0, -c.position))
-        self._seen = len(self.calls)
-        here = self._after.get(said, [])
-        while here and not awaits_result(here[-1]):
-            here.pop()
-        known = (c for c in reversed(here) if c.turn is not None and c.turn < turn)
-        return next((c for c in known if id(c) not in taken and awaits_result(c)), None)
-
-
-def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: bool = False) -> None:
+def match_results(
+    mc: ModelCall, inputs: list[Message], calls: Calls, anyones: bool = False, unheard: bool = False
+) -> None:
     """Results to the calls that wait for them, of the agent or of anyone: by id; else in the order of the requests that
-    this input shows; else, where it shows none, the newest to the newest, those left out whose results a span told."""
+    this input shows; else, where it shows none, the newest to the newest, those left out whose results a span told.
+    `unheard`: what is left of a history may be of answers that are not told, so that ids alone tell whose it is."""
     witness = "event" if mc.node.side.events.get(mc.node.span.row) else "message"
 
     def earlier(call: ToolCall) -> bool:
@@ -185,6 +145,8 @@ def match_results(mc: ModelCall, inputs: list[Message], calls: Calls, anyones: b
     for s in shown:
         if s.result is not None and s.request.id in by_id:
             _by_call_id(s.request.id or "", s.result, mc, by_id, earlier, settle)
+    if unheard:
+        return
     if any(s.result is not None for s in shown):
         strange = [s for s in shown if s.request.id not in by_id]
         _match_shown(inputs, strange, mc.turn, whose, calls, settle, made_up=len(strange) == len(shown))
@@ -234,14 +196,17 @@ def _match_shown(
         open_ = list(islice(known.waiting(turn), len(some) + 1))
         found: list[tuple[Shown, ToolCall]] = []
         if open_ and len(open_) != len(some):
-            taken = set[int]()
+            here: dict[tuple[Value, ...], list[Shown]] = {}
             for s in some:
-                said = came_to(inputs, head, s.place) if head < s.place else ()
-                if (call := known.after(said, turn, taken)) is not None:
-                    taken.add(id(call))
-                    found.append((s, call))
-            placed = {id(s) for s, _ in found}
-            some = [s for s in some if id(s) not in placed]
+                here.setdefault(came_to(inputs, head, s.place) if head < s.place else (), []).append(s)
+            taken, some = set[int](), []
+            for said, beside in here.items():
+                for s in known.left_by_spans(said, beside, turn):
+                    if (call := known.after(said, turn, taken)) is not None:
+                        taken.add(id(call))
+                        found.append((s, call))
+                    else:
+                        some.append(s)
             open_ = [c for c in known.waiting(turn) if id(c) not in taken] if some else []
         found += reversed(list(zip(reversed(some), reversed(open_), strict=False)))
         for s, call in found:
@@ -313,20 +278,13 @@ def _match_told(single: list[Result], newest: list[ToolCall], settle: _Settle) -
     for call in newest:
         if not call.nodes or (not awaits_result(call) and span_fact(call.nodes, "result") is None):
             continue
-        own = [k for k, r in enumerate(single) if r.name in (None, call.name) and _brings(r, call)]
+        own = [k for k, r in enumerate(single) if r.name in (None, call.name) and brings(r, call.nodes)]
         if len(own) == 1:
             result = single.pop(own[0])
             done.add(id(call))
             if awaits_result(call):
                 settle(call, result)
     return done
-
-
-def _brings(result: Result, call: ToolCall) -> bool:
-    if (told := span_fact(call.nodes, "result")) is not None:
-        return bool(result_of(told)[0] == result.content)
-    thrown = (message for node in call.nodes for _, message in exceptions(node) if message)
-    return isinstance(result.content, str) and any(message in result.content for message in thrown)
 
 
 def _match_observed(inputs: list[Message], turn: int, whose: Value, calls: Calls, settle: _Settle) -> None:

@@ -10,6 +10,7 @@ from itertools import islice, pairwise
 
 from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.tools.alike import brings, is_given
 from otelcov.runs.tools.askers import JITTER_NS, ends_before
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.executions import served_as, span_fact, span_name
@@ -51,7 +52,7 @@ class Wanted:
             if start == _STREAMED and asker is not None:
                 before = asker.start <= nodes[0].start < asker.end and _alike(c, nodes)
             known = agent is None or c.agent is None or c.agent == agent
-            if asker is not None and asker.cut and _anothers(c, nodes):
+            if asker is not None and asker.in_part and _anothers(c, nodes):
                 return False
             return before and known and not (call_id and c.call_id and call_id != c.call_id)
 
@@ -67,7 +68,7 @@ class Wanted:
                 found = _in_frame([(some[i], i) for i in found], nodes[0])
             found = [i for i in found if some[i].turn == some[found[0]].turn]
             _mark([some[i] for i in found], nodes)
-        return some.pop(found[-1])
+        return some.pop(next((i for i in reversed(found) if _came(some[i], nodes)), found[-1]))
 
     def _whose(self, node: Node) -> str | None:
         """Whose request a tool ran; None for anybody's: who asks no model, and works for nobody who does, runs tools
@@ -162,6 +163,11 @@ def _given(call: ToolCall, nodes: list[Node]) -> bool:
     if asked is not None and len(asked) == 1 and text == _as_text(*asked.values()):
         return True
     return _begin_alike(text, words if asked is None else to_json(asked))
+
+
+def _came(call: ToolCall, nodes: list[Node]) -> bool:
+    """Does history tell of this just what these spans gave?"""
+    return call.answer is not None and (is_given(call.answer, nodes) or brings(call.answer, nodes))
 
 
 def _begin_alike(text: str | None, other: str | None) -> bool:

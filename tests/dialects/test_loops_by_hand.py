@@ -1,0 +1,146 @@
+"""Loops that programs write over models' clients, in part: spans lost, values cut, answers told by halves."""
+
+import json
+
+import pytest
+
+from tests.dialects.test_by_hand import _either_way, _history
+from tests.runs.requests import agent, chat, span, tool
+
+_CITY = {"at": "x"}
+_TRACELOOPS = "opentelemetry.instrumentation.google_generativeai"
+_OPENINFERENCES = "openinference.instrumentation.groq"
+
+
+def _model(id, at, *told, out=None, n=0, **more):
+    """A model's span of OpenInference's: its messages flattened, as (role, text, requests), from a number on."""
+    said = {"openinference.span.kind": "LLM", "llm.model_name": "m", "output.value": out}
+    for number, (role, text, *asked) in enumerate(told, n):
+        head = f"llm.input_messages.{number}.message"
+        said |= {f"{head}.role": role} | ({f"{head}.content": text} if text is not None else {})
+        for k, (call, name, given) in enumerate(asked):
+            here = f"{head}.tool_calls.{k}.tool_call"
+            said |= {f"{here}.id": call} if call else {}
+            said |= {f"{here}.function.name": name, f"{here}.function.arguments": json.dumps(given)}
+    said = {key: value for key, value in said.items() if value is not None}
+    return span(id, 1, "Completions", at=at, scope=_OPENINFERENCES, status=1, attributes=said | more)
+
+
+def _ran(id, at, name, gave, given=None, **more):
+    told = {"gen_ai.tool.call.arguments": given or _CITY}
+    return tool(id, 1, name, None, gave, at=at, took=0.5, attributes=told, **more)
+
+
+def test_a_stream_that_nobody_had_read_yet_is_no_answer():
+    stream, go = "<groq.Stream object at 0x7fe4a56ac850>", ("user", "go")
+    asked = ("assistant", None, ("c1", "look", _CITY), ("c2", "ghost", {}))
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        _model(2, 1, go, out=stream),
+        _ran(3, 3, "look", "cold"),
+        _model(4, 5, go, asked, ("tool", "cold"), ("tool", "no such tool"), out=stream),
+    )
+    assert [(c["name"], c["call_id"], c["turn"]) for c in run["tool_calls"]] == [("look", "c1", 0), ("ghost", "c2", 0)]
+
+
+@pytest.mark.parametrize(("put_out", "met"), [('{"temperature": 21}', False), ('{"messages": []}', True), (None, True)])
+def test_a_program_that_put_out_an_object_of_its_own_was_not_stopped(put_out, met):
+    """The model's span that came to it is lost."""
+    told = {"openinference.span.kind": "AGENT"} | ({"output.value": put_out} if put_out else {})
+    (run,) = _either_way(
+        span(1, None, "helper", took=9, attributes=told),
+        chat(2, 1, [("c1", "look", _CITY)], "go", at=1),
+        _ran(3, 2.5, "look", "cold"),
+        chat(4, 1, [("c2", "look", _CITY)], _history("go", ("c1", "look", _CITY), {"id": "c1", "response": "x"}), at=4),
+        _ran(5, 6, "look", "warm"),
+    )
+    assert ("max_steps" in run["boundaries"]) == met
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+@pytest.mark.parametrize("hold", [lambda x: x, lambda x: json.dumps({"result": x})])
+def test_of_two_calls_alike_without_ids_each_has_what_history_tells_of_it_where_a_span_is_lost(lost, hold):
+    asked, gave = [("", "look", _CITY)] * 2, ["cold", "warm"]
+    ran = [_ran(3 + i, 3 + i, "look", gave[i]) for i in range(2) if i != lost]
+    back = _history("go", *asked, *({"id": "", "response": hold(x)} for x in gave))
+    (run,) = _either_way(agent(1, "a", took=9), chat(2, 1, asked, "go", at=1), *ran, chat(6, 1, "done", back, at=6))
+    came = sorted(json.dumps(c["result"]) for c in run["tool_calls"])
+    told = {"result": gave[lost]} if hold("") else gave[lost]
+    assert came == sorted(map(json.dumps, [gave[1 - lost], told]))
+
+
+def test_what_is_left_of_a_history_is_no_result_of_an_older_call_alike_where_answers_are_not_told():
+    """Of the second answer nothing is told, and of the history after it the end alone."""
+    asks = {
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "look",
+        "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": json.dumps(_CITY),
+    }
+    thrown = [("exception", {"exception.type": "OSError", "exception.message": "no"})]
+    end = [("assistant", None, (None, "look", _CITY)), ("tool", "OSError: no")]
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        _model(2, 1, ("user", "go"), **asks),
+        _ran(3, 2.1, "look", None),
+        _model(4, 3, ("tool", "None"), n=2, dropped=9),
+        _ran(5, 4.1, "look", None, status=2, events=thrown),
+        _model(6, 5, *end, n=3, dropped=9),
+    )
+    assert [c["status"] for c in run["tool_calls"] if c["status"] == "error"] == ["error"]
+
+
+def _gemini(id, at, inputs, *outputs, took=1, **more):
+    told = {"gen_ai.input.messages": inputs if isinstance(inputs, str) else json.dumps(inputs)}
+    told["gen_ai.output.messages"] = json.dumps([{"role": "assistant", "parts": list(outputs)}])
+    told["gen_ai.response.finish_reasons"] = ["stop"]
+    return chat(id, 1, at=at, took=took, scope=_TRACELOOPS, attributes=told, **more)
+
+
+def _call(id, name="look", given=None):
+    return {"type": "tool_call", "id": id, "name": name, "arguments": given or _CITY}
+
+
+def test_of_calls_alike_of_an_answer_told_in_part_nobody_knows_whose_the_one_id_is():
+    cut = '[{"role": "user", "parts": [{"type": "text", "content": "go'
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        _gemini(2, 1, _history("go"), _call("c2")),
+        _ran(3, 3, "look", "cold"),
+        _ran(4, 4, "look", "warm"),
+        _gemini(5, 6, cut, {"type": "text", "content": "done"}),
+    )
+    assert [(c["call_id"], c["result"]) for c in run["tool_calls"]] == [(None, "cold"), (None, "warm")]
+
+
+def test_what_a_span_tells_was_not_given_to_what_asked_for_other_arguments_where_an_answer_is_told_in_part():
+    cut = '[{"role": "user", "parts": [{"type": "text", "content": "go'
+    (run,) = _either_way(
+        agent(1, "a", took=9),
+        _gemini(2, 1, _history("go"), _call("", given={"at": "y"})),
+        _ran(3, 3, "look", "cold", {"at": "z"}),
+        _ran(4, 4, "look", "warm", {"at": "y"}),
+        _gemini(5, 6, cut, {"type": "text", "content": "done"}),
+    )
+    called = sorted((c["arguments"]["at"], c["result"]) for c in run["tool_calls"])
+    assert called == [("y", "warm"), ("z", "cold")]
+
+
+def test_an_answer_whose_span_is_lost_is_none_of_those_that_are_told():
+    """Of the last answer nothing is told, so that what they asked for is read from history."""
+    first, second, third = (_call(f"c{n}", name) for n, name in enumerate(("look", "sum", "book")))
+    known = [_history("go")[0]]
+    for part in (first, second, third):
+        known += [{"role": "assistant", "parts": [part]}]
+        known += _history({"id": part["id"], "response": "fine"})
+    (run,) = _either_way(
+        agent(1, "a", took=20),
+        _gemini(2, 1, known[:1], first),
+        _ran(3, 3, "look", "fine"),
+        _ran(4, 6, "sum", "fine"),
+        _gemini(5, 8, known[:5], third),
+        _ran(6, 10, "book", "fine"),
+        _gemini(7, 12, known, {"type": "text", "content": ""}),
+    )
+    called = [(c["name"], c["turn"]) for c in run["tool_calls"] if c["turn"] is not None]
+    assert called == [("look", 0), ("book", 1)]
+    assert len(run["tool_calls"]) == 3
