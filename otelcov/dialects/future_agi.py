@@ -13,8 +13,16 @@ _PARAMETERS = pl.col("gen_ai.request.parameters")
 _NAMED = pl.col("gen_ai.request.model")
 _TOLD = (_KIND == "LLM") & _PARAMETERS.is_not_null()
 _OF_ANSWER = _PARAMETERS.str.starts_with('{"id": "resp_')
-_ASKED = pl.when(~_OF_ANSWER).then(json_text("gen_ai.request.parameters", "model", "model_name"))
-_OVERWRITTEN = scope(r"^traceai_(?:openai|anthropic)$") & first("gen_ai.usage.input_tokens").is_not_null()
+_OF_GEMINI = scope(r"^traceai_google_genai$")  # whose parameters leave it out
+_ASKED = pl.coalesce(
+    [
+        pl.when(~_OF_ANSWER).then(json_text("gen_ai.request.parameters", "model", "model_name")),
+        pl.when(_OF_GEMINI).then(json_text("input.value", "model")),
+    ]
+)
+_OVERWRITTEN = (
+    scope(r"^traceai_(?:openai|anthropic|google_genai)$") & first("gen_ai.usage.input_tokens").is_not_null()
+).fill_null(value=False)
 _FIRST_GIVEN = r'^\{"args": \[\{"entity_type": "agent", "id": "[^"]*", "role": "([^"\\]*)"'
 
 FUTURE_AGI = Dialect(
@@ -25,8 +33,10 @@ FUTURE_AGI = Dialect(
     agent=pl.when(scope(r"^traceai_crewai$") & (_KIND == "AGENT")).then(
         pl.col("input.value").str.extract(_FIRST_GIVEN)
     ),
-    request_model=pl.when(_TOLD).then(pl.coalesce([_ASKED, pl.when(_OF_ANSWER).then(pl.lit(NOTHING))])),
-    response_model=pl.when(_TOLD & (_OF_ANSWER | _OVERWRITTEN | (_NAMED != _ASKED)))
+    request_model=pl.when((_KIND == "LLM") & (_PARAMETERS.is_not_null() | _OVERWRITTEN)).then(
+        pl.coalesce([_ASKED, pl.when(_OF_ANSWER.fill_null(value=False) | _OVERWRITTEN).then(pl.lit(NOTHING))])
+    ),
+    response_model=pl.when((_KIND == "LLM") & _OVERWRITTEN | _TOLD & (_OF_ANSWER | (_NAMED != _ASKED)))
     .then(_NAMED)
     .when(_TOLD)
     .then(answered_by("output.value")),

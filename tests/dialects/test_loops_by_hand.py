@@ -144,3 +144,57 @@ def test_an_answer_whose_span_is_lost_is_none_of_those_that_are_told():
     called = [(c["name"], c["turn"]) for c in run["tool_calls"] if c["turn"] is not None]
     assert called == [("look", 0), ("book", 1)]
     assert len(run["tool_calls"]) == 3
+
+
+def test_what_langsmith_leaves_out_of_gemini_s_history_is_neither_an_empty_question_nor_an_empty_result():
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": "x"}'}}
+    go, asked = {"role": "user", "content": "go"}, {"role": "model", "content": "Let me see."}
+
+    def model(id, at, *given, **said):
+        told = {"langsmith.span.kind": "llm", "gen_ai.operation.name": "chat", "gen_ai.request.model": "gemini-2.5-pro"}
+        told |= {"gen_ai.prompt": json.dumps({"messages": given}), "gen_ai.usage.input_tokens": 5}
+        told["gen_ai.completion"] = json.dumps({"role": "assistant", "finish_reason": "STOP"} | said)
+        return span(id, None, "Chat", trace=id, at=at, status=1, scope="langsmith", attributes=told)
+
+    runs = _either_way(
+        model(1, 0, go, content=None, tool_calls=[call]),
+        model(2, 2, go, asked, {"role": "tool", "content": ""}, content="done"),
+    )
+    assert [c["status"] for run in runs for c in run["tool_calls"] or ()] == ["unknown"]
+    runs = _either_way(
+        model(1, 0, go, content=""), model(2, 2, go, asked, {"role": "user", "content": ""}, content="x")
+    )
+    assert {(run["input"], "empty_input" in run["boundaries"]) for run in runs} == {("go", False)}
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_what_came_back_to_gemini_under_trace_ai_is_no_question_and_the_model_that_answered_not_the_one_asked(
+    role, told
+):
+    head, results = "gen_ai.input.messages", ('{"result": "cold"}', '{"result": "warm"}')
+    asked = {"gen_ai.input.messages.0.message.role": "user", "gen_ai.input.messages.0.message.content": "go"}
+
+    def calls(where):
+        here = f"{where}.message.tool_calls"
+        names = {f"{here}.{k}.tool_call.function.name": "look" for k in range(2)}
+        return names | {f"{here}.{k}.tool_call.function.arguments": json.dumps({"at": k}) for k in range(2)}
+
+    def model(id, at, said):
+        about = {"gen_ai.span.kind": "LLM", "gen_ai.request.model": "gemini-1-001", "gen_ai.usage.input_tokens": 5}
+        about |= (
+            {"gen_ai.request.parameters": "{}", "input.value": '{"model": "gemini-1", "contents": []}'} if told else {}
+        )
+        return span(id, 1, "GenerateContent", at=at, scope="traceai_google_genai", attributes=about | said)
+
+    answer = {"gen_ai.output.messages.0.message.role": "model"} | calls("gen_ai.output.messages.0")
+    later = asked | {f"{head}.1.message.role": "model", f"{head}.2.message.role": role} | calls(f"{head}.1")
+    for k, result in enumerate(results):
+        here = f"{head}.2.message.contents.{k}.message_content"
+        later |= {f"{here}.type": "text", f"{here}.text": result}
+    done = {"gen_ai.output.messages.0.message.role": "model", "gen_ai.output.messages.0.message.content": "done"}
+    (run,) = _either_way(agent(1, "a", took=9), model(2, 1, asked | answer), model(3, 4, later | done))
+    assert [c["result"] for c in run["tool_calls"]] == [{"result": "cold"}, {"result": "warm"}]
+    models = {(c["request_model"], c["response_model"]) for c in run["llm_calls"]}
+    assert models == {("gemini-1" if told else None, "gemini-1-001")}
+    assert run["input"] == "go"

@@ -16,6 +16,7 @@ from otelcov.runs.llm.told_input import begins_with_words, read_input, unordered
 from otelcov.runs.rules.answers import (
     adds_up,
     calls_functions,
+    results_as_words,
     says_alike,
     says_stop,
     spans_loops,
@@ -190,8 +191,8 @@ class ModelCall:
 
     @property
     def in_part(self) -> bool:
-        """May it have asked for more than is told of its answer?"""
-        return self.cut or any(tells_last_piece(n.span.scope) for n in self.layers)
+        """May it have asked for more than is told of its answer? Of a stream some tell the last call alone."""
+        return self.cut or any(tells_last_piece(n.span.scope) or results_as_words(n.span.scope) for n in self.layers)
 
     @property
     def overwrites(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from otelcov.runs.content.chat import Message, Result
@@ -21,8 +22,10 @@ from otelcov.runs.rules.answers import (
     may_be_response,
     prints_results,
     reads_late,
+    results_as_words,
     results_by_user,
     tells_a_turn_in_one,
+    tells_text_alone,
     writes_parts,
 )
 from otelcov.runs.trace.tree import Node
@@ -57,13 +60,25 @@ def read_input(layers: list[Node]) -> Input:
             result.content = mapping(str(result.content)) or result.content
     if any(results_by_user(n.span.scope) for n in layers):
         _bring(found or [])
+    if found and results_as_words(layers[0].span.scope):
+        _bring_each(found)
     if found and reads_late(layers[0].span.scope):
         found = _without_answer(found, layers[0])
     if found and tells_a_turn_in_one(layers[0].span.scope):
         found = [x for message in found for x in _one_by_one(message)]
+    if found and tells_text_alone(layers[0].span.scope, layers[0].span.request_model):
+        _without_blanks(found)
     with_observations(found or [])
     with_late_results(found or [])
     return Input(found, gappy, endless)
+
+
+def _without_blanks(messages: list[Message]) -> None:
+    """Of parts that have no text nothing is told, neither what the user said nor what a tool gave."""
+    for x in messages:
+        x.text = x.text or None
+        for result in (r for r in x.results if r.content == ""):
+            result.content = None
 
 
 def _one_by_one(message: Message) -> Iterator[Message]:
@@ -186,3 +201,15 @@ def _bring(inputs: list[Message]) -> None:
             x.role, x.text, x.results = "tool", None, [Result(None, None, x.text)]
         elif x.role != "tool":
             asked = x.role == "assistant" and not x.text and not x.requests
+
+
+def _bring_each(inputs: list[Message]) -> None:
+    """What came back for the calls of an answer, told as lines of the user's or of one result, an object each."""
+    for before, x in pairwise(inputs):
+        told = x.results[0].content if len(x.results) == 1 and not x.results[0].id else x.text
+        if not before.requests or x.role == "assistant" or not isinstance(told, str):
+            continue
+        given = [parse_json(line) if line[:1] == "{" else None for line in told.split("\n")]
+        if len(given) == len(before.requests) and all(isinstance(v, dict) for v in given):
+            x.role, x.text = "tool", None
+            x.results = [Result(r.id, r.name, v) for r, v in zip(before.requests, given, strict=True)]

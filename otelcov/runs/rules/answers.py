@@ -62,6 +62,16 @@ def reads_late(scope: str) -> bool:
     return scope == "langsmith"
 
 
+def tells_text_alone(scope: str, model: str | None) -> bool:
+    """Does its history leave out all parts of messages but text (LangSmith's, of Gemini's client)?"""
+    return scope == "langsmith" and "gemini" in (model or "")
+
+
+def results_as_words(scope: str) -> bool:
+    """Does it tell what came back for Gemini's calls as texts of the user's message, an object each (traceAI)?"""
+    return scope == "traceai_google_genai"
+
+
 def results_by_user(scope: str) -> bool:
     """Does its history leave out what was asked for, and tell what came back as the user's?"""
     return scope == "@traceloop/instrumentation-llamaindex"

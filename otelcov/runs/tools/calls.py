@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from otelcov.runs.content.chat import Request, Result
-from otelcov.runs.content.jsontext import to_json
+from otelcov.runs.content.jsontext import Value, to_json
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
@@ -112,18 +112,17 @@ def _ids_of_one_of_several(calls: list[ToolCall], model_calls: list[ModelCall]) 
     loose: dict[tuple[str, str], list[ToolCall]] = {}
     for c in calls if told else ():
         if c.asked_by is None:
-            loose.setdefault(_given_to(c), []).append(c)
+            loose.setdefault(_alike(c.name, span_fact(c.nodes, "arguments")), []).append(c)
     starts = [mc.start for mc in model_calls] if loose else []
     for c in told if loose else ():
         begun = c.asked_by.end if c.asked_by is not None else 0
         after = bisect_left(starts, begun)
         until = starts[after] if after < len(starts) else None
-        if any(begun <= o.start and (until is None or o.start < until) for o in loose.get(_given_to(c), ())):
+        if any(
+            begun <= o.start and (until is None or o.start < until)
+            for o in loose.get(_alike(c.name, span_fact(c.nodes, "arguments")), ())
+        ):
             c.call_id = None
-
-
-def _given_to(call: ToolCall) -> tuple[str, str]:
-    return spelling(call.name or ""), to_json(arguments_of(span_fact(call.nodes, "arguments"))[0])
 
 
 def _given_before(calls: list[ToolCall], model_calls: list[ModelCall]) -> None:
@@ -183,10 +182,21 @@ _Run = tuple[list[Node], str | None]  # an execution and its call id
 
 
 def _outnumbered(rest: list[_Run], calls: list[ToolCall], free: Collection[int]) -> bool:
-    """Did a tool run more often than answers tell that it was asked for?"""
-    wanted = Counter(spelling(c.name) for c in calls if c.name and id(c) in free)
+    """Did a tool run more often than answers tell that it was asked for, or with the same as one of them asks that is
+    told in part?"""
+    asked = [c for c in calls if c.name and id(c) in free]
+    wanted = Counter(spelling(c.name or "") for c in asked)
     ran = Counter(spelling(span_name(nodes) or "") for nodes, _ in rest)
-    return any(wanted[name] < count for name, count in ran.items())
+    if any(wanted[name] < count for name, count in ran.items()):
+        return True
+    parts = {_alike(c.name, c.arguments) for c in asked if c.asked_by is not None and c.asked_by.in_part}
+    equal = Counter(_alike(c.name, c.arguments) for c in asked) if parts else Counter[tuple[str, str]]()
+    same = Counter(_alike(span_name(nodes), span_fact(nodes, "arguments")) for nodes, _ in rest) if parts else equal
+    return any(equal[key] < same[key] for key in parts)
+
+
+def _alike(name: str | None, given: Value) -> tuple[str, str]:
+    return spelling(name or ""), to_json(arguments_of(given)[0])
 
 
 def _surest_first(rest: list[_Run], calls: list[ToolCall]) -> list[_Run]:
