@@ -21,8 +21,16 @@ _ASKED = pl.coalesce(
     ]
 )
 _OVERWRITTEN = (
-    scope(r"^traceai_(?:openai|anthropic|google_genai)$") & first("gen_ai.usage.input_tokens").is_not_null()
+    scope(r"^traceai_(?:openai|anthropic|google_genai)$")
+    & first("gen_ai.usage.input_tokens", "output.value").is_not_null()
 ).fill_null(value=False)
+# Of a chat the first message alone, whose it is is told with the others.
+_FIRST_SAID = (
+    scope(r"^traceai_openai$")
+    & (pl.col("span.name") == "ChatCompletion")
+    & (pl.col("input.mime_type") == "application/json")
+    & ~pl.col("input.value").str.contains(r"^[\[{]")
+)
 _FIRST_GIVEN = r'^\{"args": \[\{"entity_type": "agent", "id": "[^"]*", "role": "([^"\\]*)"'
 
 FUTURE_AGI = Dialect(
@@ -40,6 +48,8 @@ FUTURE_AGI = Dialect(
     .then(_NAMED)
     .when(_TOLD)
     .then(answered_by("output.value")),
+    input=pl.when(_FIRST_SAID).then(pl.lit(NOTHING)),
+    input_messages=pl.when(_FIRST_SAID).then(pl.lit(NOTHING)),
     definitions=pl.when(_TOLD & pl.col("gen_ai.tool.definitions").is_null()).then(_PARAMETERS),
 )
 

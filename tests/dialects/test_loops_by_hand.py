@@ -198,3 +198,50 @@ def test_what_came_back_to_gemini_under_trace_ai_is_no_question_and_the_model_th
     models = {(c["request_model"], c["response_model"]) for c in run["llm_calls"]}
     assert models == {("gemini-1" if told else None, "gemini-1-001")}
     assert run["input"] == "go"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_first_message_alone_is_no_question_of_the_user_s_nor_the_model_that_answered_the_one_asked(whole):
+    """traceAI's of OpenAI's chats, whose other messages, parameters and tokens may be dropped."""
+    told = {"gen_ai.span.kind": "LLM", "input.mime_type": "application/json", "input.value": "Be kind."}
+    told |= {"output.value": "done", "gen_ai.request.model": "m-2024-07-18"}
+    more = {"gen_ai.request.parameters": '{"model": "m"}', "gen_ai.usage.input_tokens": 5}
+    for k, (role, text) in enumerate((("system", "Be kind."), ("user", "go"))):
+        here = f"gen_ai.input.messages.{k}.message"
+        more |= {f"{here}.role": role, f"{here}.content": text}
+    about = {"attributes": told | more} if whole else {"attributes": told, "dropped": 9}
+    (run,) = _either_way(span(1, None, "ChatCompletion", scope="traceai_openai", status=1, **about))
+    asked = [c["request_model"] for c in run["llm_calls"]]
+    assert (run["input"], asked) == (("go", ["m"]) if whole else (None, [None]))
+
+
+def test_what_a_stream_told_by_its_last_call_asked_for_beside_that_is_in_the_next_history():
+    """MLflow's of Bedrock's client, of whose tools one span is lost."""
+    use = [{"toolUse": {"toolUseId": f"c{k}", "name": "look", "input": {"at": str(k)}}} for k in range(2)]
+    came = [{"toolResult": {"toolUseId": f"c{k}", "content": [{"text": f"t{k}"}]}} for k in range(2)]
+    go = {"role": "user", "content": [{"text": "go"}]}
+
+    def model(id, at, messages, *said):
+        out = {"output": {"message": {"role": "assistant", "content": list(said)}}, "stopReason": "end_turn"}
+        told = {"mlflow.spanType": '"LLM"', "mlflow.spanInputs": json.dumps({"modelId": "m", "messages": messages})}
+        told["mlflow.spanOutputs"] = json.dumps(out)
+        name = "BedrockRuntime.converse_stream"
+        return span(id, 1, name, at=at, status=1, scope="mlflow.tracing.provider", attributes=told)
+
+    ran = {"mlflow.spanType": '"TOOL"', "mlflow.spanInputs": '{"at": "1"}', "mlflow.spanOutputs": '"t1"'}
+    history = [go, {"role": "assistant", "content": use}, {"role": "user", "content": came}]
+    (run,) = _either_way(
+        span(
+            1,
+            None,
+            "helper",
+            took=9,
+            status=1,
+            scope="mlflow.tracing.provider",
+            attributes={"mlflow.spanType": '"AGENT"'},
+        ),
+        model(2, 1, [go], use[1]),
+        span(3, 1, "look", at=3, status=1, scope="mlflow.tracing.provider", attributes=ran),
+        model(4, 5, history, {"text": "done"}),
+    )
+    assert [(c["call_id"], c["result"]) for c in run["tool_calls"]] == [("c0", "t0"), ("c1", "t1")]

@@ -16,12 +16,12 @@ from otelcov.runs.llm.told_input import begins_with_words, read_input, unordered
 from otelcov.runs.rules.answers import (
     adds_up,
     calls_functions,
-    results_as_words,
     says_alike,
     says_stop,
     spans_loops,
     tells_last_call,
     tells_last_piece,
+    tells_last_use,
 )
 from otelcov.runs.rules.boundaries import broke
 from otelcov.runs.rules.habits import holds_others, of_adk
@@ -192,7 +192,9 @@ class ModelCall:
     @property
     def in_part(self) -> bool:
         """May it have asked for more than is told of its answer? Of a stream some tell the last call alone."""
-        return self.cut or any(tells_last_piece(n.span.scope) or results_as_words(n.span.scope) for n in self.layers)
+        return self.cut or any(
+            tells_last_piece(n.span.scope) or tells_last_use(n.span.scope, n.span.name) for n in self.layers
+        )
 
     @property
     def overwrites(self) -> bool:

@@ -67,6 +67,11 @@ def tells_text_alone(scope: str, model: str | None) -> bool:
     return scope == "langsmith" and "gemini" in (model or "")
 
 
+def tells_last_use(scope: str, name: str) -> bool:
+    """Does this tell of a stream's calls the last alone (MLflow's of Bedrock's client, traceAI's of Gemini's)?"""
+    return scope == "traceai_google_genai" or (scope.startswith("mlflow") and name == "BedrockRuntime.converse_stream")
+
+
 def results_as_words(scope: str) -> bool:
     """Does it tell what came back for Gemini's calls as texts of the user's message, an object each (traceAI)?"""
     return scope == "traceai_google_genai"

@@ -56,7 +56,8 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
         else:
             free.discard(id(hit))
             _attach(hit, nodes)
-    if calls and rest and not blind and _outnumbered(rest, calls, free):
+    in_part = not blind and any(c.asked_by is not None and c.asked_by.in_part for c in calls)
+    if in_part or (calls and rest and not blind and _outnumbered(rest, calls, free)):
         told = len(calls)
         unseen_siblings(model_calls, calls, by_id)
         free.update(id(c) for c in calls[told:])
@@ -182,17 +183,10 @@ _Run = tuple[list[Node], str | None]  # an execution and its call id
 
 
 def _outnumbered(rest: list[_Run], calls: list[ToolCall], free: Collection[int]) -> bool:
-    """Did a tool run more often than answers tell that it was asked for, or with the same as one of them asks that is
-    told in part?"""
-    asked = [c for c in calls if c.name and id(c) in free]
-    wanted = Counter(spelling(c.name or "") for c in asked)
+    """Did a tool run more often than answers tell that it was asked for?"""
+    wanted = Counter(spelling(c.name) for c in calls if c.name and id(c) in free)
     ran = Counter(spelling(span_name(nodes) or "") for nodes, _ in rest)
-    if any(wanted[name] < count for name, count in ran.items()):
-        return True
-    parts = {_alike(c.name, c.arguments) for c in asked if c.asked_by is not None and c.asked_by.in_part}
-    equal = Counter(_alike(c.name, c.arguments) for c in asked) if parts else Counter[tuple[str, str]]()
-    same = Counter(_alike(span_name(nodes), span_fact(nodes, "arguments")) for nodes, _ in rest) if parts else equal
-    return any(equal[key] < same[key] for key in parts)
+    return any(wanted[name] < count for name, count in ran.items())
 
 
 def _alike(name: str | None, given: Value) -> tuple[str, str]:
