@@ -11,7 +11,10 @@ from otelcov.dialects.base import AGENT, LLM, NOTHING, TOOL, Dialect, answered_b
 _KIND = first("gen_ai.span.kind", "fi.span.kind").str.to_uppercase()
 _PARAMETERS = pl.col("gen_ai.request.parameters")
 _NAMED = pl.col("gen_ai.request.model")
-_TOLD = (_KIND == "LLM") & _PARAMETERS.is_not_null()
+# The kind is told last, and dropped first.
+_OF_CLIENT = scope(r"^traceai_(?:openai|anthropic|google_genai)$").fill_null(value=False)
+_LLM = (_KIND == "LLM").fill_null(value=False) | (_KIND.is_null() & _OF_CLIENT)
+_TOLD = _LLM & _PARAMETERS.is_not_null()
 _OF_ANSWER = _PARAMETERS.str.starts_with('{"id": "resp_')
 _OF_GEMINI = scope(r"^traceai_google_genai$")  # whose parameters leave it out
 _ASKED = pl.coalesce(
@@ -20,10 +23,7 @@ _ASKED = pl.coalesce(
         pl.when(_OF_GEMINI).then(json_text("input.value", "model")),
     ]
 )
-_OVERWRITTEN = (
-    scope(r"^traceai_(?:openai|anthropic|google_genai)$")
-    & first("gen_ai.usage.input_tokens", "output.value").is_not_null()
-).fill_null(value=False)
+_OVERWRITTEN = _OF_CLIENT & first("gen_ai.usage.input_tokens", "output.value").is_not_null()
 # Of a chat the first message alone, whose it is is told with the others.
 _FIRST_SAID = (
     scope(r"^traceai_openai$")
@@ -41,10 +41,10 @@ FUTURE_AGI = Dialect(
     agent=pl.when(scope(r"^traceai_crewai$") & (_KIND == "AGENT")).then(
         pl.col("input.value").str.extract(_FIRST_GIVEN)
     ),
-    request_model=pl.when((_KIND == "LLM") & (_PARAMETERS.is_not_null() | _OVERWRITTEN)).then(
+    request_model=pl.when(_LLM & (_PARAMETERS.is_not_null() | _OVERWRITTEN)).then(
         pl.coalesce([_ASKED, pl.when(_OF_ANSWER.fill_null(value=False) | _OVERWRITTEN).then(pl.lit(NOTHING))])
     ),
-    response_model=pl.when((_KIND == "LLM") & _OVERWRITTEN | _TOLD & (_OF_ANSWER | (_NAMED != _ASKED)))
+    response_model=pl.when(_LLM & _OVERWRITTEN | _TOLD & (_OF_ANSWER | (_NAMED != _ASKED)))
     .then(_NAMED)
     .when(_TOLD)
     .then(answered_by("output.value")),

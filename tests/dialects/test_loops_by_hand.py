@@ -245,3 +245,16 @@ def test_what_a_stream_told_by_its_last_call_asked_for_beside_that_is_in_the_nex
         model(4, 5, history, {"text": "done"}),
     )
     assert [(c["call_id"], c["result"]) for c in run["tool_calls"]] == [("c0", "t0"), ("c1", "t1")]
+
+
+@pytest.mark.parametrize("asked", ["m", None])
+def test_the_model_that_answered_is_not_the_one_asked_for_where_the_kind_of_a_span_is_dropped(asked):
+    """traceAI tells a span's kind last."""
+    told = {
+        "output.value": "done",
+        "gen_ai.request.model": "m-2024-07-18",
+        "gen_ai.input.messages.0.message.role": "user",
+    }
+    told |= {"gen_ai.request.parameters": json.dumps({"model": asked})} if asked else {}
+    (run,) = _either_way(span(1, None, "Response", scope="traceai_openai", status=1, attributes=told, dropped=9))
+    assert [(c["request_model"], c["response_model"]) for c in run["llm_calls"]] == [(asked, "m-2024-07-18")]
