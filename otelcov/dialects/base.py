@@ -184,8 +184,8 @@ def span_name(pattern: str) -> pl.Expr:
     return pl.col("span.name").str.extract(pattern)
 
 
-def as_message(text: pl.Expr) -> pl.Expr:
-    """An object that is the answer, as the text of a message: so it is no state and no message itself."""
+def as_message(text: pl.Expr, role: str = "assistant") -> pl.Expr:
+    """An object that is the answer, or what was asked, as a message's text: so it is no state and no message itself."""
     for letter, written in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
         text = text.str.replace_all(letter, written, literal=True)
-    return pl.concat_str(pl.lit('[{"role":"assistant","content":"'), text, pl.lit('"}]'))
+    return pl.concat_str(pl.lit(f'[{{"role":"{role}","content":"'), text, pl.lit('"}]'))

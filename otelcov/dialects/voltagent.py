@@ -47,7 +47,9 @@ _STATE = pl.col("workflow.state").replace_strict(
     {"suspended": "suspended", "cancelled": "canceled", "error": "failed"}, default=None, return_dtype=pl.String
 )
 
+# What an agent is asked, and answers, is a text or a list of messages.
 _OBJECT = as_message(pl.when(pl.col("output").str.contains(r"^\s*\{")).then(pl.col("output")))
+_ASKED = as_message(pl.when(pl.col("input").str.contains(r"^\s*\{")).then(pl.col("input")), "user")
 
 VOLTAGENT = Dialect(
     name="voltagent",
@@ -91,6 +93,11 @@ VOLTAGENT = Dialect(
     output_tokens=_CALL.then(pl.col("llm.usage.completion_tokens")),
     finish=pl.when(_ROOT).then(_WHY).when(_FLOW).then(_STATE).when(_ALONE).then(pl.col("llm.finish_reason")),
     tool_error=pl.when(_LOOP & ~_ALONE).then(pl.lit("shared")),
-    input=pl.when(_ROOT | _FLOW).then(first("input")).when(_GUARD).then(first("guardrail.input.original")),
+    input=pl.when(_ROOT)
+    .then(pl.coalesce([_ASKED, first("input")]))
+    .when(_FLOW)
+    .then(first("input"))
+    .when(_GUARD)
+    .then(first("guardrail.input.original")),
     output=pl.when(_ROOT | _FLOW).then(pl.coalesce([_OBJECT, first("output")])),
 )

@@ -12,7 +12,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, OTHER, TOOL
 from otelcov.dialects.coding_agents import NOTICE
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.exchanges import DETAILS, event_inputs
-from otelcov.runs.content.jsontext import hidden, parse_json
+from otelcov.runs.content.jsontext import hidden, parse_json, to_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.prose import own_words
 from otelcov.runs.content.semconv import semconv_messages
@@ -136,6 +136,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
             text = last_user(told) if held else user_text(raw, limit)
             text = _asked_at_first(text, whole, first) if held else text
             text = _given_by_place(_beside_history(text, value, first), value, first)
+            text = _object_told(text, raw, value, first)
             if text is not None and not object_repr(text):
                 return text
         if _history_alone(node, first):
@@ -271,6 +272,21 @@ def _given_by_place(text: str | None, given: Any, first: ModelCall | None) -> st
     texts = [one for one in given if isinstance(one, str) and one.strip()]
     found = [one for one in texts if one in known] or [one for one in texts if any(one in told for told in known)]
     return text if text in found else max(found, key=len, default=None)
+
+
+def _object_told(text: str | None, raw: str, value: Any, first: ModelCall | None) -> str | None:
+    """What a user said, where it is an object by itself, that looked like a frame around `text`: the first model was
+    told the whole of it."""
+    if text is None or first is None or not isinstance(value, dict):
+        return text
+    known = [own_words(x.text) for x in first.inputs or () if of_user(x)]
+    if text in known:
+        return text
+    for one in reversed(known):
+        if one and one[:1] == "{" and (one == raw or one in _texts(value)):
+            return one
+    cut = (layer.input_messages or "" for layer in first.layers) if first.truncated_input else ()
+    return raw if any(to_json(raw)[1:-1] in told for told in cut) else text
 
 
 def _comes_in_pieces(node: Node, first: ModelCall | None) -> bool:

@@ -1,0 +1,47 @@
+"""What scripts drawn at random brought to light of kits for JavaScript, whole, cut short and with spans left out."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import runs, span
+
+pytestmark = pytest.mark.full
+
+_KIND, _ASKED = "openinference.span.kind", '{"question": "why?", "ref": "a1"}'
+
+
+def _chat(id, parent, at, asked, answer=None, *calls, scope="@arizeai/openinference-instrumentation-openai"):
+    """A model's call as OpenInference tells it, flat; `calls` are ids and names of tools."""
+    told = {_KIND: "LLM", "llm.model_name": "m", "llm.token_count.prompt": 5, "llm.token_count.completion": 2}
+    for n, (role, text) in enumerate(asked):
+        told |= {f"llm.input_messages.{n}.message.{k}": v for k, v in (("role", role), ("content", text))}
+    for n, (call, name) in enumerate(calls):
+        place = f"llm.output_messages.0.message.tool_calls.{n}.tool_call."
+        told |= {f"{place}id": call, f"{place}function.name": name, f"{place}function.arguments": '{"city": "Oslo"}'}
+    if answer is not None or calls:
+        told |= {
+            "llm.output_messages.0.message.role": "assistant",
+            "llm.output_messages.0.message.content": answer or "",
+        }
+    return span(id, parent, "OpenAI Chat Completions", at=at, took=1, scope=scope, attributes=told)
+
+
+def _agent(**told):
+    return span(1, None, "planner", took=30, attributes={_KIND: "AGENT", "agent.name": "planner", **told})
+
+
+def test_an_object_that_a_model_was_told_whole_is_what_the_user_said():
+    (run,) = runs(_agent(**{"input.value": _ASKED}), _chat(2, 1, 1, [("user", _ASKED)], "Because."))
+    assert run["input"] == _ASKED
+    (run,) = runs(_agent(**{"input.value": _ASKED}), _chat(2, 1, 1, [("user", "why?")], "Because."))
+    assert run["input"] == "why?"
+    given = json.dumps({"args": [_ASKED], "kwargs": {}})
+    (run,) = runs(_agent(**{"input.value": given}), _chat(2, 1, 1, [("user", _ASKED)], "Because."))
+    assert run["input"] == _ASKED
+
+
+def test_what_an_agent_of_voltagents_is_asked_is_a_text_though_it_be_an_object():
+    told = {"entity.type": "agent", "entity.name": "planner", "input": _ASKED, "output": "Because."}
+    (run,) = runs(span(1, None, "planner", scope="@voltagent/core", attributes=told))
+    assert run["input"] == _ASKED
