@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import chat, runs, span
 
 pytestmark = pytest.mark.full
 
@@ -41,7 +41,25 @@ def test_an_object_that_a_model_was_told_whole_is_what_the_user_said():
     assert run["input"] == _ASKED
 
 
+def test_an_object_with_an_answer_in_it_is_no_answer_where_the_models_was_lost():
+    answer = '{"answer": "Because.", "n": 3}'
+    (run,) = runs(_agent(**{"output.value": answer}), _chat(2, 1, 1, [("user", "why?")], answer))
+    assert run["output"] == answer
+    (run,) = runs(_agent(**{"output.value": answer}), _chat(2, 1, 1, [("user", "why?")], "Because."))
+    assert run["output"] == "Because."
+    (run,) = runs(_agent(**{"output.value": answer}), _chat(2, 1, 1, [("user", "why?")]))
+    assert run["output"] is None
+
+
 def test_what_an_agent_of_voltagents_is_asked_is_a_text_though_it_be_an_object():
     told = {"entity.type": "agent", "entity.name": "planner", "input": _ASKED, "output": "Because."}
     (run,) = runs(span(1, None, "planner", scope="@voltagent/core", attributes=told))
     assert run["input"] == _ASKED
+
+
+def test_words_beside_which_tools_are_left_out_end_no_run_whose_frame_was_lost():
+    told = {"gen_ai.response.id": "resp_1", "gen_ai.agent.name": "planner"}
+    lost = chat(2, 9, "I will look it up.", "why?", scope="@traceloop/instrumentation-openai", attributes=told)
+    lost["attributes"]["gen_ai.input.messages"][0]["parts"][0]["content"] = '[{"role":"user","content":"why?"}]'
+    (run,) = runs(lost)
+    assert run["status"] == "unknown" and run["output"] is None

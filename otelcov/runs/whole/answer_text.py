@@ -13,6 +13,7 @@ from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.prose import acts_by_code, final_answer
 from otelcov.runs.content.wrapped import arguments_of
+from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.answers import waits_for_models
@@ -35,7 +36,7 @@ from otelcov.runs.whole.speakers import (
     shared_out,
     within_an_agent,
 )
-from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, same_object, user_text
+from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, one_of_several, same_object, user_text
 
 
 def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
@@ -49,7 +50,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         return None
     if last is not None and (cut_off(last) or left_asking(root, own)):
         return None  # in its place some put that it was; or somebody else said it, whom this one asked
-    if last is not None and root.orphan and _in_part(root, own, last):
+    if last is not None and root.orphan and (_in_part(root, own, last) or may_lead_on(root, last)):
         return None  # what frames them all has not come
     handed = last is not None and any(r.name in ways for r in last.requests)
     if handed and last is not None and (told := answer_put_out(root, last, ways)) is not None:
@@ -70,7 +71,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             continue  # a step of a run whose own frame has not come, and not the last one
         if node in frames and not (step and node is root):
             text = said if said and same_object(node.span.output, said) else assistant_text(node.span.output, limit)
-            if pending and root.orphan and _gave(root, text):
+            if (pending and root.orphan and _gave(root, text)) or _either(node, last):
                 continue
             if text and text in asked and (said is None or said.strip() != text.strip()):
                 break  # a graph's state, of which no message is an answer
@@ -113,7 +114,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             continue  # a name: it says what comes next, and a tool ran since
         if text in asked and (last is None or node.start <= last.start):
             continue  # the same, in the millisecond in which the model was asked
-        if pending and (root.orphan or node is not root) and _gave(root if root.orphan else node, text):
+        gave = pending and (root.orphan or node is not root) and _gave(root if root.orphan else node, text)
+        if gave or _either(node, last):
             continue
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
@@ -124,6 +126,18 @@ def _of_several(call: ModelCall) -> bool:
     """Did a model give several answers to choose from, each with the reason why it ended? Whoever asked took one."""
     told = {o.text for o in call.outputs or () if o.role == "assistant" and o.text and o.finish_reason}
     return len(told) > 1 and all(o.finish_reason for o in call.outputs or ())
+
+
+def may_lead_on(root: Node, last: ModelCall) -> bool:
+    """May an answer have asked for tools beside its words, which its instrumentation leaves out, and does no frame tell
+    what came of that?"""
+    return bool(last.text) and root.span.output is None and hides_requests(last)
+
+
+def _either(node: Node, last: ModelCall | None) -> bool:
+    """Did this put out an object, one of whose texts or the whole of which was the answer, and is it lost what the
+    model had said?"""
+    return last is not None and last.outputs is None and last.error is None and one_of_several(node.span.output)
 
 
 def _asked_by_one_lost(root: Node, own: list[ModelCall]) -> bool:

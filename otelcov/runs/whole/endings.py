@@ -29,7 +29,7 @@ from otelcov.runs.rules.habits import (
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, aborted, exceptions, failure, spelling, waiting
-from otelcov.runs.whole.answer_text import awaits_another
+from otelcov.runs.whole.answer_text import awaits_another, may_lead_on
 from otelcov.runs.whole.deaths import (
     answer_lost,
     died_at_first,
@@ -97,7 +97,7 @@ def status(run: Evidence) -> str:
     own = own_calls(root, run.calls[-1:])  # what came last, if it is no other agent's
     answered = run.output is not None and own and own[0].text and not own[0].requests and not asks(own[0].finish)
     answered = answered and b.finish(own[0].finish) != "length"  # which some kits take for an error
-    if root.orphan and not answered:
+    if root.orphan and (not answered or may_lead_on(root, own[0])):
         return "unknown"
     if over is not None and over.requests and root.kind in (None, OVERWRITTEN) and not _streamed_over(over):
         return "unknown"

@@ -30,6 +30,19 @@ _WRAPPED = (
     "content",
     "topic",
 )
+_ANSWERED = (
+    "raw",
+    "final_output",
+    "final_result",
+    "answer",
+    "output_text",
+    "result",
+    "output",
+    "response",
+    "content",
+    "text",
+    "message",
+)
 _OBJECT = re.compile(
     r"<[\w.]+\ (?:object|generator)[^>]*\ at\ 0x"
     r"|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)$|[A-Z]\w*Event\(\)$"  # LlamaIndex abbreviates its events
@@ -141,19 +154,7 @@ def assistant_text(raw: str | None, limit: int | None) -> str | None:
     if _ended_with(value):
         value = value["result"].get("response")
     if isinstance(value, dict):
-        for key in (
-            "raw",
-            "final_output",
-            "final_result",
-            "answer",
-            "output_text",
-            "result",
-            "output",
-            "response",
-            "content",
-            "text",
-            "message",
-        ):
+        for key in _ANSWERED:
             if isinstance(value.get(key), str):
                 return final_answer(str(value[key]))
     if _next_input(value) or _texts_alone(value) or (isinstance(value, dict) and _of_several(value)):
@@ -184,6 +185,14 @@ def same_object(raw: str | None, said: str) -> bool:
         return False
     value = parse_json(raw)
     return value is not None and value == parse_json(said)
+
+
+def one_of_several(raw: str | None) -> bool:
+    """Is this an object in which something stands beside what an answer may be called by? Either may be the answer."""
+    value = parse_json(raw) if raw is not None and raw[:1] == "{" else None
+    if not isinstance(value, dict) or len(value) < 2 or "messages" in value:
+        return False
+    return any(isinstance(value.get(key), str) for key in _ANSWERED)
 
 
 def _of_several(value: dict[str, Any]) -> bool:
