@@ -365,16 +365,25 @@ _LIMITS = {"max_steps", "cost_limit", "timeout"}
 
 
 def _value_limit(nodes: list[Node]) -> int | None:
-    """The SDK's attribute length limit, where it has cut values: they end at one length, and none is longer."""
+    """The SDK's attribute length limit, where it has cut values: they end at one length, and none is longer; of
+    several spans or facts, or in the midst of a sentence."""
     told = {text for n in nodes for text in _texts_of_events(n)}
     lengths = [*(n.span.longest for n in nodes), *map(len, told)]
     longest = max(lengths, default=0)
     if longest < 64:
         return None
     at_limit = lengths.count(longest)
+    if at_limit == 1 and longest in USUAL_LIMITS:
+        texts = {text for n in nodes for text in _long_texts(n) if text and len(text) == longest}
+        at_limit = 2 if any(text[-1].isalnum() for text in texts) else len(texts)
     broken = [len(text) for text in told if text[:2] in ('{"', "[{") and text[-1:] not in ("]", "}", ")", "\n")]
     cut = max([*(n.span.cut for n in nodes), *broken], default=0)
     return longest if cut == longest or (at_limit > 1 and longest in USUAL_LIMITS) else None
+
+
+def _long_texts(node: Node) -> tuple[str | None, ...]:
+    span = node.span
+    return span.input, span.output, span.arguments, span.result, node.input_messages, span.output_messages
 
 
 def _texts_of_events(node: Node) -> list[str]:

@@ -57,6 +57,20 @@ def test_what_an_agent_of_voltagents_is_asked_is_a_text_though_it_be_an_object()
     assert run["input"] == _ASKED
 
 
+@pytest.mark.parametrize(("ends", "whole"), [("word", False), ("word.", True)])
+def test_one_text_that_ends_in_a_word_at_a_usual_limit_was_cut(ends, whole):
+    said = ("word " * 60)[: 256 - len(ends)] + ends
+    (run,) = runs(_agent(**{"input.value": "why?", "output.value": said}))
+    assert run["output"] == (said if whole else None)
+    assert ("truncated values" in run["incomplete"]) is not whole
+
+
+def test_two_texts_of_one_span_at_a_usual_limit_were_cut():
+    said = [(f"{n} word. " * 60)[:255] + "." for n in (1, 2)]
+    (run,) = runs(_agent(**{"input.value": said[0], "output.value": said[1]}))
+    assert run["input"] is None and run["output"] is None
+
+
 def test_words_beside_which_tools_are_left_out_end_no_run_whose_frame_was_lost():
     told = {"gen_ai.response.id": "resp_1", "gen_ai.agent.name": "planner"}
     lost = chat(2, 9, "I will look it up.", "why?", scope="@traceloop/instrumentation-openai", attributes=told)

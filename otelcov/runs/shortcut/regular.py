@@ -296,8 +296,7 @@ def _check_layers(form: _Form) -> None:
     longest = form.frame["longest"].to_numpy()
     peak = np.zeros(form.count, dtype=np.int64)
     np.maximum.at(peak, trace, longest.astype(np.int64))
-    at_peak = form.count_of(longest == peak[trace])
-    form.bad |= (at_peak > 1) & np.isin(peak, USUAL_LIMITS)
+    form.bad |= np.isin(peak, USUAL_LIMITS)
 
 
 def _odd(frame: pl.DataFrame) -> pl.Series:
