@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import chat, runs, span, tool
 
 pytestmark = pytest.mark.full
 
@@ -69,6 +69,22 @@ def test_two_texts_of_one_span_at_a_usual_limit_were_cut():
     said = [(f"{n} word. " * 60)[:255] + "." for n in (1, 2)]
     (run,) = runs(_agent(**{"input.value": said[0], "output.value": said[1]}))
     assert run["input"] is None and run["output"] is None
+
+
+def test_of_two_calls_alike_at_once_the_one_failed_that_came_back_so():
+    asked = [("a", "get_weather", {"city": "Oslo"}), ("b", "get_weather", {"city": "Oslo"})]
+    back = [("a", "Error: backend unavailable"), ("b", "sunny")]
+    history = [{"role": "user", "parts": [{"type": "text", "content": "why?"}]}]
+    parts = [{"type": "tool_call", "id": i, "name": n, "arguments": given} for i, n, given in asked]
+    history.append({"role": "assistant", "parts": parts})
+    history += [{"role": "tool", "parts": [{"type": "tool_call_response", "id": i, "response": r}]} for i, r in back]
+    given = {"gen_ai.tool.call.arguments": '{"city": "Oslo"}'}
+    for failed in (3, 4):
+        spans = [tool(n, 1, "get_weather", at=1, took=n / 4, attributes=dict(given)) for n in (3, 4)]
+        spans[failed - 3]["error"] = "backend unavailable"
+        root = span(1, None, "app", took=20)
+        (run,) = runs(root, chat(2, 1, asked, "why?", took=0.5), *spans, chat(5, 1, "Done.", history, at=5))
+        assert [c["status"] for c in run["tool_calls"]] == ["error", "ok"]
 
 
 def test_words_beside_which_tools_are_left_out_end_no_run_whose_frame_was_lost():

@@ -88,11 +88,23 @@ def outcome(call: ToolCall, spans_shown: bool, later: Later, soft: tuple[str, ..
         out.status = "unknown" if any(c.nodes for c in call.doubles) else _not_seen(call, spans_shown, later)
     elif not call.nodes:
         _weigh_answer(call, out, back, spans_shown, later)
-    elif any(_fails(c) != _fails(call) for c in call.doubles) and back.flagged is None:
-        out.is_none("unknown")
+    elif any(_fails(c) != _fails(call) for c in call.doubles) and back.marked is None:
+        _tell_apart(call, out, soft)
     elif out.status == "ok" and _in_doubt(call, out, back, later):
         out.status = "unknown"
     return out
+
+
+def _tell_apart(call: ToolCall, out: Outcome, soft: tuple[str, ...]) -> None:
+    """Of calls alike, of whose spans some failed and any may be this one's: those did that came back with words for it,
+    if as many did as failed."""
+    told = [c for c in call.doubles if _came_back(c, soft).flagged]
+    if len(told) != sum(bool(_fails(c)) for c in call.doubles) or any(c.answer is None for c in call.doubles):
+        out.is_none("unknown")
+    elif not any(c is call for c in told):
+        out.is_none("ok")
+    elif out.error_kind != "hard":
+        out.status, out.error_kind = "error", "hard"
 
 
 def _came_back(call: ToolCall, soft: tuple[str, ...]) -> _Back:
