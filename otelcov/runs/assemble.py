@@ -46,6 +46,7 @@ from otelcov.runs.whole.lost_steps import (
     asked_by_nobody,
     asked_no_model,
     asker_lost,
+    broke_unseen,
     ended_in_what_is_lost,
     ended_on_words,
     ran_unasked,
@@ -107,9 +108,12 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
     ended, seen, unknown = _end(run, work, hidden, in_one)
     unmade = asked_by_nobody(run)
     if any(r.id not in _ran(run) for r in unmade):  # how that went, its models were told, and nobody else
-        unknown = sorted({*unknown, *_OF_TOOLS} - set(seen), key=BOUNDARIES.index)
+        unknown = _with(unknown, seen, *_OF_TOOLS)
     if _last_unseen(run, work, ended, seen):
         incomplete.add("what came last is not visible")
+        unknown = _with(unknown, seen, "timeout", "rate_limit") if ended == "error" else unknown
+    if ended == "unknown":
+        unknown = _with(unknown, seen, "max_steps", "error")
     agents = _agents(work)
     over = ways_over(work.offered or (), agents)  # what hands over to an agent of this run, called or not
     over |= {n for n in work.offered or () if any(d.target and bare(d.target) == bare(n) for d in handed)}
@@ -270,11 +274,11 @@ def _end(run: Evidence, work: _Work, hidden: bool, in_one: bool) -> tuple[str, l
     if in_one:
         seen = [x for x in seen if x != "max_steps"]
     if hidden:
-        unknown = sorted({*unknown, "max_steps", "cost_limit"} - set(seen), key=BOUNDARIES.index)
+        unknown = _with(unknown, seen, "max_steps", "cost_limit")
     ended = status(run)
     if nobody_took_over(run.root, work.handed, run.nodes):
         work.handed[-1].status, ended = "unknown", "unknown" if ended == "ok" else ended
-        unknown = sorted({*unknown, "max_steps", "timeout"} - set(seen), key=BOUNDARIES.index)
+        unknown = _with(unknown, seen, "max_steps", "timeout")
     return ended, seen, unknown
 
 
@@ -286,10 +290,14 @@ def _ran(run: Evidence) -> set[str | None]:
 _OF_TOOLS = ("tool_failure", "tool_recovery", "repeated_call")
 
 
+def _with(unknown: Collection[str], seen: Collection[str], *more: str) -> list[str]:
+    return sorted({*unknown, *more} - set(seen), key=BOUNDARIES.index)
+
+
 def _last_unseen(run: Evidence, work: _Work, ended: str, seen: Collection[str]) -> bool:
     """Did a run end, or break, in what has not come?"""
     if ended == "error":
-        return _broke_unseen(run, seen)
+        return broke_unseen(run, work.handed, seen)
     if ended == "ok":
         return answered_unseen(run)
     pending = run.last is not None and any(r.name not in work.ways for r in run.last.requests)
@@ -343,25 +351,12 @@ def _scope(calls: list[ModelCall], nodes: list[Node]) -> str | None:
     return None if first is None else first.span.scope
 
 
-def _broke_unseen(run: Evidence, seen: Collection[str]) -> bool:
-    """Did a run fail once the tools that were asked for last had done what they should, by no limit and no model call
-    that can be seen? One that failed may have come after them (Traceloop 0.44 tells of none of Anthropic's)."""
-    last = run.last
-    if last is None or any(c.error is not None for c in run.calls) or _LIMITS & set(seen):
-        return False
-    then = [o.status for t, o in zip(run.tools, run.outcomes, strict=True) if t.turn == last.turn]
-    return bool(then) and all(status in ("ok", "unknown") for status in then)
-
-
 def _passed_over(call: ToolCall, handed: Collection[Delegation], offered: Collection[str] | None) -> bool:
     """Is this a way to another agent, and none of the tools that were offered, that was asked for beside one that was
     taken, and left?"""
     if call.nodes or call.answer is not None or not offered or call.name in offered or transfers(call.name) is None:
         return False
     return any(d.form == "handoff" and d.call is not None and d.call.asked_by is call.asked_by for d in handed)
-
-
-_LIMITS = {"max_steps", "cost_limit", "timeout"}
 
 
 def _value_limit(nodes: list[Node]) -> int | None:

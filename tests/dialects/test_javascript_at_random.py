@@ -93,3 +93,36 @@ def test_words_beside_which_tools_are_left_out_end_no_run_whose_frame_was_lost()
     lost["attributes"]["gen_ai.input.messages"][0]["parts"][0]["content"] = '[{"role":"user","content":"why?"}]'
     (run,) = runs(lost)
     assert run["status"] == "unknown" and run["output"] is None
+
+
+def test_a_models_call_that_failed_without_a_span_is_missed_though_another_agent_spoke_last():
+    why = "429 Rate limit reached"
+    asked = [("user", "why?")]
+    called = tool(3, 1, "ask_writer", at=2, took=9, attributes={_KIND: "TOOL", "tool.name": "ask_writer"})
+    writer = span(4, 3, "writer", at=2, took=9, attributes={_KIND: "AGENT", "agent.name": "writer"})
+    first = _chat(2, 1, 1, asked, None, ("a", "ask_writer"))
+    within = _chat(5, 4, 3, [("user", "look")], "I looked.")
+    (run,) = runs(_agent() | {"error": why}, first, called, writer, within)
+    assert run["boundaries"] == ["error"] and "rate_limit" in run["boundaries_unknown"]
+    assert "what came last is not visible" in run["incomplete"]
+    below = _chat(5, 4, 3, [("user", "look")], None, ("b", "calc"))
+    failed = [one | {"error": why} for one in (_agent(), called, writer)]
+    calc = span(6, 4, "calc", at=5, attributes={_KIND: "TOOL", "tool.name": "calc"}) | {"error": "division by zero"}
+    (run,) = runs(*failed, first, below, calc)
+    assert "what came last is not visible" in run["incomplete"]
+    (run,) = runs(*failed, first, below, calc | {"error": why})
+    assert "what came last is not visible" not in run["incomplete"]
+
+
+def test_an_agent_that_failed_before_a_model_is_seen_may_have_asked_one():
+    why, called = "500 failed", {_KIND: "TOOL", "tool.name": "ask_writer"}
+    writer = span(4, 3, "writer", at=2, took=9, attributes={_KIND: "AGENT", "agent.name": "writer"}) | {"error": why}
+    first = _chat(2, 1, 1, [("user", "why?")], None, ("a", "ask_writer"))
+    way = span(3, 1, "ask_writer", at=2, took=9, attributes=called) | {"error": why}
+    (run,) = runs(_agent() | {"error": why}, first, way, writer)
+    assert "what came last is not visible" in run["incomplete"]
+
+
+def test_how_a_run_ended_whose_outcome_nobody_tells_is_unknown():
+    (run,) = runs(chat(2, 9, [("a", "get_weather", {"city": "Oslo"})], "why?"))
+    assert run["status"] == "unknown" and {"error", "max_steps"} <= set(run["boundaries_unknown"])

@@ -37,6 +37,46 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
     return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
 
 
+def broke_unseen(run: Evidence, handed: Collection[Delegation], seen: Collection[str]) -> bool:
+    """Did a run fail, or who worked in it and failed alike, once the tools that it had asked for last had done what
+    they should, or failed otherwise, by no limit and no model call that can be seen? One that failed may have come
+    after them (Traceloop 0.44 tells of none of Anthropic's, OpenInference for JavaScript of none of OpenAI's)."""
+    if any(c.error is not None for c in run.calls) or _LIMITS & set(seen):
+        return False
+    broke = _who_broke(run.root)
+    last = next((c for c in reversed(run.calls) if _asked_by(c, broke)), run.last if broke is run.root else None)
+    if last is None:
+        return broke.kind == AGENT and broke is not run.root and not broke.children
+    told = failure(broke)
+    why = told[1] if told is not None else None
+    then = [(o.status, o.message) for t, o in run.done if t.turn == last.turn]
+    then += [(d.status, "") for d in handed if d.call is not None and d.call.asked_by is last]
+    other = any(n.kind == TOOL for n in broke.ancestors())  # whose failure those around it tell in its own words
+    went = (how in ("ok", "unknown") or (other and how == "error" and text not in ("", why)) for how, text in then)
+    return bool(then) and all(went)
+
+
+def _who_broke(root: Node) -> Node:
+    """The innermost step that failed as the run did."""
+    found, told = root, failure(root)
+    while told is not None and (below := next((n for n in found.children if failure(n) == told), None)) is not None:
+        found = below
+    return found
+
+
+def _asked_by(call: ModelCall, step: Node) -> bool:
+    """Was a model asked in this step, and in no tool within it?"""
+    for n in call.node.ancestors():
+        if n is step:
+            return True
+        if n.kind == TOOL:
+            return False
+    return False
+
+
+_LIMITS = {"max_steps", "cost_limit", "timeout"}
+
+
 def asker_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
     """Did a tool run, or call an agent, for which no model is told to have asked, though each tells what it answered,
     and one that was asked later was shown that request? The span of who asked for it was lost."""
