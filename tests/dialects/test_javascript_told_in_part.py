@@ -201,3 +201,17 @@ def test_flue_has_a_key_of_its_own_for_what_is_no_object():
         ("weather", {"city": "Oslo"}, "sunny", "ok", "call_a1"),
         ("wait", {}, None, "unknown", "call_b2"),
     ]
+
+
+def test_beeais_frame_bears_what_failed_in_an_agent_that_a_tool_called():
+    why = "AgentError: The Agent has encountered an error."
+    below = _bee(20, 3, "agent.toolCalling.run.error", "AGENT", 6, error=why)
+    events = [*_answered(5, 1, 9, ("c1", "ask", {"task": "look"})), *_ran(3, 2, 4, "ask", {"task": "look"}, "-"), below]
+    well = _bee(30, 1, "agent.toolCalling.success", "AGENT", 12)
+    main = {"openinference.span.kind": "AGENT", "beeai.version": "0.1.13", "input.value": "weather?"}
+    main["output.value"] = json.dumps({"role": "assistant", "text": "It is sunny."})
+    for last, status in ((well, "ok"), (_bee(30, 1, "agent.toolCalling.run.error", "AGENT", 12, error=why), "error")):
+        root = span(1, None, "beeai-framework-main", took=20, scope=_BEE, status=2, attributes=main) | {"error": why}
+        started = _bee(2, 1, "agent.toolCalling.start", "AGENT", 0.1)
+        (run,) = runs(root, started, *events, *_answered(8, 10, 9), last)
+        assert run["status"] == status

@@ -8,7 +8,7 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.content.semconv import semconv_messages
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules.boundaries import letters
-from otelcov.runs.rules.habits import returns
+from otelcov.runs.rules.habits import bears_all, returns
 from otelcov.runs.trace.tree import Node, failure
 
 
@@ -56,6 +56,14 @@ def caught(root: Node) -> bool:
     """Did a function that frames a run return, whatever it caught, as its kit says?"""
     told = root.kind == CHAIN and returns(root.span.scope) and root.span.output is not None
     return told and not ended(root) and failure(root) is None
+
+
+def borne(root: Node) -> bool:
+    """Does a frame bear what failed below, though of its own agent's steps none did, and the last says so?"""
+    if root.orphan or not bears_all(root.span.scope):
+        return False
+    own = [n for n in root.children if n.span.name.startswith("agent.")]
+    return bool(own) and ".success" in own[-1].span.name and all(failure(n) is None for n in own)
 
 
 def went_on(step: Node, last: ModelCall | None) -> bool:

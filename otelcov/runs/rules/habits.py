@@ -104,6 +104,12 @@ def throws_to_models(scope: str) -> bool:
     return scope.startswith("@mastra/")
 
 
+def bears_all(scope: str) -> bool:
+    """Does its frame bear whatever failed in it, be it in an agent that a tool called (OpenInference's, of BeeAI for
+    JavaScript)?"""
+    return scope == "@arizeai/openinference-instrumentation-beeai"
+
+
 def returns(scope: str) -> bool:
     """Does a function that frames a run tell here what it returned, and how it ended, whatever it caught (Genkit)?"""
     return scope == "genkit-tracer"

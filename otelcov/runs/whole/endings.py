@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
-from otelcov.runs.agents.charge import broke_off, caught, ended, top_agents, went_on
+from otelcov.runs.agents.charge import borne, broke_off, caught, ended, top_agents, went_on
 from otelcov.runs.llm.left_out import finish_cut, items_left_out
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.llm.models import OVERWRITTEN
@@ -58,7 +58,7 @@ def status(run: Evidence) -> str:
     if caught(root):
         return "ok"
     failed = (failure(root) is not None and root.kind != TOOL) or (broke_off(root) and not _of_a_lost_run(root))
-    if failed and not _tried_again(run) and not went_on(root, last):
+    if failed and not _tried_again(run) and not went_on(root, last) and not borne(root):
         caught_on = _may_be_caught(root) or of_a_tool(root) or _gone_on_elsewhere(root, last)
         return "unknown" if caught_on else "error"
     if last is not None and last.error is not None:
