@@ -27,6 +27,9 @@ _CREW = (_SPLUNKS & (pl.col("gen_ai.conversation_root").str.to_lowercase() == "t
 _UNFILLED = pl.col("gen_ai.input.messages").str.json_path_match("$[0].parts[0].content") == "{}"
 _CREWS = pl.col("gen_ai.crewai.component").is_not_null()
 
+# CrewAI itself says the same: what its tasks are filled in with, if anything.
+_BARE = scope(r"^crewai$") & pl.col("crewai.crew.inputs").is_in(["null", "{}"])
+
 CREWAI = Dialect(
     name="crewai",
     kind=pl.when(
@@ -51,7 +54,7 @@ CREWAI = Dialect(
     input=pl.coalesce(
         [
             first("crewai.task.description", "gen_ai.crewai.task.description"),
-            pl.when(_CREWS & _UNFILLED).then(pl.lit(NOTHING)),
+            pl.when((_CREWS & _UNFILLED) | _BARE).then(pl.lit(NOTHING)),
             pl.when(_SPLUNKS).then(pl.col("gen_ai.input.messages").str.json_path_match("$[0].parts[0].content")),
         ]
     ),

@@ -355,8 +355,15 @@ def guards_first(scope: str) -> bool:
 
 def tells_refusals(scope: str) -> bool:
     """Does this put somebody's refusal of a tool, or that nobody has it, where its result would be (AG2's; CrewAI's
-    under Respan)?"""
-    return scope in ("opentelemetry.instrumentation.ag2", "crewai")
+    under Respan, by itself, and where OpenInference listens to its events)?"""
+    return scope in _TELL_REFUSALS
+
+
+_TELL_REFUSALS = (
+    "opentelemetry.instrumentation.ag2",
+    "crewai",
+    "openinference.instrumentation.crewai._event_listener",
+)
 
 
 def opens_before_leave(scope: str) -> bool:
