@@ -461,3 +461,34 @@ def test_who_asks_the_same_goes_on_after_a_hand_over_if_that_names_it(who, one):
         chat(1, None, "x", told("You do."), trace=2, at=2, attributes={"gen_ai.agent.name": who}),
     )
     assert len(found) == (1 if one else 2)
+
+
+def _asks(id, parent, call, at, history=(), **more):
+    """An agent's model asks another by its name; what it asked before, and what came of it, is told."""
+    told = [{"role": "user", "parts": [{"type": "text", "content": "go"}]}]
+    for before in history:
+        told += [
+            {"role": "assistant", "parts": [{"type": "tool_call", "id": before, "name": "worker", "arguments": {}}]},
+            {"role": "tool", "parts": [{"type": "tool_call_response", "id": before, "response": "done"}]},
+        ]
+    answer = "done" if call is None else [(call, "worker", {"task": call})]
+    return chat(id, parent, answer, told, at=at, took=0.4, **more)
+
+
+@pytest.mark.parametrize("lost", [(), (8,), (7, 8)])
+def test_a_tool_without_spans_that_called_an_agent_once_calls_it_where_nothing_of_it_came(lost):
+    """smolagents' managed agents: each step holds who is called in it, and no tool's span."""
+    spans = [
+        agent(1, "planner", took=20),
+        span(2, 1, "Step 1", at=1, took=5),
+        _asks(3, 2, "c1", 1),
+        agent(4, "worker", parent=2, at=2, took=3),
+        chat(5, 4, "one", "c1", at=2.5),
+        span(6, 1, "Step 2", at=7, took=5),
+        _asks(9, 6, "c2", 7, ["c1"]),
+        agent(7, "worker", parent=6, at=8, took=3),
+        chat(8, 7, "two", "c2", at=8.5),
+        _asks(10, 1, None, 15, ["c1", "c2"]),
+    ]
+    (run,) = runs(*(s for s in spans if s["id"] not in lost))
+    assert (run["tool_calls"], handed(run)) == ([], [("planner", "worker", "tool", "worker")] * 2)

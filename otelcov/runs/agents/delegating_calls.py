@@ -292,6 +292,9 @@ def _works_after(agent: str, call: ToolCall, scene: Scene) -> bool:
     begun = scene.begun(since, before) if scene.lost and before is not None else []
     if any(n.own_agent == agent and any(x.orphan for x in (n, *n.ancestors())) for n in begun):
         return True  # whose steps' own frames have not come
+    step = asker.node.parent if asker is not None else None
+    if step is not None and any(n.own_agent == agent and n.parent is step for n in scene.begun(since, step.end)):
+        return True  # in the step in which it was asked for, though no model of its has come
     below = scene.works(agent, asker.start, asker.end) if asker is not None else []
     return any(asker is not None and any(n is asker.node for n in mc.node.ancestors()) for mc in below[:_FIRST])
 

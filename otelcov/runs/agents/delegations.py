@@ -63,13 +63,16 @@ def nobody_took_over(root: Node, handed: list[Delegation], nodes: list[Node]) ->
 def _in_vain(calls: list[ToolCall], found: list[Delegation], known: dict[str, str]) -> list[Delegation]:
     """Calls in which nobody was at work, of tools by which the same agent called another that was: those that failed,
     those that name whom they call by an argument, and those of tools that bear that one's name, of whom this time
-    nothing may have come."""
-    ways = {(d.source, d.tool): d for d in reversed(found) if d.tool and d.form == "tool" and d.node is not None}
+    nothing may have come: nor of the tool, where none of these has a span."""
+    tried = (d for d in reversed(found) if d.tool and d.form == "tool")
+    ways = {(d.source, d.tool): d for d in tried if d.node is not None or (d.call is not None and not d.call.nodes)}
     out = []
     for call in calls if ways else ():
         same = ways.get((call.agent, call.name or ""))
-        if same is None or call.delegates_to is not None or not call.nodes or _holds_work(call):
+        if same is None or call.delegates_to is not None or _holds_work(call):
             continue
+        if not call.nodes and same.call is not None and same.call.nodes:
+            continue  # asked for, and perhaps left
         called = target_like(given(call), given(same.call), same.target) if same.call is not None else None
         if not failed(call) and called is None and not bears_name_of(call.name, same.target):
             continue
@@ -82,7 +85,9 @@ def _in_vain(calls: list[ToolCall], found: list[Delegation], known: dict[str, st
 
 def _holds_work(call: ToolCall) -> bool:
     layers = {id(n) for n in call.nodes}
-    return any(n.kind in (AGENT, LLM, TOOL) and id(n) not in layers for n in call.nodes[0].below())
+    return any(
+        n.kind in (AGENT, LLM, TOOL) and id(n) not in layers for n in (call.nodes[0].below() if call.nodes else ())
+    )
 
 
 def _is_workflow(node: Node) -> bool:
