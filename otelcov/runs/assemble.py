@@ -25,6 +25,7 @@ from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import asks_for_itself
 from otelcov.runs.rules.handovers import transfers
+from otelcov.runs.tools.beside_deaths import may_have_run
 from otelcov.runs.tools.by_name import name_tools
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome, outcome
@@ -213,7 +214,7 @@ def _outcomes(work: _Work, soft: tuple[str, ...], incomplete: set[str]) -> list[
         found.status = "unknown"
     for found in may_have_gone_on([*work.calls, *work.overwritten], tools, outcomes):
         found.status = "unknown"
-    for found in may_be_stopped(root, tools, outcomes, later):
+    for found in [*may_be_stopped(root, tools, outcomes, later), *may_have_run(tools, outcomes, work.offered)]:
         found.status = "unknown"
     for found in outcomes:
         if work.limit is not None and isinstance(found.result, str) and len(found.result) == work.limit:

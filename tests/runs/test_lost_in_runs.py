@@ -276,3 +276,26 @@ def test_what_was_said_before_an_answer_is_not_what_a_cycle_was_asked_in_the_new
         chat(2, 1, "That too.", more, took=2),
     )
     assert (run["input"], run["output"]) == ("And red?", "That too.")
+
+
+@pytest.mark.parametrize(("first", "status"), [("look", "unknown"), ("nobodys", "requested")])
+def test_what_was_asked_for_before_the_tool_in_which_an_agent_died_may_have_run(first, status):
+    tools = [{"type": "function", "function": {"name": name}} for name in ("look", "save")]
+    asked = [("c1", first, {"q": 1}), ("c2", "save", {"q": 2}), ("c3", "look", {"q": 3})]
+    (run,) = runs(
+        agent(1, "planner", took=9, error="broke"),
+        chat(2, 1, asked, "go", at=1, attributes={"gen_ai.tool.definitions": tools}),
+        tool(3, 1, "save", call="c2", at=3, took=1, error="broke"),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == [status, "error", "requested"]
+
+
+def test_what_another_agent_did_is_not_what_the_user_said_where_the_first_model_is_lost():
+    """Google's ADK puts it in the user's name, between marks."""
+    parts = (
+        "For context: below is a transcript of what another agent did, quoted between <<<A>>> and <<<B>>>.",
+        "[one] x",
+    )
+    told = [{"role": "user", "parts": [{"type": "text", "content": text} for text in parts]}]
+    (run,) = runs(agent(1, "two", took=9), chat(2, 1, "done", told, at=1))
+    assert run["input"] is None

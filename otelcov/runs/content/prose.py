@@ -82,6 +82,7 @@ _DECIDE = 'Decide what to do next. Respond with a JSON object of the following f
 _BY_OTHERS = (
     _DECIDE,
     "For context:\n[",
+    "For context: below is a transcript of what another agent did, quoted between ",
     "Continue processing previous requests as instructed. Exit or provide a summary if no more outputs are needed.",
 )
 """How begins what a framework says in the user's name: Google's ADK, of what other agents said, and where a model's
