@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
+from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.agents.charge import ended
 from otelcov.runs.agents.delegation import Delegation
 from otelcov.runs.content.chat import Request
@@ -101,22 +102,29 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
     if any(asks(c.finish) and not c.requests for c in calls):
         return []  # whose requests are told in part, or not at all
     ids = {r.id for c in calls for r in c.requests if r.id}
-    newest = {id(worker(c) or c.node.parent): c for c in calls if c.inputs}  # of each agent, each time it is called
+    newest: dict[int, ModelCall] = {}  # of each agent, each time it is called
+    for call in reversed(calls):
+        key = id(worker(call) or call.node.parent)
+        if key not in newest and call.inputs:
+            newest[key] = call
+    unmade = [_not_made(_asking_since(c), ids, calls) for c in newest.values()]
+    if not any(unmade):
+        return []
     begun = f"{root.span.input} {root.input_messages}"
     if any(id in begun for id in ids):
         begun = ""  # LiteLLM lays what it sends on what is around it
-    return [r for c in newest.values() for r in _not_made(_asking_since(c), ids, calls, begun)]
+    answers = (requests for some in unmade for requests in some)
+    return [r for x in answers if not any(_hands_back(r) or (r.id and r.id in begun) for r in x) for r in x]
 
 
-def _not_made(answers: list[list[Request]], ids: set[str], calls: list[ModelCall], begun: str) -> list[Request]:
-    """The requests of those answers that are none of the calls'. Where no id is told alike by both, what they asked for
+def _not_made(answers: list[list[Request]], ids: set[str], calls: list[ModelCall]) -> list[list[Request]]:
+    """Those answers whose requests are none of the calls'. Where no id is told alike by both, what they asked for
     tells."""
     unknown = [requests for requests in answers if not any(r.id in ids for r in requests)]
-    unknown = [x for x in unknown if not any(_hands_back(r) or (r.id and r.id in begun) for r in x)]
     if unknown and (len(unknown) == len(answers) or not all(r.id for x in unknown for r in x)):
         asked = {_wants(r) for c in calls for r in c.requests}
         unknown = [requests for requests in unknown if not any(_wants(r) in asked for r in requests)]
-    return [r for requests in unknown for r in requests]
+    return unknown
 
 
 def ran_unasked(run: Evidence) -> bool:
@@ -127,19 +135,32 @@ def ran_unasked(run: Evidence) -> bool:
         return False
     known = {r.name for c in run.calls for r in c.requests}.union(run.offered or ())
     lone = [t for t in lone if t.name in known or not run.offered]
-    calls: dict[int, list[ModelCall]] = {}  # by agent
+    agents: dict[int, _Asking] = {}
     for call in run.calls:
-        calls.setdefault(id(worker(call)), []).append(call)
+        agents.setdefault(id(worker(call)), _Asking()).add(call)
     done = {_does(t) for t in run.tools if t.asked_by is not None}
-    return any(_asked_by_none_of(calls.get(id(_at_work(t)), []), t) and _does(t) not in done for t in lone)
+    return any(
+        (asking := agents.get(id(_at_work(t)))) is not None and asking.cannot_have(t) and _does(t) not in done
+        for t in lone
+    )
 
 
-def _asked_by_none_of(calls: list[ModelCall], tool: ToolCall) -> bool:
-    before = [c for c in calls if c.start <= tool.start]
-    if not before:
-        return bool(calls)
-    told = any(c.requests for c in calls)
-    return told and not any(_may_ask_for_more(c) for c in before)
+class _Asking:
+    """The model calls of an agent: when the first began, and the first that may ask for more than is told."""
+
+    def __init__(self) -> None:
+        self._first = self._secret = LATEST_NS
+        self._told = False
+
+    def add(self, call: ModelCall) -> None:
+        self._first = min(self._first, call.start)
+        self._told = self._told or bool(call.requests)
+        if _may_ask_for_more(call):
+            self._secret = min(self._secret, call.start)
+
+    def cannot_have(self, tool: ToolCall) -> bool:
+        """Can none of them have asked for this tool, which none is told to have?"""
+        return tool.start < self._first or (self._told and tool.start < self._secret)
 
 
 def _may_ask_for_more(call: ModelCall) -> bool:
@@ -311,14 +332,16 @@ def failed_in_what_is_lost(run: Evidence) -> bool:
 
 
 def failed_unasked(run: Evidence) -> bool:
-    """Did a tool that no model is seen to have asked for fail last, in a run that put nothing out and does not say that
-    it went well? Who asked may have ended there, too."""
+    """Did a tool that no model is seen to have asked for, though models are told, fail last, in a run that put nothing
+    out and does not say that it went well? Who asked may have ended there, too."""
     last, root = run.last, run.root
     if run.output is not None or root.span.status_code == _WELL or not run.tools:
         return False
+    if last is None and not any(map(asked_no_model, run.nodes)):
+        return False
     newest, found = max(run.done, key=lambda pair: pair[0].start)
     after = last is None or newest.start >= last.end
-    return after and newest.asked_by is None and bool(newest.nodes) and found.error_kind == "hard"
+    return after and newest.turn is None and bool(newest.nodes) and found.error_kind == "hard"
 
 
 def _lost_within(root: Node, nodes: list[Node]) -> list[Node]:

@@ -52,10 +52,10 @@ def may_have_thrown(
 ) -> list[Outcome]:
     """What came of the tools that a run had and asked for last, where it failed after that by no limit, and no span nor
     message tells of them: one may have run and failed, its span lost, and taken the run with it."""
+    if not offered or not any(o.status == "requested" for o in outcomes):
+        return []
     last = _broke_at(root, calls, tools, outcomes)
-    return [
-        o for t, o in last if o.status == "requested" and not t.nodes and t.answer is None and t.name in (offered or ())
-    ]
+    return [o for t, o in last if o.status == "requested" and not t.nodes and t.answer is None and t.name in offered]
 
 
 def _broke_at(
