@@ -56,7 +56,7 @@ def test_a_tool_runner_is_a_run_and_what_its_last_tool_brought_is_read_of_its_sp
         _create(2, 1, [_text("Oslo?")], [_use("toolu_1", city="Oslo")], "tool_use", at=0),
         _ran(3, 1, "toolu_1", at=3, text="cold"),
         _create(4, 1, [_result("toolu_1", "cold")], [_use("toolu_2", city="Rome")], "tool_use", at=5),
-        _ran(5, 1, "toolu_2", at=8, city="Rome", text="warm"),
+        _ran(5, 1, "toolu_2", at=18.5, city="Rome", text="warm"),
     )
     assert [(c["name"], c["arguments"], c["status"], c["result"]) for c in run["tool_calls"]] == [
         ("weather", {"city": "Oslo"}, "ok", "cold"),

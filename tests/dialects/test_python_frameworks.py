@@ -138,7 +138,7 @@ def test_a_run_that_a_tool_ended_by_its_name_did_not_run_out_of_steps(name, limi
         chat(2, 1, [("c0", "look", {})], "go", at=1),
         tool(3, 1, "look", "c0", "seen", at=3),
         chat(4, 1, [("c1", name, {})], "go", at=5),
-        tool(5, 1, name, "c1", '{"result": null}', at=7),
+        tool(5, 1, name, "c1", '{"result": null}', at=7.5),
     )
     assert ("max_steps" in run["boundaries"]) is limited
 

@@ -216,7 +216,7 @@ def _splunk(framework, *steps):
 def test_a_kit_is_known_where_all_spans_come_of_one_scope(framework):
     """OpenAI's kit raises an error at a limit, and Splunk's instrumentation of it tells none."""
     again = chat(4, 1, [("c2", "look", {})], "go", at=5, attributes={"gen_ai.framework": framework})
-    run = _splunk(framework, tool(3, 1, "look", "c1", "seen", at=3), again, tool(5, 1, "look", "c2", "seen", at=7))
+    run = _splunk(framework, tool(3, 1, "look", "c1", "seen", at=3), again, tool(5, 1, "look", "c2", "seen", at=7.5))
     theirs = framework == "openai_agents"
     assert ("max_steps" in run["boundaries"]) is not theirs
     assert run["status"] == ("unknown" if theirs else "ok")

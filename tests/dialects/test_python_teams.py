@@ -201,7 +201,7 @@ def test_a_run_that_ends_on_its_tools_after_one_answer_may_have_been_to_do_so(tu
             tool(9 + n, 1, name, f"c{n}", "seen", at=3 + 4 * n),
         )
     ]
-    (run,) = runs(agent(1, "a", took=20), *work)
+    (run,) = runs(agent(1, "a", took=4 * turns + 0.5), *work)
     assert ("max_steps" in run["boundaries"]) is told
     assert ("max_steps" in run["boundaries_unknown"]) is not told
 

@@ -252,7 +252,10 @@ def _ran_and_stopped(run: Evidence, last: ModelCall) -> bool:
 
 
 def _time_for_another(run: Evidence, last: ModelCall) -> bool:
-    """Did the agent go on after its last tool for as long as a model took to answer? One that has not come may have."""
+    """Did the agent go on after its last tool for as long as a model took to answer, and does nothing around say that
+    it ended on tools? One that has not come may have answered."""
+    if any(asks(finish_reason(n.span.finish)) for n in last.node.ancestors()):
+        return False
     frame = worker(last) or run.root
     until = max((t.end for t in run.tools if t.nodes), default=last.end)
     took = [c.end - c.start for c in run.calls if c.error is None]
