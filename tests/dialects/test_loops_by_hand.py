@@ -48,7 +48,7 @@ def test_a_program_that_put_out_an_object_of_its_own_was_not_stopped(put_out, me
     """The model's span that came to it is lost."""
     told = {"openinference.span.kind": "AGENT"} | ({"output.value": put_out} if put_out else {})
     (run,) = _either_way(
-        span(1, None, "helper", took=9, attributes=told),
+        span(1, None, "helper", took=7, attributes=told),
         chat(2, 1, [("c1", "look", _CITY)], "go", at=1),
         _ran(3, 2.5, "look", "cold"),
         chat(4, 1, [("c2", "look", _CITY)], _history("go", ("c1", "look", _CITY), {"id": "c1", "response": "x"}), at=4),

@@ -207,9 +207,7 @@ def test_many_calls_find_who_worked_for_them_in_work_that_grows_as_they_do(name,
         return agent(1, "planner", took=6 * many), *_called(many, name, works)
 
     (run,) = runs(*spans(MANY))
-    at_work = MANY if name.startswith("transfer") else sum(map(works, range(MANY)))
-    assert len(run["delegations"]) == at_work
-    assert len(run["tool_calls"]) == MANY - at_work
+    assert (len(run["delegations"]), run["tool_calls"]) == (MANY, [])  # a tool that called an agent once calls it again
     assert growth(spans) < LINEAR
 
 

@@ -134,11 +134,15 @@ def _unseen_requests(
     places: dict[tuple[int, int], ToolCall] = {}
     for c in reversed(calls):
         places[id(c.asked_by), c.position] = c
-    own, known = 0, _by_place(inputs, thread[:i]) if sum(at >= before for at, _ in said) > len(answered) else {}
+    own, known = 0, dict[int, ModelCall]()
+    later = sum(at >= before for at, _ in said)
+    if later > len(answered):
+        known = _by_place(inputs, thread[:i])
+        known = known if 2 * len(known) > later else {}  # else it does not show who answered where
     for at, requests in said:
-        if known and at >= before and at not in known:
-            continue  # the span of who answered is lost
         asker = histories.asked_after(inputs, at, thread[i]) if histories is not None else None
+        if asker is None and known and at >= before and at not in known:
+            continue  # the span of who answered is lost
         if asker is not None and histories is not None and histories.anothers(inputs, at, requests, thread[i], asker):
             continue
         if at >= before:

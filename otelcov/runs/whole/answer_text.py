@@ -18,7 +18,7 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
 from otelcov.runs.rules.answers import waits_for_models
 from otelcov.runs.rules.boundaries import asks as asks_for_tools
-from otelcov.runs.rules.habits import ends_after_tools, ends_as_members, works_over
+from otelcov.runs.rules.habits import ends_after_tools, ends_as_members, of_adk, works_over
 from otelcov.runs.rules.handovers import asks
 from otelcov.runs.tools.call import short_id
 from otelcov.runs.tools.handed_in import answer_put_in, answer_put_out
@@ -125,7 +125,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
 def _of_several(call: ModelCall) -> bool:
     """Did a model give several answers to choose from, each with the reason why it ended? Whoever asked took one."""
     told = {o.text for o in call.outputs or () if o.role == "assistant" and o.text and o.finish_reason}
-    return len(told) > 1 and all(o.finish_reason for o in call.outputs or ())
+    alone = all(o.finish_reason for o in call.outputs or ())
+    return len(told) > 1 and alone and not of_adk(call.node.span.scope)  # which tells of a turn as of one call
 
 
 def may_lead_on(root: Node, last: ModelCall) -> bool:
@@ -352,4 +353,4 @@ def told_as_object(node: Node) -> bool:
     if text is not None:
         return object_repr(text)
     value = parse_json(node.span.output) if (node.span.output or "")[:1] == "{" else None
-    return bool(value) and not messages_of(value, "assistant")
+    return isinstance(value, dict) and bool(value) and "messages" not in value and not messages_of(value, "assistant")
