@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_by_hand import _either_way, _history
 from tests.runs.requests import agent, chat, span, tool
 
+pytestmark = pytest.mark.full
+
 _CITY = {"at": "x"}
 _TRACELOOPS = "opentelemetry.instrumentation.google_generativeai"
 _OPENINFERENCES = "openinference.instrumentation.groq"

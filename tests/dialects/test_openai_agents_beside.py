@@ -7,6 +7,8 @@ import pytest
 
 from tests.runs.requests import runs, span
 
+pytestmark = pytest.mark.full
+
 _SCOPE = "opentelemetry.instrumentation.openai_agents"
 _OFFERED = json.dumps([{"type": "function", "function": {"name": name}} for name in ("ask_writer", "writer_notes")])
 

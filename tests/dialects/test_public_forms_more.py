@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 ENVOY, AGENTGATEWAY = "envoyproxy/ai-gateway", "agentgateway"
 
 

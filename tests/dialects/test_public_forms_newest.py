@@ -4,6 +4,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _workflow(id, parent=None, name="trip", took=30, **told):
     told = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.agent.name": name} | told
