@@ -108,7 +108,7 @@ def assemble(group: list[Fragment], config: Config, now_ns: int) -> Row:
         incomplete.add("model calls share a span")
     ended, seen, unknown = _end(run, work, hidden, in_one)
     unmade = asked_by_nobody(run)
-    if any(r.id not in _ran(run) for r in unmade):  # how that went, its models were told, and nobody else
+    if unmade and not _ran(run).issuperset(r.id for r in unmade):  # how that went, nobody tells
         unknown = _with(unknown, seen, *_OF_TOOLS)
     if _last_unseen(run, work, ended, seen):
         incomplete.add("what came last is not visible")
