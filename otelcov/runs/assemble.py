@@ -35,7 +35,7 @@ from otelcov.runs.tools.executions import own_up, tool_spans
 from otelcov.runs.tools.handed_in import ways_to_answer
 from otelcov.runs.tools.later import Later
 from otelcov.runs.tools.stopped import may_have_gone_on, with_left
-from otelcov.runs.trace.tree import USUAL_LIMITS, Node
+from otelcov.runs.trace.tree import USUAL_LIMITS, Node, ended_by
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off, used_unseen
@@ -367,12 +367,11 @@ def _value_limit(nodes: list[Node]) -> int | None:
     if longest < 64:
         return None
     at_limit = lengths.count(longest)
-    if at_limit == 1 and longest in USUAL_LIMITS:
-        texts = {text for n in nodes for text in _long_texts(n) if text and len(text) == longest}
-        at_limit = 2 if any(text[-1].isalnum() for text in texts) else len(texts)
+    if at_limit == 1 and longest in USUAL_LIMITS and not ended_by(longest, (t for n in nodes for t in _long_texts(n))):
+        at_limit = 0
     broken = [len(text) for text in told if text[:2] in ('{"', "[{") and text[-1:] not in ("]", "}", ")", "\n")]
     cut = max([*(n.span.cut for n in nodes), *broken], default=0)
-    return longest if cut == longest or (at_limit > 1 and longest in USUAL_LIMITS) else None
+    return longest if cut == longest or (at_limit and longest in USUAL_LIMITS) else None
 
 
 def _long_texts(node: Node) -> tuple[str | None, ...]:

@@ -12,6 +12,7 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 
 from otelcov.ground.config import Config
 from otelcov.runs.rules import boundaries, softerrors
+from otelcov.runs.trace.tree import USUAL_LIMITS
 from tests import captures
 from tests.captures import LATER
 from tests.runs.either_way import (
@@ -228,6 +229,40 @@ def test_why_the_last_answer_ended_is_told_the_same_either_way():
     assert found > 0.9 * short.height
     blind = short["boundaries_unknown"].list.contains("length")
     assert 0.1 < blind.mean() < 0.9
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_results_of_a_round_length_are_the_same_either_way(told):
+    spans, logs = generated()
+    rows = spans.to_dicts()
+    longer = {text: text.ljust(200, ".") for row in rows if (text := said(row, "gen_ai.tool.call.result"))}
+    for pair in (pair for row in rows for pair in (*row["attributes"], *row["content"])):
+        if pair["key"] == "gen_ai.tool.call.result":
+            pair["string_value"] = longer[pair["string_value"]]
+        elif told and pair["key"] == "gen_ai.input.messages":
+            for text, long in longer.items():
+                pair["string_value"] = pair["string_value"].replace(f'"{text}"', f'"{long}"')
+    spans = pl.DataFrame(rows, schema=spans.schema)
+    short, found = with_shortcut(spans, logs)
+    assert short.equals(without(spans, logs))
+    assert found > 0.9 * short.height if told else found < 0.1 * short.height
+
+
+def test_values_that_end_at_a_usual_limit_are_the_same_either_way():
+    rng = random.Random(0)
+    spans, logs = generated()
+    rows = spans.to_dicts()
+    for row in rows:
+        for pair in (*row["attributes"], *row["content"]):
+            if pair["key"] in ("gen_ai.input.messages", "gen_ai.output.messages") and rng.random() < 0.5:
+                limit = rng.choice([limit for limit in USUAL_LIMITS if limit >= len(pair["string_value"])])
+                pair["string_value"] = pair["string_value"][:-1].ljust(limit - 1) + "]"
+            elif pair["key"] == "gen_ai.tool.call.result" and rng.random() < 0.1:
+                pair["string_value"] = pair["string_value"].ljust(rng.choice(USUAL_LIMITS), rng.choice("x."))
+    spans = pl.DataFrame(rows, schema=spans.schema)
+    short, found = with_shortcut(spans, logs)
+    assert short.equals(without(spans, logs))
+    assert 0.1 * short.height < found < 0.9 * short.height
 
 
 def test_an_offered_tool_that_bears_the_name_of_an_agent_is_told_the_same_either_way():

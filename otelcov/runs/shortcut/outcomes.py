@@ -17,7 +17,7 @@ from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.rules.softerrors import SIGNS, awaits_leave, nobodys, soft_error
 from otelcov.runs.shortcut import answers
 from otelcov.runs.shortcut.requested import Calls
-from otelcov.runs.shortcut.sketch import Bools, Models, Sketch
+from otelcov.runs.shortcut.sketch import Bools, Ints, Models, Sketch
 from otelcov.runs.tools.call_status import UNNAMED
 from otelcov.runs.tools.leave import needs_a_look
 from otelcov.runs.trace.spans import Span
@@ -55,9 +55,7 @@ class Outcomes:
         failed = sketch.failed[at]
         hard = np.flatnonzero(failed)
         spoilt = sorted(set(spoilt).difference(hard.tolist()))
-        perhaps = np.flatnonzero(true(may_be_shortened(texts)))
-        some = zip(places[perhaps].tolist(), texts[perhaps].to_list(), strict=True)
-        spoilt += [i for i, text in some if shortened(text, bare=True)]
+        spoilt += self._shortened(sketch, models, calls, places, texts)
         spoilt += self._others(sketch, models, calls, [i for i, form in enumerate(forms) if not form], forms, soft)
         for i, row in zip(hard.tolist(), sketch.frame[at[hard]].rows(), strict=True):
             wrong = failure(Node(Span._make(row), sketch.side))
@@ -69,6 +67,17 @@ class Outcomes:
         sketch.bad[self.trace[spoilt]] = True
         unsaid = of_attributes(dict.fromkeys(config.coverage.state_attributes))  # who has them is not regular
         self.states = self._states(sketch, calls, forms, failed) + unsaid
+
+    def _shortened(self, sketch: Sketch, models: Models, calls: Calls, places: Ints, texts: pl.Series) -> list[int]:
+        """The calls, at these places, whose result a program may have cut and no model was told alike."""
+        perhaps = np.flatnonzero(true(may_be_shortened(texts)))
+        some = zip(places[perhaps].tolist(), texts[perhaps].to_list(), strict=True)
+        found = {i: text for i, text in some if shortened(text, bare=True)}
+        which = list(found)
+        seen, number = _Seen(sketch, models), self.number[which]
+        agents, ids = calls.agent[number].to_list(), sketch.taken("call_id", calls.at[number]).to_list()
+        told = map(seen.result, self.trace[which].tolist(), agents, ids)
+        return [i for i, result in zip(which, told, strict=True) if result != found[i]]
 
     def _others(
         self, sketch: Sketch, models: Models, calls: Calls, which: list[int], forms: list[str], soft: tuple[str, ...]

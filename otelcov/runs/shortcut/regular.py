@@ -45,7 +45,7 @@ from otelcov.runs.shortcut.contentless import without_content
 from otelcov.runs.shortcut.run_rows import rows
 from otelcov.runs.shortcut.sketch import AGENT_, LLM_, NONE_, TOOL_, Bools, Ints, Sketch
 from otelcov.runs.trace.spans import KEPT, Side
-from otelcov.runs.trace.tree import USUAL_LIMITS
+from otelcov.runs.trace.tree import USUAL_LIMITS, ended_by
 from otelcov.runs.whole.offered import tells_of_answers
 
 _CODES = {AGENT: AGENT_, LLM: LLM_, TOOL: TOOL_, OTHER: NONE_}
@@ -293,10 +293,24 @@ def _check_layers(form: _Form) -> None:
     form.spoil(form.failed & form.told["unexplained"] & (scopes == high[trace]))  # a tool's, perhaps
     counted = form.told["counted"]
     form.bad |= (form.count_of(counted & form.is_a(AGENT_)) > 0) & (form.count_of(counted & models) == 0)
-    longest = form.frame["longest"].to_numpy()
-    peak = np.zeros(form.count, dtype=np.int64)
-    np.maximum.at(peak, trace, longest.astype(np.int64))
-    form.bad |= np.isin(peak, USUAL_LIMITS)
+    _check_limits(form)
+
+
+def _check_limits(form: _Form) -> None:
+    """Bad where values end at a usual limit."""
+    longest = form.frame["longest"].to_numpy().astype(np.int64)
+    peak = np.maximum.reduceat(longest, form.first)
+    which = np.isin(peak, USUAL_LIMITS) & ~form.bad
+    if not which.any():
+        return
+    at = np.flatnonzero(which[form.trace] & (longest == peak[form.trace]))
+    form.bad |= np.bincount(form.trace[at], minlength=form.count) > 1
+    rows = form.frame["row"][at].to_list()
+    said = form.frame.select("input", "output", "arguments", "result", "output_messages")[at].rows()
+    asked = form.side.texts["input_messages"][rows].to_list()
+    for place, facts, messages in zip(at.tolist(), said, asked, strict=True):
+        trace = form.trace[place]
+        form.bad[trace] |= ended_by(int(longest[place]), (*facts, messages))
 
 
 def _odd(frame: pl.DataFrame) -> pl.Series:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import takewhile
 
@@ -429,6 +429,12 @@ _OF_OTHERS = ("TOOL_ERROR", "LlmCallsLimitExceededError")
 model has answered."""
 
 
+def ended_by(limit: int, facts: Iterable[str | None]) -> bool:
+    """Did this limit cut these facts of one span? Several of them end there, or one does in the midst of a sentence."""
+    texts = {text for text in facts if text and len(text) == limit}
+    return len(texts) > 1 or any(text[-1].isalnum() for text in texts)
+
+
 def same_step(node: Node, kind: str) -> Node | None:
     """The nearest ancestor of the same kind that is not shut off by another kind of step."""
     shut = {LLM: (TOOL, AGENT), TOOL: (LLM, AGENT)}[kind]
@@ -454,6 +460,7 @@ __all__ = [
     "Trace",
     "aborted",
     "control_flow",
+    "ended_by",
     "exceptions",
     "failure",
     "placeholder",
