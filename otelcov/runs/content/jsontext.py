@@ -38,10 +38,12 @@ UNGIVEN = re.compile(r"^<[\w ]+>$")
 
 def hidden(*texts: str | None) -> bool:
     """Does one of these stand for a text that was left out?"""
-    return not _REDACTED.isdisjoint(texts) or any(
-        text and ((text[0] in "<[(" and _UNTOLD.match(text)) or (len(text) in DIGESTS and _HASHED.match(text)))
-        for text in texts
-    )
+    for text in texts:
+        if text in _REDACTED:
+            return True
+        if text and ((text[0] in "<[(" and _UNTOLD.match(text)) or (len(text) in DIGESTS and _HASHED.match(text))):
+            return True
+    return False
 
 
 def left_out(value: Value) -> bool:

@@ -36,7 +36,9 @@ semconv = msgspec.json.Decoder(list[_Semconv]).decode
 
 def brought(part: _Part) -> Value:
     """What a part tells that a tool gave; some write it where the words of others stand (Envoy's gateway)."""
-    return next((told for told in (part.result, part.response) if told is not None), part.content)
+    if part.result is not None:
+        return part.result
+    return part.content if part.response is None else part.response
 
 
 def semconv_messages(text: str) -> list[Message] | None:

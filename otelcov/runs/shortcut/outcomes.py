@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,9 @@ class Outcomes:
         failed = sketch.failed[at]
         hard = np.flatnonzero(failed)
         spoilt = sorted(set(spoilt).difference(hard.tolist()))
-        spoilt += self._shortened(sketch, models, calls, places, texts)
-        spoilt += self._others(sketch, models, calls, [i for i, form in enumerate(forms) if not form], forms, soft)
+        seen = _Seen(sketch, models)
+        spoilt += self._shortened(sketch, calls, seen, places, texts)
+        spoilt += self._others(sketch, seen, calls, [i for i, form in enumerate(forms) if not form], forms, soft)
         for i, row in zip(hard.tolist(), sketch.frame[at[hard]].rows(), strict=True):
             wrong = failure(Node(Span._make(row), sketch.side))
             self.types[i] = wrong[0] if wrong is not None else None
@@ -68,19 +70,21 @@ class Outcomes:
         unsaid = of_attributes(dict.fromkeys(config.coverage.state_attributes))  # who has them is not regular
         self.states = self._states(sketch, calls, forms, failed) + unsaid
 
-    def _shortened(self, sketch: Sketch, models: Models, calls: Calls, places: Ints, texts: pl.Series) -> list[int]:
+    def _shortened(self, sketch: Sketch, calls: Calls, seen: _Seen, places: Ints, texts: pl.Series) -> list[int]:
         """The calls, at these places, whose result a program may have cut and no model was told alike."""
         perhaps = np.flatnonzero(true(may_be_shortened(texts)))
         some = zip(places[perhaps].tolist(), texts[perhaps].to_list(), strict=True)
         found = {i: text for i, text in some if shortened(text, bare=True)}
         which = list(found)
-        seen, number = _Seen(sketch, models), self.number[which]
+        if not which:
+            return []
+        number = self.number[which]
         agents, ids = calls.agent[number].to_list(), sketch.taken("call_id", calls.at[number]).to_list()
         told = map(seen.result, self.trace[which].tolist(), agents, ids)
         return [i for i, result in zip(which, told, strict=True) if result != found[i]]
 
     def _others(
-        self, sketch: Sketch, models: Models, calls: Calls, which: list[int], forms: list[str], soft: tuple[str, ...]
+        self, sketch: Sketch, seen: _Seen, calls: Calls, which: list[int], forms: list[str], soft: tuple[str, ...]
     ) -> list[int]:
         """Take down the calls whose result is no plain text or whose arguments stand in the span alone; which are not
         regular."""
@@ -88,7 +92,6 @@ class Outcomes:
         at = calls.at[number]
         spoilt = list[int]()
         arguments, results = list[str | None](), list[str | None]()
-        seen = _Seen(sketch, models)
         alone = sketch.headless[self.trace[which]] & (sketch.above[at] < 0)  # whose call it was has not come
         for i, trace, agent, name, id, raw, asked, own, failed, orphan in zip(
             which,
@@ -158,19 +161,30 @@ class _Seen:
     """What came back for calls whose span has no result: from the last input of the agent that asked."""
 
     def __init__(self, sketch: Sketch, models: Models) -> None:
-        self._trace = models.trace
-        self._agents = sketch.owners(models.at).to_list()
+        self._sketch, self._models = sketch, models
         self._inputs = sketch.side.texts["input_messages"]
-        self._rows = sketch.taken("row", models.at).to_list()
         self._told: dict[int, dict[str, Any]] = {}
 
+    @cached_property
+    def _agents(self) -> list[str | None]:
+        return self._sketch.owners(self._models.at).to_list()
+
+    @cached_property
+    def _last(self) -> Ints:
+        """Of each trace, its last model call."""
+        last = np.full(len(self._sketch.bad), -1)
+        last[self._models.trace] = np.arange(len(self._models.trace))
+        return last
+
     def result(self, trace: int, agent: str | None, id: str) -> Any:
-        first, end = (int(np.searchsorted(self._trace, trace, side=side)) for side in ("left", "right"))
-        last = next((at for at in range(end - 1, first - 1, -1) if self._agents[at] == agent), None)
+        end = int(self._last[trace])
+        first = end - int(self._models.turn[end]) if end >= 0 else 0
+        last = next((at for at in range(end, first - 1, -1) if self._agents[at] == agent), None)
         if last is None:
             return None
         if last not in self._told:
-            self._told[last] = _responses(self._inputs[self._rows[last]])
+            row = self._sketch.frame["row"][int(self._models.at[last])]
+            self._told[last] = _responses(self._inputs[row])
         return self._told[last].get(id)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -282,17 +283,17 @@ def _known(
         places, numbers = offered["place"].to_list(), handed.offsets.tolist()
         tools, targets = by[0].to_list(), by[1].to_list()
         working = agents.to_list()
-        found: dict[tuple[tuple[int, ...], frozenset[str], frozenset[str], tuple[str, ...]], int] = {}
+        found: dict[tuple[tuple[Any, ...], ...], int] = {}
         lists, chosen = [], []
         for i in range(len(good)):
             some = slice(numbers[i], numbers[i + 1])
-            over, to = frozenset(tools[some]), frozenset(bare(name) for name in targets[some] if name)
-            key = tuple(places[texts[i] : texts[i + 1]]), over, to, tuple(working[i])
+            key = tuple(places[texts[i] : texts[i + 1]]), tuple(tools[some]), tuple(targets[some]), tuple(working[i])
             if key not in found:
                 found[key] = len(lists)
                 names = names_of([sketch.side.definitions[place] for place in key[0]])
                 if names is not None:
-                    names = {name for name in names - over - ways(names, key[3]) if bare(name) not in to}
+                    to = {bare(name) for name in key[2] if name}
+                    names = {n for n in names.difference(key[1]) - ways(names, key[3]) if bare(n) not in to}
                 lists.append(None if names is None else sorted(names))
             chosen.append(found[key])
         at = np.array(chosen, dtype=np.int64)

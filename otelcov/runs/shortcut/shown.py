@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 
 from otelcov.ground.masks import true
@@ -34,7 +36,7 @@ def _known(models: Models, trace: int) -> set[str | None]:
     """The ids of what the models of a trace asked for."""
     first, end = (int(np.searchsorted(models.trace, trace, side=side)) for side in ("left", "right"))
     by = models.said.asked_by
-    start, stop = (int(np.searchsorted(by, bound)) for bound in (first, end))
+    start, stop = (bisect_left(by, bound) for bound in (first, end))
     return set(models.said.ids[start:stop])
 
 

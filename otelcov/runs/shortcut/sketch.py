@@ -72,6 +72,7 @@ class Models:
     at: Ints
     trace: Ints
     turn: Ints  # its place in its run
+    raw: list[str | None]  # the messages that it put out
     said: answers.Answers
 
 
@@ -110,7 +111,7 @@ def models_of(sketch: Sketch) -> Models:
     again = np.zeros(len(at), dtype=bool)
     again[1:] = (start[1:] == start[:-1]) & (trace[1:] == trace[:-1])  # their order is not in the times alone
     sketch.spoil(again, trace)
-    return Models(at, trace, columns.places(trace), said)
+    return Models(at, trace, columns.places(trace), outputs, said)
 
 
 def unanswered(sketch: Sketch, at: Ints) -> Bools:
@@ -144,7 +145,8 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str
         good.tolist(), headless, inputs, outputs, last[good].tolist(), ends, below.tolist(), unsaid, strict=True
     ):
         text = models.said.text[number]
-        question, reply = _spoken(asked), final_answer(text) if cut else _said(answer, text)
+        alike = cut or (answer == models.raw[number] and _in_one_part(answer))
+        question, reply = _spoken(asked), final_answer(text) if alike else _said(answer, text)
         if failed or (cut and number in asking):
             reply = None
         if (
@@ -162,6 +164,10 @@ def texts_of(sketch: Sketch, models: Models) -> tuple[list[str | None], list[str
         else:
             spoken[t], told[t] = question, reply
     return spoken, told
+
+
+def _in_one_part(raw: str | None) -> bool:
+    return raw is not None and raw.count('"type"') == 1
 
 
 def _of_several(raw: str | None) -> bool:
