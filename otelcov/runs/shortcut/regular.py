@@ -336,7 +336,8 @@ def _odd(frame: pl.DataFrame) -> pl.Series:
             pl.col("end") < pl.col("start"),
             pl.col("kind").eq_missing(LLM) & (pl.col("tool").is_not_null() | pl.col("call_id").is_not_null()),
             pl.col("kind").eq_missing(TOOL) & pl.col("tool").str.contains(", ", literal=True).fill_null(False),
-            pl.col("kind").eq_missing(LLM) & pl.col("output").str.contains(r"^[\[{]").fill_null(False),
+            pl.col("kind").eq_missing(LLM)
+            & pl.any_horizontal(pl.col("output").str.starts_with(sign) for sign in "[{").fill_null(False),
             pl.col("kind").eq_missing(AGENT) & pl.col("output").str.contains('"error"', literal=True).fill_null(False),
             pl.col("scope").is_in(own_rules),
             (pl.col("kind").eq_missing(AGENT) & pl.col("finish").is_in(limits)).fill_null(False),
