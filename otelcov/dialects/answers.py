@@ -66,7 +66,7 @@ class Condition:
 
     def __init__(self, expr: pl.Expr, text: str) -> None:
         self.expr, self.roots = expr, frozenset(expr.meta.root_names())
-        self.either = [conditions(part) for part in _parted(expr, text, "|")]  # one of these must hold
+        self.either = [conditions(*part) for part in _parted(expr, text, "|")]  # one of these must hold
         self.asks = bool(self.roots) and not self.either and _asks(text.removesuffix(".is_not_null()"))
         self._of_scope: dict[str | None, bool] = {}
 
@@ -84,11 +84,11 @@ class Condition:
 _CONDITIONS: dict[str, Condition] = {}  # by how they are written: many dialects ask the same
 
 
-def conditions(expr: pl.Expr) -> list[Condition]:
-    """What is joined by `and`, one by one."""
-    text = str(expr)
+def conditions(expr: pl.Expr, text: str = "") -> list[Condition]:
+    """What is joined by `and`, one by one; `text` is how it is written, where that is known."""
+    text = text or str(expr)
     if parts := _parted(expr, text, "&"):
-        return [condition for part in parts for condition in conditions(part)]
+        return [condition for part in parts for condition in conditions(*part)]
     if "…" in text:  # a list that is not written to its end
         return [Condition(expr, text)]
     if text not in _CONDITIONS:
@@ -96,10 +96,19 @@ def conditions(expr: pl.Expr) -> list[Condition]:
     return [_CONDITIONS[text]]
 
 
-def _parted(expr: pl.Expr, text: str, by: str) -> list[pl.Expr]:
-    """The two sides of an operator; nothing where it is another expression."""
-    parts = expr.meta.pop() if text.startswith("[") else []
-    return parts[::-1] if len(parts) == 2 and text == f"[({parts[1]}) {by} ({parts[0]})]" else []
+def _parted(expr: pl.Expr, text: str, by: str) -> list[tuple[pl.Expr, str]]:
+    """The two sides of an operator, and how they are written; nothing where it is another expression."""
+    if not text.startswith("[(") or f") {by} (" not in text:
+        return []
+    parts = expr.meta.pop()
+    if len(parts) != 2:
+        return []
+    right, left = parts
+    written = str(left)  # to write an expression takes longer than to compare
+    begin = f"[({written}) {by} ("
+    if not text.startswith(begin):
+        return []
+    return [(left, written), (right, text[len(begin) : -2])]
 
 
 def _asks(text: str) -> bool:
