@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_python_clients import called_with, flat, request_of, step_of
 from tests.runs.requests import chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def test_what_googles_client_called_itself_ran_before_its_answer():
     def part(role, **told):

@@ -9,6 +9,8 @@ from tests.dialects.test_unrecorded_kits import called_with, of_kind, words
 from tests.runs.either_way import with_shortcut, without
 from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 _CHAIN = "@traceloop/instrumentation-langchain"
 _CLIENT = "@traceloop/instrumentation-openai"

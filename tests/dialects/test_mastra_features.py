@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import span
 
+pytestmark = pytest.mark.full
+
 _MODEL = {"gen_ai.request.model": "m"}
 _USED = {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 2, "mastra.completion_start_time": 1}
 _ASKED = json.dumps([{"role": "user", "content": "go"}])

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span
 
+pytestmark = pytest.mark.full
+
 _OI = "openinference.instrumentation.openai_agents"
 _TRACELOOP = "opentelemetry.instrumentation.openai_agents"
 

@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import span
 
+pytestmark = pytest.mark.full
+
 
 def _user(text):
     return {"role": "user", "parts": [{"type": "text", "content": text}]}

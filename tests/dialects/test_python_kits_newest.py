@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _ATOMIC = "atomic_agents"
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_python_clients import flat, request_of, step_of
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _PRINTED = "AgentInput(input=[ChatMessage(role=<MessageRole.USER: 'user'>, blocks=[])], current_agent_name='{}')"
 
 
