@@ -201,17 +201,20 @@ GENAI = Dialect(
     input_messages=first(
         "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.request.messages", "gen_ai.input", "gen_ai.prompt_json"
     ),
-    output_messages=first(
-        "gen_ai.output.messages",
-        "gen_ai.completion",
-        "gen_ai.response.messages",
-        "gen_ai.output",
-        "genai.output",
-        "gen_ai.completion_json",
-    ).fill_null(_CALLED_OR_SAID),
+    output_messages=pl.coalesce(
+        first(
+            "gen_ai.output.messages",
+            "gen_ai.completion",
+            "gen_ai.response.messages",
+            "gen_ai.output",
+            "genai.output",
+            "gen_ai.completion_json",
+        ),
+        _CALLED_OR_SAID,
+    ),
     system=first("gen_ai.system_instructions"),
     input=first("gen_ai.input.messages", "gen_ai.prompt", "gen_ai.input"),
-    output=first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output").fill_null(_ENDED_WITH),
+    output=pl.coalesce(first("gen_ai.output.messages", "gen_ai.completion", "gen_ai.output"), _ENDED_WITH),
     definitions=first(
         "gen_ai.tool.definitions",
         "gen_ai.request.tools",
