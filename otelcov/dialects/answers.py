@@ -247,6 +247,12 @@ class Answer:
         return [[condition.expr for condition in branch.conditions] for branch in self._form.branches]
 
     @cached_property
+    def deciding(self) -> frozenset[str]:
+        """The columns that decide whether this tells anything, as far as it is known."""
+        asked = None if self.conditions is None else [c for some in self.conditions for c in some]
+        return frozenset(self.roots if asked is None else (root for c in asked for root in c.meta.root_names()))
+
+    @cached_property
     def _form(self) -> _Form:
         return _form(self.expr)
 

@@ -297,7 +297,7 @@ DIALECTS: tuple[Dialect, ...] = (
 )
 
 _MOST = 2**40  # no model counts more tokens, and sums of them stay exact; what is beyond is no count
-_HEAD, _FEW = 4096, 256  # a column is taken to have few values if so many spans have so many at most
+_HEADS, _FEW, _FEWER = (512, 4096), 256, 64  # a column is taken to have few values if so many spans have so many
 
 
 @cache
@@ -331,8 +331,7 @@ def facts(attributes: pl.DataFrame, table: tuple[Dialect, ...] | None = None) ->
     table = table or dialects()
     present = set(attributes.columns)
     asked = _asked(table, Present(attributes))
-    other = {root for some in asked.values() for a in some if not a.plain for root in a.roots if root in present}
-    few = _few(attributes, sorted(other)) or [CONTEXT[0]]
+    few = _few(attributes, [a for some in asked.values() for a in some if not a.plain]) or [CONTEXT[0]]
     begins = _begins(attributes, few)
     rows = attributes.select(few)[begins.unique().sort()]
     idle = _idle(rows, present, {answer for some in asked.values() for answer in some})
@@ -404,10 +403,17 @@ def _first(fact: str, steps: list[_Step]) -> pl.Expr:
     return pl.when(number.is_between(0, _MOST)).then(number).cast(pl.Int64, strict=False)
 
 
-def _few(attributes: pl.DataFrame, names: list[str]) -> list[str]:
-    """Those of the columns that seem to have few values."""
-    head = attributes.head(_HEAD)
-    return [name for name in names if head[name].n_unique() <= _FEW]
+def _few(attributes: pl.DataFrame, answers: list[Answer]) -> list[str]:
+    """Those of the columns that they ask for that seem to have few values: a column on which nothing depends but what
+    is told must have fewer, for seldom is it told."""
+    names = sorted({root for answer in answers for root in answer.roots}.intersection(attributes.columns))
+    for height in _HEADS:
+        head = attributes.head(height)
+        counts = {name: count for name in names if (count := head[name].n_unique()) <= _FEW}
+        names = list(counts)
+    doubtful = {name for name, count in counts.items() if count > _FEWER}
+    doubtful -= {root for answer in answers if not doubtful.isdisjoint(answer.roots) for root in answer.deciding}
+    return [name for name in names if name not in doubtful]
 
 
 def _begins(attributes: pl.DataFrame, few: list[str]) -> pl.Series:

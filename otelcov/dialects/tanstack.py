@@ -7,12 +7,12 @@ from otelcov.dialects.base import CHAIN, Dialect
 
 _TOOL = pl.when(pl.col("tanstack.ai.tool.outcome").is_not_null())
 _SAID = "$[0].content"
-_GAVE = _TOOL.then(pl.col("gen_ai.output.messages")).str.json_path_match(_SAID)
+_GIVEN, _GAVE = (_TOOL.then(pl.col(f"gen_ai.{way}.messages")).str.json_path_match(_SAID) for way in ("input", "output"))
 
 TANSTACK = Dialect(
     name="tanstack-ai",
     finish=pl.col("tanstack.ai.finish_reason"),  # OpenInference's words have none
     kind=pl.when(pl.col("tanstack.ai.iterations").is_not_null()).then(pl.lit(CHAIN)),
-    arguments=_TOOL.then(pl.col("gen_ai.input.messages")).str.json_path_match(_SAID),
+    arguments=_TOOL.then(_GIVEN),
     result=pl.when(_GAVE != "null").then(_GAVE),  # what a tool gave that threw
 )
