@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,8 @@ import polars as pl
 from otelcov.ground.masks import true
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.rules.boundaries import FORCED_SIGNS
+
+_Rows = np.ndarray[Any, np.dtype[np.int64]]
 
 _FORCED = "|".join(map(re.escape, FORCED_SIGNS))  # as a pattern of literals: searched for with wide instructions
 _FLAGS = ('"is_error": true', '"isError": true', '"status": "error"')
@@ -34,18 +37,11 @@ def signs(inputs: pl.Series) -> pl.DataFrame:
 def lengths(texts: list[pl.Series]) -> pl.DataFrame:
     """How long the longest content value of each span is, and how long the longest that was cut; 0: none."""
     frame = pl.DataFrame([text.alias(str(at)) for at, text in enumerate(_distinct(texts))])
-    columns = [pl.col(name) for name in frame.columns]
-    broken = [_begins(c, "[", "{") & ~_ends(c, "]", "}") for c in columns]
-    told = frame.select(
-        pl.max_horizontal([c.str.len_chars().fill_null(0) for c in columns]).alias("longest"),
-        pl.any_horizontal(broken).fill_null(False).alias("cut"),
-    )
-    some = told["cut"].arg_true()
-    cut = pl.zeros(told.height, pl.UInt32, eager=True)
-    if len(some):
-        long = [pl.when(b & ~_ends(c, ")", "\n")).then(c.str.len_chars()) for b, c in zip(broken, columns, strict=True)]
-        cut = cut.scatter(some, frame[some].select(pl.max_horizontal(long).fill_null(0)).to_series())
-    return told.with_columns(cut.alias("cut"))
+    cut = np.zeros(frame.height, dtype=np.uint32)
+    for text in frame:
+        some = _unended(text, _opened(text), "]", "}", ")", "\n")
+        cut[some] = np.maximum(cut[some], text[some].str.len_chars().to_numpy())
+    return frame.select(pl.max_horizontal(pl.all().str.len_chars().fill_null(0)).alias("longest"), cut=pl.Series(cut))
 
 
 def longest_member(texts: pl.Series) -> pl.Series:
@@ -64,25 +60,34 @@ def _distinct(texts: list[pl.Series]) -> list[pl.Series]:
     """These without any that lies where another does, as facts do that are one attribute: as it stands, or where each
     is told."""
     places = dict[object, list[pl.Series]]()
-    wholes = [text.rechunk() for text in texts]
+    wholes = sorted((text.rechunk() for text in texts), key=pl.Series.null_count)
     arrays = [text.to_arrow(compat_level=pl.CompatLevel.newest()) for text in wholes]  # all of them live until the end
     for text, array in zip(wholes, arrays, strict=True):
         views = array.buffers()[1]
         same = places.setdefault(len(places) if views is None else (views.address, array.offset), [])
-        if not any(_told_alike(text, other) for other in same):
+        if not any(_told_by_all(text, other) for other in same):
             same.append(text)
     return [some[0] if len(some) == 1 else pl.select(pl.coalesce(some)).to_series() for some in places.values()]
 
 
-def _told_alike(text: pl.Series, other: pl.Series) -> bool:
-    """Are two of one attribute told by the same spans?"""
-    counted = text.null_count() == other.null_count()
-    return counted and (not text.null_count() or bool((text.is_null() == other.is_null()).all()))
+def _told_by_all(text: pl.Series, other: pl.Series) -> bool:
+    """Do all spans that tell one of two of one attribute tell the other?"""
+    return not (other.null_count() and bool((text.is_not_null() & other.is_null()).any()))
 
 
-def _begins(column: pl.Expr, *marks: str) -> pl.Expr:
-    return pl.any_horizontal([column.str.starts_with(mark) for mark in marks])
+def _opened(text: pl.Series) -> _Rows:
+    """Where a text begins as JSON: the first byte of each stands beside its length (Arrow's views)."""
+    array = text.to_arrow(compat_level=pl.CompatLevel.newest())
+    views = array.buffers()[1]
+    if views is None:
+        return np.arange(0)
+    first = np.frombuffer(views, dtype=np.uint8).reshape(-1, 16)[array.offset :][: len(array), 4]
+    brackets = (first | 0x20) == ord("{")  # which of no other bytes is true
+    return np.flatnonzero(brackets & text.is_not_null().to_numpy())
 
 
-def _ends(column: pl.Expr, *marks: str) -> pl.Expr:
-    return pl.any_horizontal([column.str.ends_with(mark) for mark in marks])
+def _unended(text: pl.Series, rows: _Rows, *marks: str) -> _Rows:
+    """Those of the rows whose text ends with none of these: each is looked at again only where it ended otherwise."""
+    for mark in marks:
+        rows = rows[~text[rows].str.ends_with(mark).to_numpy()]
+    return rows
