@@ -76,14 +76,19 @@ def _told_by_all(text: pl.Series, other: pl.Series) -> bool:
 
 
 def _opened(text: pl.Series) -> _Rows:
-    """Where a text begins as JSON: the first byte of each stands beside its length (Arrow's views)."""
-    array = text.to_arrow(compat_level=pl.CompatLevel.newest())
-    views = array.buffers()[1]
-    if views is None:
-        return np.arange(0)
-    first = np.frombuffer(views, dtype=np.uint8).reshape(-1, 16)[array.offset :][: len(array), 4]
-    brackets = (first | 0x20) == ord("{")  # which of no other bytes is true
+    """Where a text begins as JSON."""
+    brackets = (first_bytes(text) | 0x20) == ord("{")  # which of no other bytes is true
     return np.flatnonzero(brackets & text.is_not_null().to_numpy())
+
+
+def first_bytes(text: pl.Series) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The first byte of each text - 0 where it has none, anything where there is no text - as Arrow's views have it
+    beside the length."""
+    array = text.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+    views = array.buffers()[1]
+    if views is None or not len(text):
+        return np.zeros(len(text), dtype=np.uint8)
+    return np.frombuffer(views, dtype=np.uint8).reshape(-1, 16)[array.offset :][: len(array), 4]
 
 
 def _unended(text: pl.Series, rows: _Rows, *marks: str) -> _Rows:

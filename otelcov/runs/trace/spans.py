@@ -24,7 +24,7 @@ from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
 from otelcov.runs.trace.emptied import without_emptied
 from otelcov.runs.trace.lone_records import of_the_only_call
-from otelcov.runs.trace.long_texts import lengths, longest_member, signs
+from otelcov.runs.trace.long_texts import first_bytes, lengths, longest_member, signs
 from otelcov.runs.trace.lost import answers_first, called_so_alone, kinds_lost
 from otelcov.runs.trace.mapped import mapped_back
 from otelcov.runs.trace.moved import put_back
@@ -144,18 +144,11 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     found = found.pipe(called_so_alone, spans, context, families).pipe(_kinds_of_failed, spans)
     found = _told_better(found, spans, context).pipe(without_emptied, spans)
     offered = found["definitions"]
-    given = _given(found, (*_IDS, *_MODELS, "conversation"))
     sampling = [pl.col(k) for k in _RATES if k in wide.columns]
     if _PRIORITY in wide.columns:
         sampling.append(pl.when(pl.col(_PRIORITY).is_not_null()).then(pl.lit("by priority")))
     said = found.select(f for f in base.FACTS if f not in KEPT).with_columns(
-        *(pl.when(~pl.col(id).str.to_lowercase().is_in(_NO_ID) & given[id]).then(id).alias(id) for id in _IDS),
-        *(pl.when(~pl.col(name).is_in(_NO_MODEL) & given[name]).then(name).alias(name) for name in _MODELS),
-        # The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another; or
-        # of a step (Grafana's).
-        conversation=pl.when(~pl.col("conversation").str.contains(_NO_CONVERSATION) & given["conversation"]).then(
-            "conversation"
-        ),
+        *(_without(found[fact], *none) for fact, none in _NONE.items()),
         input=pl.when(pl.col("kind") != base.LLM).then("input"),
         output=pl.when(
             (pl.col("kind") != base.LLM)
@@ -241,33 +234,50 @@ _TEAM = r"_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
 KEPT = ("input_messages", "system")
 """Facts that stand beside the table (Side.texts)."""
 _LONG = ("input_messages", "output_messages", "input", "arguments", "result")
-_IDS = ("call_id", "response_id")
 _NO_ID = ("", "<not specified>", "unknown", "none", "null", "undefined", "n/a")
 """What instrumentations write where a tool call or an answer has no id."""
-_MODELS = ("request_model", "response_model")
+_NO_MODEL = ("unknown_model", "unknown")
+"""What Splunk's instrumentations write where nobody told which; LangChain4j's own and RubyLLM's."""
+_NO_CONVERSATION = r"^(?:resp_|trace_[0-9a-f]{32}$|(?:agento11y|sigil):framework:)"
+"""The id of the answer before (Responses API) or of a trace (OpenAI's agents): each turn has another; or of a step
+(Grafana's)."""
+_TEXT = pl.col("text")
+_ID, _MODEL = (b"\0uUnN", _TEXT.str.to_lowercase().is_in(_NO_ID)), (b"u", _TEXT.is_in(_NO_MODEL))
+_NONE = {
+    "call_id": _ID,
+    "response_id": _ID,
+    "request_model": _MODEL,
+    "response_model": _MODEL,
+    "conversation": (b"rtas", _TEXT.str.contains(_NO_CONVERSATION)),
+}
+"""By fact, how texts begin that stand where there is none, and which these are; so do words in angle brackets."""
 
 
-def _given(found: pl.DataFrame, facts: Collection[str]) -> dict[str, pl.Expr]:
-    """Which of these are no words that stand where there are none."""
-    odd = found.select(pl.col(facts).str.starts_with("<").any()).row(0, named=True)
-    return {fact: ~pl.col(fact).str.contains(UNGIVEN.pattern) if odd[fact] else pl.lit(True) for fact in facts}
+def _without(texts: pl.Series, begins: bytes, none: pl.Expr) -> pl.Series:
+    """The texts without those that are none; only what begins so is looked at to its end."""
+    may_be = np.zeros(256, dtype=bool)
+    may_be[[*begins, ord("<")]] = True
+    rows = np.flatnonzero(may_be[first_bytes(texts)] & texts.is_not_null().to_numpy())
+    if len(rows):
+        told = texts[rows].to_frame("text").select(none | _TEXT.str.contains(UNGIVEN.pattern)).to_series()
+        kept = np.ones(len(texts), dtype=bool)
+        kept[rows] = ~told.to_numpy()
+        texts = texts if kept.all() else texts.to_frame().select(pl.when(pl.Series(kept)).then(pl.all())).to_series()
+    return texts
 
 
 def _codes(texts: pl.Series, side: Side) -> pl.Series:
     """Texts that many spans repeat as their place in a list of distinct ones."""
-    side.definitions = texts.unique(maintain_order=True).drop_nulls().to_list()
-    places = pl.DataFrame({"text": pl.Series(side.definitions, dtype=pl.String)}).with_row_index("place")
-    return (
-        texts.rename("text")
-        .to_frame()
-        .join(places, on="text", how="left", maintain_order="left")["place"]
-        .cast(pl.Int64)
-    )
+    some = texts.is_not_null().arg_true()
+    told = texts[some].to_frame("text").with_row_index("row")
+    first = told.select(pl.col("row").first().over("text")).to_series().to_numpy()
+    begins = np.unique(first)
+    side.definitions = told["text"][begins].to_list()
+    places = np.full(len(texts), -1)
+    places[some.to_numpy()] = np.searchsorted(begins, first)
+    return pl.Series("definitions", places).replace(-1, None)
 
 
-_NO_CONVERSATION = r"^(?:resp_|trace_[0-9a-f]{32}$|(?:agento11y|sigil):framework:)"
-_NO_MODEL = ("unknown_model", "unknown")
-"""What Splunk's instrumentations write where nobody told which; LangChain4j's own and RubyLLM's."""
 _FRAMEWORK = "gen_ai.framework"
 
 
