@@ -1,4 +1,4 @@
-"""What columns say of each row as NumPy masks, where null is one or the other."""
+"""What columns say of each row as NumPy arrays: masks, where null is one or the other, and how texts begin."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ def among(texts: pl.Series, some: Collection[str | None], unknown: bool = False)
     if not some:
         return missing(texts) if unknown else np.zeros(len(texts), dtype=bool)
     return true(texts.is_in(some), unknown)
+
+
+def first_bytes(text: pl.Series) -> npt.NDArray[np.uint8]:
+    """The first byte of each text - 0 where it has none, anything where there is no text - as Arrow's views have it
+    beside the length."""
+    array = text.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
+    views = array.buffers()[1]
+    if views is None or not len(text):
+        return np.zeros(len(text), dtype=np.uint8)
+    return np.frombuffer(views, dtype=np.uint8).reshape(-1, 16)[array.offset :][: len(array), 4]

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from otelcov.dialects import registry
+from otelcov.dialects.answers import Answer
 from otelcov.dialects.base import matches
 from otelcov.runs.trace.spans import table
 from otelcov.store.layout import from_requests
@@ -47,3 +48,13 @@ def test_what_was_told_of_other_batches_changes_no_fact(monkeypatch: pytest.Monk
                 assert sum(frame.estimated_size() for frame in registry._TOLD.values()) <= size
         assert registry._TOLD and 0 < len(registry._ASKED) <= 3
         registry._TOLD.clear()
+
+
+def test_a_column_of_several_values_on_which_nothing_depends_is_none_of_few() -> None:
+    frame = pl.DataFrame(
+        {"span.name": ["x", "y"] * 100, "count": [str(n) for n in range(100)] * 2, "word": ["w"] * 200}
+    )
+    told = [Answer.of(pl.when(pl.col("span.name") == "x").then(pl.col(name)).otherwise(None)) for name in frame.columns]
+    assert registry._few(frame, told) == ["span.name", "word"]
+    asked = Answer.of(pl.when(pl.col("count") == "7").then(pl.col("word")).otherwise(None))
+    assert registry._few(frame, [*told, asked]) == ["count", "span.name", "word"]

@@ -17,6 +17,7 @@ import polars as pl
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, InstrumentationScope, KeyValueList
 
 from otelcov.dialects.base import ANYS, EVENT, FAMILIES, WITHIN
+from otelcov.ground.masks import first_bytes, missing
 from otelcov.runs.content.jsontext import DIGEST, DIGESTS, REDACTED, parse_json, to_json
 
 Pairs = dict[int, list[tuple[str, Any]]]
@@ -69,14 +70,18 @@ def columns(
     opened = [*(key_values(series) for series in lists), *more]
     if any(pairs.height for pairs in opened):
         names = _enum(frozenset(wanted)).categories.to_list()
-        keys = pl.concat([pairs["key"] for pairs in opened])
-        codes = _codes(keys, pl.concat([pairs["string_value"] for pairs in opened]), frozenset(wanted))
-        texts, place = _texts(opened)
+        keys = pl.concat([pairs["key"] for pairs in opened], rechunk=True)
+        strings = pl.concat([pairs["string_value"] for pairs in opened], rechunk=True)
+        codes = _codes(keys, strings, frozenset(wanted))
         rows = np.concatenate([pairs["row"].to_numpy() for pairs in opened])
         flat = np.flatnonzero(codes == len(names))
-        if len(flat):
-            _deal_endings(keys, names, flat, codes)
-            _deal_families(keys, rows, texts, place, flat, families)
+        others = keys[flat]
+        known = others.unique().drop_nulls()
+        _deal_endings(others, known, names, flat, codes)
+        read = codes < len(names)
+        read[flat] |= any(key.startswith(tuple(FAMILIES)) for key in known)
+        texts, place = _texts(opened, strings, read)
+        _deal_families(others, known, rows, texts, place, flat, families)
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(names) + 2))
         for code in np.flatnonzero(np.diff(ends[: len(names)], prepend=0)).tolist():
@@ -87,17 +92,17 @@ def columns(
     return pl.DataFrame({"_row": np.arange(height), **out}), families
 
 
-def _deal_endings(keys: pl.Series, names: list[str], flat: np.ndarray[Any, Any], codes: np.ndarray[Any, Any]) -> None:
+def _deal_endings(
+    others: pl.Series, known: pl.Series, names: list[str], flat: np.ndarray[Any, Any], codes: np.ndarray[Any, Any]
+) -> None:
     """Code the pairs at `flat` whose keys end as those do that may bear any vendor's name."""
     endings = {name.removeprefix(ANYS): code for code, name in enumerate(names) if name.startswith(ANYS)}
-    unread = keys[flat]
-    known = unread.unique().drop_nulls().cast(pl.String)
     kinds = known.str.ends_with(KIND_OF_A_SPAN).any()
     for ending, code in endings.items():
         if kinds or ending.startswith(OF_A_TOOL):
             ours = known.filter(known.str.contains(rf"^[\w-]+\.{re.escape(ending)}$"))
             if len(ours):
-                codes[flat[unread.cast(pl.String).is_in(ours.implode()).fill_null(value=False).to_numpy()]] = code
+                codes[flat[others.is_in(ours.implode()).fill_null(value=False).to_numpy()]] = code
 
 
 KIND_OF_A_SPAN = ".span.kind"
@@ -115,10 +120,10 @@ def _codes(keys: pl.Series, strings: pl.Series, wanted: frozenset[str]) -> np.nd
     codes = keys.cast(_enum(wanted), strict=False).to_physical().cast(pl.UInt16).fill_null(len(wanted))
     found: np.ndarray[Any, np.dtype[np.uint16]] = codes.to_numpy(writable=True)
     longest = max(map(len, REDACTED)) + 1
-    as_long = np.zeros(longest + 1, dtype=bool)
-    as_long[[len(text) for text in REDACTED]] = True
+    as_long, begins = np.zeros(longest + 1, dtype=bool), np.zeros(256, dtype=bool)
+    as_long[[len(text) for text in REDACTED]] = begins[[ord(text[0]) for text in REDACTED]] = True
     lengths = strings.str.len_bytes().fill_null(longest).to_numpy()
-    short = np.flatnonzero(as_long[np.minimum(lengths, longest)])
+    short = np.flatnonzero(as_long[np.minimum(lengths, longest)] & begins[first_bytes(strings)])
     hidden = strings[short].is_in(REDACTED).to_numpy()
     found[short[hidden]] = len(wanted) + 1
     found[_hashed(keys, strings, lengths)] = len(wanted) + 1
@@ -152,26 +157,28 @@ def _names(wanted: frozenset[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
 _NAMING = re.compile(r"(?:name|id|kind|type|model|provider|system|operation|agent|session)$", re.I)
 
 
-def _texts(opened: list[pl.DataFrame]) -> tuple[pl.Series, np.ndarray[Any, np.dtype[np.uint32]]]:
-    """All values as text - strings as they are, structured values as JSON - with a null behind them, and where each
-    pair's text stands among them: at that null where it has no value at all."""
+def _texts(
+    opened: list[pl.DataFrame], strings: pl.Series, read: np.ndarray[Any, np.dtype[np.bool_]]
+) -> tuple[pl.Series, np.ndarray[Any, np.dtype[np.uint32]]]:
+    """The values that are read as text - strings as they are, structured values as JSON - with a null behind them, and
+    where each pair's text stands among them: at that null where it has no value at all."""
     heights = [pairs.height for pairs in opened]
     place = np.arange(sum(heights), dtype=np.uint32)
-    parts = [pairs["string_value"] for pairs in opened]
-    end = len(place)
+    parts, end = [strings], len(place)
     for pairs, begin in zip(opened, np.cumsum([0, *heights]).tolist(), strict=False):
-        left = pairs["string_value"].is_null().to_numpy()
+        left = np.flatnonzero(missing(pairs["string_value"]) & read[begin : begin + pairs.height])
         for column, write in _WRITTEN.items():
-            if not left.any():
+            if not len(left):
                 break
-            at = np.flatnonzero(left & pairs[column].is_not_null().to_numpy())
+            held = ~missing(pairs[column][left])
+            at = left[held]
             if len(at):
                 texts = write(pairs[column][at])
                 parts.append(_alone(texts, pairs["key"][at]) if column == "array_value" else texts)
                 place[begin + at] = np.arange(end, end + len(at))
-                left[at] = False
+                left = left[~held]
                 end += len(at)
-        place[begin + np.flatnonzero(left)] = np.iinfo(np.uint32).max
+        place[begin + left] = np.iinfo(np.uint32).max
     parts.append(pl.Series([None], dtype=pl.String))
     return pl.concat([part.rename("text") for part in parts]).rechunk(), np.minimum(place, end, dtype=np.uint32)
 
@@ -190,6 +197,7 @@ def _alone(lists: pl.Series, keys: pl.Series) -> pl.Series:
 
 def _deal_families(
     keys: pl.Series,
+    known: pl.Series,
     rows: np.ndarray[Any, Any],
     texts: pl.Series,
     place: np.ndarray[Any, Any],
@@ -197,10 +205,9 @@ def _deal_families(
     families: dict[str, Pairs],
 ) -> None:
     """The pairs at `flat` whose keys begin as a family's do, in order, to that family."""
-    keys = keys[flat]
-    distinct = keys.unique().to_list()
+    distinct = known.to_list()
     for prefix, column in FAMILIES.items():
-        if not any(key.startswith(prefix) for key in distinct if key is not None):
+        if not any(key.startswith(prefix) for key in distinct):
             continue
         some = keys.str.starts_with(prefix).fill_null(False).arg_true()
         names = keys[some].str.slice(len(prefix))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from otelcov.ground.masks import true
+from otelcov.ground.masks import first_bytes, missing, true
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.rules.boundaries import FORCED_SIGNS
 
@@ -78,17 +78,7 @@ def _told_by_all(text: pl.Series, other: pl.Series) -> bool:
 def _opened(text: pl.Series) -> _Rows:
     """Where a text begins as JSON."""
     brackets = (first_bytes(text) | 0x20) == ord("{")  # which of no other bytes is true
-    return np.flatnonzero(brackets & text.is_not_null().to_numpy())
-
-
-def first_bytes(text: pl.Series) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The first byte of each text - 0 where it has none, anything where there is no text - as Arrow's views have it
-    beside the length."""
-    array = text.rechunk().to_arrow(compat_level=pl.CompatLevel.newest())
-    views = array.buffers()[1]
-    if views is None or not len(text):
-        return np.zeros(len(text), dtype=np.uint8)
-    return np.frombuffer(views, dtype=np.uint8).reshape(-1, 16)[array.offset :][: len(array), 4]
+    return np.flatnonzero(brackets & ~missing(text))
 
 
 def _unended(text: pl.Series, rows: _Rows, *marks: str) -> _Rows:

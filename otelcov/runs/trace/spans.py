@@ -19,12 +19,13 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from otelcov.dialects import base
 from otelcov.dialects.registry import dialects as all_dialects
 from otelcov.dialects.registry import facts, keys
+from otelcov.ground.masks import first_bytes, missing
 from otelcov.runs.content.chat import ROLES
 from otelcov.runs.content.jsontext import UNGIVEN, to_json
 from otelcov.runs.trace.attributes import PLACED, any_value, columns, event_pairs, scope_of, struct_value
 from otelcov.runs.trace.emptied import without_emptied
 from otelcov.runs.trace.lone_records import of_the_only_call
-from otelcov.runs.trace.long_texts import first_bytes, lengths, longest_member, signs
+from otelcov.runs.trace.long_texts import lengths, longest_member, signs
 from otelcov.runs.trace.lost import answers_first, called_so_alone, kinds_lost
 from otelcov.runs.trace.mapped import mapped_back
 from otelcov.runs.trace.moved import put_back
@@ -257,7 +258,7 @@ def _without(texts: pl.Series, begins: bytes, none: pl.Expr) -> pl.Series:
     """The texts without those that are none; only what begins so is looked at to its end."""
     may_be = np.zeros(256, dtype=bool)
     may_be[[*begins, ord("<")]] = True
-    rows = np.flatnonzero(may_be[first_bytes(texts)] & texts.is_not_null().to_numpy())
+    rows = np.flatnonzero(may_be[first_bytes(texts)] & ~missing(texts))
     if len(rows):
         told = texts[rows].to_frame("text").select(none | _TEXT.str.contains(UNGIVEN.pattern)).to_series()
         kept = np.ones(len(texts), dtype=bool)
