@@ -37,11 +37,18 @@ def signs(inputs: pl.Series) -> pl.DataFrame:
 def lengths(texts: list[pl.Series]) -> pl.DataFrame:
     """How long the longest content value of each span is, and how long the longest that was cut; 0: none."""
     frame = pl.DataFrame([text.alias(str(at)) for at, text in enumerate(_distinct(texts))])
+    told = frame.select(pl.max_horizontal(pl.all().str.len_chars().fill_null(0)).alias("longest"))
+    opened = [_opened(text) for text in frame]
+    some, rows = pl.concat([text[at].alias("") for text, at in zip(frame, opened, strict=True)]), np.concatenate(opened)
     cut = np.zeros(frame.height, dtype=np.uint32)
-    for text in frame:
-        some = _unended(text, _opened(text), "]", "}", ")", "\n")
-        cut[some] = np.maximum(cut[some], text[some].str.len_chars().to_numpy())
-    return frame.select(pl.max_horizontal(pl.all().str.len_chars().fill_null(0)).alias("longest"), cut=pl.Series(cut))
+    for mark in ("]", "}", ")", "\n"):  # each is looked at again only where it ended otherwise
+        if not len(rows):
+            break
+        broken = ~some.str.ends_with(mark).to_numpy()
+        some, rows = some.filter(pl.Series(broken)), rows[broken]
+    if len(rows):
+        np.maximum.at(cut, rows, some.str.len_chars().to_numpy())
+    return told.with_columns(cut=pl.Series(cut))
 
 
 def longest_member(texts: pl.Series) -> pl.Series:
@@ -79,10 +86,3 @@ def _opened(text: pl.Series) -> _Rows:
     """Where a text begins as JSON."""
     brackets = (first_bytes(text) | 0x20) == ord("{")  # which of no other bytes is true
     return np.flatnonzero(brackets & ~missing(text))
-
-
-def _unended(text: pl.Series, rows: _Rows, *marks: str) -> _Rows:
-    """Those of the rows whose text ends with none of these: each is looked at again only where it ended otherwise."""
-    for mark in marks:
-        rows = rows[~text[rows].str.ends_with(mark).to_numpy()]
-    return rows

@@ -258,9 +258,11 @@ def _without(texts: pl.Series, begins: bytes, none: pl.Expr) -> pl.Series:
     """The texts without those that are none; only what begins so is looked at to its end."""
     may_be = np.zeros(256, dtype=bool)
     may_be[[*begins, ord("<")]] = True
-    rows = np.flatnonzero(may_be[first_bytes(texts)] & ~missing(texts))
+    first = first_bytes(texts)
+    rows = np.flatnonzero(may_be[first] & ~missing(texts))
     if len(rows):
-        told = texts[rows].to_frame("text").select(none | _TEXT.str.contains(UNGIVEN.pattern)).to_series()
+        none = none | _TEXT.str.contains(UNGIVEN.pattern) if (first[rows] == ord("<")).any() else none
+        told = texts[rows].to_frame("text").select(none).to_series()
         kept = np.ones(len(texts), dtype=bool)
         kept[rows] = ~told.to_numpy()
         texts = texts if kept.all() else texts.to_frame().select(pl.when(pl.Series(kept)).then(pl.all())).to_series()
@@ -274,9 +276,8 @@ def _codes(texts: pl.Series, side: Side) -> pl.Series:
     first = told.select(pl.col("row").first().over("text")).to_series().to_numpy()
     begins = np.unique(first)
     side.definitions = told["text"][begins].to_list()
-    places = np.full(len(texts), -1)
-    places[some.to_numpy()] = np.searchsorted(begins, first)
-    return pl.Series("definitions", places).replace(-1, None)
+    nowhere = pl.Series("definitions", [None], dtype=pl.Int64).new_from_index(0, len(texts))
+    return nowhere.scatter(some, np.searchsorted(begins, first)) if len(some) else nowhere
 
 
 _FRAMEWORK = "gen_ai.framework"
