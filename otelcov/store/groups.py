@@ -15,6 +15,7 @@ import polars as pl
 
 from otelcov.store.tables import decoded, stored_schema
 
+_SELDOM = ("events", "links")
 _LINKED = ("links", "list", "element", "trace_id")
 
 
@@ -81,12 +82,8 @@ def _decoded(group: Group, schema: pl.Schema) -> pl.DataFrame:
     stored = stored_schema(schema)
     with _opened(group.path) as file:
         here = [name for name in file.schema_arrow.names if name in stored]
-        empty = _empty(file.metadata, group.number)
-        leaves = [
-            leaf
-            for i in range(file.metadata.num_columns)
-            if (leaf := file.metadata.schema.column(i).path).split(".")[0] in here and leaf not in empty
-        ]
+        empty = _empty(file, group.number)
+        leaves = [leaf for leaf in _leaves(file.metadata) if leaf.split(".")[0] in here and leaf not in empty]
         table = file.read_row_group(group.number, columns=leaves, use_threads=pl.thread_pool_size() > 1)
         for name in {leaf.split(".")[0] for leaf in empty} & set(here):
             whole = _whole(table[name], file.schema_arrow.field(name).type)
@@ -96,17 +93,27 @@ def _decoded(group: Group, schema: pl.Schema) -> pl.DataFrame:
     return frame.with_columns(absent).cast(stored).select(decoded(schema))
 
 
-def _empty(about: Any, number: int) -> set[str]:
-    """The leaves of lists of key-values that hold nothing but nulls in a row group, as its statistics tell."""
+def _leaves(about: Any) -> list[str]:
+    return [about.schema.column(i).path for i in range(about.num_columns)]
+
+
+def _empty(file: Any, number: int) -> set[str]:
+    """The leaves of lists that hold nothing in a row group: of key-values those that are nothing but nulls, as its
+    statistics tell, and of what is seldom there all but one, which tells how long the lists are."""
     found = set()
-    group = about.row_group(number)
-    for i in range(about.num_columns):
+    group = file.metadata.row_group(number)
+    for i in range(group.num_columns):
         column = group.column(i)
         parts = column.path_in_schema.split(".")
         if len(parts) == 4 and parts[-1] != "key" and parts[-1].endswith("_value"):
             told = column.statistics
             if told is not None and told.has_null_count and told.null_count == column.num_values:
                 found.add(column.path_in_schema)
+    of = {name: [leaf for leaf in _leaves(file.metadata) if leaf.split(".")[0] == name] for name in _SELDOM}
+    lengths = file.read_row_group(number, columns=[leaves[0] for leaves in of.values() if leaves], use_threads=False)
+    for name in lengths.column_names:
+        if not sum(len(lists.values) for lists in lengths[name].chunks):
+            found |= set(of[name][1:])
     return found
 
 
