@@ -14,7 +14,16 @@ from otelcov.runs.trace.tree import Node, failure
 
 def top_agents(root: Node) -> list[Node]:
     """The agents in charge: the topmost agent spans, and those that took over from them (their siblings)."""
-    return _topmost(root, lambda n: n.own_agent)
+    return _topmost(root, _own_name)
+
+
+def _own_name(node: Node) -> str | None:
+    return node.own_agent
+
+
+def _any_name(node: Node) -> str | None:
+    """One that stands for any agent, too."""
+    return node.span.agent
 
 
 def _topmost(root: Node, name: Callable[[Node], str | None]) -> list[Node]:
@@ -82,14 +91,19 @@ def _beside(step: Node, other: Node) -> bool:
 
 def broke_off(root: Node) -> bool:
     """Did who was in charge at the end fail, or what framed their work?"""
-    return any(failure(n) is not None for n in (*frames(root), *_at_the_end(root))) or broken_step(root)
+    last = _at_the_end(root)
+    return any(failure(n) is not None for n in (*frames(root), *last)) or any(map(_broke, last))
 
 
 def broken_step(root: Node) -> bool:
     """Did the last step of who was in charge at the end fail, after which it put nothing out? Some kits tell an error
     of the step in which it came (a turn of OpenAI's agents that a guardrail stopped), and some instrumentations call
     well whatever tells no error of its own. Or did it put an error out in place of an answer (Agno)?"""
-    return any(_broken(n) or put_out_an_error(n) or _tripped(n) for n in _at_the_end(root))
+    return any(map(_broke, _at_the_end(root)))
+
+
+def _broke(agent: Node) -> bool:
+    return _broken(agent) or put_out_an_error(agent) or _tripped(agent)
 
 
 def tripped(root: Node, nodes: Sequence[Node]) -> bool:
@@ -99,8 +113,7 @@ def tripped(root: Node, nodes: Sequence[Node]) -> bool:
 
 
 def _tripped(agent: Node) -> bool:
-    told = [n for n in (agent, *agent.children) if n.span.status_message is not None]
-    return any(_stopped(n) and failure(n) is not None for n in told)
+    return any(_stopped(n) and failure(n) is not None for n in (agent, *agent.children))
 
 
 def _stopped(node: Node) -> bool:
@@ -126,8 +139,7 @@ def put_out_an_error(agent: Node) -> bool:
 
 def _at_the_end(root: Node) -> list[Node]:
     named = [n for n in top_agents(root) if n is not root]
-    others = [n for n in _topmost(root, lambda n: n.span.agent) if n is not root]  # by a name that stands for any
-    tops = named or others or [root]
+    tops = named or [n for n in _topmost(root, _any_name) if n is not root] or [root]
     ended = max(n.end for n in tops)
     if root.kind == AGENT and any(n.kind == LLM and n.start >= ended for n in root.children):
         return [root]  # who was called is done, and it went on by itself

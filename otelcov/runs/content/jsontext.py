@@ -39,9 +39,11 @@ UNGIVEN = re.compile(r"^<[\w ]+>$")
 def hidden(*texts: str | None) -> bool:
     """Does one of these stand for a text that was left out?"""
     for text in texts:
-        if text in _REDACTED:
+        if not text:
+            continue
+        if text in _REDACTED or (text[0] in "<[(" and _UNTOLD.match(text)):
             return True
-        if text and ((text[0] in "<[(" and _UNTOLD.match(text)) or (len(text) in DIGESTS and _HASHED.match(text))):
+        if len(text) in DIGESTS and _HASHED.match(text):
             return True
     return False
 

@@ -12,7 +12,25 @@ _DEEPEST = 8  # wrappers in each other
 
 
 def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
-    """(the argument object, the raw text where it is none). Unwraps what frameworks put around the arguments."""
+    """(the argument object, the raw text where it is none). Unwraps what frameworks put around the arguments.
+
+    What was read last is kept: a dozen rules look at what each call was given, and nothing that was read is changed."""
+    known = _read.get(id(raw))
+    if known is not None and known[0] is raw:
+        return known[1]
+    if len(_read) == _KEPT:
+        _read.clear()
+    found = _arguments_of(raw)
+    _read[id(raw)] = raw, found
+    return found
+
+
+_Arguments = tuple[dict[str, Value] | None, str | None]
+_read: dict[int, tuple[Value, _Arguments]] = {}  # by the identity of what was read, which is kept with it
+_KEPT = 64
+
+
+def _arguments_of(raw: Value) -> _Arguments:
     given, text = _given(raw)
     if _emptied(given):
         return None, None

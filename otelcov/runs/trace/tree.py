@@ -65,6 +65,7 @@ class Node:
         "children",
         "depth",
         "end",
+        "failed",
         "inherited",
         "kind",
         "orphan",
@@ -87,17 +88,18 @@ class Node:
         self.own_agent: str | None = None  # set where the span *is* an agent's
         self.orphan = False
         self.inherited = False  # its ERROR repeats that of an earlier span
+        self.failed: tuple[object, tuple[str, str] | None] | None = None  # as what, and how `failure` judged it
         self.start = self.since = span.start or span.end  # since: no earlier than what it is in
         self.end = max(span.end, self.start)
 
     @property
     def input_messages(self) -> str | None:
-        found: str | None = self.side.texts["input_messages"][self.span.row]
+        found: str | None = self.side.texts["input_messages"].item(self.span.row)
         return found
 
     @property
     def system(self) -> str | None:
-        found: str | None = self.side.texts["system"][self.span.row]
+        found: str | None = self.side.texts["system"].item(self.span.row)
         return found
 
     @property
@@ -367,13 +369,16 @@ _BEGINNING, _BEFORE_STACK = 200, 65_536  # characters
 def aborted(node: Node) -> bool:
     """Does a span say that somebody called its work off, or left its stream (JavaScript's `AbortController`, a task of
     asyncio's, a context of Go's)? That is no failure of it."""
+    span = node.span
+    if span.status_code != 2 and not (span.status_message or span.error_text or span.row in node.side.exceptions):
+        return False
     thrown = exceptions(node)
-    told = [text for text in (node.span.status_message, node.span.error_text, *(m for _, m in thrown)) if text]
+    told = [text for text in (span.status_message, span.error_text, *(m for _, m in thrown)) if text]
     if any(_ABORTED.match(text) for text in told):
         return True
-    if node.span.status_code != 2:
+    if span.status_code != 2:
         return False
-    types = (node.span.error_type, *(t for t, _ in thrown))
+    types = (span.error_type, *(t for t, _ in thrown))
     if any(t is not None and _CANCELLED.match(t) for t in types) or any(map(says_called_off, told)):
         return True
     return any(thrown_to_call_off(t, "\n".join(told)) for t in types)
@@ -389,6 +394,17 @@ _CANCELLED = re.compile(r"(?:asyncio\.(?:exceptions\.)?)?CancelledError$")
 
 def failure(node: Node) -> tuple[str, str] | None:
     """(error type, message) if the span says that it failed."""
+    span = node.span
+    if span.status_code != 2 and not span.error_type and span.row not in node.side.exceptions:
+        return None
+    judged = node.failed
+    as_what = (span, node.kind, node.inherited)
+    if judged is None or judged[0] != as_what:
+        judged = node.failed = (as_what, _failure(node))
+    return judged[1]
+
+
+def _failure(node: Node) -> tuple[str, str] | None:
     span = node.span
     if span.row in node.side.mishaps and span.row not in node.side.exceptions:
         return None

@@ -39,7 +39,7 @@ from otelcov.runs.whole.deaths import (
     goes_to_the_model,
     may_have_died_in_a_step,
 )
-from otelcov.runs.whole.evidence import Evidence, worker
+from otelcov.runs.whole.evidence import Evidence, once, worker
 from otelcov.runs.whole.lost_steps import (
     aborted_at_last,
     ended_in_what_is_lost,
@@ -306,6 +306,7 @@ def _outlasted(run: Evidence) -> bool:
     return 0 < root.end < last.start and any(above is root for above in last.node.ancestors())
 
 
+@once
 def called_off(run: Evidence) -> bool:
     """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
     nothing came? Who called it off is not told, nor what was under way."""

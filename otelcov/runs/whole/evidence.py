@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
 
 from otelcov.dialects.base import AGENT
 from otelcov.runs.llm.model_call import ModelCall
@@ -27,17 +27,18 @@ class Evidence:
     output: str | None
     ways: frozenset[str] = frozenset()  # tools by their look, by which answers are handed in
     offered: Collection[str] | None = None
+    judged: dict[object, bool] = field(default_factory=dict)  # see `once`
 
     @cached_property
     def unheard(self) -> list[ModelCall]:
         """The model calls that may have failed."""
         return unheard(self.calls)
 
-    @property
+    @cached_property
     def last(self) -> ModelCall | None:
         return self.calls[-1] if self.calls else None
 
-    @property
+    @cached_property
     def done(self) -> list[tuple[ToolCall, Outcome]]:
         """The tools, each with what came of it."""
         return list(zip(self.tools, self.outcomes, strict=True))
@@ -51,11 +52,24 @@ class Evidence:
         """Did the last answer hand in the run's?"""
         return self.output is not None and any(r.name in self.ways for r in last.requests)
 
-    @property
+    @cached_property
     def muted(self) -> bool:
         """Does whoever told of this run never say that anything failed?"""
         spans = [n.span for c in self.calls for n in c.layers]
         return mute(self.root.span.scope) or any(mute(s.scope) or untold(s.scope, s.status_code) for s in spans)
+
+
+def once(judge: Callable[[Evidence], bool]) -> Callable[[Evidence], bool]:
+    """A question that several rules ask of a run, answered the first time: what it looks at is settled by then."""
+
+    @wraps(judge)
+    def answer(run: Evidence) -> bool:
+        known = run.judged.get(judge)
+        if known is None:
+            known = run.judged[judge] = judge(run)
+        return known
+
+    return answer
 
 
 def worker(call: ModelCall) -> Node | None:

@@ -14,7 +14,7 @@ from otelcov.runs.trace.spans import Span
 
 def quality(spans: Sequence[Span], orphans: int) -> dict[str, Any]:
     """The columns of RUNS beyond the run JSON. `orphans`: those of the spans whose parent has not come."""
-    strange = Counter(s.scope for s in spans if s.kind is None)
+    strange = Counter([s.scope for s in spans if s.kind is None])
     sampled, weight = _sampling(spans)
     return {
         "spans": len(spans),
