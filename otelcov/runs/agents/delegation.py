@@ -130,7 +130,7 @@ def bears_name_of(tool: str | None, agent: str | None) -> bool:
 
 def subagent(raw: object) -> bool:
     arguments, _ = arguments_of(raw)
-    return arguments is not None and any(isinstance(arguments.get(key), str) for key in SUBAGENT)
+    return bool(arguments) and any(isinstance(arguments.get(key), str) for key in SUBAGENT)
 
 
 def names_agent(raw: object) -> bool:
@@ -142,7 +142,9 @@ def names_agent(raw: object) -> bool:
 def agent_argument(raw: object) -> str | None:
     """What stands in an argument that by its name is an agent's."""
     arguments, _ = arguments_of(raw)
-    told = (arguments.get(key) for key in _AGENTS) if arguments is not None else ()
+    if not arguments or arguments.keys().isdisjoint(_AGENTS):
+        return None
+    told = (arguments.get(key) for key in _AGENTS)
     return next((name for name in told if isinstance(name, str) and name.strip()), None)
 
 

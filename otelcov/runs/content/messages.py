@@ -97,6 +97,8 @@ def _of_list(value: list[Value], role: str, depth: int) -> list[Message]:
 
 
 def _of_object(value: dict[str, Value], role: str, depth: int) -> list[Message]:
+    if "role" in value and value.keys() <= _OF_CHATS and not isinstance(value.get("content"), dict):
+        return [message_of(value, role)]  # as most of them are
     if "lc" in value and isinstance(value.get("kwargs"), dict):
         return _of_constructor(value, role, depth)
     if isinstance(value.get("chat_message"), dict):
@@ -117,6 +119,10 @@ def _of_object(value: dict[str, Value], role: str, depth: int) -> list[Message]:
     if (kind := kind_of(value)) in CALLS or kind in RESULTS:
         return [message_of({"role": "assistant" if kind in CALLS else "tool", "content": [value]}, role)]
     return _of_wrapper(value, role, depth)
+
+
+_OF_CHATS = {"role", "content", "tool_calls", "tool_call_id", "name"}
+"""All that a message of chat completions has."""
 
 
 def _turn_of_autogen(value: dict[str, Value]) -> list[Value]:
@@ -284,7 +290,7 @@ def message_of(value: dict[str, Value], default_role: str) -> Message:
     m = Message(role, finish_reason=_finish(value), partial=from_user)
     name = value.get("name")
     m.name = name if isinstance(name, str) else None
-    content = next((value[key] for key in _CONTENTS if key in value), None)
+    content = value["content"] if "content" in value else next((value[key] for key in _CONTENTS if key in value), None)
     if role == "tool" and "tool_call_id" not in value and (back := _framed(content)) is not None:
         value, content = value | back, back["content"]
     if content is None and isinstance(value.get("text"), str):

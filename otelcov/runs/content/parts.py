@@ -245,7 +245,10 @@ def _brought(item: dict[str, Value]) -> Value:
 
 
 def _first(value: dict[str, Value], keys: Sequence[str]) -> Value:
-    return next((value[key] for key in keys if value.get(key)), None)
+    for key in keys:
+        if found := value.get(key):
+            return found
+    return None
 
 
 def _failed(served: dict[str, Value]) -> bool | None:

@@ -26,6 +26,7 @@ from otelcov.runs.rules.answers import (
     results_by_user,
     tells_a_turn_in_one,
     tells_text_alone,
+    told_otherwise,
     writes_parts,
 )
 from otelcov.runs.trace.tree import Node
@@ -53,6 +54,15 @@ def read_input(layers: list[Node]) -> Input:
             joined = any(x.requests for x in told or ()) or not came
             if joined and brought and (any(brought) or not any(came)):
                 found, gappy, endless = told, cut, short
+    if any(told_otherwise(n.span.scope) for n in layers):
+        found = _as_it_was(found, layers)
+    with_observations(found or [])
+    with_late_results(found or [])
+    return Input(found, gappy, endless)
+
+
+def _as_it_was(found: list[Message] | None, layers: list[Node]) -> list[Message] | None:
+    """With what instrumentations of these are known to leave out of an input, or to tell otherwise."""
     if found and drops_flags(layers[0].span.scope):
         _flag(found, [n for n in layers if keeps_flags(n.span.scope)])
     if any(prints_results(n.span.scope) for n in layers):
@@ -68,9 +78,7 @@ def read_input(layers: list[Node]) -> Input:
         found = [x for message in found for x in _one_by_one(message)]
     if found and tells_text_alone(layers[0].span.scope, layers[0].span.request_model):
         _without_blanks(found)
-    with_observations(found or [])
-    with_late_results(found or [])
-    return Input(found, gappy, endless)
+    return found
 
 
 def _without_blanks(messages: list[Message]) -> None:

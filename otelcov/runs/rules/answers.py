@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _GOOGLES = re.compile(r"instrumentation\.google_gen(?:ai|erativeai)$|instrumentation-google-generativeai$")
 _OF_CHATS = re.compile(r"microsoft\.opentelemetry\..*openai_agents")
@@ -100,6 +101,7 @@ _WITHOUT_FLAGS = re.compile(
 )
 
 
+@lru_cache(maxsize=1024)
 def drops_flags(scope: str) -> bool:
     """Does this leave out the flag by which a provider's own protocol (toolResult.status, is_error) or the kit
     (Mirascope's `error`, Pydantic AI's `outcome`) tells a failed tool? There a text that reads like any other says
@@ -123,6 +125,7 @@ def ends_well_unanswered(scope: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
 def calls_functions(scope: str) -> bool:
     """Does this, of Google's client, open no spans for the functions that it calls?"""
     return _GOOGLES.search(scope) is not None
@@ -252,3 +255,10 @@ def counts_at_the_end(scope: str) -> bool:
 def answers_in_pieces(scope: str) -> bool:
     """Is each piece of a streamed answer a message here (BeeAI for Python)?"""
     return scope == "openinference.instrumentation.beeai"
+
+
+@lru_cache(maxsize=1024)
+def told_otherwise(scope: str) -> bool:
+    """Does this leave something out of a model's input, or tell it otherwise, that may be put right?"""
+    ways = (drops_flags, prints_results, results_by_user, results_as_words, reads_late, tells_a_turn_in_one)
+    return any(way(scope) for way in ways) or tells_text_alone(scope, "gemini")

@@ -103,16 +103,19 @@ def letters(reason: str | None) -> str:
     return re.sub(r"[^a-z]", "", (reason or "").lower().rsplit(".", 1)[-1])
 
 
+@lru_cache(maxsize=1024)
 def finish(reason: str | None) -> str | None:
     """The boundary that a finish reason is, whatever provider says it."""
     return _FINISH.get(letters(reason))
 
 
+@lru_cache(maxsize=1024)
 def stopped(reason: str | None) -> str | None:
     """The limit that ended a loop, if that is why an agent says it finished (Strands, smolagents)."""
     return _STOPPED.get(letters(reason))
 
 
+@lru_cache(maxsize=1024)
 def asks(reason: str | None) -> bool:
     """Does this finish reason say that tools were asked for?"""
     return letters(reason) in ("toolcall", "toolcalls", "tooluse", "functioncall", "functioncalls", "toolexecution")
@@ -126,11 +129,13 @@ def final(reason: str | None) -> bool:
     return letters(reason) in _FINAL or finish(reason) is not None
 
 
+@lru_cache(maxsize=1024)
 def broke(reason: str | None) -> bool:
     """Does this finish reason say that the call failed? Some tell it by nothing else."""
     return letters(reason) == "error"
 
 
+@lru_cache(maxsize=1024)
 def called_off(reason: str | None) -> bool:
     """Does this finish reason say that the call was broken off?"""
     return letters(reason) in ("canceled", "cancelled")

@@ -20,10 +20,11 @@ from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.trace.tree import Node, aborted, failure, spelling
-from otelcov.runs.whole.evidence import Evidence, worker
+from otelcov.runs.whole.evidence import Evidence, once, worker
 from otelcov.runs.whole.speakers import within_an_agent
 
 
+@once
 def ended_in_what_is_lost(run: Evidence) -> bool:
     """Is there no answer, and did a step that has not come hold what came after all that has?"""
     last = run.last

@@ -164,7 +164,7 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     if (limit := b.stopped(reason)) is not None:
         seen.add(limit)
     elif (
-        any(_not_finished(run, n) for n in run.nodes)
+        any(_not_finished(run, n) for n in run.nodes if n.span.name.startswith("ReAct."))
         or _forced(last)
         or any(t is not None and b.GAVE_UP.search(t) for t in texts)
     ):
@@ -188,8 +188,9 @@ def _forced(last: ModelCall) -> bool:
 
 
 def _forced_flat(node: Node) -> bool:
-    texts = (value for _, value in node.side.families["flat_input"].get(node.span.row, ()) if isinstance(value, str))
-    return any(sign in text for text in texts for sign in b.FORCED_SIGNS)
+    told = node.side.families["flat_input"].get(node.span.row, ())
+    texts = "\0".join([value for _, value in told if isinstance(value, str)])
+    return any(sign in texts for sign in b.FORCED_SIGNS)
 
 
 _LOOP, _STEP, _DONE = (re.compile(p) for p in (r"^ReAct\.a?(?:forward|call)", r"^Predict\b", r"^(?:Tool\.)?finish\b"))
