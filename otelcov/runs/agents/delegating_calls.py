@@ -417,7 +417,7 @@ NEWEST = 32  # model calls, among which is that of whoever was called
 def _open(call: ToolCall) -> bool:
     """Has the span of who asked not come, nor anything that it asked since?"""
     asker = call.asked_by
-    return asker is not None and not any(n.kind == AGENT for n in asker.node.ancestors())
+    return asker is not None and not asker.node.within(AGENT)
 
 
 def may_delegate(call: ToolCall) -> bool:

@@ -130,7 +130,7 @@ def bears_name_of(tool: str | None, agent: str | None) -> bool:
 
 def subagent(raw: object) -> bool:
     arguments, _ = arguments_of(raw)
-    return bool(arguments) and any(isinstance(arguments.get(key), str) for key in SUBAGENT)
+    return arguments is not None and any(isinstance(arguments.get(key), str) for key in SUBAGENT)
 
 
 def names_agent(raw: object) -> bool:

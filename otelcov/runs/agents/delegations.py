@@ -107,7 +107,7 @@ def _frames_each_run(spans: list[Node]) -> bool:
     program calls each of its runs (OpenAI's Agents SDK), and whom the tool called is in it."""
     if len(spans) < 2 or all(any(a.own_agent not in (None, n.own_agent) for a in n.ancestors()) for n in spans):
         return False
-    called = [n for n in spans if any(a.kind == TOOL for a in n.ancestors())]
+    called = [n for n in spans if n.within(TOOL)]
     return bool(called) and all(any(x.own_agent not in (None, n.own_agent) for x in n.below()) for n in spans)
 
 

@@ -298,7 +298,7 @@ def _exchanges(top: Node) -> list[tuple[object, ...]]:
 
 
 def _same_work(one: Node, two: Node) -> bool:
-    models, others = ([n for n in x.below() if n.kind == LLM and not _inside(n, LLM)] for x in (one, two))
+    models, others = ([n for n in x.below() if n.kind == LLM and not n.within(LLM)] for x in (one, two))
     if not models or len(models) != len(others):
         return False
     for a, b in zip(sorted(models, key=_start), sorted(others, key=_start), strict=True):
@@ -314,10 +314,6 @@ def _same_work(one: Node, two: Node) -> bool:
 def _same_time(one: Node, two: Node) -> bool:
     length = max(one.end - one.start, two.end - two.start)
     return 10 * abs(one.start - two.start) <= length and 4 * abs(one.end - two.end) <= length
-
-
-def _inside(node: Node, kind: str) -> bool:
-    return any(n.kind == kind for n in node.ancestors())
 
 
 def _start(node: Node) -> int:

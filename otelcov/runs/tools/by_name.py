@@ -71,7 +71,7 @@ def _told_by_hand(nodes: list[Node], asked: Container[str], calls: list[ModelCal
         name = spelling(node.span.tool or "")
         if name in told or name in asked or not _leaf(node):
             continue
-        if not any(a.kind == TOOL for a in node.ancestors()):
+        if not node.within(TOOL):
             node.kind = TOOL
             for a in node.ancestors():
                 if id(a) in around:

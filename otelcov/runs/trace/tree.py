@@ -114,6 +114,15 @@ class Node:
             node = node.parent
         return out
 
+    def within(self, kind: str) -> bool:
+        """Is it below a span of this kind?"""
+        above = self.parent
+        while above is not None:
+            if above.kind == kind:
+                return True
+            above = above.parent
+        return False
+
     def explained(self) -> list[Node]:
         """The children, and in place of those that nobody explains what is right below them."""
         out, unread = list[Node](), list(self.children)

@@ -169,7 +169,7 @@ def of_a_tool(root: Node) -> bool:
     if not said or exceptions(root) or not ends_after_tools(root.span.scope, root.span.name):
         return False
     below = (n for n in root.below() if n.span.status_message == said and n.span.status_code == 2)
-    return any(n.kind == TOOL or any(a.kind == TOOL for a in n.ancestors()) for n in below)
+    return any(n.kind == TOOL or n.within(TOOL) for n in below)
 
 
 _AT_ITS_LIMIT = 'Max turns exceeded: {"max_turns":'
@@ -415,7 +415,7 @@ def _left_to_one_unseen(run: Evidence) -> bool:
         return False
     since = [n for n in run.root.below() if n.kind == AGENT and n.start >= run.last.end]
     late = max(since, key=lambda n: n.start, default=None)
-    if late is None or late.span.status_code or any(a.kind == TOOL for a in late.ancestors()):
+    if late is None or late.span.status_code or late.within(TOOL):
         return False
     return all(n.kind is None for n in late.below())
 

@@ -53,7 +53,7 @@ def broke_unseen(run: Evidence, handed: Collection[Delegation], seen: Collection
     why = told[1] if told is not None else None
     then = [(o.status, o.message) for t, o in run.done if t.turn == last.turn]
     then += [(d.status, "") for d in handed if d.call is not None and d.call.asked_by is last]
-    other = any(n.kind == TOOL for n in broke.ancestors())  # whose failure those around it tell in its own words
+    other = broke.within(TOOL)  # whose failure those around it tell in its own words
     went = (how in ("ok", "unknown") or (other and how == "error" and text not in ("", why)) for how, text in then)
     return bool(then) and all(went)
 
@@ -265,7 +265,7 @@ def ended_on_words(run: Evidence) -> bool:
     root = run.root
     if root.orphan or not final(ended(root)):
         return False
-    newest = next((c for c in reversed(run.calls) if not any(n.kind == TOOL for n in c.node.ancestors())), None)
+    newest = next((c for c in reversed(run.calls) if not c.node.within(TOOL)), None)
     if newest is None or newest.error is not None:
         return False
     return asks(newest.finish) and not any(r.name in run.ways for r in newest.requests)

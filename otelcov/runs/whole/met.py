@@ -203,7 +203,7 @@ def _not_finished(run: Evidence, node: Node) -> bool:
     """Did a loop of DSPy's ReAct end otherwise than by the model's word? What asks for a tool is followed by one, the
     last time by the one that ends it; a request that could not be read by none. Where no tool is told, the last that
     was asked for in words is followed by what sums up."""
-    if not _LOOP.match(node.span.name) or any(n.kind == TOOL for n in node.ancestors()):
+    if not _LOOP.match(node.span.name) or node.within(TOOL):
         return False
     done = (
         n for n in reversed(node.children) if n.kind == TOOL or _STEP.match(n.span.name) or _DONE.match(n.span.name)
@@ -413,7 +413,7 @@ def _left_at_another(run: Evidence, last: ModelCall) -> bool:
         within_an_agent(last) or below_what_is_lost(run.root, last)
     ):
         return False
-    above = [c for c in run.calls if c is not last and not any(n.kind == TOOL for n in c.node.ancestors())]
+    above = [c for c in run.calls if c is not last and not c.node.within(TOOL)]
     said = above[-1].text if above else ""
     return run.output is None or said is None or run.output.strip() == said.strip()
 

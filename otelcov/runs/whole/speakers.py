@@ -19,8 +19,8 @@ def own_calls(root: Node, calls: list[ModelCall]) -> list[ModelCall]:
     """The model calls that speak of the request itself: those of a guardrail or a judge speak about it. Where what
     frames the run is missing, those inside a tool are somebody else's: what an agent called as a tool was asked is not
     what the user asked."""
-    calls = [c for c in calls if not any(n.kind == OTHER for n in c.node.ancestors())] or calls
-    return [c for c in calls if not any(n.kind == TOOL for n in c.node.ancestors())] if root.orphan else calls
+    calls = [c for c in calls if not c.node.within(OTHER)] or calls
+    return [c for c in calls if not c.node.within(TOOL)] if root.orphan else calls
 
 
 def calls_agent(tool: Node) -> bool:
@@ -83,7 +83,7 @@ def of_a_delegate(root: Node, calls: list[ModelCall]) -> tuple[set[str], set[str
     """What those that a tool called were asked and answered, where who called them tells no content, and they do: a
     frame may have taken it for its own (OpenInference of OpenAI's Agents SDK for JavaScript)."""
     given, said = set[str](), set[str]()
-    within = [c for c in calls if any(n.kind == TOOL for n in c.node.ancestors())]
+    within = [c for c in calls if c.node.within(TOOL)]
     if not within or any(c.inputs is not None or c.outputs is not None for c in calls if c not in within):
         return given, said
     if root.kind != AGENT or len(within) == len(calls):
@@ -106,7 +106,7 @@ def front_of(root: Node) -> list[Node]:
 
 def at_work(root: Node, call: ModelCall) -> bool:
     """Has the agent that made this call not ended yet?"""
-    return root.orphan and not any(n.kind == AGENT for n in call.node.ancestors())
+    return root.orphan and not call.node.within(AGENT)
 
 
 def abreast(root: Node, own: list[ModelCall], last: ModelCall) -> bool:

@@ -58,7 +58,7 @@ def tools_visible(
     doubtful += _went_on_unseen(calls, mute) + [c for c in calls if c.text is not None and _NEXT_TOOL.search(c.text)]
     doubtful += [c for c in calls if c.loops or c.several or asked_untold(c)]
     doubtful += calls if any(asks_for_itself(n.span.scope) for n in nodes) else []
-    doubtful += [c for c in calls if last_only(c) and not any(n.kind == AGENT for n in c.node.ancestors())]
+    doubtful += [c for c in calls if last_only(c) and not c.node.within(AGENT)]
     if not doubtful:
         return True
     incomplete.add("tool calls not visible")
