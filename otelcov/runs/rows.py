@@ -23,31 +23,30 @@ def run_id(trace_ids: Sequence[str], first: bytes) -> str:
 
 
 class Columns:
-    """Rows of the RUNS schema, gathered column by column."""
+    """Rows of the RUNS schema, gathered to be laid out column by column."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, list[Any]] = {name: [] for name in RUNS}
-        self._appends = [(name, column.append) for name, column in self._columns.items()]
-        self.height = 0
+        self._rows: list[Row] = []
+
+    @property
+    def height(self) -> int:
+        return len(self._rows)
 
     def add(self, row: Row) -> None:
-        for name, append in self._appends:
-            append(row[name])
-        self.height += 1
+        self._rows.append(row)
 
     def frame(self) -> pl.DataFrame:
-        """The gathered rows; the columns are empty afterwards."""
+        """The gathered rows; none are left afterwards."""
         import pyarrow as pa
 
-        arrays = {name: _array(self._columns[name], dtype) for name, dtype in RUNS.items()}
-        self.__init__()  # type: ignore[misc]
+        arrays = {name: _array([row[name] for row in self._rows], dtype) for name, dtype in RUNS.items()}
+        self._rows = []
         table = pa.table(arrays)
         return pl.DataFrame(pl.from_arrow(table)).cast(RUNS)
 
     def each(self) -> Iterator[Row]:
         """The gathered rows, one by one."""
-        for values in zip(*self._columns.values(), strict=True):
-            yield dict(zip(self._columns, values, strict=True))
+        yield from self._rows
 
 
 def _array(values: list[Any], dtype: pl.DataType) -> Any:
