@@ -14,7 +14,10 @@ _DEEPEST = 8  # wrappers in each other
 def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
     """(the argument object, the raw text where it is none). Unwraps what frameworks put around the arguments.
 
-    What was read last is kept: a dozen rules look at what each call was given, and nothing that was read is changed."""
+    What was read last is kept, where it is short: a dozen rules look at what each call was given, and nothing that was
+    read is changed."""
+    if isinstance(raw, str) and len(raw) > _LONGEST:
+        return _arguments_of(raw)
     known = _read.get(id(raw))
     if known is not None and known[0] is raw:
         return known[1]
@@ -27,7 +30,7 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
 
 _Arguments = tuple[dict[str, Value] | None, str | None]
 _read: dict[int, tuple[Value, _Arguments]] = {}  # by the identity of what was read, which is kept with it
-_KEPT = 64
+_KEPT, _LONGEST = 64, 65_536
 
 
 def _arguments_of(raw: Value) -> _Arguments:
