@@ -19,8 +19,11 @@ def true(flags: pl.Series, unknown: bool = False) -> Bools:
 
 def missing(values: pl.Series) -> Bools:
     """Which of these are null."""
-    few: Bools = values.is_null().to_numpy() if values.null_count() else np.zeros(len(values), dtype=bool)
-    return few
+    nulls = values.null_count()
+    if nulls in (0, len(values)):
+        return np.full(len(values), nulls > 0)
+    found: Bools = values.is_null().to_numpy()
+    return found
 
 
 def among(texts: pl.Series, some: Collection[str | None], unknown: bool = False) -> Bools:
