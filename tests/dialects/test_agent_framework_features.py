@@ -7,6 +7,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _SCOPE = "agent_framework"
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.runs.requests import chat, runs, span
 
+pytestmark = pytest.mark.full
+
 _SCOPE = "openinference.instrumentation.agno"
 _RUN = "48d9ec8e-b3f3-4d9a-a08f-5ba8221d6f33"
 

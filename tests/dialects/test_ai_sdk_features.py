@@ -10,6 +10,8 @@ from tests.dialects.test_javascript_newest import agreed
 from tests.dialects.test_unrecorded_kits import called_with, of_kind
 from tests.runs.requests import agent, chat, span, tool
 
+pytestmark = pytest.mark.full
+
 _jsons = partial(json.dumps, separators=(",", ":"))  # as JavaScript writes it
 _SEVEN = {"scope": "gen_ai"}
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import runs, span
 
+pytestmark = pytest.mark.full
+
 SDK, PLATFORM = "com.anthropic.sdk.python", "com.anthropic.claude-platform"
 MODEL = {"gen_ai.request.model": "claude-sonnet-4-5", "gen_ai.response.model": "claude-sonnet-4-5-20250929"}
 

@@ -10,6 +10,8 @@ from tests.captures import LATER
 from tests.runs.either_way import with_shortcut, without
 from tests.runs.requests import agent, chat, frames, request, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _either_way(*spans):
     """The runs, which the shortcut must tell alike."""

@@ -7,6 +7,8 @@ import pytest
 from otelcov.runs.content.exchanges import event_inputs
 from tests.runs.requests import agent, chat, records, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _json = json.dumps
 _LONG, _SHORT = "look__look_17_0", "look_17_0"  # the id of a call by Gemini CLI, and as it tells its model
 _ASKED = {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"at": "x"}, "id": _LONG}}]}

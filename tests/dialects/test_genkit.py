@@ -7,6 +7,8 @@ import pytest
 from tests.dialects.test_javascript_newest import agreed
 from tests.runs.requests import span
 
+pytestmark = pytest.mark.full
+
 
 def _genkit(id, parent, kind, name, at, took=1, error=None, **told):
     told = {"type": "action", "metadata:subtype": kind, "name": name, "state": "error" if error else "success"} | told

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import runs, span
 
+pytestmark = pytest.mark.full
+
 _OI = "@arizeai/openinference-instrumentation-openai-agents"
 _TRACELOOP = "@traceloop/instrumentation-openai"
 _ID = "chatcmpl-IO6x6UNrAUDTlx7f97hRhvuC"

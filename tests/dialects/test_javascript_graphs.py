@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _CHAIN = {"openinference.span.kind": "CHAIN"}
 
 

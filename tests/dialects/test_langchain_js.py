@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _STEP = {"openinference.span.kind": "CHAIN", "metadata": {"lc_agent_name": "a"}}
 _HISTORY = [
     {"role": "user", "parts": [{"type": "text", "content": "go"}]},

@@ -7,6 +7,8 @@ from tests.dialects.test_platforms_kits import delegated, either_way
 from tests.dialects.test_unrecorded_kits import called_with, jsons
 from tests.runs.requests import chat, span
 
+pytestmark = pytest.mark.full
+
 _LLAMA = "llamaindex.opentelemetry.tracer"
 _TOOLS = [{"type": "function", "function": {"name": name}} for name in ("weather", "lookup", "ask_worker")]
 

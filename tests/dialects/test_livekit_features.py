@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import runs, span
 
+pytestmark = pytest.mark.full
+
 _SCOPE = "livekit-agents"
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 
 def _monocle(id, parent, type, at, took=1.0, given=None, came=None, used=None, **entities):
     """A span of Monocle's (monocle_apptrace 0.8): what was said stands in its events."""

@@ -6,6 +6,8 @@ from tests.dialects.test_platforms_kits import delegated, either_way
 from tests.dialects.test_unrecorded_kits import called_with, jsons
 from tests.runs.requests import agent, chat, span, tool
 
+pytestmark = pytest.mark.full
+
 _STRANDS = {"gen_ai.system": "strands-agents", "agent.name": "Strands Agent", "gen_ai.agent.name": "Strands Agent"}
 
 

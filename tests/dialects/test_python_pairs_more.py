@@ -8,6 +8,8 @@ import pytest
 from tests.dialects.limits import kept_last
 from tests.runs.requests import agent, chat, runs, span, tool
 
+pytestmark = pytest.mark.full
+
 _OF_GOOGLE = "openinference.instrumentation.google_genai"
 
 
