@@ -30,7 +30,7 @@ def arguments_of(raw: Value) -> tuple[dict[str, Value] | None, str | None]:
 
 _Arguments = tuple[dict[str, Value] | None, str | None]
 _read: dict[int, tuple[Value, _Arguments]] = {}  # by the identity of what was read, which is kept with it
-_KEPT, _LONGEST = 64, 65_536
+_KEPT, _LONGEST = 128, 16_384
 
 
 def _arguments_of(raw: Value) -> _Arguments:
