@@ -26,7 +26,6 @@ from otelcov.runs.rules.answers import (
     results_by_user,
     tells_a_turn_in_one,
     tells_text_alone,
-    told_otherwise,
     writes_parts,
 )
 from otelcov.runs.trace.tree import Node
@@ -54,8 +53,7 @@ def read_input(layers: list[Node]) -> Input:
             joined = any(x.requests for x in told or ()) or not came
             if joined and brought and (any(brought) or not any(came)):
                 found, gappy, endless = told, cut, short
-    if any(told_otherwise(n.span.scope) for n in layers):
-        found = _as_it_was(found, layers)
+    found = _as_it_was(found, layers)
     with_observations(found or [])
     with_late_results(found or [])
     return Input(found, gappy, endless)

@@ -255,10 +255,3 @@ def counts_at_the_end(scope: str) -> bool:
 def answers_in_pieces(scope: str) -> bool:
     """Is each piece of a streamed answer a message here (BeeAI for Python)?"""
     return scope == "openinference.instrumentation.beeai"
-
-
-@lru_cache(maxsize=1024)
-def told_otherwise(scope: str) -> bool:
-    """Does this leave something out of a model's input, or tell it otherwise, that may be put right?"""
-    ways = (drops_flags, prints_results, results_by_user, results_as_words, reads_late, tells_a_turn_in_one)
-    return any(way(scope) for way in ways) or tells_text_alone(scope, "gemini")
