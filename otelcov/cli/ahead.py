@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from otelcov.ground import locks
 from otelcov.ground.processes import ONE_THREAD, cores
+from otelcov.sums import glance
 
 if TYPE_CHECKING:
     from otelcov.engine.second import Second
@@ -52,7 +53,7 @@ def helped(store: str) -> Iterator[Second | None]:
 
 def _second(store: str) -> Second | None:
     with suppress(OSError):  # what is wrong with the store, the command will say
-        if _waits(Path(store)) >= _MUCH and _idle(Path(store)):
+        if _waits(Path(store)) >= _MUCH and not glance.told(store) and _idle(Path(store)):
             from otelcov.engine.second import Second
 
             return Second(_NEEDS, ONE_THREAD)

@@ -26,7 +26,7 @@ from otelcov.ground.config import Config
 from otelcov.ground.schemas import signed
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window
-from otelcov.sums import beside, glance
+from otelcov.sums import again, beside, glance
 from otelcov.sums import kept as files
 from otelcov.sums.kept import ODD, Batch, Kept, Stretch, touches
 from otelcov.sums.meaning import folder
@@ -139,9 +139,12 @@ def _found(
         runs, odd = kept.left_runs(now_ns, config.runs.settle_ns)
         if kept.summed is not None and not from_rows and all(_between_ns(at, window) for at in kept.summed):
             runs, whole = runs.clear(), [kept.left]
+    elif (note := again.noted(store, kept, window, now_ns, config.runs.settle_ns)) is not None:
+        dirty, runs, odd = note.dirty, note.runs, note.odd
     else:
         from otelcov.store import pieces
 
+        inboxes = glance.inboxes(store)
         look = pieces.look(store)
         if second is not None:
             from otelcov.sums.halves import Half
@@ -152,6 +155,8 @@ def _found(
         found = counting.found(store, kept, window, config, now_ns, count, live, look, half)
         if found is None:
             return None
+        if inboxes is not None:
+            again.note(found, kept, [inboxes, [look.tables.spans.version, look.tables.logs.version]], now_ns)
         kept, dirty, runs, odd, half = found.kept, found.dirty, found.runs, found.odd, found.half
     quality = _quality(kept, dirty, odd, window)
     stretches, batches, cut = _chosen(kept, dirty, window, from_rows, days)

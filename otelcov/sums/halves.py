@@ -29,6 +29,8 @@ from otelcov.ground.windows import Window
 from otelcov.store import pieces, scan
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from collector.segment import Row
     from otelcov.engine.second import Second
     from otelcov.runs.joining.join import Guest, Joints
@@ -119,6 +121,15 @@ class Half:
         every: pl.DataFrame = self.second.ask(_give_all)
         return every
 
+    def note(self, path: Path) -> None:
+        """Have it write its runs as its part of a note (again.py); `noted` waits for that."""
+        self.second.call(_note, path)
+
+    def noted(self) -> bool:
+        """Whether that could be done. Raises Gone."""
+        done: bool = self.second.answer()
+        return done
+
     def add_up(self, window: Window, selection: Selection, config: Config) -> None:
         self.second.call(_observed, window, selection, config)
 
@@ -191,6 +202,17 @@ def _give_up(traces: pl.Series) -> Rows:
 
 def _give_all() -> pl.DataFrame:
     return _held.every
+
+
+def _note(path: Path) -> bool:
+    from otelcov.sums.again import write_runs
+    from otelcov.sums.kept import Unkept
+
+    try:
+        write_runs(path, 1, _held.runs)
+    except Unkept:
+        return False
+    return True
 
 
 def _observed(window: Window, selection: Selection, config: Config) -> Observations:

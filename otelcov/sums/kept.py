@@ -162,8 +162,7 @@ class Kept:
 
         Only what `told_ns` says can be asked for: a run whose root is missing settles with time, nothing else does."""
         runs, odd = (_read(self.folder / f"{self.left}.{name}.parquet") for name in ("runs", "odd"))
-        quiet = signed("end_unix_nano") <= now_ns - settle_ns
-        return runs.with_columns(pl.col("settled") | quiet), odd
+        return settled_since(runs, now_ns, settle_ns), odd
 
     def briefs(self, whole: Iterable[str]) -> Brief:
         """Sums by the names of their files, as far as a report of all of them needs them."""
@@ -250,7 +249,7 @@ def save(kept: Kept) -> None:
     }
     gone = _names(load(kept.folder)) - _names(kept)
     new = kept.folder / f"new-{uuid.uuid4().hex}.json"
-    with _writing(kept.folder):
+    with writing(kept.folder):
         with new.open("w") as file:
             json.dump(told, file)
             file.flush()
@@ -264,7 +263,7 @@ def save(kept: Kept) -> None:
 
 def sweep(kept: Kept, since: float | None = None) -> None:
     """Remove what is not on the list and old; or what was written `since`, by who then gave up."""
-    alive = {LIST.split(".")[0], "beside", "asked", *_names(kept)}
+    alive = {LIST.split(".")[0], "beside", "asked", "again", *_names(kept)}
     for file in kept.folder.iterdir():
         if file.name.split(".")[0] not in alive:
             try:
@@ -287,12 +286,12 @@ def batch_of(
 ) -> Batch:
     """Write a batch; it counts from the list that names it."""
     id = uuid.uuid4().hex
-    _write(slim(runs), folder / f"batch-{id}.runs.parquet", compression="zstd", compression_level=1)
-    _write(traces.select(TRACES.names()), folder / f"batch-{id}.traces.parquet", compression="uncompressed")
+    write(slim(runs), folder / f"batch-{id}.runs.parquet", compression="zstd", compression_level=1)
+    write(traces.select(TRACES.names()), folder / f"batch-{id}.traces.parquet", compression="uncompressed")
     if odd.height:
-        _write(odd.select(ODD.names()), folder / f"batch-{id}.odd.parquet")
+        write(odd.select(ODD.names()), folder / f"batch-{id}.odd.parquet")
     if links.height:
-        _write(links.select(LINKS.names()), folder / f"batch-{id}.links.parquet")
+        write(links.select(LINKS.names()), folder / f"batch-{id}.links.parquet")
     write_sums(folder / f"batch-{id}", sums)
     start = runs["start_unix_nano"].drop_nulls()
     told_by = runs.select("service", "scope").drop_nulls("scope").unique()
@@ -320,10 +319,16 @@ def left_name() -> str:
 
 def write_left(path: Path, traces: pl.DataFrame, spans: pl.DataFrame, logs: pl.DataFrame) -> None:
     """The traces that a count has left, and their rows in the form that is quickest to write: the next count will."""
-    _write(traces.select(TRACES.names()), path.with_name(f"{path.name}.traces.parquet"))
-    with _writing(path.parent):
+    write(traces.select(TRACES.names()), path.with_name(f"{path.name}.traces.parquet"))
+    with writing(path.parent):
         for name, rows in (("spans", spans), ("logs", logs)):
             rows.write_ipc(path.with_name(f"{path.name}.{name}.arrow"), compression="lz4")
+
+
+def settled_since(runs: pl.DataFrame, now_ns: int, settle_ns: int) -> pl.DataFrame:
+    """Runs as a later clock finds them where nothing has come."""
+    quiet = signed("end_unix_nano") <= now_ns - settle_ns
+    return runs.with_columns(pl.col("settled") | quiet)
 
 
 def touches(traces: pl.Series) -> pl.Expr:
@@ -334,8 +339,8 @@ def touches(traces: pl.Series) -> pl.Expr:
 
 def write_told(path: Path, runs: pl.DataFrame, odd: pl.DataFrame, sums: Observations) -> tuple[int, int] | None:
     """The runs of what is left; where all have settled their sums too, and then when they start."""
-    _write(slim(runs), path.with_name(f"{path.name}.runs.parquet"))
-    _write(odd.select(ODD.names()), path.with_name(f"{path.name}.odd.parquet"))
+    write(slim(runs), path.with_name(f"{path.name}.runs.parquet"))
+    write(odd.select(ODD.names()), path.with_name(f"{path.name}.odd.parquet"))
     start = runs["start_unix_nano"]
     if runs.is_empty() or start.has_nulls() or not runs["settled"].all():
         return None
@@ -355,8 +360,8 @@ def slim(runs: pl.DataFrame) -> pl.DataFrame:
 
 def write_sums(path: Path, sums: Observations) -> None:
     rows = sums.rows.sort("bucket", "dimension", nulls_last=True)
-    _write(rows, path.with_name(f"{path.name}.sums.parquet"), compression="lz4", row_group_size=1 << 18)
-    _write(sums.items, path.with_name(f"{path.name}.items.parquet"), compression="lz4")
+    write(rows, path.with_name(f"{path.name}.sums.parquet"), compression="lz4", row_group_size=1 << 18)
+    write(sums.items, path.with_name(f"{path.name}.items.parquet"), compression="lz4")
 
 
 def write_brief(path: Path, short: Brief) -> None:
@@ -367,8 +372,8 @@ def write_brief(path: Path, short: Brief) -> None:
     rows = short.rows.sort("dimension", "bucket", nulls_last=True)
     sets = pl.concat(read() for read in short.sets)
     for name, frame in (("brief", rows), ("kinds", kinds), ("sets", sets)):
-        _write(frame, path.with_name(f"{path.name}.{name}.parquet"), compression="lz4", row_group_size=1 << 18)
-    _write(texts, path.with_name(f"{path.name}.paths.parquet"), compression="zstd", row_group_size=_FIRST)
+        write(frame, path.with_name(f"{path.name}.{name}.parquet"), compression="lz4", row_group_size=1 << 18)
+    write(texts, path.with_name(f"{path.name}.paths.parquet"), compression="zstd", row_group_size=_FIRST)
 
 
 def read_sums(path: Path, where: pl.Expr | None = None) -> Observations:
@@ -390,13 +395,13 @@ def _names(kept: Kept) -> set[str]:
     return {kept.left, *(f"batch-{batch.id}" for batch in kept.batches), *(stretch.file for stretch in kept.rolled)}
 
 
-def _write(frame: pl.DataFrame, path: Path, **how: Any) -> None:
-    with _writing(path.parent):
+def write(frame: pl.DataFrame, path: Path, **how: Any) -> None:
+    with writing(path.parent):
         frame.write_parquet(path, **how)
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -408,12 +413,16 @@ def _reading(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # Polars panics on some damaged files, with a BaseException that has no public class.
-        if not isinstance(error, OSError | pl.exceptions.PolarsError) and type(error).__name__ != "PanicException":
+        if not isinstance(error, OSError | pl.exceptions.PolarsError) and not is_panic(error):
             raise
         raise Lost(
             f"Couldn't read the sums kept in {folder}: {_why(error)}. Remove that folder: its spans are counted again."
         ) from error
+
+
+def is_panic(error: BaseException) -> bool:
+    """Polars panics on some damaged files, with a BaseException that has no public class."""
+    return type(error).__name__ == "PanicException"
 
 
 def _why(error: BaseException) -> str:

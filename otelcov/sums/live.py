@@ -36,6 +36,7 @@ class Counted:
     runs: pl.DataFrame  # of open traces, RUNS
     odd: pl.DataFrame  # their odd spans
     half: Half | None  # of open traces, too: what a second process adds up
+    within: Window | None  # the widest of which all this is true; None where some of what had come was left aside
 
 
 def found(
@@ -54,7 +55,7 @@ def found(
     are waited for instead, if they are many more. `half` is what a second process has of what this look shows in
     inboxes; raises Gone where it ends.
     """
-    max_run_ns, asked = config.runs.max_run_ns, _Asked(store)
+    max_run_ns, asked, given = config.runs.max_run_ns, _Asked(store), look
     most = most if kept.batches else most // _FIRST
     if _new(look, kept) > most and count is not None and kept.batches and beside.at_it(kept.folder):
         # Who counted here instead would keep that process from it meanwhile, and leave more to the next report.
@@ -69,7 +70,7 @@ def found(
         kept = Kept(kept.folder)
         if _new(look, kept) > most:
             return None
-    glimpse = None
+    glimpse, all_of_it = None, look is given
     if half is not None:
         half = half.again(look)
         look, glimpse = half.rest, half.glimpse
@@ -78,7 +79,8 @@ def found(
         return None
     open_, now, odd, half = runs(open_, window, config, now_ns, half)
     dirty = {str(key[0]): some["trace_id"] for key, some in open_.reopened.partition_by("batch", as_dict=True).items()}
-    return Counted(open_.kept, dirty, now, odd, half)
+    within = _widest(open_, window, max_run_ns) if all_of_it else None
+    return Counted(open_.kept, dirty, now, odd, half, within)
 
 
 class _Asked:
@@ -183,3 +185,13 @@ def _reach(window: Window, max_run_ns: int) -> pl.Expr:
     if window.until_ns is not None:
         near = near & (pl.col("first") < window.until_ns + max_run_ns)
     return near | (pl.col("first") == 0)
+
+
+def _widest(open_: Open, window: Window, max_run_ns: int) -> Window:
+    """The window without those of its ends beyond which no open trace lies."""
+    traces = pl.concat([open_.fresh, open_.left, open_.reopened.select(TRACES.names())])
+    since, until = (
+        traces.select(_reach(side, max_run_ns).all()).item()
+        for side in (Window(since_ns=window.since_ns), Window(until_ns=window.until_ns))
+    )
+    return Window(None if since else window.since_ns, None if until else window.until_ns)

@@ -11,7 +11,7 @@ import pytest
 
 from otelcov.cli import beside as counter
 from otelcov.engine.here import Here
-from otelcov.sums import answer, beside, build
+from otelcov.sums import answer, beside, build, glance
 from tests.bench.generate import HOUR
 from tests.runs.requests import T0, request, tool
 from tests.sums.stores import BEGIN, Store, bodies, equal
@@ -66,6 +66,7 @@ def test_what_comes_while_a_report_waits_is_left_to_the_next(store, monkeypatch)
     asked = store.ask(since="all")
     question = store.path, asked.window, asked.selection, asked.config, asked.now_ns
     before, new = answer.observed(*question), build.uncounted(store.path, asked.config)
+    (build.folder(store.path, asked.config) / glance.NOTE).unlink()  # else it answers at once
 
     def late():
         store.commit([request([tool(2, 9, "search", trace=7, at=(BEGIN + 2 * HOUR - T0) / 10**9 - 5)])])
