@@ -8,10 +8,16 @@ from collections.abc import Collection
 
 from otelcov.dialects.base import TOOL
 from otelcov.runs.content.chat import Request
+from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.answers import calls_functions
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
+from otelcov.runs.trace.tree import Node, same_name
+
+_QUICKER = 5
+"""How many times as quick as all before it no answer is."""
+_AT_ONCE_NS = 1_000_000  # between functions that one answer asked for
 
 
 def with_left(tools: list[ToolCall], overwritten: list[ModelCall]) -> list[ToolCall]:
@@ -25,9 +31,36 @@ def with_left(tools: list[ToolCall], overwritten: list[ModelCall]) -> list[ToolC
 def _last_asked(over: ModelCall) -> list[Request]:
     if over.error is not None or over.text or not calls_functions(over.node.span.scope):
         return []
-    if len(over.outputs or ()) == 1:
-        return over.asked
-    return over.asked[sum(n.kind == TOOL for n in over.node.children) :]  # of a stream, all answers are told
+    ran = [n for n in over.node.children if n.kind == TOOL]
+    if len(over.outputs or ()) > 1:
+        return over.asked[len(ran) :]  # of a stream, all answers are told
+    return [] if _ran_at_last(over, ran) else over.asked
+
+
+def _ran_at_last(over: ModelCall, ran: list[Node]) -> bool:
+    """Did just what it asks for run last, with no time after it in which a model could have asked for the same again?
+    Before 2.0 the client runs what the last answer asks for, too, and asks no more."""
+    asked = over.asked
+    if not 0 < len(asked) <= len(ran):
+        return False
+    ran = sorted(ran, key=lambda n: n.start)
+    ends = [over.node.start, *(n.end for n in ran)]
+    took = min(gap for n, end in zip(ran, ends, strict=False) if (gap := n.start - end) > _AT_ONCE_NS or end == ends[0])
+    if (over.node.end - max(ends)) * _QUICKER > took:
+        return False
+    free = ran[-len(asked) :]
+    for request in asked:
+        node = next((n for n in free if same_name(n.span.tool, request.name) and _given(n, request)), None)
+        if node is None:
+            return False
+        free.remove(node)
+    return True
+
+
+def _given(node: Node, request: Request) -> bool:
+    """May this have been given what was asked for?"""
+    (given, _), (asked, _) = arguments_of(node.span.arguments), arguments_of(request.arguments)
+    return given is None or asked is None or given == asked
 
 
 def _left(over: ModelCall, request: Request) -> ToolCall:
