@@ -207,6 +207,25 @@ def test_mlflow_names_a_tool_of_dspy_behind_its_class():
     ]
 
 
+@pytest.mark.parametrize("summed_up", [True, False])
+def test_a_loop_of_dspys_that_something_broke_off_after_a_tool_met_no_limit(summed_up):
+    """Where it goes on to sum up, it had met its limit before that failed."""
+
+    def step(id, parent, name, kind, at=0.0, took=1.0, **told):
+        told = {"openinference.span.kind": kind} | {key.replace("_", "."): value for key, value in told.items()}
+        return span(id, parent, name, at=at, took=took, scope="openinference.instrumentation.dspy", attributes=told)
+
+    broken = {"error": "TypeError"}
+    (run,) = runs(
+        step(1, None, "ReAct.forward", "CHAIN", 0, 20, input_value='{"question": "Where?"}') | broken,
+        step(2, 1, "Predict.forward", "CHAIN", 1),
+        step(3, 2, "LM.__call__", "LLM", 1, llm_model_name="m"),
+        step(4, 1, "look.__call__", "TOOL", 3, input_value='{"kwargs": {"q": "x"}}', output_value='"y"'),
+        *([step(5, 1, "ChainOfThought.forward", "CHAIN", 5) | broken] if summed_up else ()),
+    )
+    assert ("max_steps" in run["boundaries"], run["status"]) == (summed_up, "error")
+
+
 def test_what_smolagents_writes_before_a_task_is_not_the_users():
     told = {"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user"}
     told["llm.input_messages.0.message.content"] = "New task:\nOslo?"

@@ -210,7 +210,8 @@ def _not_finished(run: Evidence, node: Node) -> bool:
     )
     last = next(done, None)
     if last is None or last.kind == TOOL or any(n.kind == TOOL for n in node.children):
-        return last is not None and last.kind == TOOL and not _DONE.match(last.span.name)
+        went_on = failure(node) is None or (last is not None and node.children[-1] is not last)  # to sum up
+        return last is not None and last.kind == TOOL and not _DONE.match(last.span.name) and went_on
     inside = [c for c in run.calls if any(a is node for a in c.node.ancestors())]
     asked = next(((c, m[1]) for c in reversed(inside) if (m := _NEXT.search(c.text or "")) is not None), None)
     if asked is None or asked[0] is inside[-1] or asked[1] == "finish":
