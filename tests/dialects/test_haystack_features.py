@@ -71,3 +71,31 @@ def test_what_somebody_changed_is_what_ran():
 def test_a_tool_that_was_called_off_says_nothing_of_it():
     run = _run(_tool({"path": "a"}))
     assert (run["status"], _called(run)) == ("unknown", [("rm", {"path": "a"}, "unknown", None)])
+
+
+@pytest.mark.parametrize("said", ["replies", "meta", "Cold."])
+def test_traceloops_tells_of_an_answer_the_names_of_its_fields(said):
+    """They are no words of anybody's, and hide whether tools were asked for."""
+    told = {"gen_ai.system": "OpenAI", "llm.request.type": "chat", "gen_ai.completion.0.role": "assistant"}
+    traceloop = {"scope": "opentelemetry.instrumentation.haystack", "status": 1}
+    told |= {"gen_ai.completion.0.content": said}
+    flow = span(1, None, "haystack_pipeline.workflow", took=9, scope=traceloop["scope"])
+    (run,) = runs(flow, span(2, 1, "haystack.openai.chat", at=1, attributes=told, **traceloop))
+    assert (run["output"], run["tool_calls"]) == ((said, []) if said == "Cold." else (None, None))
+
+
+def test_who_works_below_an_agent_whose_request_was_cut_was_asked_something_else():
+    """An agent is a component like any other to OpenInference, and its tools are not told."""
+
+    def agent(id, parent, at, took, asked):
+        message = f"ChatMessage(_role=<ChatRole.USER: 'user'>, _content=[TextContent(text='{asked}')], _name=None)"
+        given = json.dumps({"messages": [message], "generation_kwargs": None})[:200]
+        told = {"openinference.span.kind": "CHAIN", "input.value": given, "output.value": "x" * 200}
+        scope = "openinference.instrumentation.haystack"
+        return span(id, parent, "Agent.run", at=at, took=took, scope=scope, status=1, attributes=told)
+
+    asked = "Where do owls live in winter, and what do they eat there? Tell me all that is known of it, at length."
+    whole = [agent(1, None, 0, 9, asked), agent(2, 1, 2, 3, "Owls?")]
+    more = [agent(n, 1, n, 0.5, asked) for n in range(3, 9)]  # texts of one length tell where they are cut
+    (run,) = runs(*whole, *more)
+    assert run["input"] is None

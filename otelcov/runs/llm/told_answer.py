@@ -19,12 +19,15 @@ from otelcov.runs.rules.answers import (
     input_as_text,
     marks_requests,
     tells_arguments,
+    tells_keys,
     tells_last_piece,
     writes_parts,
 )
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.trace.tree import Node
 
+_KEYS = ("replies", "meta")
+"""What a generator of Haystack's gives."""
 _ENDED = ("length", "max_tokens", "MAX_TOKENS", "content_filter", "refusal", "SAFETY")
 """Reasons why a model may have said nothing."""
 OF_ITEM = "fc_"
@@ -189,6 +192,8 @@ def _tellings(node: Node) -> list[list[Message]]:
     pairs = node.side.families["flat_output"].get(span.row)
     if pairs:
         told = flattened_messages(pairs, "assistant", writes_parts(span.scope))
+        if tells_keys(span.scope):
+            told = [x for x in told if x.text not in _KEYS]
         found.append(_in_one(told, 0 in first_index(pairs)) if answers_in_pieces(span.scope) else told)
     events = node.side.events.get(span.row)
     if events:

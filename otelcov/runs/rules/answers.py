@@ -83,6 +83,12 @@ def results_by_user(scope: str) -> bool:
     return scope == "@traceloop/instrumentation-llamaindex"
 
 
+def tells_keys(scope: str) -> bool:
+    """Does this tell of an answer that is an object the names of its fields, as if they were answers (Traceloop's of
+    Haystack 2's generators)?"""
+    return scope == "opentelemetry.instrumentation.haystack"
+
+
 def tells_last_piece(scope: str) -> bool:
     """Does this tell of a stream its last piece, and not that it was one?"""
     return scope == "opentelemetry.instrumentation.google_generativeai"
@@ -98,14 +104,15 @@ _WITHOUT_FLAGS = re.compile(
     r"^(?:opentelemetry|openlit)\.instrumentation\.(?:genai\.)?(?:bedrock|anthropic)$"
     r"|^@(?:traceloop|openlit)/instrumentation-(?:bedrock|anthropic)$|^mirascope\.llm$|^com\.anthropic\.sdk\."
     r"|^pydantic-ai$"  # in 2.68 what it sends back to a model reads like a result
+    r"|^openinference\.instrumentation\.llama_index$"
 )
 
 
 @lru_cache(maxsize=1024)
 def drops_flags(scope: str) -> bool:
     """Does this leave out the flag by which a provider's own protocol (toolResult.status, is_error) or the kit
-    (Mirascope's `error`, Pydantic AI's `outcome`) tells a failed tool? There a text that reads like any other says
-    nothing."""
+    (Mirascope's `error`, Pydantic AI's `outcome`, LlamaIndex's `is_error`) tells a failed tool? There a text that reads
+    like any other says nothing."""
     return _WITHOUT_FLAGS.match(scope) is not None
 
 

@@ -110,8 +110,13 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
     parted = bool(shared_out(root, spoken))
     if (before := _before_a_guard(root)) is not None:
         return before
+    cut: list[Node] = []  # agents of whose request the end is lost
     for node in front_of(root):
         raw = node.span.input
+        if raw and cut and node.kind == AGENT and any(n in cut for n in node.ancestors()):
+            continue  # who works below was asked something else
+        if raw and node.kind == AGENT and limit is not None and len(raw) >= limit:
+            cut.append(node)
         if raw and parted and (node is not root or root.orphan):
             break
         if node.kind in (LLM, TOOL) or ((node is not root or called) and first is not None and _later(node, first)):
