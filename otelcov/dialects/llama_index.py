@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, OTHER, TOOL, Dialect, first, json_text, of_event, scope
+from otelcov.dialects.base import AGENT, NOTHING, OTHER, TOOL, Dialect, first, json_text, of_event, scope
 
 _TASK = pl.col("traceloop.span.kind").str.to_lowercase() == "task"
 # What a step put out is JSON, told as a text in JSON: its quotes are escaped.
@@ -23,6 +23,7 @@ _KEEPING = r"\.(?:create_task|get_task|initialize_step|finalize_task|a?write_res
 _CHOOSING = pl.col("span.name").str.contains(r"\.(?:init_run|setup_agent|aggregate_tool_results)$")
 _CHOOSES = _TASK & pl.col("span.name").str.contains(r"^(?:init_run|setup_agent|aggregate_tool_results)\.task$")
 _PRINTED = scope(r"^openinference\.instrumentation\.llama_index$") & _CHOOSING
+_WITHOUT_WORDS = (_KIND == "LLM") & (pl.col("output.value") == "assistant: None")  # as Python prints a message
 _NEXT = r"(?s)\bAgentInput\(.*\bcurrent_agent_name='([^'\\]+)'\)(?:\"\})?$"  # an event, as Python prints it
 
 LLAMA_INDEX = Dialect(
@@ -52,5 +53,7 @@ LLAMA_INDEX = Dialect(
     tool_error=pl.when(_CALLED.is_not_null() & ~_PUT_OUT.str.contains("is_error", literal=True)).then(
         pl.lit("unknown")
     ),
+    output_messages=pl.when(_WITHOUT_WORDS).then(pl.lit(NOTHING)),
+    output=pl.when(_WITHOUT_WORDS).then(pl.lit(NOTHING)),
     finish=pl.when(pl.col(of_event("span.cancelled", "reason")).is_not_null()).then(pl.lit("canceled")),
 )

@@ -85,3 +85,46 @@ def test_a_tool_that_a_workflows_step_calls_is_one_though_nothing_names_it():
         _of(_OWN, 4, 2, "FunctionTool.acall", 3, **step),
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [(None, "ok")]
+
+
+def _answer(id, at, inputs=(), answer="done", **told):
+    """A model's call, and what it was asked."""
+    for n, message in enumerate(({"role": "user", "content": "go"}, *inputs)):
+        told |= {f"llm__input_messages__{n}__message__{key}": value for key, value in message.items()}
+    said = {"llm__output_messages__0__message__role": "assistant", "output__value": f"assistant: {answer}"}
+    said |= {"llm__output_messages__0__message__content": answer} if answer is not None else {}
+    return _of(_OI, id, 1, "OpenAI.achat", at, kind="LLM", llm__model_name="m", **told | said)
+
+
+def test_what_a_tool_threw_reads_like_any_result_where_its_span_is_lost():
+    """The kit has an `is_error` beside what a tool gave; a message tells the words of what was thrown alone."""
+    call = {"tool_calls__0__tool_call__id": "c1", "tool_calls__0__tool_call__function__name": "ask"}
+    call |= {"role": "assistant", "tool_calls__0__tool_call__function__arguments": "{}"}
+    back = {"role": "tool", "content": "no such owl", "tool_call_id": "c1"}
+    (run,) = runs(
+        _of(_OI, 1, None, "FunctionAgent.run", took=9, kind="CHAIN"),
+        _asks(_OI, 2, 1, 1),
+        _answer(3, 5, [call, back]),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("ask", "unknown", "no such owl")]
+    assert {"tool_failure", "tool_recovery"} <= set(run["boundaries_unknown"])
+
+
+@pytest.mark.parametrize(("answer", "output"), [(None, None), ("None", "None")])
+def test_a_message_without_words_is_printed_as_none(answer, output):
+    (run,) = runs(_of(_OI, 1, None, "FunctionAgent.run", took=9, kind="CHAIN"), _answer(2, 1, answer=answer))
+    assert run["output"] == output
+
+
+@pytest.mark.parametrize("came", [True, False])
+def test_each_step_of_an_agent_asks_a_model(came):
+    """Where a later step has lost its model's call, nobody knows that the one which failed was the last."""
+
+    def asked(id, at, lost=False, **told):
+        step = _of(_OI, id, 1, "BaseWorkflowAgent.run_agent_step", at, 2, kind="CHAIN")
+        call = _answer(id + 1, at + 0.1, answer=None if told else "done") | {"parent": id} | told
+        return [step] if lost else [step, call]
+
+    whole = _of(_OI, 1, None, "FunctionAgent.run", took=9, kind="CHAIN")
+    (run,) = runs(whole, *asked(2, 1, error="500"), *asked(4, 5, lost=not came))
+    assert (run["status"], "missing step" in run["incomplete"]) == (("ok", False) if came else ("unknown", True))

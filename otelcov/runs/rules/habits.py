@@ -225,8 +225,13 @@ def is_a_loop(name: str) -> bool:
 
 
 def asks_a_model_in_each(scope: str, name: str) -> bool:
-    """Is this a loop, or a step of one, in each of which its kit asks a model (the AI SDK)?"""
+    """Is this a loop, or a step of one, in each of which its kit asks a model (the AI SDK, LlamaIndex)?"""
+    if scope in LLAMA_INDEX:
+        return name.endswith(".run_agent_step")
     return is_a_loop(name) or (scope == "gen_ai" and name.startswith("step "))
+
+
+LLAMA_INDEX = ("openinference.instrumentation.llama_index", "llamaindex.opentelemetry.tracer")
 
 
 def changes_agents(scope: str) -> bool:

@@ -42,6 +42,7 @@ from otelcov.runs.whole.deaths import (
 from otelcov.runs.whole.evidence import Evidence, once, worker
 from otelcov.runs.whole.lost_steps import (
     aborted_at_last,
+    asked_since,
     ended_in_what_is_lost,
     failed_in_what_is_lost,
     failed_unasked,
@@ -62,7 +63,8 @@ def status(run: Evidence) -> str:
         caught_on = _may_be_caught(root) or of_a_tool(root) or _gone_on_elsewhere(root, last)
         return "unknown" if caught_on else "error"
     if last is not None and last.error is not None:
-        return "unknown" if _answered_for(root, last) or told_to_a_model(run, last) else "error"
+        heard = _answered_for(root, last) or told_to_a_model(run, last) or asked_since(run, last)
+        return "unknown" if heard else "error"
     over = _told_over(run)
     if (
         died_at_first(run)

@@ -34,7 +34,9 @@ def ended_in_what_is_lost(run: Evidence) -> bool:
         return _ends_mute(run) or _asked_by_what_is_lost(run)
     if last.text and browsing(last.text) is not None and final_answer(last.text) is None:
         return True  # it said what to do next
-    if _last_step(run, last) or any((_asks_unheard(n) or asked_no_model(n)) and n.start >= last.end for n in run.nodes):
+    if _last_step(run, last) or asked_since(run, last):
+        return True
+    if any(_asks_unheard(n) and n.start >= last.end for n in run.nodes):
         return True
     return any(n.orphan and n is not run.root and n.kind not in _STEPS and n.start >= last.end for n in run.nodes)
 
@@ -216,6 +218,11 @@ def asked_no_model(step: Node) -> bool:
         if n.kind != TOOL:
             within.extend(n.children)
     return bool(step.span.end)
+
+
+def asked_since(run: Evidence, last: ModelCall) -> bool:
+    """Did a loop begin after a model's call, or a step of one, whose kit asks a model in each, with no model within?"""
+    return any(n.start >= last.end and asked_no_model(n) for n in run.nodes)
 
 
 def answer_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
