@@ -9,10 +9,11 @@ name, that of an agent which it called, too.
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, first, of_event, scope, span_name
+from otelcov.dialects.base import AGENT, LLM, OTHER, TOOL, Dialect, as_message, first, of_event, scope, span_name
 
 _STEP = span_name(r"^claude_code\.(.+)$")
-_MODEL, _TOOL = _STEP == "llm_request", _STEP == "tool"
+_MODEL, _TOOL, _WORK = (step == _STEP for step in ("llm_request", "tool", "tool.execution"))
+_GAVE = first(of_event("tool.output", "output"))
 _FAILED = _STEP.is_in(["llm_request", "tool.execution"]) & (pl.col("success").str.to_lowercase() == "false")
 NOTICE = "<task-notification>"
 """What an agent in the background brings when it is done begins with this: nobody asked that."""
@@ -22,6 +23,12 @@ _WHOLE = pl.col(_RECORDED).str.len_bytes().cast(pl.String) == pl.col(f"{_RECORDE
 _HEAD = r"^\[TOOL INPUT: [^\n]+\]\n"
 _SAID = first(of_event("claude_code.assistant_response", "response"), "response.model_output")
 _CUT = _SAID.str.contains("[TRUNCATED", literal=True)
+_PROMPT = pl.col("user_prompt")
+_UNITS = _PROMPT.str.len_chars() + _PROMPT.str.count_matches(r"[\x{10000}-\x{10FFFF}]")  # as JavaScript counts
+_PROMPT_CUT = pl.col("user_prompt_length").cast(pl.Int64, strict=False) > _UNITS
+_ASKED = pl.when(_PROMPT.str.contains(r"^\s*[\[{]")).then(as_message(_PROMPT, "user")).otherwise(_PROMPT)
+"""A prompt is a text, though it be an object."""
+_OF_MCP = pl.col("anthropic.mcp.server.name").is_not_null()  # else an event holds what there was in several pieces
 _REFUSED = ["reject", "rejected", "deny", "denied", "cancel", "abort", "aborted"]
 
 CODING_AGENTS = Dialect(
@@ -50,14 +57,24 @@ CODING_AGENTS = Dialect(
     finish=pl.when(_MODEL).then(first("stop_reason")),
     output_messages=pl.when(_MODEL & (pl.col("stop_reason") != "tool_use") & ~_CUT).then(_SAID),
     definitions=pl.when(_MODEL).then(first("tools")),
-    input=pl.when((_STEP == "interaction") & ~pl.col("user_prompt").str.starts_with(NOTICE)).then(first("user_prompt")),
+    result=pl.when(_TOOL & _OF_MCP).then(_GAVE),
+    input=pl.when((_STEP == "interaction") & ~_PROMPT.str.starts_with(NOTICE)).then(
+        pl.when(_PROMPT_CUT).then(None).otherwise(_ASKED)
+    ),
     error_type=pl.when(_FAILED).then(
         pl.coalesce(of_event("claude_code.tool_result", "error_type"), "status_code", pl.lit("_OTHER"))
     ),
     error_text=pl.when(_FAILED).then(first("error")),
     tool_error=pl.when(
         span_name(r"\.(tool\.blocked_on_user)$").is_not_null() & pl.col("decision").str.to_lowercase().is_in(_REFUSED)
-    ).then(pl.lit("denied")),
+    )
+    .then(pl.lit("denied"))
+    .when(_WORK)
+    .then(pl.col("success").str.to_lowercase().replace_strict({"true": "false", "false": "true"}, default=None))
+    .when(_TOOL & _GAVE.is_not_null())
+    .then(pl.lit("false"))
+    .when(_TOOL)  # how it went, its work says
+    .then(pl.lit("unknown")),
 )
 
 _CODEX = scope("^codex")

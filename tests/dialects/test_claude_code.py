@@ -175,3 +175,48 @@ def test_detailed_spans_tell_arguments_the_answer_and_what_was_offered():
     )
     assert (_given(run), run["output"]) == ({"toolu_a": {"command": "echo"}}, "All done.")
     assert (run["known_tools"], run["known_tools_source"]) == (["Bash", "Read"], "offered")
+
+
+@pytest.mark.parametrize("said", ['{"question": "why?", "id": "7"}', '["one", "two"]'])
+def test_an_object_that_the_user_said_is_the_prompt(said):
+    (run,) = runs(
+        _step(1, None, "interaction", took=9, user_prompt=said, user_prompt_length=len(said)),
+        _asked(2, 1, 1, "end_turn"),
+    )
+    assert run["input"] == said
+
+
+@pytest.mark.parametrize(("prompt", "length"), [("long " * 20, 140), ("long 🌧️", 8)])
+def test_a_prompt_that_was_cut_is_shorter_than_it_is_said_to_be(prompt, length):
+    (run,) = runs(
+        _step(1, None, "interaction", took=9, user_prompt=prompt, user_prompt_length=length),
+        _asked(2, 1, 1, "end_turn"),
+    )
+    assert run["input"] == (prompt if length == 8 else None)
+
+
+def _of_mcp(id, parent, at, call, gave, **more):
+    told = {"gen_ai.tool.name": "look", "anthropic.mcp.server.name": "web"}
+    tool, work = _ran(id, parent, at, call, name="mcp__web__look", **told, **more)
+    return [tool | {"events": [("tool.output", {"output": gave})] if gave is not None else []}, work]
+
+
+def test_a_tool_of_a_server_gave_what_its_event_tells():
+    (run,) = runs(
+        _step(1, None, "interaction", took=30, user_prompt="look"),
+        _asked(2, 1, 1),
+        *_of_mcp(10, 1, 4, "toolu_a", "cold"),
+        _asked(3, 1, 10, "end_turn"),
+    )
+    assert [(c["name"], c["status"], c["result"]) for c in run["tool_calls"]] == [("look", "ok", "cold")]
+
+
+@pytest.mark.parametrize("gave", ["cold", None])
+def test_how_a_tool_went_whose_work_is_lost_its_output_says(gave):
+    (run,) = runs(
+        _step(1, None, "interaction", took=30, user_prompt="look"),
+        _asked(2, 1, 1),
+        _of_mcp(10, 1, 4, "toolu_a", gave)[0],
+        _asked(3, 1, 10, "end_turn"),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok" if gave else "unknown"]
