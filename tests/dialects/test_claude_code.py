@@ -220,3 +220,16 @@ def test_how_a_tool_went_whose_work_is_lost_its_output_says(gave):
         _asked(3, 1, 10, "end_turn"),
     )
     assert [c["status"] for c in run["tool_calls"]] == ["ok" if gave else "unknown"]
+
+
+def test_work_whose_tool_is_lost_has_no_name_and_is_not_the_tool_in_it():
+    (run,) = runs(
+        _step(1, None, "interaction", took=40, user_prompt="look"),
+        _asked(2, 1, 1),
+        _ran(10, 1, 4, "toolu_task", "Agent", took=10)[1] | {"parent": 99},
+        _asked(3, 11, 5),
+        *_ran(20, 11, 6, "toolu_a"),  # which began before the answer was whole
+        _asked(4, 11, 10, "end_turn"),
+        _asked(5, 1, 20, "end_turn"),
+    )
+    assert [(c["name"], c["call_id"]) for c in run["tool_calls"]] == [("Bash", "toolu_a")]

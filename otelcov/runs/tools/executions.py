@@ -105,11 +105,14 @@ def _first_answers(nodes: list[Node]) -> dict[int, int]:
 
 
 def _asked_within(node: Node, outer: Node, answered: dict[int, int]) -> bool:
-    """Did an agent in that tool call it again, once a model had answered? Layers of one call are given the same."""
+    """Did an agent in that tool call it again, once a model had answered, or while it did, as one tells of both by ids
+    of their own? Layers of one call are given the same."""
     first = answered.get(id(outer))
+    ids = {outer.span.call_id, node.span.call_id} - {None}
+    if first is not None and len(ids) > 1 and outer.span.scope == node.span.scope:
+        return True
     if first is None or first > node.start:
         return False
-    ids = {outer.span.call_id, node.span.call_id} - {None}
     given = {to_json(told) for n in (outer, node) if (told := arguments_of(n.span.arguments)[0])}
     return len(ids) > 1 or len(given) > 1 or len({outer.agent, node.agent} - {None}) > 1
 
@@ -391,7 +394,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 _ANY_TOOL = re.compile(
     r"\s*(?:ai\.toolCall|\w*FunctionTool(?:\.task)?|tool(?:_|\.)?(?:call|execute|run)?|execute_tool|call_tool|tools/call"
-    r"|running tools?|function|\{\w*\}|\[\w+\]|\w+\.try_run\(\))\s*$",
+    r"|claude_code\.tool(?:\.execution)?|running tools?|function|\{\w*\}|\[\w+\]|\w+\.try_run\(\))\s*$",
     re.I,
 )
 """Span names that every tool's span has, or every tool's of a class."""
