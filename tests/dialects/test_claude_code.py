@@ -233,3 +233,15 @@ def test_work_whose_tool_is_lost_has_no_name_and_is_not_the_tool_in_it():
         _asked(5, 1, 20, "end_turn"),
     )
     assert [(c["name"], c["call_id"]) for c in run["tool_calls"]] == [("Bash", "toolu_a")]
+
+
+def test_a_tool_called_agent_in_which_a_model_was_asked_is_one_whoever_it_was():
+    (run,) = runs(
+        _step(1, None, "interaction", took=40, user_prompt="look"),
+        _asked(2, 1, 1),
+        *_ran(10, 1, 4, "toolu_task", "Agent", took=10),
+        _asked(3, 11, 5, "end_turn"),
+        _asked(4, 1, 20, "end_turn"),
+    )
+    assert run["tool_calls"] == []
+    assert [(d["to"], d["tool"]) for d in run["delegations"]] == [(None, "Agent")]

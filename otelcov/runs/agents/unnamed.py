@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
-from otelcov.runs.agents.delegation import bare
+from otelcov.runs.agents.delegation import ANY_AGENT, bare
 from otelcov.runs.agents.scene import Found, Scene
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.handovers import asks, transfers
 from otelcov.runs.tools.call import ToolCall
-from otelcov.runs.trace.tree import Node
+from otelcov.runs.trace.tree import Node, spelling
 
 _NEXT = 64  # model calls that are looked at after a request
 
@@ -47,7 +47,7 @@ def nameless(call: ToolCall, scene: Scene) -> Found | None:
     if not call.nodes or not call.nodes[0].children:
         return None
     named = transfers(call.name) or asks(call.name)
-    if _loop_below(call, named is not None):
+    if _loop_below(call, named is not None or spelling(call.name or "") in ANY_AGENT):
         to = named.group("to") if named is not None else None
         return Found(scene.known.get(bare(to), to) if to is not None else None, "tool")
     return None
