@@ -245,3 +245,17 @@ def test_a_tool_called_agent_in_which_a_model_was_asked_is_one_whoever_it_was():
     )
     assert run["tool_calls"] == []
     assert [(d["to"], d["tool"]) for d in run["delegations"]] == [(None, "Agent")]
+
+
+@pytest.mark.parametrize("reason", ["tool_use", None])
+def test_a_run_that_was_stopped_after_an_agent_that_it_called_did_not_end_well(reason):
+    lost = {"dropped": 0 if reason else 9}
+    first = _asked(2, 1, 1, reason or "") | lost
+    first["attributes"] = {k: v for k, v in first["attributes"].items() if v != ""}
+    (run,) = runs(
+        _step(1, None, "interaction", took=40, user_prompt="look"),
+        first,
+        *_ran(10, 1, 4, "toolu_task", "Agent", took=10, subagent_type="scout"),
+        _asked(3, 11, 5, "end_turn"),
+    )
+    assert (run["status"], "outcome not visible" in run["incomplete"]) == ("unknown", True)

@@ -226,15 +226,19 @@ def stopped_unheard(run: Evidence) -> bool:
     last, root = run.last, run.root
     if last is None or run.output is not None:
         return False
+    if last.node.parent is not root and (last.node.within(TOOL) or last.node.orphan):  # of an agent that it called
+        own = next((c for c in reversed(run.calls) if c.node.parent is root), last)
+        last = own if own.outputs is None else last
     well = any(says_well(n.span.scope) for n in last.layers)
     if _ends_no_failure(last):
         return any(n.kind == TOOL for n in last.node.children)
     if well and last.outputs is not None:
         left = run.left(last)
         return bool(left) and not any(o.status in ("error", "requested") for o in left)
-    if not asks(last.finish) or (last.outputs is not None and (last.asked or last.text)):
-        return False
     ran = any(n.kind == TOOL and n.start >= last.start for n in run.nodes)
+    dropped = last.finish is None and last.outputs is None and bool(last.node.span.dropped) and ran
+    if not (asks(last.finish) or dropped) or (last.outputs is not None and (last.asked or last.text)):
+        return False
     if well:
         return not ran
     if last.outputs is not None:
