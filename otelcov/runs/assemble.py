@@ -50,6 +50,7 @@ from otelcov.runs.whole.lost_steps import (
     broke_unseen,
     ended_in_what_is_lost,
     ended_on_words,
+    noted_unseen,
     ran_unasked,
     without_others,
     worked_on,
@@ -330,7 +331,7 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     """Add what of a run's steps nobody tells. `unmade`: a model was shown a request that none is seen to have made."""
     calls = run.calls
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
-    lost = lost or unmade or ran_unasked(run) or any(map(asked_no_model, run.nodes))
+    lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):

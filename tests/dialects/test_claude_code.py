@@ -259,3 +259,17 @@ def test_a_run_that_was_stopped_after_an_agent_that_it_called_did_not_end_well(r
         _asked(3, 11, 5, "end_turn"),
     )
     assert (run["status"], "outcome not visible" in run["incomplete"]) == ("unknown", True)
+
+
+@pytest.mark.parametrize(("name", "source"), [("api_request", "sdk"), ("api_error", "sdk"), ("api_request", "title")])
+def test_a_record_of_a_model_that_no_span_tells_of_is_of_a_step_that_is_lost(name, source):
+    told = {"event.name": name, "query_source": source, "output_tokens": "77"}
+    more = [events((1, f"claude_code.{name}", 9, told), scope="com.anthropic.claude_code.events")]
+    (run,) = runs(
+        _step(1, None, "interaction", took=30, user_prompt="look"),
+        _asked(2, 1, 1),
+        *_ran(10, 1, 4, "toolu_a"),
+        _asked(3, 1, 10, "end_turn"),
+        logs=more,
+    )
+    assert ("missing step" in run["incomplete"]) == (source == "sdk")

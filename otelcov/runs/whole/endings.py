@@ -46,6 +46,7 @@ from otelcov.runs.whole.lost_steps import (
     ended_in_what_is_lost,
     failed_in_what_is_lost,
     failed_unasked,
+    noted_unseen,
     told_to_a_model,
 )
 from otelcov.runs.whole.speakers import at_work, own_calls
@@ -88,6 +89,7 @@ def status(run: Evidence) -> str:
         or failed_in_what_is_lost(run)
         or failed_unasked(run)
         or may_have_died_in_a_step(run)
+        or (run.output is None and noted_unseen(run))
     ):
         return "unknown"
     if stopped_unheard(run) or _hides_failures(run) or ended_in_what_is_lost(run) or answer_lost(run):

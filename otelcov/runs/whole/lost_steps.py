@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
@@ -205,6 +207,28 @@ def _asking_since(call: ModelCall) -> list[list[Request]]:
         elif answers[-1]:
             answers.append([])
     return [requests for requests in answers if requests]
+
+
+@once
+def noted_unseen(run: Evidence) -> bool:
+    """Do log records tell of answers, by how long they were, or of none, of which no span came (Claude Code)?"""
+    if not run.root.side.events:
+        return False
+    noted: Counter[str] = Counter()
+    for n in run.nodes:
+        for name, told in n.side.events.get(n.span.row, ()):
+            if name.endswith(_NOTES) and _FOR_AGENTS.match(str(told.get("query_source"))):
+                noted["" if name.endswith("error") else str(told.get("output_tokens"))] += 1
+    if not noted:
+        return False
+    noted.subtract(str(c.output_tokens) if c.error is None else "" for c in run.calls)
+    return any(n > 0 for n in noted.values())
+
+
+_NOTES = ("api_request", "api_error")
+
+
+_FOR_AGENTS = re.compile(r"sdk|repl_main|agent[:.]")  # and for no titles nor summaries
 
 
 def asked_no_model(step: Node) -> bool:
