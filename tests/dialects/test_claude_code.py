@@ -273,3 +273,18 @@ def test_a_record_of_a_model_that_no_span_tells_of_is_of_a_step_that_is_lost(nam
         logs=more,
     )
     assert ("missing step" in run["incomplete"]) == (source == "sdk")
+
+
+def test_a_tool_beside_an_agent_that_was_called_is_none_of_its_where_the_frame_is_lost():
+    (run,) = runs(
+        _asked(2, 99, 1) | {"took": 1},
+        *_ran(10, 99, 4, "toolu_task", "Agent", took=10, subagent_type="scout"),
+        _asked(3, 11, 5, took=1),
+        *_ran(20, 11, 7, "toolu_a"),
+        _asked(4, 11, 10, took=1),
+        *_ran(30, 99, 15, "toolu_b"),
+    )
+    assert {c["call_id"]: (c["agent"], c["turn"]) for c in run["tool_calls"]} == {
+        "toolu_a": ("scout", 1),
+        "toolu_b": (None, 0),
+    }

@@ -36,7 +36,7 @@ def infer_turn(call: ToolCall, models: Askers) -> None:
     ):
         call.position = call.turn = streaming[0].turn  # the answer was still being told
         return
-    newest = models.newest(call.start, above, call.agent, owner(node))
+    newest = models.newest(call.start, above, call.agent, owner(node), node.orphan and call.agent is None)
     if newest is not None and newest.start == call.start and id(newest.node) not in above:
         return  # either may have been first
     if newest is not None and _may_have_asked(newest):
@@ -62,6 +62,7 @@ class Askers:
             of.setdefault(mc.agent, []).append(mc)
         self._of = {agent: _Line(some) for agent, some in of.items()}
         self._within = _by_frame(model_calls)
+        self._in_no_tool: _Line | None = None
         self._silent: _Line | None = None
         self._silent_within: dict[int, _Line] = {}
         ended = (mc for mc in model_calls if ends_stream(mc.node.span.scope) and mc.node.parent is not None)
@@ -76,13 +77,23 @@ class Askers:
         return self.newest(node.start, {id(a) for a in node.ancestors()}, node.agent, owner(node))
 
     def newest(
-        self, start: int, above: Collection[int], agent: str | None = None, frame: Node | None = None
+        self,
+        start: int,
+        above: Collection[int],
+        agent: str | None = None,
+        frame: Node | None = None,
+        loose: bool = False,
     ) -> ModelCall | None:
         """The newest that had ended by then, or is around it; where an agent is named, one of its or of nobody's; and
-        of an agent that works twice at once, one inside the same span of its."""
+        of an agent that works twice at once, one inside the same span of its. What is `loose` has lost its frame: no
+        model inside a tool asked for it."""
         lines = [self._all] if agent is None else [self._of[a] for a in (agent, None) if a in self._of]
         if id(frame) in self._within:
             lines = [self._within[id(frame)]]
+        elif frame is None and loose:
+            if self._in_no_tool is None:
+                self._in_no_tool = _Line([mc for mc in self._all.calls if not mc.node.within(TOOL)])
+            lines = [self._in_no_tool]
         for end in ends_before(start):
             found = [mc for line in lines if (mc := line.ended(end, above)) is not None]
             if found:
@@ -147,6 +158,8 @@ def _may_have_asked(model: ModelCall) -> bool:
 
 
 def _beside(node: Node, model: ModelCall) -> bool:
-    """Are both of one agent that has no name, or that another called as a tool?"""
-    above = node.parent
-    return above is not None and above.kind in (AGENT, TOOL) and model.layers[-1].parent is above
+    """Are both of one agent that has no name, or that another called as a tool, or whose span is lost?"""
+    above, other = node.parent, model.layers[-1]
+    if node.orphan and other.orphan:
+        return node.span.parent_span_id == other.span.parent_span_id
+    return above is not None and above.kind in (AGENT, TOOL) and other.parent is above
