@@ -6,7 +6,7 @@ are no model calls. What no model wrote, an error or a notice, has a model of it
 
 import polars as pl
 
-from otelcov.dialects.base import AGENT, NOTHING, OTHER, TOOL, UNTOLD, Dialect, first, json_text, scope
+from otelcov.dialects.base import AGENT, NOTHING, OTHER, TOOL, UNTOLD, Dialect, as_message, first, json_text, scope
 
 _KIND = pl.col("claude_agent.span_kind")
 _RUN = _KIND == "conversation"
@@ -85,4 +85,21 @@ CLAUDE_UNANSWERED = Dialect(
     error_type=pl.when(_NO_ANSWER).then(pl.lit("_OTHER")),
     error_text=pl.when(_NO_ANSWER).then(pl.col("output.value")),
     output=pl.when(_NO_ANSWER).then(pl.lit(NOTHING)),
+)
+
+# A prompt, and an answer, that are said to be texts are, though they be objects.
+_QUERY = scope(r"\bopeninference[.-]instrumentation[.-]claude[_-]agent[_-]sdk$") & (
+    pl.col("openinference.span.kind") == "AGENT"
+)
+
+
+def _text(key: str) -> pl.Expr:
+    plain = _QUERY & (pl.col(f"{key}.mime_type") == "text/plain")
+    return pl.when(plain & pl.col(f"{key}.value").str.contains(r"^\s*[\[{]")).then(pl.col(f"{key}.value"))
+
+
+CLAUDE_TEXTS = Dialect(
+    name="claude-agent-texts",
+    input=as_message(_text("input"), "user"),
+    output=as_message(_text("output")),
 )

@@ -38,7 +38,7 @@ from otelcov.dialects.beeai import BEEAI, BEEAI_JS
 from otelcov.dialects.browser_use import BROWSER_USE
 from otelcov.dialects.burr import BURR
 from otelcov.dialects.by_hand import BY_HAND, LEMMA
-from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED, CLAUDE_UNANSWERED
+from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED, CLAUDE_TEXTS, CLAUDE_UNANSWERED
 from otelcov.dialects.cloudflare import CLOUDFLARE
 from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
 from otelcov.dialects.common import COMMON
@@ -200,6 +200,7 @@ DIALECTS: tuple[Dialect, ...] = (
     CLAUDE_AGENT,
     CLAUDE_ENDED,
     CLAUDE_UNANSWERED,
+    CLAUDE_TEXTS,
     CLOUDFLARE,
     CODING_AGENTS,
     CODEX,

@@ -126,3 +126,18 @@ def test_what_langsmith_tells_of_a_query_of_claudes_that_was_interrupted():
         _langsmith(2, 1, "claude.assistant.turn", "llm", 1, asked, answer),
     )
     assert (run["status"], run["output"]) == ("unknown", None)
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        "@arizeai/openinference-instrumentation-claude-agent-sdk",
+        "openinference.instrumentation.claude_agent_sdk",
+    ],
+)
+def test_an_object_that_is_said_to_be_a_text_is_what_was_asked_and_answered(scope):
+    told = {"openinference.span.kind": "AGENT", "input.mime_type": "text/plain", "output.mime_type": "text/plain"}
+    asked, answered = '{"question": "why?", "id": 7}', '{"answer": "so", "n": 3}'
+    told |= {"input.value": asked, "output.value": answered}
+    (run,) = runs(span(1, None, "ClaudeAgent.query", took=9, scope=scope, status=1, attributes=told))
+    assert (run["input"], run["output"]) == (asked, answered)
