@@ -21,6 +21,7 @@ from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.loops import loops_unseen, turns
 from otelcov.runs.llm.model_call import ASKED, ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
+from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import asks_for_itself
@@ -45,7 +46,6 @@ from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.lost_steps import (
     answer_lost,
     asked_by_nobody,
-    asked_no_model,
     asker_lost,
     broke_unseen,
     ended_in_what_is_lost,

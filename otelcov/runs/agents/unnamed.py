@@ -10,6 +10,7 @@ from otelcov.runs.agents.scene import Found, Scene
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.handovers import asks, transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, spelling
@@ -55,17 +56,22 @@ def nameless(call: ToolCall, scene: Scene) -> Found | None:
 
 def _loop_below(call: ToolCall, says_so: bool) -> bool:
     layers = {id(n) for n in call.nodes}
-    kinds = {n.kind for n in call.nodes[0].below() if n.own_agent is None and id(n) not in layers}
-    return LLM in kinds and (TOOL in kinds or AGENT in kinds or says_so)
+    within = [n for n in call.nodes[0].below() if n.own_agent is None and id(n) not in layers]
+    kinds = {n.kind for n in within}
+    if LLM not in kinds and says_so and not any(map(asked_no_model, within)):
+        return False
+    return (LLM in kinds or says_so) and (TOOL in kinds or AGENT in kinds or says_so)
 
 
 def in_what_is_lost(call: ToolCall, scene: Scene) -> Found | None:
     """A tool that by its name asks an agent, in the time of whose span a model was asked below a span that never came,
     and is not the one below which it was asked for: the agent's. Where it is told, what that model was asked first is
-    what the tool was given."""
+    what the tool was given. Or the tool's own span never came, and others below it did."""
     named, asker = asks(call.name) or transfers(call.name), call.asked_by
-    if named is None or asker is None or not call.nodes or not scene.lost:
+    if named is None or asker is None or not scene.lost:
         return None
+    if not call.nodes:
+        return _below_its_lost_span(call, asker, scene)
     given = {v.strip() for v in (arguments_of(call.arguments)[0] or {}).values() if isinstance(v, str)}
     for mc in itertools.islice(scene.model_calls, asker.turn + 1, asker.turn + 1 + _NEXT):
         if mc.start < call.start or mc.end > call.end or mc.agent is not None or not _torn_from(asker, mc):
@@ -74,6 +80,27 @@ def in_what_is_lost(call: ToolCall, scene: Scene) -> Found | None:
         if words is None or not given or words.strip() in given:
             return Found(scene.known.get(bare(named.group("to"))), "tool")
     return None
+
+
+def _below_its_lost_span(call: ToolCall, asker: ModelCall, scene: Scene) -> Found | None:
+    """Somebody's work below a span that never came, between the request for a tool without a span and what the model
+    that asked was told of it: the tool's, which held an agent."""
+    until = call.result_of.start if call.result_of is not None else None
+    for mc in itertools.islice(scene.model_calls, asker.turn + 1, asker.turn + 1 + _NEXT):
+        if until is not None and mc.start >= until:
+            return None
+        if mc.start < asker.end or not _torn_from(asker, mc):
+            continue
+        other = mc.agent if mc.agent != call.agent else None
+        if other is not None or not _goes_on(mc, asker):
+            return Found(other, "tool")
+    return None
+
+
+def _goes_on(mc: ModelCall, before: ModelCall) -> bool:
+    """May this be the conversation of the one before, or nobody knows?"""
+    words, known = (next((x.text for x in _parted(c)[1]), None) for c in (mc, before))
+    return words is None or known is None or words == known
 
 
 def _torn_from(asker: ModelCall, other: ModelCall) -> bool:

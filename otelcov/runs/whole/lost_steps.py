@@ -15,8 +15,9 @@ from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.prose import browsing, final_answer
 from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
+from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import asks_a_model_in_each, ends_after_tools, loses_steps
+from otelcov.runs.rules.habits import ends_after_tools, loses_steps
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
@@ -229,19 +230,6 @@ _NOTES = ("api_request", "api_error")
 
 
 _FOR_AGENTS = re.compile(r"sdk|repl_main|agent[:.]")  # and for no titles nor summaries
-
-
-def asked_no_model(step: Node) -> bool:
-    """Is this a loop, or a step of one, whose kit asks a model in each, with no model within it? Its span was lost."""
-    if step.kind == LLM or step.orphan or not asks_a_model_in_each(step.span.scope, step.span.name):
-        return False
-    within = list(step.children)
-    for n in within:
-        if n.kind == LLM:
-            return False
-        if n.kind != TOOL:
-            within.extend(n.children)
-    return bool(step.span.end)
 
 
 def asked_since(run: Evidence, last: ModelCall) -> bool:

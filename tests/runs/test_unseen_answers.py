@@ -1,0 +1,97 @@
+"""Runs of which a model's call, or a tool that held an agent, was lost, though what it gave stands elsewhere."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import agent, chat, runs, span, tool
+
+LOST = 99  # a span that has not come
+
+
+def _message(id, text, *calls):
+    """A model's message, as LangChain writes it."""
+    told = {"content": text, "tool_calls": [{"name": n, "args": a, "id": i} for i, n, a in calls]}
+    told |= {"usage_metadata": {"input_tokens": 9, "output_tokens": 3}, "id": id}
+    return {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "AIMessage"], "kwargs": told}
+
+
+def _step(id, parent, name, at, put_out, given=(), took=1):
+    told = {"openinference.span.kind": "CHAIN", "output.value": json.dumps({"messages": put_out})}
+    told |= {"input.value": json.dumps({"messages": list(given)})}
+    return span(id, parent, name, at=at, took=took, attributes=told, scope="openinference.instrumentation.langchain")
+
+
+FIRST, LAST = _message("resp_first-01", "", ("c1", "look", {})), _message("resp_last-02", "It is blue.")
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_step_that_put_out_what_a_model_said_misses_its_model(lost):
+    """LangGraph: neither the history of the next call nor anything else tells that the first was made."""
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        _step(2, 1, "agent", 1, [FIRST]),
+        *(() if lost else [chat(3, 2, [("c1", "look", {})], "Is it blue?", at=1.2, took=0.5)]),
+        _step(4, 1, "should_continue", 2.1, [FIRST], [FIRST], took=0.1),
+        _step(5, 1, "agent", 5, [LAST], [FIRST]),
+        chat(6, 5, "It is blue.", "Is it blue?", at=5.2, took=0.5),
+    )
+    assert ("missing step" in run["incomplete"]) == lost
+
+
+def test_a_tool_that_asks_an_agent_whose_only_model_is_lost_is_a_delegation():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "ask_writer", {"task": "Write."})], "A poem!"),
+        tool(3, 1, "ask_writer", call="c1", result="Roses.", at=2, took=3),
+        _step(4, 3, "writer", 2.2, [_message("resp_poem-03", "Roses.")]),
+        chat(6, 1, "Roses.", at=7),
+    )
+    assert (run["tool_calls"], [(d["from"], d["to"]) for d in run["delegations"]]) == ([], [("planner", "writer")])
+    assert "missing step" in run["incomplete"]
+
+
+@pytest.mark.parametrize("works", ["poet", None])
+def test_a_tool_whose_span_is_lost_held_the_agent_below_it(works):
+    """It is no tool that ran, nor one that was only asked for."""
+    told = {"gen_ai.agent.name": works} if works else {}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "ask_writer", {"task": "Write."})], "A poem!"),
+        *([agent(4, works, parent=LOST, at=2, took=3)] if works else []),
+        chat(5, 4 if works else LOST, "Roses.", "Now write that.", at=3, attributes=told),
+        chat(6, 1, "Roses.", "A poem!", at=7),
+    )
+    handed = run["delegations"] and [(d["from"], d["to"]) for d in run["delegations"]]
+    assert (run["tool_calls"], handed) == ([], [("planner", works)] if works else None)
+
+
+def test_what_goes_on_below_a_step_that_is_lost_is_no_other_agents_work():
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "query_index", {"task": "Find."})], "Where?"),
+        chat(6, LOST, "Here.", "Where?", at=7),
+    )
+    assert [c["name"] for c in run["tool_calls"]] == ["query_index"]
+
+
+def _genkit(id, parent, name, subtype, at, took, **told):
+    told = {f"genkit:{key}": value for key, value in told.items()}
+    told |= {"genkit:type": "action", "genkit:metadata:subtype": subtype, "genkit:name": name}
+    return span(id, parent, name, at=at, took=took, attributes=told, scope="genkit-tracer")
+
+
+@pytest.mark.parametrize("lost", [3, 5, None])
+def test_each_generate_of_genkit_asks_a_model(lost):
+    """Each round lies in the one before."""
+    asked = {"messages": [{"role": "user", "content": [{"text": "go"}]}]}
+    request = [{"toolRequest": {"name": "look", "ref": "c1", "input": {}}}]
+    spans = [
+        _genkit(1, None, "planner", "flow", 0, 9),
+        _genkit(2, 1, "generate", "util", 0.5, 8),
+        _genkit(3, 2, "m", "model", 1, 1, input=asked, output={"message": {"role": "model", "content": request}}),
+        _genkit(4, 2, "generate", "util", 4, 4),
+        _genkit(5, 4, "m", "model", 5, 1, output={"message": {"role": "model", "content": [{"text": "Blue."}]}}),
+    ]
+    (run,) = runs(*(s for s in spans if s["id"] != lost))
+    assert ("missing step" in run["incomplete"]) == (lost is not None)
