@@ -218,3 +218,11 @@ def test_a_call_whose_own_root_has_not_come_is_told_in_its_own_trace():
         chat(3, 99, asked, trace=2, at=1, scope="client"),
     )
     assert [len(run["llm_calls"]) for run in told] == [1, 1]
+
+
+@pytest.mark.parametrize(("said", "took", "calls"), [("Blue.", 0, 1), ("Red.", 0, 2), ("Blue.", 0.1, 2)])
+def test_a_call_that_a_program_notes_some_time_after_it_is_one(said, took, calls):
+    """Its note has no duration; what has is a call of its own."""
+    note = chat(3, 1, said, "It?", at=2.5, took=took, scope="app")
+    (run,) = runs(agent(1, "planner", took=9), chat(2, 1, "Blue.", "It?", at=1), note)
+    assert len(run["llm_calls"]) == calls

@@ -95,3 +95,32 @@ def test_each_generate_of_genkit_asks_a_model(lost):
     ]
     (run,) = runs(*(s for s in spans if s["id"] != lost))
     assert ("missing step" in run["incomplete"]) == (lost is not None)
+
+
+@pytest.mark.parametrize("lost", [7, 9, None])
+def test_each_cycle_of_strands_but_the_first_asks_a_model(lost):
+    """The first may run what was asked for before an interrupt."""
+    kit = {"scope": "strands-agents"}
+    spans = [
+        agent(1, "planner", took=12),
+        span(2, 1, "execute_event_loop_cycle", **kit),
+        *(span(6, 1, "execute_event_loop_cycle", at=3, took=3, **kit), chat(7, 6, [("c1", "look", {})], at=3)),
+        *(tool(10, 6, "look", call="c1", at=4.5), span(8, 1, "execute_event_loop_cycle", at=7, took=2, **kit)),
+        chat(9, 8, "It is.", at=7),
+    ]
+    (run,) = runs(*(s for s in spans if s["id"] != lost))
+    assert ("missing step" in run["incomplete"]) == (lost is not None)
+
+
+@pytest.mark.parametrize(("more", "handed"), [([tool(6, LOST, "look", call="c2", at=4)], True), ([], False)])
+def test_who_went_on_in_a_tool_below_what_is_lost_was_an_agent_whatever_it_was_told(more, handed):
+    again = [chat(7, LOST, "Roses.", "Write, please.", at=5, took=1.0005)] if more else []
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "ask_writer", {"task": "Write."})], "A poem!"),
+        tool(3, 1, "ask_writer", call="c1", result="Roses.", at=2, took=4),
+        chat(5, LOST, [("c2", "look", {})] if more else "Roses.", "Write, please.", at=2.5),
+        *(*more, *again),
+        chat(8, 1, "Roses.", at=7),
+    )
+    assert ("ask_writer" not in [c["name"] for c in run["tool_calls"]]) == handed

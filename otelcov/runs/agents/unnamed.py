@@ -12,6 +12,7 @@ from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.handovers import asks, transfers
+from otelcov.runs.tools.askers import JITTER_NS
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, spelling
 
@@ -66,18 +67,22 @@ def _loop_below(call: ToolCall, says_so: bool) -> bool:
 def in_what_is_lost(call: ToolCall, scene: Scene) -> Found | None:
     """A tool that by its name asks an agent, in the time of whose span a model was asked below a span that never came,
     and is not the one below which it was asked for: the agent's. Where it is told, what that model was asked first is
-    what the tool was given. Or the tool's own span never came, and others below it did."""
+    what the tool was given, unless it was asked again, or asked for tools. Or the tool's own span never came, and
+    others below it did."""
     named, asker = asks(call.name) or transfers(call.name), call.asked_by
     if named is None or asker is None or not scene.lost:
         return None
     if not call.nodes:
         return _below_its_lost_span(call, asker, scene)
     given = {v.strip() for v in (arguments_of(call.arguments)[0] or {}).values() if isinstance(v, str)}
+    found = 0
     for mc in itertools.islice(scene.model_calls, asker.turn + 1, asker.turn + 1 + _NEXT):
-        if mc.start < call.start or mc.end > call.end or mc.agent is not None or not _torn_from(asker, mc):
+        torn = mc.agent is None and _torn_from(asker, mc)
+        if mc.start < call.start or mc.end > call.end + JITTER_NS or not torn:
             continue
+        found += 1
         words = next((x.text for x in _parted(mc)[1]), None)
-        if words is None or not given or words.strip() in given:
+        if found > 1 or mc.requests or words is None or not given or words.strip() in given:
             return Found(scene.known.get(bare(named.group("to"))), "tool")
     return None
 

@@ -96,7 +96,8 @@ def _apart(leaves: list[Node], out: dict[int, tuple[Node, Node]]) -> None:
 
 
 def _one_after_another(leaves: list[Node], out: dict[int, tuple[Node, Node]]) -> None:
-    """The same where a kit's span of a stream has ended before its client's begins (LlamaIndex under OpenInference)."""
+    """The same where a kit's span of a stream has ended before its client's begins (LlamaIndex under OpenInference), or
+    a program notes a call some time after it, by a span without duration."""
     taken = set(out) | {id(first) for _, first in out.values()}
     free = sorted((n for n in leaves if id(n) not in taken), key=lambda n: n.start)
     for kits, clients in pairwise(free):
@@ -108,8 +109,16 @@ def _one_after_another(leaves: list[Node], out: dict[int, tuple[Node, Node]]) ->
         if (a.response_id and b.response_id) or (all(models) and models[0].isdisjoint(models[1])) or id(kits) in out:
             continue
         above = [n for n in kits.ancestors() if n.kind != LLM]
-        if kits.end <= clients.start <= kits.end + _SOON_NS and above and above[0] is clients.parent:
+        soon = clients.start <= kits.end + _SOON_NS or (clients.start == clients.end and _says_the_same(kits, clients))
+        if kits.end <= clients.start and soon and above and above[0] is clients.parent:
             out[id(clients)] = (clients, kits)
+
+
+def _says_the_same(one: Node, two: Node) -> bool:
+    """Did both end in the same words, as far as both tell, and take tokens at all?"""
+    told = [messages_of(n.span.output_messages, "assistant") if n.span.output_messages else [] for n in (one, two)]
+    words = [[x.text for x in some if x.text] for some in told]
+    return bool(one.span.output_tokens) and (words[0] == words[1] or not all(words))
 
 
 def _may_be_one(one: Node, two: Node) -> bool:

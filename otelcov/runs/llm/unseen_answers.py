@@ -19,9 +19,19 @@ def asked_no_model(step: Node) -> bool:
     within it? Its span was lost."""
     if step.kind == LLM or step.orphan or not step.span.end:
         return False
-    if asks_a_model_in_each(step.span.scope, step.span.name):
+    if asks_a_model_in_each(step.span.scope, step.span.name) or _later_cycle(step):
         return not _holds_a_model(step) and (failure(step) is None or bool(step.children))
     return _gave_answer(step)
+
+
+def _later_cycle(step: Node) -> bool:
+    """Is this a cycle of an agent of Strands', and not the first? That one may run what was asked for before."""
+    if not step.span.name.startswith(_CYCLES) or step.parent is None:
+        return False
+    return next(n for n in step.parent.children if n.span.name == step.span.name) is not step
+
+
+_CYCLES = ("execute_event_loop_cycle", "execute_agent_loop_cycle")
 
 
 def _gave_answer(step: Node) -> bool:
