@@ -124,3 +124,38 @@ def test_who_went_on_in_a_tool_below_what_is_lost_was_an_agent_whatever_it_was_t
         chat(8, 1, "Roses.", at=7),
     )
     assert ("ask_writer" not in [c["name"] for c in run["tool_calls"]]) == handed
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_calls_at_once_stand_as_they_were_asked_for_where_only_a_later_history_tells_it(lost):
+    asked = [("c1", "look", {"n": 1}), ("c2", "find", {"n": 2}), ("c3", "find", {"n": 1})]
+    parts = [{"type": "tool_call", "id": i, "name": n, "arguments": a} for i, n, a in asked]
+    back = [{"type": "tool_call_response", "id": i, "response": "yes"} for i, _, _ in asked]
+    history = [
+        {"role": "user", "parts": [{"type": "text", "content": "go"}]},
+        {"role": "assistant", "parts": parts},
+        {"role": "tool", "parts": back},
+    ]
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        *([] if lost else [chat(2, 1, asked, "go", at=1)]),
+        *(tool(9 - n, 1, name, call=call, result="yes", at=3) for n, (call, name, _) in enumerate(asked)),
+        chat(10, 1, "Done.", history, at=5),
+    )
+    assert [c["call_id"] for c in run["tool_calls"]] == ["c1", "c2", "c3"]
+
+
+@pytest.mark.parametrize(("offers", "status"), [(None, "unknown"), (("look",), "requested"), (("find",), "unknown")])
+def test_a_tool_whose_span_is_lost_may_have_run_where_the_history_since_is_cut(offers, status):
+    """Unless it is told that the run does not have it."""
+    words = "Where is it? " * 30
+    history = [{"role": "user", "parts": [{"type": "text", "content": words}]}]
+    told = {"gen_ai.tool.definitions": [{"type": "function", "name": n} for n in offers]} if offers else {}
+    cut = {"gen_ai.input.messages": json.dumps(history)[:256]}
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, [("c1", "find", {}), ("c2", "look", {})], at=1, attributes=cut | told),
+        tool(3, 1, "look", call="c2", result="yes", at=3),
+        chat(4, 1, "Done.", at=5, attributes=cut | told),
+    )
+    assert {c["name"]: c["status"] for c in run["tool_calls"]} == {"find": status, "look": "ok"}

@@ -25,6 +25,7 @@ from otelcov.runs.tools.call import ToolCall, asks_leave, awaits_flag, awaits_re
 from otelcov.runs.tools.executions import served_as, span_call_id, span_fact, span_name
 from otelcov.runs.tools.inputs import read_flags, read_inputs, unseen_siblings
 from otelcov.runs.tools.reused import execution
+from otelcov.runs.tools.shown_order import as_shown
 from otelcov.runs.tools.unnamed import by_number, mute
 from otelcov.runs.tools.wanted import Wanted, settle
 from otelcov.runs.trace.tree import Node, same_name, spelling
@@ -99,6 +100,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     if not blind and any(awaits_result(c) or awaits_flag(c) for c in calls):
         read_inputs(model_calls, calls, by_id)
     _order(calls)
+    as_shown(calls, model_calls)
     ran = [c for c in calls if c.nodes]
     for c in calls:
         c.from_memory = bool(ran) and _from_memory(c, ran, model_calls)

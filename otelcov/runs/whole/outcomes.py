@@ -124,10 +124,10 @@ def _holds_a_step(node: Node) -> bool:
 def _done_with(tool: ToolCall, run: Evidence, begun: list[int], ran: set[str], had: set[str]) -> bool:
     """Did the loop that asked for a tool that it had go on to ask a model whose history is not told to its end; or end
     as one does whose tools are done, at a limit, too, of which this one `ran` before (the AI SDK)? What nobody there
-    runs, another is left to."""
+    runs, as far as is told what it has, another is left to."""
     asker, name = tool.asked_by, spelling(tool.name or "")
     loop = asker.node.parent if asker is not None else None
-    if asker is None or loop is None or name not in had:
+    if asker is None or loop is None or (name not in had and run.offered is not None):
         return False
     after = (run.calls[at] for at in range(bisect_left(begun, asker.end), len(begun)))
     then = next((c for c in after if c.node.parent is loop), None)
