@@ -159,3 +159,22 @@ def test_a_tool_whose_span_is_lost_may_have_run_where_the_history_since_is_cut(o
         chat(4, 1, "Done.", at=5, attributes=cut | told),
     )
     assert {c["name"]: c["status"] for c in run["tool_calls"]} == {"find": status, "look": "ok"}
+
+
+@pytest.mark.parametrize("lost", [5, 7, None])
+@pytest.mark.parametrize("works", [True, False])
+def test_what_an_agent_gave_that_a_tool_called_some_model_said(works, lost):
+    """Google's ADK gives an object of it; CrewAI's own tracing shows agents that asked a model and did no more."""
+    used = [chat(5, 4, [("c2", "look", {})], "Find it.", at=2.5, took=0.5), tool(6, 4, "look", call="c2", at=3.2)]
+    (run,) = runs(
+        *(
+            agent(1, "planner", took=12),
+            chat(2, 1, [("c1", "ask_clerk", {"task": "Find it."})], "Where?"),
+            tool(3, 1, "ask_clerk", call="c1", result='{"result": "In the hall."}', at=2, took=5),
+            agent(4, "clerk", parent=3, at=2.2, took=4),
+        ),
+        *(s for s in [*(used if works else []), chat(7, 4, "In the hall.", "Find it.", at=5)] if s["id"] != lost),
+        chat(8, 1, "It is in the hall.", at=9),
+    )
+    missing = lost is not None and (works or lost == 7)
+    assert ("missing step" in run["incomplete"]) == missing

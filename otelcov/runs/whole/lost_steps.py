@@ -244,6 +244,8 @@ def answer_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
     given: dict[int | None, str] = {id(n): text for call in called if (text := _given_by(call)) for n in call.nodes}
     if not called:
         return False
+    if any(_answered_unasked(d, run) for d in handed if d.call in called and any(id(n) in given for n in d.call.nodes)):
+        return True
     last: dict[int | None, ModelCall] = {}  # by the tool that called who asked it, None where nobody called that one
     for call in run.calls:
         last[next((id(n) for n in call.node.ancestors() if id(n) in given), None)] = call
@@ -263,9 +265,17 @@ def answer_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
     )
 
 
+def _answered_unasked(d: Delegation, run: Evidence) -> bool:
+    """Is no step seen of an agent that gave an answer, in a kit that tells which models its agents ask?"""
+    if d.node is None or d.node.kind != AGENT or any(n.kind in _STEPS for n in d.node.below()):
+        return False
+    return any(c.node.span.scope == d.node.span.scope for c in run.calls)
+
+
 def _given_by(call: ToolCall) -> str | None:
-    """The text that a tool gave which called an agent."""
+    """The text that a tool gave which called an agent, alone or as the one value of an object."""
     told = result_of(span_fact(call.nodes, "result"))[0]
+    told = next(iter(told.values())) if isinstance(told, dict) and len(told) == 1 else told
     return told if isinstance(told, str) else None
 
 
