@@ -151,7 +151,10 @@ def ends_before(start: int) -> tuple[int, ...]:
 
 def _may_have_asked(model: ModelCall) -> bool:
     """Is there more in this answer than can be seen of it? One that ended to have tools called asked, if it shows it
-    or not; and one that shows nothing at all, and no end, may have (Weave, of OpenAI's agents in chats)."""
+    or not; and one that shows nothing at all, and no end, may have (Weave, of OpenAI's agents in chats). One that
+    failed did not: who did, was asked again, and its call has not come."""
+    if model.error is not None:
+        return False
     if model.outputs is None or model.cut or model.truncated_output:
         return True
     return not model.asked and (asks(model.finish) or not (model.text or final(model.finish)))

@@ -50,6 +50,7 @@ from otelcov.runs.whole.lost_steps import (
     told_to_a_model,
 )
 from otelcov.runs.whole.speakers import at_work, own_calls
+from otelcov.runs.whole.told_texts import answers, assistant_text
 
 
 def status(run: Evidence) -> str:
@@ -61,11 +62,11 @@ def status(run: Evidence) -> str:
         return "ok"
     failed = (failure(root) is not None and root.kind != TOOL) or (broke_off(root) and not _of_a_lost_run(root))
     if failed and not _tried_again(run) and not went_on(root, last) and not borne(root):
-        caught_on = _may_be_caught(root) or of_a_tool(root) or _gone_on_elsewhere(root, last)
+        caught_on = _may_be_caught(root) or of_a_tool(root) or _gone_on_elsewhere(root, last) or _marked_by_a_call(root)
         return "unknown" if caught_on else "error"
     if last is not None and last.error is not None:
         heard = _answered_for(root, last) or told_to_a_model(run, last) or asked_since(run, last)
-        return "unknown" if heard else "error"
+        return "unknown" if heard or _answered_around(root, last) else "error"
     over = _told_over(run)
     if (
         died_at_first(run)
@@ -165,6 +166,12 @@ def _may_be_caught(root: Node) -> bool:
     return bool(wrong) and all(text.startswith(_AT_ITS_LIMIT) for text in wrong)
 
 
+def _marked_by_a_call(root: Node) -> bool:
+    """Is this a span of the program's own, which bears what went wrong in a model's call within it (LiteLLM), and not,
+    as where it threw that itself, in the words of its status?"""
+    return root.span.tool_error == "borrowed" and not root.span.status_message
+
+
 def of_a_tool(root: Node) -> bool:
     """Does a loop say of itself no more than what went wrong in a tool below it, and threw nothing? Some lay the first
     error of a trace on its root, also where the model was told of it and the loop went on (OpenInference, of the AI
@@ -188,6 +195,18 @@ def _answered_for(root: Node, last: ModelCall) -> bool:
 
 
 _NOTING = ("invoke_workflow", "invocation")
+
+
+def _answered_around(root: Node, last: ModelCall) -> bool:
+    """Did what is around the model's call that failed put out words of its own, and nothing there fail? A loop may have
+    asked again, in a call that has not come, or who caught the failure have answered in the model's place."""
+    told, above = root.span.output or "", last.node.ancestors()
+    if root not in above or root.orphan or not answers(assistant_text(told, None)):
+        return False
+    return last.error is not None and last.error[1][:_WORDS] not in told and all(failure(n) is None for n in above)
+
+
+_WORDS = 64  # letters of an error by which an output is known to tell it
 
 
 def asked_unseen(run: Evidence) -> bool:
