@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.config import BOUNDARIES, Config
-from otelcov.runs.agents.abreast import own_abreast
+from otelcov.runs.agents.abreast import own_abreast, own_in_turns
 from otelcov.runs.agents.charge import tripped
 from otelcov.runs.agents.delegating_calls import may_delegate
 from otelcov.runs.agents.delegation import Delegation, bare, coworker_agents
@@ -166,6 +166,7 @@ def _work(group: list[Fragment]) -> _Work:
     calls = in_order(c for f in group for c in f.calls)
     coworker_agents(nodes)
     own_abreast(nodes, calls)
+    own_in_turns(nodes)
     limit = _value_limit(nodes)
     for turn, call in enumerate(calls):
         call.turn, call.limit = turn, limit

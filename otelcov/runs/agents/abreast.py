@@ -1,14 +1,16 @@
-"""Spans of agents at work at once that lie beside these agents, under what runs them all.
+"""Spans of agents at work that lie beside these agents, under what runs them all.
 
 Google's ADK (0.5 to 1.11) opens what follows an agent's first step where its ParallelAgent stands. Whose it was the
-agent's instructions tell, which a model is given each time, or nobody knows.
+agent's instructions tell, which a model is given each time, or nobody knows. Weave's conversations lay a model's call
+under the turn, though an agent that a tool of the turn's called may have made it.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from otelcov.dialects.base import AGENT, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
@@ -36,6 +38,26 @@ def own_abreast(nodes: list[Node], calls: Iterable[ModelCall]) -> None:
                 continue
             same = [a for a in under.get(told.get(id(node), ""), ()) if a.start <= node.start <= a.end]
             node.agent = same[0].own_agent if len(same) == 1 else None
+
+
+def own_in_turns(nodes: list[Node]) -> None:
+    """Give nobody what was asked of a model under a turn while an agent below the turn's tools was at work."""
+    turns: dict[int, list[Node]] = {}
+    for n in nodes:
+        if n.kind == LLM and n.span.scope == _TURNS and n.parent is not None and n.parent.kind == AGENT:
+            turns.setdefault(id(n.parent), []).append(n)
+    for asked in turns.values():
+        turn = asked[0].parent
+        within = [n for n in turn.below() if n.kind == AGENT and n.parent is not turn] if turn is not None else []
+        within.sort(key=lambda n: n.start)
+        starts, until = [n.start for n in within], list(accumulate((n.end for n in within), max))
+        for node in asked if within else ():
+            begun = bisect_right(starts, node.start)
+            if begun and node.end <= until[begun - 1]:
+                node.agent = None
+
+
+_TURNS = "weave.conversation"
 
 
 def _at_once(parent: Node | None) -> list[Node]:
