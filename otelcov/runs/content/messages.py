@@ -93,7 +93,10 @@ def _of_list(value: list[Value], role: str, depth: int) -> list[Message]:
         return [Message(ROLES[value[0]], value[1])]  # LangChain's ("human", "text") pair
     if value and all(is_part(v) for v in value):
         return [message_of({"role": role, "content": value}, role)]
-    return [message for v in value for message in _walk(v, role, depth + 1)]
+    found = [_walk(v, role, depth + 1) for v in value]
+    if depth and any(isinstance(v, dict) and not told for v, told in zip(value, found, strict=True)):
+        found = [told for v, told in zip(value, found, strict=True) if not isinstance(v, str)]  # a program's own tuple
+    return [message for told in found for message in told]
 
 
 def _of_object(value: dict[str, Value], role: str, depth: int) -> list[Message]:

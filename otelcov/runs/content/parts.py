@@ -269,13 +269,18 @@ def result_in(part: dict[str, Value], where: Sequence[str] = _RESULTS) -> Result
     if content is part.get("server_tool_call_response") and isinstance(content, dict):
         content = content["content"] if content.keys() == {"type", "content"} else content  # Anthropic's
     if isinstance(content, list):
-        content = content[0] if len(content) == 1 and _went_wrong(content[0]) else joined(content)
+        content = content[0] if len(content) == 1 and _went_wrong(content[0]) else _of_parts(content)
     elif isinstance(content, dict) and content.get("type") in AI_SDK:
         content = content.get("value", content.get("text"))
     if part.get("part_kind") == "tool-return" and part.get("outcome") in ("denied", "interrupted"):
         content = content if str(content).startswith("The tool call was denied") else None  # it may not have run
     call_id, name = _first(part, _IDS) or origin.get("id"), _first(part, _NAMES) or origin.get("tool_name")
     return Result(as_text(call_id), as_text(name), content, True if _went_wrong(content) else _error(part))
+
+
+def _of_parts(content: list[Value]) -> Value:
+    """What parts say; bare texts are a list that the tool gave."""
+    return content if all(isinstance(v, str) for v in content) else joined(content)
 
 
 def _went_wrong(content: Value) -> bool:

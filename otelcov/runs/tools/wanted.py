@@ -54,7 +54,9 @@ class Wanted:
             known = agent is None or c.agent is None or c.agent == agent
             if asker is not None and asker.in_part and _anothers(c, nodes):
                 return False
-            return before and known and not (call_id and c.call_id and call_id != c.call_id)
+            if not (before and known) or (call_id and c.call_id and call_id != c.call_id):
+                return False
+            return not _came_of_another(c, nodes)
 
         for start in (*ends_before(nodes[0].start), _STREAMED):
             found = list(islice((i for i in some.begun(nodes[0].start, above) if fits(some[i], start)), _NEWEST))
@@ -168,6 +170,14 @@ def _given(call: ToolCall, nodes: list[Node]) -> bool:
 def _came(call: ToolCall, nodes: list[Node]) -> bool:
     """Does history tell of this just what these spans gave?"""
     return call.answer is not None and (is_given(call.answer, nodes) or brings(call.answer, nodes))
+
+
+def _came_of_another(call: ToolCall, nodes: list[Node]) -> bool:
+    """Do spans tell of other arguments than a request, and of another result than history tells that this came to?
+    Where no answer tells what it asked for, the one that these ran may be in no history."""
+    if call.answer is None or _alike(call, nodes) or failure(nodes[0]) is not None:
+        return False
+    return span_fact(nodes, "result") is not None and not _came(call, nodes)
 
 
 def _begin_alike(text: str | None, other: str | None) -> bool:
