@@ -434,6 +434,10 @@ _ALWAYS = scope(
     r"|^(?:openlit\.instrumentation\.|@openlit/instrumentation-)(?:bedrock|cohere)$|^@traceloop/instrumentation-bedrock$"
 )
 
+# Mirascope writes behind a model's name which of its provider's interfaces it is asked by.
+_OF_MIRASCOPE = scope(r"^mirascope\.llm$")
+_SAID_MODEL, _INTERFACE = pl.col("gen_ai.response.model"), r":(?:completions|responses)$"
+
 GENAI_ECHOES = Dialect(
     name="genai-echoes",
     request_model=pl.when(AS_ASKED & (_ID.is_not_null() & _ANSWERED | _OF_SPLUNK) | _MISPLACED)
@@ -441,9 +445,11 @@ GENAI_ECHOES = Dialect(
     .when(
         pl.col("gen_ai.request.model") == pl.col("gen_ai.operation.name")
     )  # azure-ai-inference, where nobody named one
-    .then(pl.lit(NOTHING)),
+    .then(pl.lit(NOTHING))
+    .when(_OF_MIRASCOPE)
+    .then(pl.col("gen_ai.request.model").str.replace(_INTERFACE, "")),
     response_model=pl.when(_MISPLACED)
     .then(pl.col("gen_ai.request.model"))
-    .when(AS_ASKED & (_ALWAYS | (_ID.is_null() & _ASKED)))
+    .when(AS_ASKED & (_ALWAYS | (_ID.is_null() & _ASKED)) | _OF_MIRASCOPE & _SAID_MODEL.str.contains(_INTERFACE))
     .then(pl.lit(NOTHING)),
 )

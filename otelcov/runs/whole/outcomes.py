@@ -159,9 +159,17 @@ def answered_unseen(run: Evidence) -> bool:
     if last is None or not output or not last.requests:
         return False
     said = [last.text, *(str(o.result) for o in run.outcomes if o.result is not None)]
-    if any(x and (x.strip() in output or output in x) for x in said):
+    if any(x and (_holds(output, x.strip()) or output in x) for x in said):
         return False
     return any(o.status in ("ok", "error") for o in run.left(last))
+
+
+def _holds(output: str, said: str) -> bool:
+    """Is this in what was put out, and no number or word that may stand there by chance?"""
+    return said in output and (len(said) >= _TELLING or said == output.strip())
+
+
+_TELLING = 4  # letters
 
 
 def _says_well(node: Node) -> bool:
