@@ -9,10 +9,10 @@ from tests.runs.requests import agent, chat, runs, span, tool
 LOST = 99  # a span that has not come
 
 
-def _message(id, text, *calls):
+def _message(id, text, *calls, took=9):
     """A model's message, as LangChain writes it."""
     told = {"content": text, "tool_calls": [{"name": n, "args": a, "id": i} for i, n, a in calls]}
-    told |= {"usage_metadata": {"input_tokens": 9, "output_tokens": 3}, "id": id}
+    told |= {"usage_metadata": {"input_tokens": took, "output_tokens": 2}, "id": id}
     return {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "AIMessage"], "kwargs": told}
 
 
@@ -22,7 +22,10 @@ def _step(id, parent, name, at, put_out, given=(), took=1):
     return span(id, parent, name, at=at, took=took, attributes=told, scope="openinference.instrumentation.langchain")
 
 
-FIRST, LAST = _message("resp_first-01", "", ("c1", "look", {})), _message("resp_last-02", "It is blue.")
+FIRST, LAST = (
+    _message("resp_first-01", "", ("c1", "look", {}), took=9),
+    _message("resp_last-02", "It is blue.", took=10),
+)
 
 
 @pytest.mark.parametrize("lost", [True, False])

@@ -10,7 +10,7 @@ from otelcov.runs.agents.scene import Found, Scene
 from otelcov.runs.content.chat import Message
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.llm.unseen_answers import asked_no_model
+from otelcov.runs.llm.unseen_answers import asked_no_model, gave_answer_unseen
 from otelcov.runs.rules.handovers import asks, transfers
 from otelcov.runs.tools.askers import JITTER_NS
 from otelcov.runs.tools.call import ToolCall
@@ -49,18 +49,19 @@ def nameless(call: ToolCall, scene: Scene) -> Found | None:
     if not call.nodes or not call.nodes[0].children:
         return None
     named = transfers(call.name) or asks(call.name)
-    if _loop_below(call, named is not None or spelling(call.name or "") in ANY_AGENT):
+    says_so = named is not None or spelling(call.name or "") in ANY_AGENT
+    if _loop_below(call, says_so, scene.model_calls):
         to = named.group("to") if named is not None else None
         return Found(scene.known.get(bare(to), to) if to is not None else None, "tool")
     return None
 
 
-def _loop_below(call: ToolCall, says_so: bool) -> bool:
+def _loop_below(call: ToolCall, says_so: bool, calls: list[ModelCall]) -> bool:
     layers = {id(n) for n in call.nodes}
     within = [n for n in call.nodes[0].below() if n.own_agent is None and id(n) not in layers]
     kinds = {n.kind for n in within}
     if LLM not in kinds and says_so and not any(map(asked_no_model, within)):
-        return False
+        says_so = gave_answer_unseen(within, calls)
     return (LLM in kinds or says_so) and (TOOL in kinds or AGENT in kinds or says_so)
 
 

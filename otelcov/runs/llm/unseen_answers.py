@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 
 from otelcov.dialects.base import CHAIN, LLM, TOOL
+from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import asks_a_model_in_each
 from otelcov.runs.trace.tree import Node, failure
 
-_COUNTED = re.compile(r'"(?:usage_metadata|token_usage|tokenUsage)\\*": ?\{')
-_MESSAGE = re.compile(r'"(?:AIMessage(?:Chunk)?|type\\*": ?\\*"ai)\\*"')
-_ID = re.compile(r'"id\\*": ?\\*"([\w.:-]{8,})\\*"')
-"""How LangChain writes a model's message, as JSON or as JSON in JSON."""
+_COUNTED = re.compile(r'usage_metadata\\*": ?\{\\*"input_tokens\\*": ?(\d+), ?\\*"output_tokens\\*": ?(\d+)')
+"""How LangChain writes what a model's message took, as JSON or as JSON in JSON."""
 
 
 def asked_no_model(step: Node) -> bool:
-    """Is this a loop, or a step of one, whose kit asks a model in each, or did it put out what one said, with no model
-    within it? Its span was lost."""
+    """Is this a loop, or a step of one, whose kit asks a model in each, with no model within it? Its span was lost."""
     if step.kind == LLM or step.orphan or not step.span.end:
         return False
-    if asks_a_model_in_each(step.span.scope, step.span.name) or _later_cycle(step):
-        return not _holds_a_model(step) and (failure(step) is None or bool(step.children))
-    return _gave_answer(step)
+    if not asks_a_model_in_each(step.span.scope, step.span.name) and not _later_cycle(step):
+        return False
+    return not _holds_a_model(step) and (failure(step) is None or bool(step.children))
 
 
 def _later_cycle(step: Node) -> bool:
@@ -34,15 +33,22 @@ def _later_cycle(step: Node) -> bool:
 _CYCLES = ("execute_event_loop_cycle", "execute_agent_loop_cycle")
 
 
-def _gave_answer(step: Node) -> bool:
-    """Does a step of LangChain's put out a model's message, with the tokens that it took, which it was not given, and
-    is no model asked within it?"""
-    told = step.span.output if step.kind == CHAIN else None
-    if told is None or _COUNTED.search(told) is None or _holds_a_model(step):
-        return False
-    *_, last = (None, *_MESSAGE.finditer(told))
-    known = _ID.search(told, last.end()) if last is not None else None
-    return known is not None and known.group(1) not in (step.span.input or "")
+def gave_answer_unseen(steps: Iterable[Node], calls: Collection[ModelCall]) -> bool:
+    """Did a step of LangChain's put out a model's message that took as many tokens as no call that is seen, and was it
+    not given that, nor asked a model?"""
+    told = ((n, n.span.output) for n in steps if n.kind == CHAIN and n.span.output)
+    unseen = ((n, found[-1]) for n, text in told if text and (found := _COUNTED.findall(text)))
+    known: set[tuple[int | None, int | None]] | None = None
+    for step, counted in unseen:
+        if known is None:
+            known = {(c.input_tokens, c.output_tokens) for c in calls if c.error is None}
+            if any(None in x for x in known):
+                return False
+        if (int(counted[0]), int(counted[1])) in known or _holds_a_model(step):
+            continue
+        if counted not in _COUNTED.findall(step.span.input or ""):
+            return True
+    return False
 
 
 def _holds_a_model(step: Node) -> bool:
