@@ -266,10 +266,14 @@ def answer_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
 
 
 def _answered_unasked(d: Delegation, run: Evidence) -> bool:
-    """Is no step seen of an agent that gave an answer, in a kit that tells which models its agents ask?"""
-    if d.node is None or d.node.kind != AGENT or any(n.kind in _STEPS for n in d.node.below()):
+    """Is no step seen of an agent that gave an answer, nor a model asked in its time, in a kit that tells which models
+    its agents ask?"""
+    agent = d.node
+    if agent is None or agent.kind != AGENT or any(n.kind in _STEPS for n in agent.below()):
         return False
-    return any(c.node.span.scope == d.node.span.scope for c in run.calls)
+    if any(agent.start <= c.start <= agent.end for c in run.calls):
+        return False
+    return any(c.node.span.scope == agent.span.scope for c in run.calls)
 
 
 def _given_by(call: ToolCall) -> str | None:
