@@ -76,18 +76,13 @@ def note(found: Counted, kept: Kept, sight: Sight, now_ns: int) -> None:
         if found.half is not None:
             found.half.note(path)
         try:
-            write_runs(path, 0, found.runs)
+            files.write_runs(path, 0, found.runs)
         finally:
             others = found.half is None or found.half.noted()
         if others:
             _write(path, found, sight, kept, now_ns)
     except (OSError, files.Unkept):
         _forget(kept.folder, path.name)
-
-
-def write_runs(path: Path, part: int, runs: pl.DataFrame) -> None:
-    """What one process has counted. Raises Unkept."""
-    files.write(files.slim(runs), path.with_name(f"{path.name}.{part}.runs.parquet"), compression="lz4")
 
 
 def _write(path: Path, found: Counted, sight: Sight, kept: Kept, now_ns: int) -> None:

@@ -205,8 +205,7 @@ def _give_all() -> pl.DataFrame:
 
 
 def _note(path: Path) -> bool:
-    from otelcov.sums.again import write_runs
-    from otelcov.sums.kept import Unkept
+    from otelcov.sums.kept import Unkept, write_runs
 
     try:
         write_runs(path, 1, _held.runs)

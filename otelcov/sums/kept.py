@@ -325,6 +325,11 @@ def write_left(path: Path, traces: pl.DataFrame, spans: pl.DataFrame, logs: pl.D
             rows.write_ipc(path.with_name(f"{path.name}.{name}.arrow"), compression="lz4")
 
 
+def write_runs(path: Path, part: int, runs: pl.DataFrame) -> None:
+    """What one process of a report has counted, see again.py. Raises Unkept."""
+    write(slim(runs), path.with_name(f"{path.name}.{part}.runs.parquet"), compression="lz4")
+
+
 def settled_since(runs: pl.DataFrame, now_ns: int, settle_ns: int) -> pl.DataFrame:
     """Runs as a later clock finds them where nothing has come."""
     quiet = signed("end_unix_nano") <= now_ns - settle_ns

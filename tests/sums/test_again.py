@@ -18,7 +18,7 @@ from otelcov.cli import ahead
 from otelcov.cli.commands import app
 from otelcov.engine.second import Second
 from otelcov.ground import windows
-from otelcov.sums import again, glance, kept, live
+from otelcov.sums import glance, kept, live
 from otelcov.sums.meaning import folder
 from tests.runs.requests import T0, request, tool
 from tests.store.otlp import log_request
@@ -231,7 +231,7 @@ def test_nothing_is_noted_where_nothing_may_be_written(store, found, monkeypatch
     def full(*given, **named):
         raise kept.Unkept("the disk is full")
 
-    monkeypatch.setattr(again, "write_runs", full)
+    monkeypatch.setattr(kept, "write_runs", full)
     for helper in (None, second):
         equal(store, questions=ALL, second=helper)
     assert len(found) == 4 and not capsys.readouterr().err
