@@ -24,10 +24,11 @@ def _loop(id, at, finish, *steps, parent=None, **told):
         yield span(id + place, id, name, at=at + place - 0.9, took=0.8, scope="ai", attributes=facts)
 
 
-def _step(*calls, prompt=None):
+def _step(*calls, prompt=None, has=None):
     asked = [{"toolCallId": i, "toolName": n, "input": "{}"} for i, n in calls]
     told = {"response.toolCalls": json.dumps(asked)} if calls else {"response.text": "done"}
     told |= {"prompt.messages": prompt} if prompt is not None else {}
+    told |= {"prompt.tools": [json.dumps({"type": "function", "name": has, "inputSchema": {}})]} if has else {}
     told |= {"response.finishReason": "tool-calls" if calls else "stop", "model.id": "m", "usage.inputTokens": 9}
     return "doGenerate", told
 
@@ -47,12 +48,24 @@ def test_what_ran_before_may_have_run_at_the_limit_of_steps_where_its_span_is_lo
     assert [(c["call_id"], c["status"]) for c in run["tool_calls"]] == [("c1", "ok"), ("c2", status)]
 
 
-@pytest.mark.parametrize(("name", "status"), [("look", "unknown"), ("ghost", "requested")])
-def test_what_was_asked_for_may_have_run_where_what_the_next_step_was_told_is_cut(name, status):
+@pytest.mark.parametrize(
+    ("name", "has", "status"),
+    [
+        ("look", "look", "unknown"),
+        ("look", None, "unknown"),
+        ("ghost", None, "unknown"),
+        ("ghost", "look", "requested"),
+    ],
+)
+def test_what_was_asked_for_may_have_run_where_what_the_next_step_was_told_is_cut(name, has, status):
     """The AI SDK 5 and 6, with values cut and the span of a tool lost."""
     cut = _ASKED[:-1] + ',{"role":"assistant","content":[{"type":"tool-ca'
-    steps = [_step(("c1", "look"), prompt=_ASKED), _ran("c1", "look"), _step(("c2", name), prompt=cut)]
-    (run,) = runs(*_loop(1, 0, "stop", *steps, _step(prompt=cut)))
+    steps = [
+        _step(("c1", "look"), prompt=_ASKED, has=has),
+        _ran("c1", "look"),
+        _step(("c2", name), prompt=cut, has=has),
+    ]
+    (run,) = runs(*_loop(1, 0, "stop", *steps, _step(prompt=cut, has=has)))
     assert [(c["call_id"], c["status"]) for c in run["tool_calls"]] == [("c1", "ok"), ("c2", status)]
 
 

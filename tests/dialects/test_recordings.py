@@ -268,6 +268,7 @@ def test_what_a_collector_adds_to_claude_codes_spans_in_the_words_of_the_convent
     model |= {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 23040, "gen_ai.usage.output_tokens": 212}
     tool = {"span.type": "tool", "tool_name": "mcp__shop__order", "gen_ai.tool.name": "order", "tool_use_id": "t1"}
     tool |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "t1"}
+    work = {"span.type": "tool.execution", "success": "true"}
     (run,) = runs(
         agent(1, "helper", took=9, scope="harness"),
         *(
@@ -275,6 +276,7 @@ def test_what_a_collector_adds_to_claude_codes_spans_in_the_words_of_the_convent
             for id, parent, name, told, when in (
                 (2, 1, "interaction", {"user_prompt": "<REDACTED>"}, {"at": 1, "took": 7}),
                 (3, 2, "tool", tool, {"at": 2}),
+                (5, 3, "tool.execution", work, {"at": 2}),
                 (4, 2, "llm_request", model, {"at": 4}),
             )
         ),
