@@ -142,16 +142,7 @@ class Later:
         return found is not None and waiting(found)
 
     def asked_again(self, call: ToolCall) -> bool:
-        """Is this what CrewAI's agent, which says in its text what to call, asked for the time before, too? It is told
-        to try something else."""
-        asker = call.asked_by
-        if asker is None or not asker.text_react:
-            return False
-        if not any("crewai" in n.span.scope for n in (asker.node, *asker.node.ancestors())):
-            return False
-        others = (mc for mc in reversed(self._calls) if mc.turn < asker.turn and mc.agent == asker.agent)
-        before = next(others, None)
-        return before is not None and before.text_react and _asked(before) == _asked(asker)
+        return asked_twice(call, self._calls)
 
     def _read_all(self) -> None:
         self._read = True
@@ -213,6 +204,19 @@ def _replaced(inputs: list[Message]) -> set[int]:
         else:
             pending = 0
     return found
+
+
+def asked_twice(call: ToolCall, model_calls: list[ModelCall]) -> bool:
+    """Is this what CrewAI's agent, which says in its text what to call, asked for the time before, too? It is told to
+    try something else."""
+    asker = call.asked_by
+    if asker is None or not asker.text_react:
+        return False
+    if not any("crewai" in n.span.scope for n in (asker.node, *asker.node.ancestors())):
+        return False
+    others = (mc for mc in reversed(model_calls) if mc.turn < asker.turn and mc.agent == asker.agent)
+    before = next(others, None)
+    return before is not None and before.text_react and _asked(before) == _asked(asker)
 
 
 def _asked(mc: ModelCall) -> list[tuple[str | None, object]]:

@@ -14,7 +14,7 @@ from otelcov.runs.rules.boundaries import asks, limits, limits_requests
 from otelcov.runs.rules.habits import ends_after_tools, leaves_open, says_of_each, tells_time
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
-from otelcov.runs.tools.later import Later
+from otelcov.runs.tools.later import Later, asked_twice
 from otelcov.runs.trace.tree import Node, failure, spelling
 from otelcov.runs.whole.endings import ended_unsaid
 from otelcov.runs.whole.evidence import Evidence
@@ -114,7 +114,7 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     ran = {spelling(t.name) for t, o in run.done if t.nodes and t.name and o.status in ("ok", "error")}
     had = ran | {spelling(name) for name in run.offered or ()}
     begun = [c.start for c in run.calls]
-    return [o for t, o in asked if _done_with(t, run, begun, ran, had)]
+    return [o for t, o in asked if _done_with(t, run, begun, ran, had) and not asked_twice(t, run.calls)]
 
 
 def _holds_a_step(node: Node) -> bool:
