@@ -64,45 +64,50 @@ def noted(store: str, kept: Kept, window: Window, now_ns: int, settle_ns: int) -
     return Note(files.settled_since(runs, now_ns, settle_ns), odd, dirty_of)
 
 
-def note(found: Counted, kept: Kept, sight: Sight, now_ns: int) -> None:
+def note(store: str, found: Counted, kept: Kept, sight: Sight, now_ns: int) -> None:
     """Keep what was found beside these sums, at this sight of the store, if it is all that there was to find. Where
-    that cannot be written, the next report finds it by itself. Raises Gone where a second process has ended."""
+    that cannot be written, the next report finds it by itself. Raises Gone where a second process has ended.
+
+    Nobody counts or erases meanwhile, and what was erased since it was read is not written down again."""
     sure = all(batch.settled_by <= now_ns for batch in found.kept.batches)  # but for runs without a root, see `noted`
     if found.within is None or not sure or _named(found.kept) != _named(kept):
         return
     path = kept.folder / f"again-{uuid.uuid4().hex}"
-    try:
-        kept.folder.mkdir(parents=True, exist_ok=True)
-        if found.half is not None:
-            found.half.note(path)
-        try:
-            files.write_runs(path, 0, found.runs)
-        finally:
-            others = found.half is None or found.half.noted()
-        if others:
-            _write(path, found, sight, kept, now_ns)
-    except (OSError, files.Unkept):
-        _forget(kept.folder, path.name)
-
-
-def _write(path: Path, found: Counted, sight: Sight, kept: Kept, now_ns: int) -> None:
-    dirty = [pl.DataFrame({"batch": [id] * len(traces), "trace_id": traces}) for id, traces in found.dirty.items()]
-    for name, frame in (("odd", found.odd.select(ODD.names())), ("dirty", pl.concat([_DIRTY.to_frame(), *dirty]))):
-        files.write(frame, path.with_name(f"{path.name}.{name}.parquet"), compression="lz4")
     told = {
         "format": _FORMAT,
         "name": path.name,
         "parts": 1 if found.half is None else 2,
         "sight": sight,
         "kept": _named(kept),
-        "window": [found.within.since_ns, found.within.until_ns],  # type: ignore[union-attr]
+        "window": [found.within.since_ns, found.within.until_ns],
         "now_ns": now_ns,
     }
+    try:
+        kept.folder.mkdir(parents=True, exist_ok=True)
+        with files.alone(kept.folder, wait=False) as mine:
+            if mine and glance.same(store, sight):
+                _write(path, found, told)
+    except (OSError, files.Unkept):
+        _forget(kept.folder, path.name)
+
+
+def _write(path: Path, found: Counted, told: dict[str, Any]) -> None:
+    if found.half is not None:
+        found.half.note(path)
+    try:
+        files.write_runs(path, 0, found.runs)
+    finally:
+        others = found.half is None or found.half.noted()
+    if not others:
+        raise files.Unkept(f"A second process could not write {path.name}.")
+    dirty = [pl.DataFrame({"batch": [id] * len(traces), "trace_id": traces}) for id, traces in found.dirty.items()]
+    for name, frame in (("odd", found.odd.select(ODD.names())), ("dirty", pl.concat([_DIRTY.to_frame(), *dirty]))):
+        files.write(frame, path.with_name(f"{path.name}.{name}.parquet"), compression="lz4")
     new = path.with_name(f"{path.name}.json")
     new.write_text(json.dumps(told))
-    new.replace(kept.folder / glance.NOTE)
-    for old in {file.name.split(".")[0] for file in kept.folder.glob("again-*")} - {path.name}:
-        _forget(kept.folder, old)
+    new.replace(path.parent / glance.NOTE)
+    for old in {file.name.split(".")[0] for file in path.parent.glob("again-*")} - {path.name}:
+        _forget(path.parent, old)
 
 
 def _forget(folder: Path, name: str) -> None:
@@ -114,7 +119,7 @@ def _forget(folder: Path, name: str) -> None:
 
 def _named(kept: Kept) -> list[Any]:
     """The list itself: each count names what it leaves anew."""
-    return [kept.left, len(kept.batches), sorted(batch.id for batch in kept.batches)]
+    return [kept.left, sorted(batch.id for batch in kept.batches)]
 
 
 def _within(window: Window, other: Window) -> bool:

@@ -156,7 +156,7 @@ def _found(
         if found is None:
             return None
         if inboxes is not None:
-            again.note(found, kept, [inboxes, [look.tables.spans.version, look.tables.logs.version]], now_ns)
+            again.note(store, found, kept, [inboxes, [look.tables.spans.version, look.tables.logs.version]], now_ns)
         kept, dirty, runs, odd, half = found.kept, found.dirty, found.runs, found.odd, found.half
     quality = _quality(kept, dirty, odd, window)
     stretches, batches, cut = _chosen(kept, dirty, window, from_rows, days)

@@ -8,11 +8,9 @@ A worker that dies leaves files that nobody lists.
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,7 +30,7 @@ from otelcov.store import pieces, remote
 from otelcov.store.groups import compact
 from otelcov.sums import joined
 from otelcov.sums import kept as files
-from otelcov.sums.kept import LINKS, ODD, Batch, Kept, touches
+from otelcov.sums.kept import LINKS, ODD, Batch, Kept, alone, touches
 from otelcov.sums.meaning import everything, folder
 from otelcov.sums.opened import Open, doubtful, hosting, named, opened, told_twice
 from otelcov.sums.rolled import rolled
@@ -403,23 +401,6 @@ def _groups(batches: list[Batch], config: Config, now_ns: int) -> list[list[Batc
         if hour < over:
             groups.append(group)
     return [group for group in groups if len(group) >= 4]
-
-
-@contextmanager
-def alone(there: Path, wait: bool = True) -> Iterator[bool]:
-    """Whether no other process counts in this folder meanwhile, and this one may."""
-    try:
-        lock = (there / "kept.lock").open("w")
-    except OSError:
-        yield False
-        return
-    with lock as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
 
 
 __all__ = ["ODD", "alone", "build", "count", "everything", "folder", "touches"]

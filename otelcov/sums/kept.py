@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
@@ -194,6 +195,23 @@ class Kept:
         """When the last of these was written."""
         with _reading(self.folder):
             return max((self.folder / f"batch-{id}.sums.parquet").stat().st_mtime for id in batches)
+
+
+@contextmanager
+def alone(there: Path, wait: bool = True) -> Iterator[bool]:
+    """Whether no other process counts in this folder meanwhile, and this one may."""
+    try:
+        lock = (there / "kept.lock").open("w")
+    except OSError:
+        yield False
+        return
+    with lock as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 def load(folder: Path) -> Kept:

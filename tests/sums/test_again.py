@@ -18,7 +18,7 @@ from otelcov.cli import ahead
 from otelcov.cli.commands import app
 from otelcov.engine.second import Second
 from otelcov.ground import windows
-from otelcov.sums import glance, kept, live
+from otelcov.sums import answer, glance, kept, live
 from otelcov.sums.meaning import folder
 from tests.runs.requests import T0, request, tool
 from tests.store.otlp import log_request
@@ -186,6 +186,27 @@ def test_while_more_seems_to_be_coming_nothing_is_noted(store, found):
     store.count()
     wait_in_inbox(store, bodies()[10:], ago_s=-60)
     equal(store, questions=ALL)
+    assert not list((Path(store.path) / "sums").glob("*/again*"))
+
+
+def test_what_was_erased_since_it_was_read_is_not_written_down(store, monkeypatch):
+    waiting(store)
+
+    def late(*given, of=live.found, **named):
+        counted = of(*given, **named)
+        store.commit(bodies(300))  # any other version of the tables, as erasure makes one
+        return counted
+
+    monkeypatch.setattr(live, "found", late)
+    asked = store.ask(since="all")
+    assert answer.observed(store.path, asked.window, asked.selection, asked.config, asked.now_ns) is not None
+    assert not list((Path(store.path) / "sums").glob("*/again*"))
+
+
+def test_who_counts_or_erases_meanwhile_is_not_disturbed(store):
+    waiting(store)
+    with kept.alone(folder(store.path, store.ask().config)):
+        equal(store, questions=ALL)
     assert not list((Path(store.path) / "sums").glob("*/again*"))
 
 
