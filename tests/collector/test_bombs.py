@@ -197,6 +197,7 @@ weigh.weigh("traces", bytes.fromhex("{traces(1).SerializeToString().hex()}"), 9,
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
+@pytest.mark.full
 def test_large_honest_json_is_taken_however_much_json_its_texts_hold(collector: Collector) -> None:
     text = "\\" * 3 + json.dumps([{"a": [1, 2]}] * 20)
     spans = [

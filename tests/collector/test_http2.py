@@ -129,6 +129,7 @@ def test_padding_priority_continuation_and_unknown_frames_are_understood(collect
         assert peer.status(1) == "0"
 
 
+@pytest.mark.full
 def test_a_message_may_come_in_the_smallest_frames(tmp_path: Path) -> None:
     body = traces(1).SerializeToString()
     message = b"\0" + len(body).to_bytes(4, "big") + body

@@ -157,6 +157,7 @@ def test_more_evidence_never_lowers_coverage_of_a_declared_universe(
             assert after["edges"][name] >= before["edges"][name]
 
 
+@pytest.mark.full
 @quick
 @given(some_runs(), st.sampled_from(["planner", "worker", "x"]))
 def test_one_agent_of_the_sums_is_what_that_agent_alone_gives(runs: list[dict[str, Any]], agent: str) -> None:

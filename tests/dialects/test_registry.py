@@ -30,6 +30,7 @@ def _facts(scenario: Scenario) -> pl.DataFrame:
     return table(*from_requests(scenario.bodies("traces"), scenario.bodies("logs"), LATER))[0]
 
 
+@pytest.mark.full
 def test_what_was_told_of_other_batches_changes_no_fact(monkeypatch: pytest.MonkeyPatch) -> None:
     some = [scenario for dialect in dialects("corpus")[::9] for scenario in packed("corpus", dialect)[:1]]
     alone = []

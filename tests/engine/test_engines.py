@@ -49,6 +49,7 @@ def store(tmp_path_factory) -> Store:
     return made
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", NAMES)
 def test_divided_reconstruction_gives_the_runs_of_one_process(store, name):
     if name == "ray" and importlib.util.find_spec("ray") is None:

@@ -53,6 +53,7 @@ def _same_at_once(scenarios, seed):
     assert as_json(together) == sorted(apart, key=lambda run: (run["start_unix_nano"], run["run_id"]))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.full] * bool(at)) for at, n in enumerate(LOOSE)])
 def test_runs_at_one_moment_are_told_apart(name):
     _same_at_once(captures.packed("corpus", name), 0)

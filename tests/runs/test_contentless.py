@@ -87,6 +87,7 @@ def test_runs_without_content_are_the_same_either_way(seed):
     assert found > 0.05 * short.height or seed == 5
 
 
+@pytest.mark.full
 def test_a_tool_that_begins_while_a_model_answers_is_left_to_the_general_way():
     spans, logs = generated()
     some = hushed(random.Random(0), spans)

@@ -195,6 +195,7 @@ def test_a_tool_in_a_trace_of_another_service_ran_for_who_asked_by_its_id():
     assert [(c["name"], c["agent"]) for c in run["tool_calls"]] == [("look", "helper")]
 
 
+@pytest.mark.full
 def test_traces_are_joined_alike_in_any_order_and_in_any_parts():
     spans = [*_framework(1), *_client(5), *_framework(21, at=0.2, id=SECOND), *_client(25, at=0.2, id=SECOND)]
     whole = reconstruct(*from_requests([request(spans)], [], 1), Config(), LATER)

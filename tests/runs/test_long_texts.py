@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 READ = """
 import json
 import sys
@@ -46,6 +48,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.full
 def test_it_ends():
     command = [sys.executable, "-c", READ]
     read = subprocess.run(command, input=json.dumps(TEXTS), text=True, timeout=180, check=True, stdout=subprocess.PIPE)

@@ -203,6 +203,7 @@ def test_runs_that_were_called_from_elsewhere_take_the_shortcut(served):
     assert (short["orphans"] == 1).sum() >= found - 1  # the very last run is cut
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 4))])
 def test_runs_that_were_called_from_elsewhere_are_the_same_either_way(seed):
     rng = random.Random(seed)
@@ -368,6 +369,7 @@ def test_a_damaged_capture_is_the_same_runs_either_way(kind, name, seed):
     assert with_shortcut(spans, logs)[0].equals(without(spans, logs))
 
 
+@pytest.mark.full
 @settings(max_examples=3, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_odd_traces_are_the_same_runs_either_way(seed):

@@ -20,6 +20,7 @@ def _sample(count, seed):
     return [(encoding, *one) for encoding, one in zip(itertools.cycle(ENCODINGS), some, strict=False)]
 
 
+@pytest.mark.full
 def test_some_tellings_of_teams():
     some = _sample(500, 1)
     assert {course for _, course, _ in some} == {*COURSES, *WORKFLOWS}

@@ -105,6 +105,7 @@ def _some(tells, named, seed, count):
     return [(encoding, *one) for encoding, one in zip(itertools.cycle(ENCODINGS), some, strict=False)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("tells", TELLS)
 @pytest.mark.parametrize("beside", BESIDE)
 def test_some_requests_whose_steps_are_traces_of_their_own(tells, beside):

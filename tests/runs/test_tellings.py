@@ -71,6 +71,7 @@ def test_some_tellings_of_one_trace():
     assert _wrong(EVERY[::11]) == {}
 
 
+@pytest.mark.full
 def test_some_tellings_of_traces_apart():
     assert _wrong(_some(600, 1, _told_to_be_one)) == {}
 

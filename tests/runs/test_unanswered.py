@@ -53,6 +53,7 @@ def _in_answers_that_only_a_history_tells(many):
     yield chat(many + 2, 1, "Cold.", [OSLO, *history], at=2 * many)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("asked", "statuses"),
     [
@@ -134,6 +135,7 @@ def _anew(many, id=None):
         yield chat(2 * n + 3, 1, "Cold.", _asked("Oslo?", (request, f"{n} degrees")), at=4 * n + 2)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("id", [pytest.param(None, marks=pytest.mark.full), "call_0"])
 def test_of_calls_alike_in_conversations_begun_anew_each_has_its_own_result(id):
     def spans(many):
@@ -195,6 +197,7 @@ def _called(many, name, works):
         yield chat(4 * n + 5, 1, "Cold.", _asked(f"Oslo, {n}?", (request, "Cold.")), at=6 * n + 4)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "works"),
     [
@@ -228,6 +231,7 @@ def _told_twice(many):
     return list(both)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("ran", "count"), [(_told_twice, 60), pytest.param(_tried_by_place, 60, marks=pytest.mark.full)]
 )

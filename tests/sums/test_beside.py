@@ -59,6 +59,7 @@ def test_a_report_leaves_a_counter_that_is_behind_alone(store, monkeypatch):
     assert not called
 
 
+@pytest.mark.full
 def test_what_comes_while_a_report_waits_is_left_to_the_next(store, monkeypatch):
     store.commit(bodies()[::2])
     store.count()

@@ -47,6 +47,7 @@ def test_what_comes_after_the_count_is_counted_live(store):
     equal(store)
 
 
+@pytest.mark.full
 def test_counting_bit_by_bit_in_any_order_gives_the_same_report(store):
     sent = bodies()
     random.Random(7).shuffle(sent)

@@ -93,6 +93,7 @@ def test_a_run_of_several_traces_is_kept_once_it_is_old(store):
     equal(store, LATER, QUESTIONS)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("late", [0, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 2))])
 def test_a_part_that_comes_late_joins_what_was_kept(store, late):
     parts = exchange(1, 5_000)
