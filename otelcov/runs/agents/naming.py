@@ -272,12 +272,12 @@ def _without_kind(name: str) -> str:
 _KINDS = re.compile(r"^(?:invoke_workflow|chain|step) ")
 
 
-_NAME = r"""(?:\bname=|"name": ?)['"]{}['"]"""
+_NAMED = ("name='", 'name="', '"name": "', '"name":"', '"name": \'', '"name":\'')
 
 
 def _wrote(name: str, told: str) -> bool:
     """Does an output hold a message of the model by this author?"""
-    if name not in told or placeholder(name) or re.search(_NAME.format(re.escape(name)), told) is None:
+    if name not in told or placeholder(name) or not any(f"{before}{name}" in told for before in _NAMED):
         return False
     value = parse_json(told)
     found = messages_of(value) if isinstance(value, (list, dict)) else []

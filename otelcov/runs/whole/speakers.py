@@ -59,10 +59,13 @@ def on_a_task(call: ModelCall, calls: list[ModelCall]) -> bool:
     words = next((x.text for x in call.inputs or () if x.role == "user"), None)
     if not words or not words.strip():
         return False
-    newest = {c.agent: id(c) for c in calls if c.inputs}
+    newest = dict[str | None, ModelCall]()
+    for other in reversed(calls):  # histories are long: of each agent's, one is read
+        if other.agent not in newest and other.inputs:
+            newest[other.agent] = other
     for other in calls:
         told = list(other.asked) if other.start < call.start else []
-        if newest.get(other.agent) == id(other):
+        if newest.get(other.agent) is other:
             told += [r for x in other.inputs or () for r in x.requests]
         gave = any(sets_a_task(r.name) and _given(r, words.strip()) for r in told) if other is not call else False
         if gave and not any(x.role == "user" and _says(x.text, words.strip()) for x in other.inputs or ()):
