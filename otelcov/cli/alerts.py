@@ -29,8 +29,7 @@ def check(
     ] = "text",
 ) -> int:
     """Hold the numbers of now against the rules; tell the webhook what changed. Exits with 1 while a rule fires."""
-    from otelcov import runs
-    from otelcov.cli.measuring import also_missing, out, terminal
+    from otelcov.cli.measuring import Question, also_missing, answered, out, terminal
     from otelcov.ground import config as settings
     from otelcov.ground import errors, windows
     from otelcov.ground.errors import ConfigError, StoreError
@@ -43,7 +42,7 @@ def check(
         now_ns = windows.clock(now)
 
     def load(window: Window) -> Any:
-        return runs.load(store, window, Selection(), known, now_ns)[0]
+        return answered(lambda question: question.rows()[0], Question(store, known, window, now_ns, Selection()))
 
     checked = alerts.check(known, store, load, now_ns)
     address = known.alerts.webhook

@@ -55,7 +55,7 @@ def compare(
         raise UsageError(
             f'Couldn\'t compare by "{by}": known are {", ".join(known)}, attribute:KEY.{did_you_mean(by, known)}'
         )
-    runs, _ = question.runs()
+    runs, _ = question.runs() if cases else question.rows()
     runs = select(runs, question.selection, question.config, sides=True)
     if cases:
         every, suites = read_all(cases)

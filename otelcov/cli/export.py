@@ -46,7 +46,7 @@ def export(
     log records, which `otelcov import` takes in again with the same result; otlp is the same as protobuf, in a folder.
     jsonl is what `otelcov runs --format jsonl` prints.
     """
-    from otelcov.cli.runs import found
+    from otelcov.cli.runs import found, whole
     from otelcov.ground.errors import UsageError
 
     traces = format in ("otlp", "otlp-json") or (what == "traces" and format != "jsonl")
@@ -54,14 +54,14 @@ def export(
         raise UsageError(f"--format {format} holds {'whole traces' if traces else 'runs'}. Leave --what away.")
     if format == "otlp" and output is None:
         raise UsageError("--format otlp writes several files. Name a folder with --output.")
-    runs = found(question)
-    if runs.is_empty():
+    listed = found(question)
+    if listed.rows.is_empty():
         return 0
     if not traces:
         with _sink(output) as sink:
-            _RUNS[format](runs, question, sink)
+            _RUNS[format](whole(listed), question, sink)
         return 0
-    spans, logs = _stored(runs, question)
+    spans, logs = _stored(listed.rows, question)
     if format == "otlp" and output is not None:
         _folder(spans, logs, output)
         return 0
@@ -92,17 +92,19 @@ def _sink(output: Path | None) -> Iterator[BinaryIO]:
             yield file
 
 
-def _lines(runs: pl.DataFrame, question: Question, sink: BinaryIO) -> None:
+def _lines(runs: Iterator[pl.DataFrame], question: Question, sink: BinaryIO) -> None:
     from otelcov.runs.lines import json_lines
 
-    for lines in json_lines(runs, question.config):
-        sink.write(lines.encode())
+    for some in runs:
+        for lines in json_lines(some, question.config):
+            sink.write(lines.encode())
 
 
-def _runs_csv(runs: pl.DataFrame, question: Question, sink: BinaryIO) -> None:
+def _runs_csv(pieces: Iterator[pl.DataFrame], question: Question, sink: BinaryIO) -> None:
     """One row a run; what is a list is JSON."""
     import polars as pl
 
+    runs = pl.concat(pieces)
     lists = [name for name, kind in runs.schema.items() if kind.is_nested()]
     texts = [
         pl.when(pl.col(name).is_not_null())
@@ -113,8 +115,10 @@ def _runs_csv(runs: pl.DataFrame, question: Question, sink: BinaryIO) -> None:
     sink.write(_with_side(runs, question).with_columns(texts).write_csv().encode())
 
 
-def _runs_parquet(runs: pl.DataFrame, question: Question, sink: BinaryIO) -> None:
-    _write_parquet(_with_side(runs, question), sink)
+def _runs_parquet(runs: Iterator[pl.DataFrame], question: Question, sink: BinaryIO) -> None:
+    import polars as pl
+
+    _write_parquet(_with_side(pl.concat(runs), question), sink)
 
 
 def _with_side(runs: pl.DataFrame, question: Question) -> pl.DataFrame:

@@ -59,12 +59,14 @@ def gaps(
 
     sides, others = tuple(side or ["test"]), tuple(against or ["production"])
     Selection(side=(*sides, *others))  # refuses a side that there is not
-    runs, _ = question.runs()
     if write_cases is not None:
         from otelcov.cli.cases_file import write
 
+        runs, _ = question.runs()
         write(write_cases, runs, question.config, sides, others, max_cases)
-    observations = partial(runs, question.config, question.selection.agent)
+        observations = partial(runs, question.config, question.selection.agent)
+    else:
+        observations, _ = question.observed()
     found = compare.gaps(observations, question.config, sides, others, question.window, question.selection.as_json())
     out(findings.gaps(found, format, **(terminal() if format == "text" else {})))
     return errors.GOOD if found["runs"]["side"] and found["runs"]["against"] else errors.NO_DATA

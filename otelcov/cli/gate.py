@@ -49,7 +49,7 @@ def gate(
         typer.echo(f"{file}: {warning}", err=True)
     if (baseline is None) != (points(max_drop) is None):
         raise UsageError("--baseline FILE and --max-drop POINTS need each other.")
-    runs, quality = question.runs()
+    runs, quality = question.rows()
     everyone = runs
     runs = select(runs, question.selection, question.config, sides=True)
     for entry in rules.agents:

@@ -32,7 +32,7 @@ def learn(
     from otelcov.ground import errors
     from otelcov.ground.windows import iso
 
-    runs, _ = question.runs()
+    runs, _ = question.rows()
     runs = select(runs, question.selection, question.config, sides=True)
     since, until = question.window.since_ns, question.window.until_ns
     ends = f"{'the beginning' if since is None else iso(since)} to {'the end' if until is None else iso(until)}"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from otelcov.coverage.observations import Observations
     from otelcov.engine.second import Second
     from otelcov.ground.config import Config
+    from otelcov.sums.answer import Keep
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,39 @@ class Question:
             tell_unseen(self.selection.agent, frame)
         return frame, quality
 
+    def listed(self, keep: Keep | None = None, where: pl.Expr | None = None) -> Listed:
+        """The same runs, and of these those for which `where` holds and that `keep` keeps of some of them at a time;
+        without content where the store is large: then they are taken from what is kept of it."""
+        from otelcov.coverage.selection import select
+        from otelcov.sums import answer
+
+        agents, some = set[str](), False
+
+        def chosen(runs: pl.DataFrame) -> pl.DataFrame:
+            nonlocal some
+            runs = select(runs, self.selection, self.config)
+            some = some or not runs.is_empty()
+            if self.selection.agent:
+                agents.update(runs["agents"].explode().drop_nulls())
+            return runs if keep is None else keep(runs)
+
+        found = answer.rows(self.store, self.window, self.config, self.now_ns, self._count, chosen, where)
+        if found is None:
+            from otelcov import runs
+
+            frame, quality = runs.load(self.store, self.window, self.selection, self.config, self.now_ns)
+            frame = chosen(frame if where is None else frame.filter(where))
+            listed = Listed(frame, quality, self, full=True)
+        else:
+            listed = Listed(*found, self, full=False)
+        _tell(self.selection.agent, agents if some else None)
+        return listed
+
+    def rows(self) -> tuple[pl.DataFrame, dict[str, int | None]]:
+        """What `runs` gives, for who needs no content."""
+        found = self.listed()
+        return found.rows, found.quality
+
     def observed(self) -> tuple[Observations, dict[str, int | None]]:
         """What the window's runs add up to: from sums that are kept, where the store is large enough for that."""
         from otelcov.sums import answer
@@ -114,6 +150,26 @@ class Question:
         from otelcov.cli.counting import count
 
         count(self.store, self.config, self.now_ns, self.engine, new, few)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Some runs, in order."""
+
+    rows: pl.DataFrame  # RUNS
+    quality: dict[str, int | None]
+    question: Question
+    full: bool  # with content
+
+    def whole(self) -> Iterator[pl.DataFrame]:
+        """The same rows with content, some at a time."""
+        if self.full:
+            yield self.rows
+            return
+        from otelcov.sums import texts
+
+        asked = self.question
+        yield from texts.with_content(self.rows, asked.store, asked.config, asked.now_ns)
 
 
 def tell_unseen(agents: Iterable[str], runs: pl.DataFrame) -> None:
@@ -173,7 +229,7 @@ def asking(command: Callable[..., int]) -> Callable[..., int]:
     def run(**values: Any) -> int:
         shared = {name: values.pop(name) for name in [p.name for p in added]}
         with ahead.helped(shared["store"]) as second, also_missing(shared["store"]):
-            return _answered(functools.partial(command, **values), replace(Question.of(**shared), second=second))
+            return answered(functools.partial(command, **values), replace(Question.of(**shared), second=second))
 
     own = [p.replace(kind=keyword) for p in own]
     run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
@@ -194,7 +250,7 @@ def also_missing(store: str) -> Iterator[None]:
         raise
 
 
-def _answered(command: Callable[..., int], question: Question) -> int:
+def answered(command: Callable[..., T], question: Question) -> T:
     """The command's answer; another one where what is kept was lost on the way: to a process that has just replaced it,
     or for good, and then all is counted again."""
     from otelcov.store import damage

@@ -7,13 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from otelcov.cli.measuring import Question, asking, out, terminal
+from otelcov.cli.measuring import Listed, Question, asking, out, terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
 _INPUT = 12  # columns that what was asked is left, where that is possible
 _SPARED = ("tokens", "llm", "tools", "took", "service")  # in this order, where a terminal is narrow
+_SHOWN = (
+    "start_unix_nano",
+    "end_unix_nano",
+    "run_id",
+    "status",
+    "settled",
+    "llm_calls",
+    "tool_calls",
+    "service",
+    "input",
+)
 _COLOURS = {"ok": "green", "error": "red", "unknown": "yellow"}
 
 
@@ -46,17 +59,26 @@ def runs(
     """
     from otelcov.runs.lines import json_lines
 
-    frame = found(question, tool=tool, status=status, boundary=boundary, conversation=conversation, path=path)
+    listed = found(question, tool=tool, status=status, boundary=boundary, conversation=conversation, path=path)
     if format == "jsonl":
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-        for lines in json_lines(frame, question.config):
-            sys.stdout.write(lines)
-    elif not frame.is_empty():
-        _table(frame)
+        for runs in whole(listed):
+            for lines in json_lines(runs, question.config):
+                sys.stdout.write(lines)
+    elif not listed.rows.is_empty():
+        _table(listed)
     return 0
 
 
-def found(question: Question, **filters: list[str] | None) -> pl.DataFrame:
+def whole(listed: Listed) -> Iterator[pl.DataFrame]:
+    """The runs that were found with their content, some at a time, with the steps of the agents that were asked for."""
+    from otelcov.runs.filters import of_agents
+
+    for runs in listed.whole():
+        yield of_agents(runs, listed.question.selection.agent)
+
+
+def found(question: Question, **filters: list[str] | None) -> Listed:
     """The runs that a question selects and the filters keep, in order."""
     from otelcov.coverage.selection import select
     from otelcov.ground.config import BOUNDARIES
@@ -69,17 +91,21 @@ def found(question: Question, **filters: list[str] | None) -> pl.DataFrame:
                 raise UsageError(
                     f'There is no {option} "{word}": it is one of {", ".join(known)}.{did_you_mean(word, known)}'
                 )
-    frame, _ = question.runs()
-    frame = select(frame, question.selection, question.config, sides=True)
-    frame = of_agents(frame, question.selection.agent)
-    for option, wanted in filters.items():
-        if wanted:
-            frame = FILTERS[option](frame, wanted)
-    return frame
+
+    def kept(runs: pl.DataFrame) -> pl.DataFrame:
+        runs = select(runs, question.selection, question.config, sides=True)
+        some = of_agents(runs, question.selection.agent)
+        for option, wanted in filters.items():
+            if wanted:
+                some = FILTERS[option](some, wanted)
+        return runs if some.height == runs.height else runs.join(some.select("run_id"), on="run_id", how="semi")
+
+    return question.listed(kept)
 
 
-def _table(runs: pl.DataFrame) -> None:
+def _table(listed: Listed) -> None:
     """As wide as the terminal; what a run was asked takes what room is left."""
+    import polars as pl
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -87,6 +113,7 @@ def _table(runs: pl.DataFrame) -> None:
     from otelcov.cli.words import one_line
     from otelcov.report.text import printed
 
+    runs = pl.concat(some.select(_SHOWN) for some in whole(listed))
     width = terminal()["width"]
     columns = ["start (UTC)", "run", "status", "took", "llm", "tokens", "tools"]
     rows = [_cells(run) for run in runs.iter_rows(named=True)]

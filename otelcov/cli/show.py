@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from otelcov.cli.measuring import Question, also_missing, out, terminal
+from otelcov.cli.measuring import Question, also_missing, answered, out, terminal
 from otelcov.cli.options import STORE, ConfigFile, Now, Since, Store, Until
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def show(
 
     with also_missing(store):
         question = Question.of(store, config, since=since, until=until, now=now)
-        frame = _named(id.strip().lower(), question)
+        frame = answered(functools.partial(_named, id.strip().lower()), question)
     if format == "json":
         lines = "".join(json_lines(frame, question.config)).splitlines()
         out(json.dumps([json.loads(line) for line in lines], indent=2, ensure_ascii=False))
@@ -62,18 +64,16 @@ def _named(prefix: str, question: Question) -> pl.DataFrame:
     """The run with this id, or the runs in this trace."""
     import polars as pl
 
-    from otelcov import runs
     from otelcov.ground.errors import UsageError
 
     if not re.fullmatch(rf"[0-9a-f]{{{_SHORTEST},32}}", prefix):
         raise UsageError(
             f'"{prefix}" is no id. Give at least {_SHORTEST} of the hex digits that `otelcov runs` prints.'
         )
-    frame, _ = runs.load(question.store, question.window, question.selection, question.config, question.now_ns)
-    own = frame.filter(pl.col("run_id").str.starts_with(prefix))
-    of_traces = frame.filter(
-        pl.col("trace_ids").list.eval(pl.element().str.starts_with(prefix)).list.any().fill_null(False)
-    )
+    is_its_id = pl.col("run_id").str.starts_with(prefix)
+    holds_trace = pl.col("trace_ids").list.eval(pl.element().str.starts_with(prefix)).list.any().fill_null(False)
+    listed = question.listed(where=is_its_id | holds_trace)
+    own, of_traces = (listed.rows.filter(told) for told in (is_its_id, holds_trace))
     traces = {trace for some in of_traces["trace_ids"] for trace in some if trace.startswith(prefix)}
     if own.height + len(traces) > 1:
         ids = sorted([f"run {run}" for run in own["run_id"]] + [f"trace {trace}" for trace in traces])
@@ -81,7 +81,8 @@ def _named(prefix: str, question: Question) -> pl.DataFrame:
         raise UsageError(f'{len(ids)} ids begin with "{prefix}". Give more digits of one:\n{shown}')
     if own.is_empty() and of_traces.is_empty():
         raise UsageError(_nothing(prefix, question))
-    return own if traces == set() else of_traces
+    wanted = own if traces == set() else of_traces
+    return pl.concat(replace(listed, rows=wanted).whole())
 
 
 def _nothing(prefix: str, question: Question) -> str:
@@ -91,9 +92,9 @@ def _nothing(prefix: str, question: Question) -> str:
     from otelcov.runs.trace.carries import scope_name
     from otelcov.store import scan
 
-    spans = scan.spans(question.store, question.window, question.config.runs.max_run_ns)
+    spans = scan.read(question.store, question.window, question.config.runs.max_run_ns).every_span
     begins = pl.col("trace_id").bin.encode("hex").str.starts_with(prefix)
-    found = spans.filter(begins).select("scope").collect()
+    found = spans.filter(begins).select("trace_id", "span_id", "scope").collect().unique(("trace_id", "span_id"))
     if found.is_empty():
         return f'No run or trace in {question.store} begins with "{prefix}". `otelcov runs --since all` lists them.'
     scopes = sorted({scope_name(scope) or "(no scope)" for scope in found["scope"].unique()})

@@ -23,13 +23,13 @@ def snapshot(
     from otelcov.coverage.selection import select
     from otelcov.ground import errors
 
-    runs, quality = question.runs()
+    runs, quality = question.rows()
     runs = select(runs, question.selection, question.config, sides=True)
     kept = exchange.Kept(
         partial(runs, question.config, question.selection.agent),
         ((question.window.since_ns, question.window.until_ns),),
         question.selection.as_json(),
-        quality,
+        {name: quality[name] for name in ("duplicates", "conflicts", "out_of_range")},  # the sums tell the rest
         frozenset(runs["run_id"]),
     )
     exchange.write(out, kept)

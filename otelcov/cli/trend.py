@@ -41,7 +41,7 @@ def trend(
     from otelcov.report import history
 
     question = question.within(window=windows.parse(since, until, question.now_ns, windows.duration(DEFAULT)))
-    runs, _ = question.runs()
+    runs, _ = question.rows()
     runs = select(runs, question.selection, question.config, sides=True)
     observations = partial(runs, question.config, question.selection.agent)
     known = results.chosen(results.read(question.store, question.window), question.selection, question.config)

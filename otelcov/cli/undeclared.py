@@ -22,7 +22,7 @@ def undeclared(
     from otelcov.ground import errors
     from otelcov.report import findings
 
-    runs, _ = question.runs()
+    runs, _ = question.rows()
     runs = select(runs, question.selection, question.config, sides=True)
     if runs.is_empty():
         return errors.GOOD

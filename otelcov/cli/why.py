@@ -32,7 +32,7 @@ def why(
     from otelcov.ground import errors
     from otelcov.report import findings
 
-    runs, quality = question.runs()
+    runs, quality = question.rows()
     config, selection = question.config, question.selection
     shot = snapshot(partial(runs, config, selection.agent), config, question.window, selection, quality)
     runs = select(runs, selection, config, sides=True)

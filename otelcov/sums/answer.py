@@ -23,7 +23,7 @@ from otelcov.coverage.observations import EMPTY, Observations, merge, partial
 from otelcov.coverage.selection import between, inside, select
 from otelcov.engine import Gone
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import signed
+from otelcov.ground.schemas import no_runs, signed
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window
 from otelcov.sums import again, beside, glance
@@ -39,6 +39,7 @@ LIVE = 50_000  # spans that a report counts itself; beyond, they are counted onc
 _KEYS = ("service", "environment", "release", "case")
 
 Quality = dict[str, int | None]
+Keep = Callable[[pl.DataFrame], pl.DataFrame]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -119,21 +120,53 @@ def briefly(
     return told, found.quality
 
 
+def rows(
+    store: str,
+    window: Window,
+    config: Config,
+    now_ns: int,
+    count: Callable[[int, int], object] | None = None,
+    keep: Keep = lambda runs: runs,
+    where: pl.Expr | None = None,
+    live: int = LIVE,
+) -> tuple[pl.DataFrame, Quality] | None:
+    """The runs of a window for which `where` holds and that `keep` keeps of some of them at a time: RUNS without
+    content, sorted by (start, run id). None where nothing is kept and the store is small, or nothing can be; then the
+    caller reads them itself."""
+    with beside.asking(folder(store, config)):
+        if not files.load(folder(store, config)).batches and _small(store, live):
+            return None
+        found = _found(store, window, None, config, now_ns, count, live, keep=keep, where=where)
+    if found is None:
+        return None
+    frames = [files.slim(runs) for runs in found.runs if runs.height]
+    return pl.concat([no_runs(), *frames]).sort("start_unix_nano", "run_id", nulls_last=True), found.quality
+
+
+def _small(store: str, live: int) -> bool:
+    from otelcov.store import pieces
+
+    return int(pieces.committed(store).spans["rows"].sum()) <= live
+
+
 def _found(
     store: str,
     window: Window,
-    selection: Selection,
+    selection: Selection | None,
     config: Config,
     now_ns: int,
     count: Callable[[int, int], object] | None,
     live: int,
     second: Second | None = None,
     days: bool = False,
+    keep: Keep = lambda runs: runs,
+    where: pl.Expr | None = None,
 ) -> Found | None:
+    """Without a `selection`, run rows alone."""
     there = folder(store, config)
     kept = files.load(there)
     dirty: dict[str, pl.Series] = {}
-    from_rows, whole = bool(selection.agent or selection.model), list[str]()
+    from_rows, whole = selection is None or bool(selection.agent or selection.model), list[str]()
     half = None
     if kept.settled(now_ns) and glance.quiet(store, kept):
         runs, odd = kept.left_runs(now_ns, config.runs.settle_ns)
@@ -160,9 +193,12 @@ def _found(
         kept, dirty, runs, odd, half = found.kept, found.dirty, found.runs, found.odd, found.half
     quality = _quality(kept, dirty, odd, window)
     stretches, batches, cut = _chosen(kept, dirty, window, from_rows, days)
-    rows = [_run_rows(kept, kept.by_id[id], buckets, dirty.get(id), window) for id, buckets in cut.items()]
+    some = (_run_rows(kept, kept.by_id[id], buckets, dirty.get(id), window, where) for id, buckets in cut.items())
+    rows = [keep(frame) for frame in some]
+    runs = inside(runs, window)
+    rows.append(keep(runs if where is None else runs.filter(where)))
     whole += [stretch.file for stretch in stretches]
-    return Found(kept, whole, batches, [*rows, inside(runs, window)], quality, half)
+    return Found(kept, whole, batches, rows, quality, half)
 
 
 def _of_batches(found: Found) -> list[Observations]:
@@ -213,9 +249,16 @@ def _chosen(
 
 
 def _run_rows(
-    kept: Kept, batch: Batch, buckets: Iterable[int | None], without: pl.Series | None, window: Window
+    kept: Kept,
+    batch: Batch,
+    buckets: Iterable[int | None],
+    without: pl.Series | None,
+    window: Window,
+    where: pl.Expr | None = None,
 ) -> pl.DataFrame:
-    runs = kept.runs(batch)
+    if where is not None and kept.runs(batch, where.meta.root_names()).filter(where).is_empty():
+        return no_runs()
+    runs = kept.runs(batch) if where is None else kept.runs(batch).filter(where)
     bucket = signed("start_unix_nano") // BUCKET_NS * BUCKET_NS
     runs = inside(runs.filter(bucket.is_in(list(buckets), nulls_equal=True)), window)
     return runs if without is None else runs.filter(~touches(without))

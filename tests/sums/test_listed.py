@@ -1,0 +1,166 @@
+"""Runs without content are those that are kept, and with it they are what reading everything gives, to the byte."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from otelcov.cli import runs as listing
+from otelcov.cli.commands import app
+from otelcov.ground.schemas import no_runs
+from otelcov.runs.filters import FILTERS, of_agents
+from otelcov.runs.lines import json_lines
+from otelcov.sums import texts
+from otelcov.sums.kept import slim
+from tests import captures
+from tests.sums.stores import NOW, QUESTIONS, bodies, guest_of
+from tests.sums.stores import store as store
+
+LATER = "2027-06-01T00:00:00Z"
+GATE = """
+version: 1
+agents:
+  - name: any
+    expect:
+      - target: coverage.overall
+        matcher: {min: 1}
+"""
+
+
+def told(asked, runs):
+    return "".join(json_lines(runs, asked.config))
+
+
+@pytest.fixture
+def counted(store):
+    """A store of which some is kept, some reopened by spans that came late, and some new."""
+    sent = bodies()
+    late = [sent[3], *sent[-4:], guest_of(sent)[0]]
+    store.commit([body for body in sent if body not in late])
+    store.count()
+    store.commit(late)
+    return store
+
+
+@pytest.fixture
+def asked_for_again(monkeypatch) -> list[str]:
+    """The runs that were read with all around them."""
+    ids, read = list[str](), texts._read_around
+
+    def noted(run, *about):
+        ids.append(run["run_id"].item())
+        return read(run, *about)
+
+    monkeypatch.setattr(texts, "_read_around", noted)
+    return ids
+
+
+@pytest.mark.parametrize("options", QUESTIONS)
+def test_runs_that_are_kept_are_those_that_are_read(counted, options, asked_for_again, monkeypatch):
+    monkeypatch.setattr(texts, "_FIRST", 40)
+    monkeypatch.setattr(texts, "_MOST", 300)
+    asked = counted.ask(now=NOW, **options)
+    read, quality = asked.runs()
+    listed = asked.listed()
+    assert not listed.full
+    assert listed.quality.items() <= quality.items()
+    assert slim(read).equals(listed.rows)
+    assert told(asked, pl.concat(listed.whole())) == told(asked, read)
+    assert not asked_for_again
+
+
+@pytest.mark.parametrize(
+    "filters", [{"status": ["error"]}, {"tool": ["query_ledger"], "boundary": ["tool_failure"]}, {"path": ["nothing"]}]
+)
+def test_filters_choose_the_same_runs(counted, filters):
+    asked = counted.ask(now=NOW, since="all", agent=["worker"])
+    want = of_agents(asked.runs()[0], ["worker"])
+    for option, values in filters.items():
+        want = FILTERS[option](want, values)
+    found = listing.found(asked, **filters)
+    assert found.rows["run_id"].equals(want["run_id"])
+    assert told(asked, pl.concat([no_runs(), *listing.whole(found)])) == told(asked, want)
+
+
+def test_what_is_kept_of_a_run_is_held_against_what_its_traces_tell(counted, asked_for_again):
+    asked = counted.ask(now=NOW, since="all")
+    listed = asked.listed()
+    other = listed.rows.with_columns(spans=pl.when(pl.int_range(pl.len()) == 5).then(99).otherwise("spans"))
+    read, _ = asked.runs()
+    assert pl.concat(texts.with_content(other, asked.store, asked.config, asked.now_ns)).equals(read)
+    assert asked_for_again == [other["run_id"][5]]
+
+
+def test_a_run_that_is_no_more_is_told_without_content(counted, asked_for_again):
+    asked = counted.ask(now=NOW, since="all")
+    rows = asked.listed().rows.with_columns(
+        trace_ids=pl.when(pl.int_range(pl.len()) == 5).then(pl.lit(["00" * 16])).otherwise("trace_ids"),
+        run_id=pl.when(pl.int_range(pl.len()) == 5).then(pl.lit("00" * 16)).otherwise("run_id"),
+    )
+    found = pl.concat(texts.with_content(rows, asked.store, asked.config, asked.now_ns))
+    assert found["run_id"].equals(rows["run_id"])
+    assert found["input"][5] is None
+    assert found["input"].null_count() == 1
+    assert asked_for_again == ["00" * 16]
+
+
+def answers(store, tmp_path, *commands: str) -> list[str]:
+    shared = ["--store", store.path, "--now", NOW]
+    found = []
+    for command in commands:
+        name, *rest = command.split()
+        result = CliRunner().invoke(app, [name, *rest, *shared], env={"NO_COLOR": "1", "COLUMNS": "100"})
+        assert not isinstance(result.exception, AssertionError | ValueError | TypeError), result.exception
+        kept = tmp_path / "out.json"
+        found.append(f"{result.exit_code} {result.output} {kept.read_text() if kept.exists() else ''}")
+        kept.unlink(missing_ok=True)
+    return found
+
+
+def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store.commit(bodies())
+    (tmp_path / "gate.yaml").write_text(GATE)
+    run = store.ask(now=NOW, since="all").runs()[0].row(7, named=True)
+    commands = (
+        "runs --since all --format jsonl",
+        "runs --since all --status error",
+        f"show {run['run_id'][:12]}",
+        f"show {run['trace_ids'][0][:12]} --format json",
+        "show 00000000",
+        "show 0000",
+        "gate gate.yaml --since all",
+        "gaps --since all --format json",
+        "why tool --since all",
+        "trend --since all --format json",
+        "undeclared --since all --format json",
+        "learn --since all",
+        "snapshot --since all --out out.json",
+        "diff side=staging side=production --since all --format json",
+        "export --since all --format jsonl",
+        "export --since all --format csv",
+        "export --since all --tool query_ledger --format otlp-json",
+    )
+    before = answers(store, tmp_path, *commands)
+    store.count()
+    assert store.ask(now=NOW, since="all").listed().full is False
+    for command, was, now in zip(commands, before, answers(store, tmp_path, *commands), strict=True):
+        assert now == was, command
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("kind", "dialect"), [(kind, d) for kind in ("corpus", "more") for d in captures.dialects(kind)]
+)
+def test_captures_are_listed_as_they_are_read(store, kind, dialect, asked_for_again, monkeypatch):
+    monkeypatch.setattr(texts, "_FIRST", 30)
+    packed = captures.packed(kind, dialect)
+    store.commit(*([body for scenario in packed for body in scenario.bodies(of)] for of in ("traces", "logs")))
+    store.count(LATER)
+    asked = store.ask(now=LATER, since="all")
+    read, _ = asked.runs()
+    assert pl.concat(asked.listed().whole()).equals(read)
+    assert json.dumps(asked_for_again) == "[]"
