@@ -10,7 +10,7 @@ derived from the environment when it is read. The parts of the config that `part
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -39,6 +39,7 @@ ITEMS = pl.Schema({"item": pl.Binary, "text": pl.String})
 _ID = [*KEY, "dimension", "agent", "item"]
 _HOW = {"first_seen": pl.Expr.min, "last_seen": pl.Expr.max, "example_trace": pl.Expr.min}
 
+_AT_A_TIME = 8_192  # runs that are told one by one
 FEW = 1_000  # runs; of fewer, seeking those that are alike costs more than counting each
 
 # One observer per dimension: flat facts -> steps. Runs that are alike share these; those of _EACH are a run's own.
@@ -130,6 +131,12 @@ def _observed(facts: Facts, parts: list[tuple[Counted, pl.DataFrame]], timed: bo
     if timed:
         rows = _timed(rows, facts, items)
     return Observations(_typed(pl.concat([rows, facts.keys[rows["key"]].drop("key")], how="horizontal")), items)
+
+
+def each_run(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> Iterator[pl.DataFrame]:
+    """`per_run` of some runs at a time: of many runs these rows are many times as large as the runs are."""
+    for some in runs.iter_slices(_AT_A_TIME):
+        yield per_run(some, config, agents)
 
 
 def per_run(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 from otelcov.coverage import graph
 from otelcov.coverage.edges import Traffic
 from otelcov.coverage.graph import Edge
-from otelcov.coverage.observations import partial, per_run
+from otelcov.coverage.observations import each_run, partial
 from otelcov.ground.config import Config
 from otelcov.ground.windows import iso
 
@@ -53,9 +53,12 @@ def _hallucinated(runs: pl.DataFrame, config: Config, agents: tuple[str, ...]) -
     offered = runs.filter(pl.col("known_tools_source") == "offered")
     if offered.is_empty():
         return []
-    called = per_run(offered, config, agents).filter((pl.col("dimension") == "tool") & pl.col("agent").is_null())
-    called = called.join(offered.select("run_id", "known_tools"), on="run_id", how="left")
-    return _items(called.filter(~pl.col("item").is_in(pl.col("known_tools"))), "tool")
+    called = []
+    for rows in each_run(offered, config, agents):
+        tools = rows.filter((pl.col("dimension") == "tool") & pl.col("agent").is_null())
+        tools = tools.join(offered.select("run_id", "known_tools"), on="run_id", how="left")
+        called.append(tools.filter(~pl.col("item").is_in(pl.col("known_tools"))))
+    return _items(pl.concat(called), "tool")
 
 
 def _items(rows: pl.DataFrame, dimension: str) -> list[dict[str, Any]]:

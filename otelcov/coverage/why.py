@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
 
-from otelcov.coverage.observations import per_run
+from otelcov.coverage.observations import each_run
 from otelcov.coverage.tally import ASKED
 from otelcov.ground.config import Config
 from otelcov.ground.errors import UsageError, did_you_mean
@@ -131,17 +132,15 @@ def _behaviour(
 ) -> list[dict[str, Any]]:
     if runs.is_empty():
         return []
-    rows = per_run(runs, config, agents)
-    able = dict(rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum()).iter_rows())
+    able, found = Counter[str](), dict[str, list[pl.DataFrame]]()
+    for rows in each_run(runs, config, agents):
+        counts = rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum())
+        able.update(dict(counts.iter_rows()))
+        for kind in kinds:
+            found.setdefault(kind, []).append(_of_item(rows, kind, text))
     answers = []
-    for kind in kinds:
-        part = rows.filter(pl.col("dimension").is_in([kind, f"{kind}{ASKED}"]))
-        if kind in ("edge", "edge_tool", "delegation"):
-            joint = "->" if kind == "delegation" else "/"
-            part = part.with_columns(item=pl.col("agent").fill_null("(unknown)") + joint + pl.col("item"))
-        else:
-            part = part.filter(pl.col("agent").is_null())
-        hits = part.filter(pl.col("item") == text)
+    for kind, parts in found.items():
+        hits = pl.concat(parts)
         if hits.is_empty():
             continue
         sums = {c: int(hits[c].sum()) for c in ("calls", "errors", "requested")}
@@ -162,6 +161,16 @@ def _behaviour(
             )
         )
     return answers
+
+
+def _of_item(rows: pl.DataFrame, kind: str, text: str) -> pl.DataFrame:
+    part = rows.filter(pl.col("dimension").is_in([kind, f"{kind}{ASKED}"]))
+    if kind in ("edge", "edge_tool", "delegation"):
+        joint = "->" if kind == "delegation" else "/"
+        part = part.with_columns(item=pl.col("agent").fill_null("(unknown)") + joint + pl.col("item"))
+    else:
+        part = part.filter(pl.col("agent").is_null())
+    return part.filter(pl.col("item") == text)
 
 
 def _missing(kinds: tuple[str, ...], text: str, snapshot: dict[str, Any]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from otelcov.cli import runs as listing
 from otelcov.cli.commands import app
+from otelcov.coverage import observations
 from otelcov.ground.schemas import no_runs
 from otelcov.runs.filters import FILTERS, of_agents
 from otelcov.runs.lines import json_lines
@@ -135,6 +136,8 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
         "gate gate.yaml --since all",
         "gaps --since all --format json",
         "why tool --since all",
+        "why query_ledger --since all",
+        "why back-office->worker --since all",
         "trend --since all --format json",
         "undeclared --since all --format json",
         "learn --since all",
@@ -146,6 +149,7 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     )
     before = answers(store, tmp_path, *commands)
     store.count()
+    monkeypatch.setattr(observations, "_AT_A_TIME", 40)
     assert store.ask(now=NOW, since="all").listed().full is False
     for command, was, now in zip(commands, before, answers(store, tmp_path, *commands), strict=True):
         assert now == was, command
