@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 
 import typer
 
-from otelcov.cli.measuring import Question, asking
+from otelcov.cli.measuring import Listed, Question, asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def export(
         with _sink(output) as sink:
             _RUNS[format](whole(listed), question, sink)
         return 0
-    spans, logs = _stored(listed.rows, question)
+    spans, logs = _stored(listed)
     if format == "otlp" and output is not None:
         _folder(spans, logs, output)
         return 0
@@ -70,13 +70,18 @@ def export(
     return 0
 
 
-def _stored(runs: pl.DataFrame, question: Question) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _stored(listed: Listed) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The spans and log records of the traces of these runs."""
     import polars as pl
 
+    question = listed.question
+    if not listed.full:
+        from otelcov.sums import texts
+
+        return texts.rows_of(listed.rows, question.store, question.config)
     from otelcov.store import scan
 
-    hexes = runs.select(pl.col("trace_ids").explode().unique())
+    hexes = listed.rows.select(pl.col("trace_ids").explode().unique())
     traces = hexes.select(trace_id=pl.col("trace_ids").str.decode("hex")).lazy()
     rows = scan.read(question.store, question.window, question.config.runs.max_run_ns)
     return tuple(frame.join(traces, on="trace_id", how="semi").collect() for frame in (rows.spans, rows.logs))  # type: ignore[return-value]

@@ -50,7 +50,9 @@ def undeclared(runs: pl.DataFrame, config: Config, agents: tuple[str, ...] = ())
 
 
 def _hallucinated(runs: pl.DataFrame, config: Config, agents: tuple[str, ...]) -> list[dict[str, Any]]:
-    offered = runs.filter(pl.col("known_tools_source") == "offered")
+    names = pl.col("tool_calls").list.eval(pl.element().struct.field("name"))
+    odd = names.list.set_difference("known_tools").list.len() > 0
+    offered = runs.filter((pl.col("known_tools_source") == "offered") & odd)
     if offered.is_empty():
         return []
     called = []

@@ -26,11 +26,15 @@ _FIRST, _MOST = 1_000, 100_000  # spans of the first piece, so that something is
 
 def with_content(runs: pl.DataFrame, store: str, config: Config, now_ns: int) -> Iterator[pl.DataFrame]:
     """The same RUNS rows in their order, some at a time. `now_ns` is the clock by which they were told."""
-    look = pieces.look(store)
-    held = {name: look.held(name) for name in ("spans", "logs")}
+    stored = _Stored(store)
     for some in _pieces(runs):
-        found = reconstruct(*_rows(some, look, held, config), config, now_ns)
+        found = reconstruct(*stored.rows(some, 0, config.runs.max_run_ns), config, now_ns)
         yield _agreed(some, found, store, config, now_ns)
+
+
+def rows_of(runs: pl.DataFrame, store: str, config: Config) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The spans and log records of the whole traces of these runs: SPANS and LOGS, as far as `max_run` around them."""
+    return _Stored(store).rows(runs, config.runs.max_run_ns, config.runs.max_run_ns)
 
 
 def _pieces(runs: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -43,21 +47,23 @@ def _pieces(runs: pl.DataFrame) -> Iterator[pl.DataFrame]:
         at, most = end, min(4 * most, _MOST)
 
 
-def _rows(
-    runs: pl.DataFrame, look: pieces.Look, held: dict[str, pl.DataFrame], config: Config
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The spans and the log records of these runs' traces, each once."""
-    ids = runs["trace_ids"].explode().drop_nulls().unique().str.decode("hex")
-    every = []
-    for name, files, table, slack in (
-        ("spans", look.spans, look.tables.spans, 0),
-        ("logs", look.logs, look.tables.logs, config.runs.max_run_ns),
-    ):
-        mine = pieces.of_traces(name, ids)
-        stored = pieces.rows(table.url, name, _near(runs, files, slack), mine).collect()
-        every.append(pl.concat([stored, held[name].filter(mine)]))
-    spans, logs, _ = slices.each_once(*every)
-    return spans, logs
+class _Stored:
+    """One look at a store, of which runs are read."""
+
+    def __init__(self, store: str) -> None:
+        self._look = pieces.look(store)
+        self._held = {name: self._look.held(name) for name in ("spans", "logs")}
+
+    def rows(self, runs: pl.DataFrame, *around_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The spans and the log records of these runs' traces that lie so near to the runs, each once."""
+        ids = runs["trace_ids"].explode().drop_nulls().unique().str.decode("hex")
+        look, every = self._look, []
+        for table, files, slack in zip(look.tables, (look.spans, look.logs), around_ns, strict=True):
+            mine = pieces.of_traces(table.name, ids)
+            stored = pieces.rows(table.url, table.name, _near(runs, files, slack), mine).collect()
+            every.append(pl.concat([stored, self._held[table.name].filter(mine)]))
+        spans, logs, _ = slices.each_once(*every)
+        return spans, logs
 
 
 def _near(runs: pl.DataFrame, files: pl.DataFrame, slack_ns: int) -> list[str]:
@@ -92,4 +98,4 @@ def _read_around(run: pl.DataFrame, store: str, config: Config, now_ns: int) -> 
     return found if found.height else run
 
 
-__all__ = ["with_content"]
+__all__ = ["rows_of", "with_content"]
