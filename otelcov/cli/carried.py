@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from otelcov.cli.checks import Finding
@@ -11,6 +12,7 @@ from otelcov.cli.instrumented import instrumented
 if TYPE_CHECKING:
     import polars as pl
 
+    from otelcov.cli.measuring import Listed
     from otelcov.ground.config import Config
     from otelcov.ground.windows import Window
 
@@ -30,25 +32,27 @@ _LACKS = (
     ("input", "no input text", _CONTENT),
     ("output", "no output text", _CONTENT),
 )
+_WORDS = ("input", "output")
+_LOOKED_AT = 200  # runs of a service
 
 
 def stored(store: str, config: Config, window: Window, now_ns: int) -> Iterator[Finding]:
     """What the spans of the window carry."""
-    from otelcov import runs
+    from otelcov.cli.measuring import Question, answered
     from otelcov.ground.selection import Selection
     from otelcov.ground.windows import SECOND, iso
 
     yield from weighed(store)
     yield from recorded(store, window, config.runs.max_run_ns)
-    frame, _ = runs.load(store, window, Selection(), config, now_ns)
-    if frame.is_empty():
+    listed = answered(lambda question: question.listed(), Question(store, config, window, now_ns, Selection()))
+    if listed.rows.is_empty():
         when = "at all" if window.since_ns is None else f"since {iso(window.since_ns // SECOND * SECOND)}"
         rules = config.collect
         at = f"http{'s' if rules.tls_cert else ''}://{rules.host}:{rules.http_port}"
         advice = f"Point a sender at the collector: OTEL_EXPORTER_OTLP_ENDPOINT={at}"
         yield Finding("spans", "warning", f"{store} holds no agent runs {when}", advice)
         return
-    yield from carried(frame)
+    yield from carried(listed)
     yield from instrumented(store, window, config.runs.max_run_ns)
 
 
@@ -83,20 +87,24 @@ def recorded(store: str, window: Window, max_run_ns: int) -> Iterator[Finding]:
         yield Finding("logs", "warning", text, "Runs come from spans: switch on the sender's traces, if it has any.")
 
 
-def carried(runs: pl.DataFrame) -> Iterator[Finding]:
-    """What each service's spans lack, in how many of its runs, and what would bring it."""
+def carried(listed: Listed) -> Iterator[Finding]:
+    """What each service's spans lack, in how many of its runs, and what would bring it. Where these are many, for the
+    words of users and models some are looked at, the newest."""
     import polars as pl
 
-    for (service,), part in runs.sort("service").group_by("service", maintain_order=True):
+    for (service,), part in listed.rows.sort("service").group_by("service", maintain_order=True):
         name, total = service or "(no service.name)", part.height
+        newest = part if listed.full else part.sort("start_unix_nano").tail(_LOOKED_AT)
+        spoken = pl.concat(replace(listed, rows=newest).whole())
         yield Finding("spans", "ok", f"{name}: {total} runs from {int(part['spans'].sum() or 0)} spans")
         if service is None:
             yield Finding("spans", "warning", f"{name}: the sender has no name", "Set OTEL_SERVICE_NAME.")
         for column, text, advice in _LACKS:
-            lacking = part[column].null_count()
+            some, of = (spoken, "the newest " if spoken.height < total else "") if column in _WORDS else (part, "")
+            lacking = some[column].null_count()
             if lacking:
                 status: Literal["warning", "note"] = "warning" if column in ("environment", "tool_calls") else "note"
-                yield Finding("spans", status, f"{name}: {text} ({lacking} of {total} runs)", advice)
+                yield Finding("spans", status, f"{name}: {text} ({lacking} of {of}{some.height} runs)", advice)
         orphans = int(part["orphans"].sum() or 0)
         if orphans:
             advice = "All services of a trace should export to the same store; is one sampled or not instrumented?"

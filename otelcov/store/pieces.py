@@ -124,6 +124,13 @@ def rows(url: str, name: str, paths: Iterable[str], kept: pl.Expr | None = None)
     return pl.concat(frames)
 
 
+def first(url: str, name: str, paths: Iterable[str], count: int) -> pl.DataFrame:
+    """So many rows of each of these files, the first, copies and all; of an hour that upkeep has rewritten these are
+    whole traces, whichever."""
+    frames = [rows(url, name, [path]).head(count).collect() for path in sorted(paths)]
+    return pl.concat([empty_rows(name), *frames])
+
+
 def light(url: str, path: str, names: list[str]) -> pl.DataFrame | None:
     """Flat columns of a file of spans, `links` and `group`; None where that is no quicker than to read its rows."""
     if remote.is_remote(url) or path.startswith(f"day={OUT_OF_RANGE}/"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from otelcov.cli import carried, instrumented
 from otelcov.cli import runs as listing
 from otelcov.cli.commands import app
 from otelcov.coverage import observations
@@ -153,6 +155,30 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     assert store.ask(now=NOW, since="all").listed().full is False
     for command, was, now in zip(commands, before, answers(store, tmp_path, *commands), strict=True):
         assert now == was, command
+
+
+def test_of_many_runs_and_spans_doctor_looks_at_some(store, monkeypatch):
+    store.commit(bodies())
+    window, now_ns = store.ask(since="all", now=NOW).window, store.ask(now=NOW).now_ns
+    asked = (store.path, store.ask(now=NOW).config, window, now_ns)
+
+    def findings() -> dict[str, list[str]]:
+        found = dict[str, list[str]]()
+        for one in carried.stored(*asked):
+            found.setdefault(one.check, []).append(one.text)
+        return found
+
+    whole = findings()
+    store.count()
+    assert findings() == whole
+    monkeypatch.setattr(carried, "_LOOKED_AT", 10)
+    monkeypatch.setattr(instrumented, "_MOST", 300)
+    monkeypatch.setattr(instrumented, "_RARE", 40)
+    some = findings()
+    assert some["spans"] == [text for text in whole["spans"] if "no output text" not in text]  # not of the newest
+    told, *services = some["carries"]
+    assert re.fullmatch(r"what follows is told by 3\d\d of 1,500 spans, some of each file", told)
+    assert {text.split(",")[0] for text in services} == {text.split(",")[0] for text in whole["carries"]}
 
 
 @pytest.mark.full
