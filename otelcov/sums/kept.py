@@ -50,8 +50,8 @@ _OLD_S = 3600  # a report that is running keeps its files for so long
 _LEFT = "left-"
 _LEFT_S = 300  # the same of what counts have left: it is large, each count writes it anew, and reports read it first
 # Texts of users and tools stay where the spans are; sums need none of them.
-_CONTENT = ("input", "output")
-_CALL_CONTENT = ("arguments", "arguments_text", "result")
+CONTENT = ("input", "output")
+CALL_CONTENT = ("arguments", "arguments_text", "result")
 
 
 class Lost(StoreError):
@@ -374,9 +374,9 @@ def write_told(path: Path, runs: pl.DataFrame, odd: pl.DataFrame, sums: Observat
 
 def slim(runs: pl.DataFrame) -> pl.DataFrame:
     """Run rows without content, in the same columns."""
-    texts = [pl.lit(None, pl.String).alias(name) for name in _CONTENT]
+    texts = [pl.lit(None, pl.String).alias(name) for name in CONTENT]
     calls = pl.col("tool_calls").list.eval(
-        pl.element().struct.with_fields(pl.lit(None, pl.String).alias(name) for name in _CALL_CONTENT)
+        pl.element().struct.with_fields(pl.lit(None, pl.String).alias(name) for name in CALL_CONTENT)
     )
     return runs.with_columns(*texts, calls).select(RUNS.names()).cast(RUNS)
 

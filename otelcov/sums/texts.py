@@ -2,7 +2,8 @@
 
 What is kept holds no content, so whoever wants that of some runs has these reconstructed anew, from the spans of their
 traces alone. Other traces can tell of a run, too - who was asked the same, by which agents they are called - so each
-run is held against the row that was kept: where the two differ, the runs around it are read as well.
+run is held against the row that was kept: where the two differ, it is read beside what went on at its time, and what
+is kept of it is right.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import RUNS, no_runs
-from otelcov.ground.selection import Selection
-from otelcov.ground.windows import Window
 from otelcov.runs import slices
-from otelcov.runs.load import load
 from otelcov.runs.reconstruct import reconstruct
-from otelcov.store import pieces
-from otelcov.sums.kept import slim
+from otelcov.store import partitions, pieces
+from otelcov.sums.kept import CALL_CONTENT, CONTENT, slim
 
+_AT_ITS_TIME_NS = 10_000_000_000
+_OTHERS = 100_000  # spans of those, at the most
 _FIRST, _MOST = 1_000, 100_000  # spans of the first piece, so that something is told soon, and of later ones
 
 
@@ -29,7 +29,7 @@ def with_content(runs: pl.DataFrame, store: str, config: Config, now_ns: int) ->
     stored = _Stored(store)
     for some in _pieces(runs):
         found = reconstruct(*stored.rows(some, 0, config.runs.max_run_ns), config, now_ns)
-        yield _agreed(some, found, store, config, now_ns)
+        yield _agreed(some, found, stored, config, now_ns)
 
 
 def rows_of(runs: pl.DataFrame, store: str, config: Config) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -51,19 +51,31 @@ class _Stored:
     """One look at a store, of which runs are read."""
 
     def __init__(self, store: str) -> None:
-        self._look = pieces.look(store)
-        self._held = {name: self._look.held(name) for name in ("spans", "logs")}
+        look = pieces.look(store)
+        self._tables = {table.name: (table.url, getattr(look, table.name)) for table in look.tables}
+        self._held = {name: look.held(name) for name in self._tables}
 
-    def rows(self, runs: pl.DataFrame, *around_ns: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The spans and the log records of these runs' traces that lie so near to the runs, each once."""
+    def rows(
+        self, runs: pl.DataFrame, spans_ns: int, logs_ns: int, others: bool = False
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The spans and log records of these runs' traces that lie so near to the runs, each once; with `others`, spans
+        of other traces of their time, too."""
         ids = runs["trace_ids"].explode().drop_nulls().unique().str.decode("hex")
-        look, every = self._look, []
-        for table, files, slack in zip(look.tables, (look.spans, look.logs), around_ns, strict=True):
-            mine = pieces.of_traces(table.name, ids)
-            stored = pieces.rows(table.url, table.name, _near(runs, files, slack), mine).collect()
-            every.append(pl.concat([stored, self._held[table.name].filter(mine)]))
-        spans, logs, _ = slices.each_once(*every)
-        return spans, logs
+        mine = pieces.of_traces("spans", ids)
+        spans, logs = self._read("spans", runs, spans_ns, mine), self._read("logs", runs, logs_ns, mine)
+        if others:
+            first, last = runs["start_unix_nano"].min(), runs["end_unix_nano"].max()
+            near = partitions.moment("spans").is_between(max(0, int(first or 0) - spans_ns), int(last or 0) + spans_ns)  # type: ignore[arg-type]
+            spans = pl.concat([spans, self._read("spans", runs, spans_ns, near & ~mine, _OTHERS)])
+        return slices.each_once(spans, logs)[:2]
+
+    def _read(
+        self, name: str, runs: pl.DataFrame, around_ns: int, wanted: pl.Expr, most: int | None = None
+    ) -> pl.DataFrame:
+        url, files = self._tables[name]
+        stored = pieces.rows(url, name, _near(runs, files, around_ns)).filter(wanted)
+        stored = stored if most is None else stored.head(most)
+        return pl.concat([stored.collect(), self._held[name].filter(wanted)])
 
 
 def _near(runs: pl.DataFrame, files: pl.DataFrame, slack_ns: int) -> list[str]:
@@ -74,28 +86,45 @@ def _near(runs: pl.DataFrame, files: pl.DataFrame, slack_ns: int) -> list[str]:
     return pieces.between(files, max(0, int(first) - slack_ns), int(last) + slack_ns)  # type: ignore[arg-type]
 
 
-def _agreed(runs: pl.DataFrame, found: pl.DataFrame, store: str, config: Config, now_ns: int) -> pl.DataFrame:
+def _agreed(runs: pl.DataFrame, found: pl.DataFrame, stored: _Stored, config: Config, now_ns: int) -> pl.DataFrame:
     """The runs as they were found, where all that is kept of them says the same."""
     ids = runs.select("run_id")
-    found = ids.join(found.unique("run_id", keep="first"), on="run_id", how="inner", maintain_order="left")
-    found = found.select(RUNS.names())
-    bare, known = slim(found), runs.filter(pl.col("run_id").is_in(found["run_id"].implode()))
+    found = _those(found, ids)
+    bare, known = slim(found), runs.join(found.select("run_id"), on="run_id", how="semi", maintain_order="left")
     if found.height == runs.height and bare.equals(known):
         return found
     same = pl.Series([a == b for a, b in zip(bare.iter_rows(), known.iter_rows(), strict=True)], dtype=pl.Boolean)
-    good = found.filter(same)
+    good, odd = found.filter(same), found.filter(~same)
     others = runs.join(good.select("run_id"), on="run_id", how="anti", maintain_order="left")
-    read = [_read_around(run, store, config, now_ns) for run in others.iter_slices(1)]
-    return ids.join(pl.concat([no_runs(), good, *read]), on="run_id", maintain_order="left").select(RUNS.names())
+    read = [_with_others(run, odd, stored, config, now_ns) for run in others.iter_slices(1)]
+    return _those(pl.concat([no_runs(), good, *read]), ids)
 
 
-def _read_around(run: pl.DataFrame, store: str, config: Config, now_ns: int) -> pl.DataFrame:
-    """One run, with all that lies around it in time; as it is kept, where it is no more."""
-    start = run["start_unix_nano"].item()
-    window = Window(None, None) if start is None else Window(start, start + 1)
-    found, _ = load(store, window, Selection(), config, now_ns)
-    found = found.filter(pl.col("run_id") == run["run_id"].item())
-    return found if found.height else run
+def _those(found: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
+    """The first run of each of these ids, in their order."""
+    first = found.unique("run_id", keep="first", maintain_order=True)
+    return ids.join(first, on="run_id", how="inner", maintain_order="left").select(RUNS.names())
+
+
+def _with_others(run: pl.DataFrame, alone: pl.DataFrame, stored: _Stored, config: Config, now_ns: int) -> pl.DataFrame:
+    """One run as it is found beside what went on at its time; else as it is kept, with the words that its own traces
+    tell of it (`alone`)."""
+    rows = stored.rows(run, _AT_ITS_TIME_NS, config.runs.max_run_ns, others=True)
+    found = _those(reconstruct(*rows, config, now_ns), run.select("run_id"))
+    return found if slim(found).equals(run) else _in_the_words_of(run, _those(alone, run.select("run_id")))
+
+
+def _in_the_words_of(run: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    """A run with the content of another row of it, as far as both know of the same calls."""
+    if other.is_empty():
+        return run
+    mine, told = run.row(0, named=True), other.row(0, named=True)
+    calls = [mine["tool_calls"] or [], told["tool_calls"] or []]
+    words = {name: told[name] for name in CONTENT}
+    if [call["name"] for call in calls[0]] == [call["name"] for call in calls[1]] and mine["tool_calls"]:
+        pairs = zip(*calls, strict=True)
+        words["tool_calls"] = [one | {name: more[name] for name in CALL_CONTENT} for one, more in pairs]
+    return pl.DataFrame([mine | words], schema=RUNS)
 
 
 __all__ = ["rows_of", "with_content"]

@@ -50,14 +50,14 @@ def counted(store):
 
 @pytest.fixture
 def asked_for_again(monkeypatch) -> list[str]:
-    """The runs that were read with all around them."""
-    ids, read = list[str](), texts._read_around
+    """The runs that were read beside others of their time."""
+    ids, read = list[str](), texts._with_others
 
     def noted(run, *about):
         ids.append(run["run_id"].item())
         return read(run, *about)
 
-    monkeypatch.setattr(texts, "_read_around", noted)
+    monkeypatch.setattr(texts, "_with_others", noted)
     return ids
 
 
@@ -88,13 +88,27 @@ def test_filters_choose_the_same_runs(counted, filters):
     assert told(asked, pl.concat([no_runs(), *listing.whole(found)])) == told(asked, want)
 
 
-def test_what_is_kept_of_a_run_is_held_against_what_its_traces_tell(counted, asked_for_again):
+def test_what_is_kept_of_a_run_is_right_and_its_traces_tell_its_words(counted, asked_for_again):
     asked = counted.ask(now=NOW, since="all")
-    listed = asked.listed()
-    other = listed.rows.with_columns(spans=pl.when(pl.int_range(pl.len()) == 5).then(99).otherwise("spans"))
-    read, _ = asked.runs()
-    assert pl.concat(texts.with_content(other, asked.store, asked.config, asked.now_ns)).equals(read)
-    assert asked_for_again == [other["run_id"][5]]
+    other = pl.when(pl.int_range(pl.len()) == 5)
+    kept = asked.listed().rows.with_columns(status=other.then(pl.lit("unknown")).otherwise("status"))
+    read = asked.runs()[0].with_columns(status=other.then(pl.lit("unknown")).otherwise("status"))
+    assert pl.concat(texts.with_content(kept, asked.store, asked.config, asked.now_ns)).equals(read)
+    assert asked_for_again == [kept["run_id"][5]]
+
+
+def test_a_run_of_which_others_tell_too_is_read_beside_them(counted, asked_for_again, monkeypatch):
+    asked, reconstruct = counted.ask(now=NOW, since="all"), texts.reconstruct
+    run = asked.listed().rows.filter((pl.col("status") == "ok") & (pl.col("trace_ids").list.len() == 1))[5]
+
+    def as_one_of_several(spans, *about):
+        alone = spans["trace_id"].n_unique() == 1
+        return reconstruct(spans, *about).with_columns(status=pl.lit("unknown") if alone else "status")
+
+    monkeypatch.setattr(texts, "reconstruct", as_one_of_several)
+    read = asked.runs()[0].filter(run_id=run["run_id"].item())
+    assert pl.concat(texts.with_content(run, asked.store, asked.config, asked.now_ns)).equals(read)
+    assert asked_for_again == [run["run_id"].item()]
 
 
 def test_a_run_that_is_no_more_is_told_without_content(counted, asked_for_again):
