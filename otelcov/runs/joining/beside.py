@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
-from otelcov.dialects.base import LLM
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
+from otelcov.runs.joining.turns import asked_apart, goes_on, leader, said_first
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.trace.tree import Node
+from otelcov.runs.trace.tree import Node, by_time, failure
 
 Part = tuple[Node, list[Node]]
 """The top of a run, and all of its nodes."""
@@ -30,6 +32,52 @@ def beside(parts: list[Part], rest: list[Part]) -> list[Part]:
         else:
             lost.append((first, nodes))
     return [*parts, *lost]
+
+
+def turns_lost(root: Node, rest: list[Part]) -> list[Part]:
+    """The turns of a conversation of which a span that was neither asked nor answered anything holds one, by what lies
+    below each one's own span, which never came: all before that one or after it, and each goes on with those before."""
+    turns = [n for n in root.children if n.kind in (AGENT, CHAIN)]
+    if len(turns) != 1 or root.kind not in (None, CHAIN) or any(n.kind in (LLM, TOOL, HANDOFF) for n in root.children):
+        return []
+    if any(told is not None for told in (root.span.input, root.span.output, root.input_messages)):
+        return []
+    (turn,) = turns
+    below: dict[bytes | None, list[Part]] = {}
+    for part in rest:
+        below.setdefault(part[0].span.parent_span_id, []).append(part)
+    lost = [(some[0][0], [n for _, held in some for n in held]) for some in below.values()]
+    inner = [turn, *turn.below()]
+    order = sorted([(turn, inner), *lost], key=lambda part: part[0].start)
+    for (_, before), (after, nodes) in pairwise(order):
+        last = max((n for n in before if n.kind == LLM), key=by_time, default=None)
+        if last is None or max(n.end for n in before) > after.start:
+            return []
+        if not goes_on(said_first(before), said_first(nodes), failed=failure(last) is not None):
+            return []
+    return lost
+
+
+def turns_among(tops: list[Part]) -> list[Part]:
+    """Of what has lost its parents, the requests to one agent below the same one, where all else began in the time of
+    one of them, or is of that agent, too: what lay below steps of theirs that never came."""
+    some: dict[bytes | None, list[Part]] = {}
+    for top in tops:
+        if not top[0].orphan:
+            return []
+        if top[0].kind == AGENT:
+            some.setdefault(top[0].span.parent_span_id, []).append(top)
+    turns = max(some.values(), key=len, default=[])
+    if not 1 < len(turns) < len(tops):
+        return []
+    roots = [root for root, _ in turns]
+    leaders = [leader(root) for root in roots]
+    ours = {id(root) for root in roots}
+    for root, _ in tops:
+        within = any(n.start <= root.start <= n.end for n in roots)
+        if id(root) not in ours and not within and not (root.kind == AGENT and root.own_agent == leaders[0]):
+            return []
+    return turns if asked_apart(roots, leaders) else []
 
 
 class _Said:

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from otelcov.dialects.base import AGENT, CHAIN, EVALUATION, HANDOFF, LLM, OTHER, SETUP, TOOL
 from otelcov.runs.content.jsontext import parse_json
 from otelcov.runs.joining.asked_at_once import asked_at_once
-from otelcov.runs.joining.beside import beside
+from otelcov.runs.joining.beside import beside, turns_among, turns_lost
 from otelcov.runs.joining.left_current import begun_after, set_apart
 from otelcov.runs.joining.left_open import requests_left_open
 from otelcov.runs.joining.sessions import STEPS, no_handoffs, of_several_messages, requests_of
-from otelcov.runs.joining.turns import asked_apart, first_said, in_turn, one_conversation
+from otelcov.runs.joining.turns import asked_apart, first_said, in_turn, leader, one_conversation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN, model_calls
 from otelcov.runs.rules.habits import asks_a_model, lays_in_sessions, of_langfuse, runs_tools, tells_resumed_anew
@@ -337,8 +337,10 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         return tops
     if len(tops) > 1:
         openings = [_entries(root) for root in roots]
-        if asked_apart(roots, [_leader(e[0]) if len(e) == 1 else None for e in openings]):
+        if asked_apart(roots, [leader(e[0]) if len(e) == 1 else None for e in openings]):
             return tops
+        if len(turns := turns_among(tops)) > 1:
+            return beside(turns, [top for top in tops if not any(top is turn for turn in turns)])
         whole = [root for root, _ in tops if not root.orphan]
         if len(whole) == len(tops) and sum(_laid_elsewhere(root) for root in whole) == len(whole) - 1:
             return tops
@@ -352,6 +354,8 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
             return [part for some in one_and_later for part in _split(some)]
         if len(whole) == 1 and len(parts := _split([top for top in tops if top[0] is whole[0]])) > 1:
             return beside(parts, [top for top in tops if top[0] is not whole[0]])
+        if len(whole) == 1 and (lost := turns_lost(whole[0], [top for top in tops if top[0] is not whole[0]])):
+            return [top for top in tops if top[0] is whole[0]] + lost
         first = min(tops, key=lambda t: (t[0].orphan and t[0].kind != AGENT, t[0].start, t[0].span.span_id))[0]
         return [(first, [n for _, nodes in tops for n in nodes])]
     root, nodes = tops[0]
@@ -368,7 +372,7 @@ def _split(tops: list[tuple[Node, list[Node]]]) -> list[tuple[Node, list[Node]]]
         or root.span.case
     ):
         return tops
-    led = [_leader(e) for e in entries]
+    led = [leader(e) for e in entries]
     cases = {e.span.case for e in entries}
     same = len(set(led)) == 1 and None not in led and len({e.kind for e in entries}) == 1
     same = same and (entries[0].kind == AGENT or len({_IDS.sub("", e.span.name) for e in entries}) == 1)
@@ -389,18 +393,6 @@ _LATE_NS = 1_000_000
 def _laid_elsewhere(root: Node) -> bool:
     """Was this function laid under a run that was over, and is a run of its own (tree.py)?"""
     return root.kind in (AGENT, CHAIN) and root.span.parent_span_id is not None
-
-
-def _leader(entry: Node) -> str | None:
-    """The name of the agent that an entry is, or that the first agent or chain below it bears; of an agent's own frame
-    any step below it may name who that is."""
-    if entry.kind not in (AGENT, CHAIN):
-        return None
-    if entry.own_agent:
-        return entry.own_agent
-    below = (n for n in entry.below() if n.own_agent and (entry.kind == AGENT or n.kind in (AGENT, CHAIN)))
-    first = min(below, key=by_time, default=None)
-    return None if first is None else first.own_agent
 
 
 def _apart(nodes: list[Node], entries: list[Node]) -> list[tuple[Node, list[Node]]]:

@@ -10,7 +10,7 @@ from otelcov.runs.content.chat import Message
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import is_a_loop
 from otelcov.runs.tools.handed_in import is_answer
-from otelcov.runs.trace.tree import Node
+from otelcov.runs.trace.tree import Node, by_time, failure
 
 
 def one_conversation(roots: list[Node]) -> bool:
@@ -24,15 +24,17 @@ def one_conversation(roots: list[Node]) -> bool:
 def asked_apart(roots: list[Node], leaders: list[str | None]) -> bool:
     """Are these requests to one agent, one after another, below a span that never came (a program's)? Each goes on with
     a conversation, or begins with words of its own, and holds nothing of what those before it brought, as the steps of
-    a workflow would; where words are not told, each is a loop. Those that go on may each have lost a span of their own
-    (an exporter leaves them out)."""
+    a workflow would; where words are not told, each is a loop; they may be told of agents alone (mcp-agent, whose
+    models' spans may be lost). Those that go on may each have lost a span of their own (left out by an
+    exporter)."""
     if len(roots) < 2 or leaders[0] is None or len(set(leaders)) > 1 or not all(n.orphan for n in roots):
         return False
     if in_turn(roots):
         return True
     if len({n.span.parent_span_id for n in roots}) > 1 or not _alike(roots) or not _one_by_one(roots):
         return False
-    said = [first_said(n) for n in roots]
+    said = [_asked(n) for n in roots]
+    said = said if all(said) else [first_said(n) or own for n, own in zip(roots, said, strict=True)]
     if not all(said):
         return all(is_a_loop(n.span.name) for n in roots)
     if len({tuple(x.role for x in some) for some in said}) > 1:
@@ -46,6 +48,12 @@ def asked_apart(roots: list[Node], leaders: list[str | None]) -> bool:
     )
 
 
+def _asked(turn: Node) -> list[Message]:
+    """What an agent says itself that it was asked."""
+    told = turn.span.input if turn.kind == AGENT else None
+    return [Message("user", told)] if told and told.strip() else []
+
+
 def _brought(turn: Node) -> set[str]:
     """What came of it, by its agents and by the model that was asked last."""
     nodes = [turn, *turn.below()]
@@ -56,7 +64,13 @@ def _brought(turn: Node) -> set[str]:
 
 
 def _alike(turns: list[Node]) -> bool:
-    return len({(n.kind, n.span.scope, _NUMBER.sub("", n.span.name)) for n in turns}) == 1
+    """Are these spans of one sort, or frames of one agent, some of which have lost the one around that others have?"""
+    if len({(n.kind, n.span.scope) for n in turns}) > 1:
+        return False
+    if len({_NUMBER.sub("", n.span.name) for n in turns}) == 1:
+        return True
+    ours = turns[0].kind == AGENT and turns[0].own_agent is not None and all(n.orphan for n in turns)
+    return ours and len({n.own_agent for n in turns}) == 1 and len({n.span.parent_span_id for n in turns}) > 1
 
 
 def _one_by_one(turns: list[Node]) -> bool:
@@ -67,29 +81,48 @@ def in_turn(turns: list[Node]) -> bool:
     """Do these, alike, follow one another, each with new words after what was said and answered in the one before?"""
     if not _alike(turns) or not _one_by_one(turns):
         return False
-    said = [first_said(n) for n in turns]
-    return all(goes_on(x, y) for x, y in pairwise(said))
+    said = [(n, first_said(n)) for n in turns]
+    return all(goes_on(x, y, failed=failure(turn) is not None) for (turn, x), (_, y) in pairwise(said))
 
 
-def goes_on(before: list[Message], said: list[Message]) -> bool:
-    """Do these words go on with what was said before, once that was answered?"""
+def goes_on(before: list[Message], said: list[Message], failed: bool = False) -> bool:
+    """Do these words go on with what was said before, once that was answered, or had failed?"""
     if not before or not said:
         return False
     asked = next((i for i, x in enumerate(said[:-1]) if x.role == "user" and x.text == before[-1].text), None)
     if asked is None:
         return False
     since = said[asked + 1 : -1]
-    return any(x.role == "assistant" and x.text for x in since) or any(
-        r.name in _FINISHES or is_answer(r.name) for x in since for r in x.requests
+    return (
+        failed
+        or any(x.role == "assistant" and x.text for x in since)
+        or any(r.name in _FINISHES or is_answer(r.name) for x in since for r in x.requests)
     )
 
 
 _FINISHES = ("finish",)  # a tool by which an agent says that it is done, and what it has to say (OpenHands)
 
 
+def leader(entry: Node) -> str | None:
+    """The name of the agent that an entry is, or that the first agent or chain below it bears; of an agent's own frame
+    any step below it may name who that is."""
+    if entry.kind not in (AGENT, CHAIN):
+        return None
+    if entry.own_agent:
+        return entry.own_agent
+    below = (n for n in entry.below() if n.own_agent and (entry.kind == AGENT or n.kind in (AGENT, CHAIN)))
+    first = min(below, key=by_time, default=None)
+    return None if first is None else first.own_agent
+
+
 def first_said(turn: Node) -> list[Message]:
     """What the first model below a span was asked, where that ends with words of the user."""
-    first = min((x for x in (turn, *turn.below()) if x.kind == LLM), key=lambda x: x.start, default=None)
+    return said_first([turn, *turn.below()])
+
+
+def said_first(nodes: list[Node]) -> list[Message]:
+    """What the first model among these was asked, where that ends with words of the user."""
+    first = min((x for x in nodes if x.kind == LLM), key=lambda x: x.start, default=None)
     if first is None:
         return []
     layers = [first, *(x for x in first.below() if x.kind == LLM)][:_LAYERS]
