@@ -37,7 +37,7 @@ def tool_spans(nodes: list[Node]) -> list[list[Node]]:
             found.append(group)
         group.append(node)
         of[id(node)] = group
-    return _with_servers(_with_notes([one for group in found for one in _of_each(group)]))
+    return _with_servers(_with_inner(_with_notes([one for group in found for one in _of_each(group)])))
 
 
 def _with_notes(found: list[list[Node]]) -> list[list[Node]]:
@@ -63,6 +63,27 @@ def _with_notes(found: list[list[Node]]) -> list[list[Node]]:
                 group.append(node)
                 note.clear()
                 break
+    return [group for group in found if group]
+
+
+def _with_inner(found: list[list[Node]]) -> list[list[Node]]:
+    """The executions, each with an inner span of it, by another name, that has lost the one between (mcp-agent's, of
+    which each layer has a span): of the same tool, within the time of the one that it can be of."""
+    lost = [group for group in found if group[0].orphan and group[0].span.call_id is None]
+    if not lost or len(lost) == len(found):
+        return found
+    outers: dict[tuple[str, str], list[list[Node]]] = {}
+    for group in sorted(found, key=_begins):
+        if not group[0].orphan and not group[-1].children:
+            outers.setdefault((group[-1].span.scope, spelling(span_name(group) or "")), []).append(group)
+    for group in lost:
+        inner = group[0]
+        near = outers.get((inner.span.scope, spelling(span_name(group) or "")), [])
+        near = near[: bisect_right(near, inner.start, key=_begins)][-_NEAR:]
+        near = [g for g in near if group[-1].end <= g[-1].end and g[-1].span.name != inner.span.name]
+        if len(near) == 1 and all(_agree(near[0][-1], n) for n in group):
+            near[0].extend(group)
+            group.clear()
     return [group for group in found if group]
 
 
