@@ -225,11 +225,14 @@ def is_a_loop(name: str) -> bool:
 
 
 def asks_a_model_in_each(scope: str, name: str) -> bool:
-    """Is this a loop, or a step of one, in each of which its kit asks a model (the AI SDK; LlamaIndex; Genkit)?"""
+    """Is this a loop, or a step of one, in each of which its kit asks a model (the AI SDK; LlamaIndex; Genkit;
+    fast-agent)?"""
     if scope in LLAMA_INDEX:
         return name.endswith(".run_agent_step")
     if scope == "genkit-tracer":
         return name == "generate"
+    if scope == "fast_agent.agents.llm_decorator":
+        return True
     return is_a_loop(name) or (scope == "gen_ai" and name.startswith("step "))
 
 

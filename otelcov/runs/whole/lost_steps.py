@@ -17,7 +17,7 @@ from otelcov.runs.content.wrapped import arguments_of, result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import ends_after_tools, loses_steps
+from otelcov.runs.rules.habits import ends_after_tools, loses_steps, stops_to_ask
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
@@ -103,7 +103,7 @@ def asked_by_nobody(run: Evidence) -> list[Request]:
     who asked was lost, but where the run began with that answer, or its kit makes it up to hand back (LangGraph's
     supervisor)."""
     root, calls = run.root, run.calls
-    if root.orphan or any(c.outputs is None and c.error is None for c in calls):
+    if root.orphan or any(_may_ask_unseen(c) for c in calls):
         return []
     if any(asks(c.finish) and not c.requests for c in calls):
         return []  # whose requests are told in part, or not at all
@@ -171,6 +171,13 @@ class _Asking:
 
 def _may_ask_for_more(call: ModelCall) -> bool:
     return (call.outputs is None and call.error is None) or (asks(call.finish) and not call.requests)
+
+
+def _may_ask_unseen(call: ModelCall) -> bool:
+    """May this have asked for tools, in an answer that is not told, and does not say either that it asked for none?"""
+    if call.outputs is not None or call.error is not None:
+        return False
+    return not final(call.finish) or call.google or any(stops_to_ask(n.span.scope) for n in call.layers)
 
 
 def _does(call: ToolCall) -> tuple[str, str]:
@@ -319,7 +326,7 @@ def told_to_a_model(run: Evidence, last: ModelCall) -> bool:
     root, tool = run.root, next((n for n in last.node.ancestors() if n.kind == TOOL), None)
     if below_what_is_lost(root, last) and ends_after_tools(root.span.scope, root.span.name):
         return True
-    if _called_by_one_that_went_well(last):
+    if _called_by_one_that_went_well(last) or _went_no_further(last):
         return True
     if tool is None or not within_an_agent(last):
         return False
@@ -352,6 +359,17 @@ def _called_by_one_that_went_well(call: ModelCall) -> bool:
         and agent.end < n.end
         and any(x.kind == TOOL and x.start <= agent.start and agent.end <= x.end for x in n.children)
         for n in beside
+    )
+
+
+def _went_no_further(call: ModelCall) -> bool:
+    """Did the agent fail that asked this, and none of those around it, of whom the same instrumentation tells, which
+    would have marked what an error went through (fast-agent)? Whoever called it was told, and went on."""
+    agents = [n for n in call.node.ancestors() if n.kind == AGENT and n.own_agent is not None]
+    if len(agents) < 2 or failure(agents[0]) is None:
+        return False
+    return all(
+        n.span.scope == agents[0].span.scope and failure(n) is None and n.end > agents[0].end > 0 for n in agents[1:]
     )
 
 
