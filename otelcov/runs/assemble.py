@@ -72,6 +72,7 @@ from otelcov.runs.whole.quality import quality
 from otelcov.runs.whole.speakers import of_a_delegate
 from otelcov.runs.whole.states import states
 from otelcov.runs.whole.unknowns import NO_ROOT
+from otelcov.runs.whole.unsaid import answered_unsaid
 from otelcov.runs.whole.visible import answered_in_one_span, tools_visible
 
 
@@ -333,7 +334,7 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     calls = run.calls
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
-    lost = lost or gave_answer_unseen(run.nodes, calls)
+    lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run)
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):

@@ -136,3 +136,43 @@ def test_tokens_of_an_agent_are_not_of_the_call_that_failed():
         span(3, 1, "chat", at=3, error="no model", gen_ai__operation__name="chat"),
     )
     assert [(c["status"], c["input_tokens"]) for c in run["llm_calls"]] == [("error", None)]
+
+
+def _step(id, parent, agent, at, took, output):
+    told = {"openinference.span.kind": "AGENT", "agno.agent": agent, "output.value": output}
+    return span(id, parent, f"{agent}.run", at=at, took=took, scope=_AGNO, attributes=told)
+
+
+def _said(id, parent, at, text=None, call=None):
+    told = {
+        "openinference.span.kind": "LLM",
+        "llm.token_count.prompt": 9,
+        "llm.output_messages.0.message.role": "assistant",
+    }
+    message = "llm.output_messages.0.message."
+    if text:
+        told[f"{message}content"] = text
+    if call:
+        asked = f"{message}tool_calls.0.tool_call."
+        told |= {f"{asked}id": "c1", f"{asked}function.name": call, f"{asked}function.arguments": "{}"}
+    return span(id, parent, "OpenAIChat.invoke", at=at, scope=_AGNO, attributes=told)
+
+
+_AGNO = "openinference.instrumentation.agno"
+
+
+def test_an_agent_of_a_workflow_that_put_out_what_no_model_said_has_lost_one():
+    look = {"openinference.span.kind": "TOOL", "tool.name": "look", "output.value": "found"}
+    flow = {"openinference.span.kind": "CHAIN", "input.value": "Owls?", "output.value": "Owls fly."}
+    whole = [
+        span(1, None, "flow.run", took=30, scope=_AGNO, attributes=flow),
+        _step(2, 1, "finder", 1, 10, "There are owls."),
+        _said(3, 2, 2, call="look"),
+        span(4, 2, "look", at=4, scope=_AGNO, attributes=look),
+        _said(5, 2, 6, "There are owls."),
+        _step(6, 1, "writer", 12, 10, "Owls fly."),
+        _said(7, 6, 13, "Owls fly."),
+    ]
+    assert "missing step" not in runs(*whole)[0]["incomplete"]
+    for lost in (5, 7):
+        assert "missing step" in runs(*(x for x in whole if x["id"] != lost))[0]["incomplete"]

@@ -236,6 +236,11 @@ def asks_a_model_in_each(scope: str, name: str) -> bool:
     return is_a_loop(name) or (scope == "gen_ai" and name.startswith("step "))
 
 
+def asks_a_model_in_each_agent(scope: str) -> bool:
+    """Does each agent of this kit ask a model that has a span (Agno under OpenInference)?"""
+    return scope == "openinference.instrumentation.agno"
+
+
 LLAMA_INDEX = ("openinference.instrumentation.llama_index", "llamaindex.opentelemetry.tracer")
 
 
