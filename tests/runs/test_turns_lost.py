@@ -138,6 +138,19 @@ def test_tokens_of_an_agent_are_not_of_the_call_that_failed():
     assert [(c["status"], c["input_tokens"]) for c in run["llm_calls"]] == [("error", None)]
 
 
+def test_an_object_that_a_frame_put_out_is_the_answer_where_a_model_said_it_with_other_values():
+    told = {
+        "openinference.span.kind": "CHAIN",
+        "input.value": "Weather?",
+        "output.value": '{"city": "Oslo", "temp": 7}',
+    }
+    (run,) = runs(
+        span(1, None, "instructor.create", took=9, attributes=told),
+        chat(2, 1, '{"temp": 700, "city": "Oslo"}', "Weather?", at=1),
+    )
+    assert run["output"] == '{"city": "Oslo", "temp": 7}'
+
+
 def _step(id, parent, agent, at, took, output):
     told = {"openinference.span.kind": "AGENT", "agno.agent": agent, "output.value": output}
     return span(id, parent, f"{agent}.run", at=at, took=took, scope=_AGNO, attributes=told)

@@ -36,7 +36,15 @@ from otelcov.runs.whole.speakers import (
     shared_out,
     within_an_agent,
 )
-from otelcov.runs.whole.told_texts import answers, assistant_text, object_repr, one_of_several, same_object, user_text
+from otelcov.runs.whole.told_texts import (
+    answers,
+    assistant_text,
+    object_repr,
+    one_of_several,
+    other_object,
+    same_object,
+    user_text,
+)
 
 
 def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Collection[str] = ()) -> str | None:
@@ -71,6 +79,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
             continue  # a step of a run whose own frame has not come, and not the last one
         if node in frames and not (step and node is root):
             text = said if said and same_object(node.span.output, said) else assistant_text(node.span.output, limit)
+            text = node.span.output if said and other_object(node.span.output, said) else text
             if (pending and root.orphan and _gave(root, text)) or _either(node, last):
                 continue
             if text and text in asked and (said is None or said.strip() != text.strip()):

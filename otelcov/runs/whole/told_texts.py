@@ -187,6 +187,16 @@ def same_object(raw: str | None, said: str) -> bool:
     return value is not None and value == parse_json(said)
 
 
+def other_object(raw: str | None, said: str) -> bool:
+    """Is this an object of the keys of one that a model answered, with other values? It was made right, then, or it is
+    of an answer that has not come (instructor asks again for what is not valid)."""
+    if raw is None or raw[:1] != "{" or said.lstrip()[:1] != "{":
+        return False
+    value, told = parse_json(raw), parse_json(said)
+    same = isinstance(value, dict) and isinstance(told, dict) and bool(told) and value.keys() == told.keys()
+    return same and value != told and "messages" not in told
+
+
 def one_of_several(raw: str | None) -> bool:
     """Is this an object in which something stands beside what an answer may be called by? Either may be the answer."""
     value = parse_json(raw) if raw is not None and raw[:1] == "{" else None
