@@ -82,14 +82,19 @@ def _layer(id, parent, name, at, took, **told):
 def test_an_inner_layer_of_a_tool_that_lost_the_one_between_is_no_call_of_its_own():
     asked = [("c1", "look", {"q": "owls"})]
     top = {"gen_ai.tool.call.id": "c1", "tool_args": json.dumps({"q": "owls"})}
-    (run,) = runs(
-        _of(1, None, "generate", 0, 20, message__content="Owls?"),
-        chat(2, 1, asked, _asked("Owls?"), at=1),
-        _layer(3, 1, "OpenAIAugmentedLLM.support.execute_tool_call", 3, 2, **top),
-        _layer(5, 4, "Agent.support.call_tool", 3.5, 1),
-        chat(6, 1, "Found.", at=8),
-    )
-    assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [("look", "c1", "ok")]
+    within_a_frame = [
+        span(5, 4, "AsyncioExecutor.execute", at=3.4, took=1.2, scope="kit"),
+        _layer(7, 5, "MCPAggregator.call_tool", 3.5, 1),
+    ]
+    for inner in ([_layer(5, 4, "Agent.support.call_tool", 3.5, 1)], within_a_frame):
+        (run,) = runs(
+            _of(1, None, "generate", 0, 20, message__content="Owls?"),
+            chat(2, 1, asked, _asked("Owls?"), at=1),
+            _layer(3, 1, "OpenAIAugmentedLLM.support.execute_tool_call", 3, 2, **top),
+            *inner,
+            chat(6, 1, "Found.", at=8),
+        )
+        assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [("look", "c1", "ok")]
 
 
 def test_an_agent_of_fast_agents_without_a_model_has_lost_one():

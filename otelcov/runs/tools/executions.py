@@ -69,22 +69,36 @@ def _with_notes(found: list[list[Node]]) -> list[list[Node]]:
 def _with_inner(found: list[list[Node]]) -> list[list[Node]]:
     """The executions, each with an inner span of it, by another name, that has lost the one between (mcp-agent's, of
     which each layer has a span): of the same tool, within the time of the one that it can be of."""
-    lost = [group for group in found if group[0].orphan and group[0].span.call_id is None]
+    lost = [group for group in found if group[0].span.call_id is None and _adrift(group[0])]
     if not lost or len(lost) == len(found):
         return found
-    outers: dict[tuple[str, str], list[list[Node]]] = {}
+    theirs = {id(group) for group in lost}
+    outers: dict[str, list[list[Node]]] = {}
     for group in sorted(found, key=_begins):
-        if not group[0].orphan and not group[-1].children:
-            outers.setdefault((group[-1].span.scope, spelling(span_name(group) or "")), []).append(group)
+        if id(group) not in theirs and not any(n.kind == TOOL for n in group[-1].below()):
+            outers.setdefault(group[-1].span.scope, []).append(group)
     for group in lost:
         inner = group[0]
-        near = outers.get((inner.span.scope, spelling(span_name(group) or "")), [])
+        near = outers.get(inner.span.scope, [])
         near = near[: bisect_right(near, inner.start, key=_begins)][-_NEAR:]
-        near = [g for g in near if group[-1].end <= g[-1].end and g[-1].span.name != inner.span.name]
+        near = [g for g in near if group[-1].end <= g[-1].end and _may_hold(g, group)]
         if len(near) == 1 and all(_agree(near[0][-1], n) for n in group):
             near[0].extend(group)
             group.clear()
     return [group for group in found if group]
+
+
+def _adrift(node: Node) -> bool:
+    """Has this lost its parent, or what only frames it?"""
+    above = node.ancestors()
+    return ([node, *above][-1]).orphan and all(n.kind in (None, CHAIN) for n in above)
+
+
+def _may_hold(outer: list[Node], inner: list[Node]) -> bool:
+    name, own = span_name(outer), span_name(inner)
+    if not name or not own or outer[-1].span.name == inner[0].span.name:
+        return False
+    return spelling(name) == spelling(own) or served_as(own, name, inner[0])
 
 
 def _over(group: list[Node]) -> int:
