@@ -102,6 +102,7 @@ _LMNR_AGENT = (
     .fill_null("")
 )
 _IS_LMNR_AGENT = (_LMNR_AGENT != "") & (pl.col("span.name") == _LMNR_AGENT)
+_LMNR_HANDS_OVER = scope(r"^lmnr\.tracer$") & (pl.col("span.name") == "agents.handoff")  # whose facts may be dropped
 # Spans around an agent's that tell what was used.
 _LMNR_AROUND = first("openai.agents.task.name", "openai.agents.turn.index").is_not_null()
 
@@ -124,7 +125,7 @@ LAMINAR = Dialect(
                 speech=OTHER,
                 speech_group=OTHER,
             ),
-            pl.when(pl.col("openai.agents.handoff.to").is_not_null()).then(pl.lit(HANDOFF)),
+            pl.when(pl.col("openai.agents.handoff.to").is_not_null() | _LMNR_HANDS_OVER).then(pl.lit(HANDOFF)),
             pl.when(_IS_LMNR_AGENT).then(pl.lit(AGENT)),
             pl.when((_LMNR == "TOOL") & (pl.col("span.name") == "agents.mcp_tools")).then(pl.lit(SETUP)),
             value(

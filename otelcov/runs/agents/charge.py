@@ -92,7 +92,21 @@ def _beside(step: Node, other: Node) -> bool:
 def broke_off(root: Node) -> bool:
     """Did who was in charge at the end fail, or what framed their work?"""
     last = _at_the_end(root)
-    return any(failure(n) is not None for n in (*frames(root), *last)) or any(map(_broke, last))
+    if any(failure(n) is not None for n in (*frames(root), *last)) or any(map(_broke, last)):
+        return True
+    return _whole_run_failed(root)
+
+
+def _whole_run_failed(root: Node) -> bool:
+    """Did a run of OpenAI's kit fail as a whole, right below its trace? It did between two agents where one had handed
+    over, and the limit came before the other began: neither says so."""
+    within = [n for n in root.children if n.kind == CHAIN] if root.kind in (AGENT, CHAIN) else []
+    newest = max(within, key=lambda n: n.end, default=None)
+    told = failure(newest) if newest is not None and newest.span.scope == root.span.scope else None
+    return told is not None and (told[1] or "").startswith(_IN_A_RUN)
+
+
+_IN_A_RUN = "Error in agent run"
 
 
 def broken_step(root: Node) -> bool:

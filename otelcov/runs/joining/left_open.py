@@ -21,7 +21,8 @@ Part = tuple[Node, list[Node]]
 def requests_left_open(roots: list[Node]) -> list[Part]:
     """The requests among the roots of a trace, each by its own workflow; none where there are fewer than two, or where
     they were at work at once, and something lies below a step that never comes: the time alone tells whose that is."""
-    opened = {n.span.parent_span_id for n in roots if n.orphan and _begins(n)}
+    begun = [n for n in roots if n.orphan and _begins(n)]
+    opened = {n.span.parent_span_id for n in _by_themselves(begun)}
     if not opened:
         return []
     steps: dict[bytes | None, list[Node]] = {}
@@ -46,6 +47,23 @@ def requests_left_open(roots: list[Node]) -> list[Part]:
 
 def _begins(node: Node) -> bool:
     return _FIRST.match(f"{node.span.scope} {node.span.name}") is not None
+
+
+def _by_themselves(begun: list[Node]) -> list[Node]:
+    """Those in whose time no workflow of another frame that never ended was longer at work. That one called them, in a
+    step that has not come (Laminar: all requests of a trace lie in the same frame)."""
+    if len({n.span.parent_span_id for n in begun}) < 2:
+        return begun
+    out = list[Node]()
+    ends = dict[bytes | None, int]()  # of the two frames whose work lasts longest
+    for n in sorted(begun, key=lambda n: (n.start, -n.end)):
+        frame = n.span.parent_span_id
+        if all(end <= n.end for other, end in ends.items() if other != frame):
+            out.append(n)
+        ends[frame] = max(ends.get(frame, 0), n.end)
+        if len(ends) > 2:
+            del ends[min(ends, key=lambda other: ends[other])]
+    return out
 
 
 def _at_once(requests: list[list[Node]]) -> bool:

@@ -1,0 +1,96 @@
+"""OpenAI's Agents SDK and LangGraph for JavaScript: handoffs that were passed over, and spans that have not come."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import runs, span
+
+pytestmark = pytest.mark.full
+
+LOST = 99  # a span that has not come
+
+
+def _laminar(id, parent, name, at, took=1, type="DEFAULT", **told):
+    error = told.pop("error", None)
+    made = span(id, parent, name, at=at, took=took, scope="lmnr.tracer", attributes={"lmnr.span.type": type} | told)
+    return made | {"error": error}
+
+
+def _is(name):
+    return {"lmnr.span.input": f'{{"name":"{name}","handoffs":[],"tools":[],"output_type":"text"}}'}
+
+
+def _responded(id, parent, at, *items, took=1, tokens=7):
+    said = {"id": f"resp_{id}", "object": "response", "output": items}
+    told = {"gen_ai.response.id": f"resp_{id}", "gen_ai.output.messages": json.dumps(said)}
+    told |= {"gen_ai.usage.input_tokens": tokens, "gen_ai.usage.output_tokens": 2}
+    return _laminar(id, parent, "agents.response", at, took, "LLM", **told)
+
+
+def _wants(name, id, given="{}"):
+    return {"type": "function_call", "call_id": id, "name": name, "arguments": given}
+
+
+def _says(text):
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+
+
+def _over(id, parent, at, **told):
+    return _laminar(id, parent, "agents.handoff", at, 0.1, "TOOL", **told)
+
+
+_ENDS = {"openai.agents.handoff.from": "boss", "openai.agents.handoff.to": "worker"}
+_IN_VAIN = "Error in agent run"
+
+
+def test_an_agent_asked_to_take_over_twice_at_once_takes_over_once():
+    """The answer to the second request is kept from history."""
+    (run,) = runs(
+        _laminar(1, None, "Agent workflow", 0, 30),
+        _laminar(2, 1, "boss", 1, 5, **_is("boss")),
+        _laminar(3, 2, "agents.turn", 1, 4),
+        _responded(4, 3, 2, _wants("transfer_to_worker", "call_a7Qz"), _wants("transfer_to_worker", "call_b8Qz")),
+        _over(5, 3, 4, **_ENDS, error="Multiple handoffs requested"),
+        _laminar(6, 3, "worker", 6, 9, **_is("worker")),
+        _laminar(7, 6, "agents.turn", 6, 8),
+        _responded(8, 7, 7, _says("Sunny.")),
+    )
+    assert [(d["from"], d["to"], d["status"]) for d in run["delegations"]] == [("boss", "worker", "ok")]
+
+
+def test_a_handoff_of_which_no_fact_is_kept_is_no_tool():
+    (run,) = runs(_laminar(1, None, "Agent workflow", 0, 30), _over(2, 1, 4))
+    assert [d["form"] for d in run["delegations"]] == ["handoff"]
+    assert not run["tool_calls"]
+
+
+def test_a_run_that_failed_between_two_agents_failed():
+    """The limit of turns came once one had handed over, and before the other began: neither says so."""
+    (run,) = runs(
+        _laminar(1, None, "Agent workflow", 0, 30),
+        _laminar(2, 1, "agents.task", 1, 20, error=_IN_VAIN),
+        _laminar(3, 2, "boss", 1, 5, **_is("boss")),
+        _laminar(4, 3, "agents.turn", 1, 4),
+        _responded(5, 4, 2, _wants("transfer_to_worker", "call_a7Qz")),
+        _over(6, 4, 4, **_ENDS),
+    )
+    assert run["status"] == "error"
+
+
+def test_what_a_tool_that_is_lost_called_is_no_request_of_its_own():
+    """The frame of a run whose stream failed never ends."""
+    failed = {"error": _IN_VAIN}
+    spans = [
+        _laminar(2, LOST, "agents.task", 0, 28, **failed),
+        _laminar(3, 2, "boss", 0, 28, **_is("boss"), **failed),
+        _laminar(4, 3, "agents.turn", 1, 12),
+        _responded(5, 4, 2, _wants("ask_worker", "call_a7Qz", '{"task": "Look."}')),
+        _laminar(7, LOST - 1, "agents.task", 5, 6),
+        _laminar(8, 7, "worker", 5, 6, **_is("worker")),
+        _laminar(9, 8, "agents.turn", 5, 5),
+        _responded(10, 9, 6, _says("Seen."), tokens=8),
+    ]
+    (run,) = runs(*spans)
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("boss", "worker")]
+    assert len(run["llm_calls"]) == 2
