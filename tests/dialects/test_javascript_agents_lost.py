@@ -78,6 +78,52 @@ def test_a_run_that_failed_between_two_agents_failed():
     assert run["status"] == "error"
 
 
+def _asked_a_worker(tool_parent=3):
+    """An agent that asked another by a tool, which failed there."""
+    failed = {"error": _IN_VAIN}
+    return [
+        _laminar(1, None, "Agent workflow", 0, 30),
+        _laminar(2, 1, "boss", 1, 28, **_is("boss")),
+        _laminar(3, 2, "agents.turn", 1, 12),
+        _responded(4, 3, 2, _wants("ask_worker", "call_a7Qz", '{"task": "Look."}')),
+        _laminar(5, tool_parent, "ask_worker", 4, 8, "TOOL", error="Error running tool (non-fatal)"),
+        _laminar(6, 5, "agents.task", 5, 6, **failed),
+        _laminar(7, 6, "worker", 5, 6, **_is("worker"), **failed),
+        _laminar(8, 7, "agents.turn", 5, 5, **failed),
+        _responded(9, 8, 6, _wants("nobodys", "call_b8Qz"), tokens=8),
+        _laminar(10, 2, "agents.turn", 14, 9),
+        _responded(11, 10, 15, _says("Done."), tokens=9),
+    ]
+
+
+@pytest.mark.parametrize("lost", [None, 3, 5])
+def test_an_agent_that_failed_in_a_tool_broke_no_run_also_where_that_is_lost(lost):
+    (run,) = runs(*(s for n, s in enumerate(_asked_a_worker(), 1) if n != lost))
+    assert (run["status"], run["output"]) == ("ok", "Done.")
+    assert "error" not in run["boundaries"]
+
+
+@pytest.mark.parametrize(("lost", "calls"), [(9, 2), (11, 2)])
+def test_a_turn_without_a_model_has_lost_it(lost, calls):
+    spans = [s for n, s in enumerate(_asked_a_worker(), 1) if n != lost]
+    (run,) = runs(*spans)
+    assert (len(run["llm_calls"]), "missing step" in run["incomplete"]) == (calls, True)
+    assert "error" in run["boundaries_unknown"] or "error" in run["boundaries"]
+    assert run["status"] == ("ok" if lost == 9 else "unknown")
+
+
+def test_a_turn_that_a_guard_stopped_asked_no_model():
+    tripped = {"error": 'Error in agent run: {"error":"InputGuardrailTripwireTriggered: no"}'}
+    (run,) = runs(
+        _laminar(1, None, "Agent workflow", 0, 30),
+        _laminar(2, 1, "boss", 1, 5, **_is("boss"), **tripped),
+        _laminar(3, 2, "agents.turn", 1, 4, **tripped),
+        _laminar(4, 2, "agents.guardrail", 1, 1),
+    )
+    assert run["status"] == "error"
+    assert "missing step" not in run["incomplete"]
+
+
 def test_what_a_tool_that_is_lost_called_is_no_request_of_its_own():
     """The frame of a run whose stream failed never ends."""
     failed = {"error": _IN_VAIN}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from otelcov.dialects.base import CHAIN, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.llm.model_call import ModelCall
-from otelcov.runs.rules.habits import asks_a_model_in_each
+from otelcov.runs.rules.habits import asks_a_model_in_each, is_a_turn
 from otelcov.runs.trace.tree import Node, failure
 
 _COUNTED = re.compile(r'usage_metadata\\*": ?\{\\*"input_tokens\\*": ?(\d+), ?\\*"output_tokens\\*": ?(\d+)')
@@ -20,7 +20,14 @@ def asked_no_model(step: Node) -> bool:
         return False
     if not asks_a_model_in_each(step.span.scope, step.span.name) and not _later_cycle(step):
         return False
-    return not _holds_a_model(step) and (failure(step) is None or bool(step.children))
+    return not _holds_a_model(step) and (failure(step) is None or bool(step.children) or _failed_in_a_turn(step))
+
+
+def _failed_in_a_turn(step: Node) -> bool:
+    """Is this a turn of OpenAI's kit that failed with nothing in it, and did no guard beside it stop that?"""
+    if step.parent is None or not is_a_turn(step.span.scope, step.span.name):
+        return False
+    return all(n.kind == AGENT or n.span.name == step.span.name for n in step.parent.children)
 
 
 def _later_cycle(step: Node) -> bool:

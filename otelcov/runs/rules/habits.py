@@ -226,20 +226,27 @@ def is_a_loop(name: str) -> bool:
 
 def asks_a_model_in_each(scope: str, name: str) -> bool:
     """Is this a loop, or a step of one, in each of which its kit asks a model (the AI SDK; LlamaIndex; Genkit;
-    fast-agent)?"""
+    fast-agent; OpenAI's kit for JavaScript)?"""
     if scope in LLAMA_INDEX:
         return name.endswith(".run_agent_step")
     if scope == "genkit-tracer":
         return name == "generate"
     if scope == "fast_agent.agents.llm_decorator":
         return True
-    return is_a_loop(name) or (scope == "gen_ai" and name.startswith("step "))
+    return is_a_loop(name) or (scope == "gen_ai" and name.startswith("step ")) or is_a_turn(scope, name)
 
 
 def asks_a_model_in_each_agent(scope: str) -> bool:
     """Does each agent of this kit ask a model that has a span (Agno under OpenInference)?"""
     return scope == "openinference.instrumentation.agno"
 
+
+def is_a_turn(scope: str, name: str) -> bool:
+    """Is this a turn of an agent's (OpenAI's kit for JavaScript)?"""
+    return _TURNS.get(scope) == name
+
+
+_TURNS = {"lmnr.tracer": "agents.turn", "@arizeai/openinference-instrumentation-openai-agents": "turn"}
 
 LLAMA_INDEX = ("openinference.instrumentation.llama_index", "llamaindex.opentelemetry.tracer")
 

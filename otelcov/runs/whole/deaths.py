@@ -13,7 +13,7 @@ from otelcov.runs.rules.habits import throws_to_models
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node, failure
 from otelcov.runs.whole.evidence import Evidence, worker
-from otelcov.runs.whole.lost_steps import ended_on_words
+from otelcov.runs.whole.lost_steps import asked_since, ended_on_words
 from otelcov.runs.whole.speakers import at_work
 
 
@@ -33,7 +33,7 @@ def died_in_a_step(run: Evidence) -> bool:
     """The step that holds the newest answer failed, what that asked for was not run, and the run put nothing out: a
     framework refused it (OpenAI's for Python, a tool that nobody has)."""
     last, told = run.last, _failed_step(run)
-    if last is None or told is None:
+    if last is None or told is None or asked_since(run, last):  # who had called that agent went on
         return False
     return bool(last.requests) or told[1].startswith(_NOBODYS)
 

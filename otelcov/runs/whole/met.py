@@ -14,7 +14,7 @@ from otelcov.runs.llm.model_call import ModelCall, finish_reason
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import asks_once_more
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import raises_at_limits, stops_at_tools
+from otelcov.runs.rules.habits import asks_a_model_in_each, raises_at_limits, stops_at_tools
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
@@ -111,9 +111,10 @@ def _got_over(run: Evidence, agent: Node) -> bool:
     caller = next(
         (a for a in agent.ancestors() if a.kind == AGENT and a.own_agent not in (None, agent.own_agent)), None
     )
-    return caller is not None and any(
-        c.start >= agent.end and c.error is None and worker(c) is caller for c in run.calls
-    )
+    later = [c for c in run.calls if c.start >= agent.end and c.error is None]
+    if caller is None:
+        return any(_called_elsewhere(run, agent, c) for c in later)
+    return any(worker(c) is caller for c in later)
 
 
 def _unnamed(run: Evidence, node: Node) -> bool:
@@ -370,7 +371,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
     unnamed = any(_unnamed(run, n) for n in run.nodes)
-    if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
+    if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run) or _failed_unasked(run):
         unknown.add("error")
     if unnamed or limits_hidden(run):
         unknown |= {"max_steps", "cost_limit", "timeout"}
@@ -405,6 +406,22 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown |= {"max_steps", "cost_limit"}
     if not framed:
         unknown.add("error")
+
+
+def _called_elsewhere(run: Evidence, agent: Node, later: ModelCall) -> bool:
+    """Was a model asked in no tool, after an agent in one, or in what has lost its parent apart from that model? The
+    work of a tool does whose span has not come."""
+    if later.node.within(TOOL):
+        return False
+    top = (agent.ancestors() or [agent])[-1]
+    lost = top.orphan and top is not run.root and top is not (later.node.ancestors() or [later.node])[-1]
+    return agent.within(TOOL) or lost
+
+
+def _failed_unasked(run: Evidence) -> bool:
+    """Did a step fail that asks a model, with nothing in it? That call, perhaps, which has not come."""
+    empty = (n for n in run.nodes if not n.children and asks_a_model_in_each(n.span.scope, n.span.name))
+    return any(failure(n) is not None for n in empty)
 
 
 def _left_at_another(run: Evidence, last: ModelCall) -> bool:
