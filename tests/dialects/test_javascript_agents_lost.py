@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 pytestmark = pytest.mark.full
 
@@ -140,3 +140,51 @@ def test_what_a_tool_that_is_lost_called_is_no_request_of_its_own():
     (run,) = runs(*spans)
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("boss", "worker")]
     assert len(run["llm_calls"]) == 2
+
+
+_OI = "@arizeai/openinference-instrumentation-langchain"
+
+
+def _chain(id, parent, name, at, took=1, **told):
+    told = {"openinference.span.kind": "CHAIN"} | {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, attributes=told, scope=_OI)
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_a_tool_by_which_a_graph_goes_on_with_an_agent_of_no_name_hands_over(heard):
+    """LangGraph for JavaScript, where the span that names the agent is lost, or its only model's is."""
+    command = {"output": {"lg_name": "Command", "goto": "writer", "graph": "__parent__", "update": {}}}
+    told = {"openinference.span.kind": "TOOL", "tool.name": "transfer_to_writer", "input.value": "{}"}
+    told |= {"output.value": json.dumps(command)}
+    (run,) = runs(
+        _chain(1, None, "team", 0, 30),
+        agent(2, "planner", 1, took=4),
+        chat(3, 2, [("c1", "transfer_to_writer", {})], "Write.", at=1),
+        span(4, 2, "transfer_to_writer", at=3, took=0.5, attributes=told, scope=_OI),
+        _chain(5, 1, "writer", 5, 9),
+        *([chat(6, LOST, "Roses.", "Write.", at=6)] if heard else []),
+    )
+    told = run["delegations"]  # not known to be all where that work lies below what is lost
+    assert (
+        told is None if heard else [(d["from"], d["to"], d["form"]) for d in told] == [("planner", "writer", "handoff")]
+    )
+    assert run["tool_calls"] == []
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_step_of_langgraphs_for_javascript_that_put_out_what_a_model_said_misses_its_model(lost):
+    def put_out(id, text, took):
+        used = {"output_tokens": 2, "input_tokens": took, "total_tokens": took + 2}
+        kwargs = {"content": text, "tool_calls": [], "usage_metadata": used, "id": id}
+        told = {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", "AIMessage"], "kwargs": kwargs}
+        return json.dumps({"messages": [told]})
+
+    counted = ({"gen_ai.usage.input_tokens": took} for took in (9, 12))
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        _chain(2, 1, "agent", 1, output__value=put_out("resp_a", "It is blue.", 9)),
+        chat(3, 2, "It is blue.", "Is it blue?", at=1.2, took=0.5, attributes=next(counted)),
+        _chain(4, 1, "agent", 5, output__value=put_out("resp_b", "It is not.", 12)),
+        *(() if lost else [chat(5, 4, "It is not.", "Is it?", at=5.2, took=0.5, attributes=next(counted))]),
+    )
+    assert ("missing step" in run["incomplete"]) == lost

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from otelcov.dialects.base import AGENT, HANDOFF, LLM, TOOL
+from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.agents.delegation import (
     ANY_AGENT,
@@ -213,8 +213,8 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
         return Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
-    if not scene.known and bare(_goes_to(call)[0] or "") == bare(to):  # as LangGraph does, where nobody names an agent
-        return Found(to, "handoff")
+    if bare(_goes_to(call)[0] or "") == bare(to) and (not scene.known or _taken_up(to, call, scene)):
+        return Found(to, "handoff")  # as LangGraph does, where nobody names the agent
     node = _node_named(match.group("to"), call, scene)
     return None if node is None else Found(node, "handoff" if call.nodes else "tool")
 
@@ -245,6 +245,16 @@ def _goes_to(call: ToolCall) -> tuple[str | None, bool]:
     to = told.get("goto")
     to = to[0] if isinstance(to, list) and len(to) == 1 else to
     return (to, told.get("graph") == "__parent__") if isinstance(to, str) else (None, False)
+
+
+def _taken_up(name: str, call: ToolCall, scene: Scene) -> bool:
+    """Did a graph's node of this name begin since, or somebody of no name ask a model next?"""
+    since = (n for n in scene.nodes if n.start >= call.start and n.kind in (CHAIN, AGENT))
+    if any(bare(entity(n.span.name)) == bare(name) for n in since):
+        return True
+    at = call.asked_by.turn + 1 if call.asked_by is not None else len(scene.model_calls)
+    following = next((mc for mc in scene.model_calls[at : at + NEWEST] if mc.start >= call.end), None)
+    return following is not None and following.agent is None
 
 
 def _node_named(name: str, call: ToolCall, scene: Scene) -> str | None:

@@ -10,8 +10,9 @@ from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import asks_a_model_in_each, is_a_turn
 from otelcov.runs.trace.tree import Node, failure
 
-_COUNTED = re.compile(r'usage_metadata\\*": ?\{\\*"input_tokens\\*": ?(\d+), ?\\*"output_tokens\\*": ?(\d+)')
-"""How LangChain writes what a model's message took, as JSON or as JSON in JSON."""
+_IN, _OUT = (rf'\\*"{side}_tokens\\*": ?(\d+)' for side in ("input", "output"))
+_COUNTED = re.compile(rf'usage_metadata\\*": ?\{{(?:{_IN}, ?{_OUT}|{_OUT}, ?{_IN})')
+"""How LangChain writes what a model's message took, as JSON or as JSON in JSON; JavaScript, what it put out first."""
 
 
 def asked_no_model(step: Node) -> bool:
@@ -44,18 +45,23 @@ def gave_answer_unseen(steps: Iterable[Node], calls: Collection[ModelCall]) -> b
     """Did a step of LangChain's put out a model's message that took as many tokens as no call that is seen, and was it
     not given that, nor asked a model?"""
     told = ((n, n.span.output) for n in steps if n.kind == CHAIN and n.span.output)
-    unseen = ((n, found[-1]) for n, text in told if text and (found := _COUNTED.findall(text)))
+    unseen = ((n, found[-1]) for n, text in told if text and (found := _counts(text)))
     known: set[tuple[int | None, int | None]] | None = None
     for step, counted in unseen:
         if known is None:
             known = {(c.input_tokens, c.output_tokens) for c in calls if c.error is None}
             if any(None in x for x in known):
                 return False
-        if (int(counted[0]), int(counted[1])) in known or _holds_a_model(step):
+        if counted in known or _holds_a_model(step):
             continue
-        if counted not in _COUNTED.findall(step.span.input or ""):
+        if counted not in _counts(step.span.input or ""):
             return True
     return False
+
+
+def _counts(text: str) -> list[tuple[int, int]]:
+    """The tokens that each message in a text took: what went in, what came out."""
+    return [(int(m[1] or m[4]), int(m[2] or m[3])) for m in _COUNTED.finditer(text)]
 
 
 def _holds_a_model(step: Node) -> bool:
