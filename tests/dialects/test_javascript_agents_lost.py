@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import agent, chat, runs, span
+from tests.runs.requests import agent, chat, runs, span, tool
 
 pytestmark = pytest.mark.full
 
@@ -188,3 +188,35 @@ def test_a_step_of_langgraphs_for_javascript_that_put_out_what_a_model_said_miss
         *(() if lost else [chat(5, 4, "It is not.", "Is it?", at=5.2, took=0.5, attributes=next(counted))]),
     )
     assert ("missing step" in run["incomplete"]) == lost
+
+
+def test_a_call_that_failed_took_no_tokens_that_its_agent_counts():
+    """Strands for JavaScript counts all that an agent ever used."""
+    counted = {"gen_ai.usage.input_tokens": 668, "gen_ai.usage.output_tokens": 91}
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "model-a"}
+    (run,) = runs(
+        agent(1, "planner", took=9, attributes=counted), span(2, 1, "chat", at=1, attributes=asked, error="no content")
+    )
+    assert [(c["status"], c["input_tokens"]) for c in run["llm_calls"]] == [("error", None)]
+
+
+def _checks(*calls):
+    """An answer of words and requests."""
+    parts = [{"type": "text", "content": "Let me check." if calls[0][0] == "c1" else "More is needed."}]
+    parts += [{"type": "tool_call", "id": id, "name": name, "arguments": {}} for id, name in calls]
+    return {"gen_ai.output.messages": [{"role": "assistant", "parts": parts, "finish_reason": "tool_call"}]}
+
+
+def test_a_run_that_ended_on_earlier_words_after_an_agent_had_answered_may_have_met_its_limit():
+    said = {"role": "assistant", "parts": [{"type": "text", "content": "Let me check."}], "finish_reason": "stop"}
+    (run,) = runs(
+        agent(1, "planner", took=30, attributes={"gen_ai.output.messages": [said]}),
+        chat(2, 1, None, "Find it.", at=1, attributes=_checks(("c1", "look"))),
+        tool(3, 1, "look", call="c1", result="no", at=3),
+        chat(4, 1, None, "Find it.", at=5, attributes=_checks(("c2", "ask_writer"))),
+        tool(5, 1, "ask_writer", call="c2", result="Roses.", at=7, took=9),
+        agent(6, "writer", parent=5, at=8, took=7),
+        chat(7, 6, None, "Write.", at=9, error="broken"),
+        chat(8, 6, "Roses.", "Write.", at=11),
+    )
+    assert "max_steps" in run["boundaries_unknown"]

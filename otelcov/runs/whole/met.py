@@ -433,7 +433,7 @@ def _left_at_another(run: Evidence, last: ModelCall) -> bool:
         return False
     above = [c for c in run.calls if c is not last and not c.node.within(TOOL)]
     said = above[-1].text if above else ""
-    return run.output is None or said is None or run.output.strip() == said.strip()
+    return run.output is None or said is None or run.output.strip() in {(c.text or "").strip() for c in above} | {""}
 
 
 _ENOUGH = re.compile(r'"stop_reason": ?"Maximum number of ')
