@@ -67,8 +67,8 @@ def _passed_over(d: Delegation, found: list[Delegation]) -> bool:
     call = d.call
     if d.form != "handoff" or d.node is not None or call is None or call.nodes or call.answer is not None:
         return False
-    beside = (x for x in found if x.node is not None and x.node.kind == HANDOFF and x.call is not None)
-    return any(x.call.asked_by is call.asked_by for x in beside)
+    taken = (x.call for x in found if x.node is not None and x.node.kind == HANDOFF)
+    return any(x is not None and x.asked_by is call.asked_by for x in taken)
 
 
 def _in_vain(calls: list[ToolCall], found: list[Delegation], known: dict[str, str]) -> list[Delegation]:

@@ -111,10 +111,10 @@ def _got_over(run: Evidence, agent: Node) -> bool:
     caller = next(
         (a for a in agent.ancestors() if a.kind == AGENT and a.own_agent not in (None, agent.own_agent)), None
     )
-    later = [c for c in run.calls if c.start >= agent.end and c.error is None]
+    since = [c for c in run.calls if c.start >= agent.end and c.error is None]
     if caller is None:
-        return any(_called_elsewhere(run, agent, c) for c in later)
-    return any(worker(c) is caller for c in later)
+        return any(_called_elsewhere(run, agent, c) for c in since)
+    return any(worker(c) is caller for c in since)
 
 
 def _unnamed(run: Evidence, node: Node) -> bool:
