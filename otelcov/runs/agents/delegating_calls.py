@@ -213,9 +213,12 @@ def _named_by_tool(call: ToolCall, scene: Scene) -> Found | None:
     told = parse_json(call.answer.content) if call.answer and isinstance(call.answer.content, str) else None
     if isinstance(told, dict) and set(told) == {"assistant"} and isinstance(told["assistant"], str):
         return Found(told["assistant"], "handoff")  # how OpenAI's Agents SDK confirms a handoff
-    if bare(_goes_to(call)[0] or "") == bare(to) and (not scene.known or _taken_up(to, call, scene)):
-        return Found(to, "handoff")  # as LangGraph does, where nobody names the agent
+    sent = bare(_goes_to(call)[0] or "") == bare(to)
+    if sent and not scene.known:  # as LangGraph does, where nobody names an agent
+        return Found(to, "handoff")
     node = _node_named(match.group("to"), call, scene)
+    if node is None and sent and _taken_up(to, call, scene):
+        return Found(to, "handoff")
     return None if node is None else Found(node, "handoff" if call.nodes else "tool")
 
 
