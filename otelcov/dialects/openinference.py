@@ -214,7 +214,10 @@ OPENAI_AGENTS = Dialect(
     # Before 1.0 an agent is told by its span's name; the frame around all agents tells no system of models.
     agent=pl.when(scope("openai_agents") & _AGENT & pl.col("llm.system").is_not_null()).then(pl.col("span.name")),
     to_agent=span_name(r"^(?:paid\.trace\.)?handoff to (.+)$"),
-    from_agent=pl.when(_OVER & ~pl.col("input.value").str.starts_with("{")).then(pl.col("input.value")),
+    from_agent=pl.when(_OVER & ~pl.col("input.value").str.starts_with("{"))
+    .then(pl.col("input.value"))
+    .when(_OVER)
+    .then(json_text("input.value", "from_agent")),
 )
 
 # `mcp_tools` and the like: the agent asks a server what it offers.

@@ -220,3 +220,35 @@ def test_a_run_that_ended_on_earlier_words_after_an_agent_had_answered_may_have_
         chat(8, 6, "Roses.", "Write.", at=11),
     )
     assert "max_steps" in run["boundaries_unknown"]
+
+
+_OPENAIS = "@arizeai/openinference-instrumentation-openai-agents"
+
+
+def _openais(id, parent, kind, name, at, took=1, **told):
+    told = {"openinference.span.kind": kind} | {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, attributes=told, scope=_OPENAIS, status=1)
+
+
+def _answered(id, parent, at, text):
+    said = {"llm__output_messages__0__message__role": "assistant", "llm__output_messages__0__message__content": text}
+    return _openais(id, parent, "LLM", "response", at, **said)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_who_took_over_took_over_once_also_where_the_span_of_who_handed_over_is_lost(lost):
+    asked = {"llm__output_messages__0__message__role": "assistant"}
+    call = "llm__output_messages__0__message__tool_calls__0__tool_call"
+    asked |= {f"{call}__id": "call_a7Qz", f"{call}__function__name": "transfer_to_writer"}
+    ends = {"input__value": '{"from_agent":"planner"}', "output__value": '{"to_agent":"writer"}'}
+    (run,) = runs(
+        _openais(1, None, "AGENT", "Agent workflow", 0, 30),
+        *([] if lost else [_openais(2, 1, "AGENT", "planner", 1, 5, graph__node__id="planner")]),
+        _openais(3, 2, "CHAIN", "turn", 1, 4),
+        _openais(4, 3, "LLM", "response", 2, **asked),
+        _openais(5, 3, "TOOL", "handoff to writer", 4, 0.1, tool__name="handoff_to_writer", **ends),
+        _openais(6, 1, "AGENT", "writer", 6, 9, graph__node__id="writer", graph__node__parent_id="planner"),
+        _openais(7, 6, "CHAIN", "turn", 6, 8),
+        _answered(8, 7, 7, "Roses."),
+    )
+    assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "writer")]

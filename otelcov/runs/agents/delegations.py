@@ -249,6 +249,10 @@ def _nested(
         if told.get(pair, 0) > 0:
             told[pair] -= 1
             continue
+        if above is None and told.get((None, node.own_agent), 0) > 0:  # it tells who handed over
+            told[None, node.own_agent] -= 1
+            next(d for d in found if (d.source, d.target) == (None, node.own_agent)).source = source
+            continue
         through_tool = next((a for a in node.ancestors() if a.kind == TOOL), None)
         through = (
             next((c for c in calls if through_tool in c.nodes and c.delegates_to), None)
