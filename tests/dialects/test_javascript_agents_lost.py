@@ -252,3 +252,15 @@ def test_who_took_over_took_over_once_also_where_the_span_of_who_handed_over_is_
         _answered(8, 7, 7, "Roses."),
     )
     assert [(d["from"], d["to"]) for d in run["delegations"]] == [("planner", "writer")]
+
+
+@pytest.mark.parametrize(("lost", "output"), [(True, None), (False, '{"answer": "Roses.", "n": 3}')])
+def test_an_object_that_a_run_put_out_may_be_what_its_model_said_whose_span_is_lost(lost, output):
+    put_out = {"output__value": '{"answer": "Roses.", "n": 3}'}
+    (run,) = runs(
+        _openais(1, None, "AGENT", "Agent workflow", 0, 30, **put_out),
+        _openais(2, 1, "AGENT", "planner", 1, 28, graph__node__id="planner", **put_out),
+        _openais(3, 2, "CHAIN", "turn", 1, 8),
+        *([] if lost else [_answered(4, 3, 2, '{"answer": "Roses.", "n": 3}')]),
+    )
+    assert run["output"] == output

@@ -16,6 +16,7 @@ from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.reasons import cut_off
+from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.answers import waits_for_models
 from otelcov.runs.rules.boundaries import asks as asks_for_tools
 from otelcov.runs.rules.habits import ends_after_tools, ends_as_members, of_adk, works_over
@@ -80,7 +81,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if node in frames and not (step and node is root):
             text = said if said and same_object(node.span.output, said) else assistant_text(node.span.output, limit)
             text = node.span.output if said and other_object(node.span.output, said) else text
-            if (pending and root.orphan and _gave(root, text)) or _either(node, last):
+            if (pending and root.orphan and _gave(root, text)) or _either(root, node, last):
                 continue
             if text and text in asked and (said is None or said.strip() != text.strip()):
                 break  # a graph's state, of which no message is an answer
@@ -124,7 +125,7 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if text in asked and (last is None or node.start <= last.start):
             continue  # the same, in the millisecond in which the model was asked
         gave = pending and (root.orphan or node is not root) and _gave(root if root.orphan else node, text)
-        if gave or _either(node, last):
+        if gave or _either(root, node, last):
             continue
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
@@ -144,10 +145,19 @@ def may_lead_on(root: Node, last: ModelCall) -> bool:
     return bool(last.text) and root.span.output is None and hides_requests(last)
 
 
-def _either(node: Node, last: ModelCall | None) -> bool:
+def _either(root: Node, node: Node, last: ModelCall | None) -> bool:
     """Did this put out an object, one of whose texts or the whole of which was the answer, and is it lost what the
-    model had said?"""
-    return last is not None and last.outputs is None and last.error is None and one_of_several(node.span.output)
+    model had said, or its call?"""
+    if last is not None and last.error is not None:
+        return False
+    untold = last is not None and last.outputs is None
+    return one_of_several(node.span.output) and (untold or _asked_unseen(root, last))
+
+
+def _asked_unseen(root: Node, last: ModelCall | None) -> bool:
+    """Did a step begin, after the last call that is seen, whose kit asks a model in each, with no model within?"""
+    since = last.end if last is not None else 0
+    return any(n.start >= since and asked_no_model(n) for n in (root, *root.below()))
 
 
 def _asked_by_one_lost(root: Node, own: list[ModelCall]) -> bool:
