@@ -264,3 +264,16 @@ def test_an_object_that_a_run_put_out_may_be_what_its_model_said_whose_span_is_l
         *([] if lost else [_answered(4, 3, 2, '{"answer": "Roses.", "n": 3}')]),
     )
     assert run["output"] == output
+
+
+def test_a_tool_of_axs_that_nobody_has_did_not_run():
+    thrown = {"exception.type": "ValidationError", "exception.message": "Function not found: book. Available: look"}
+    told = {"tool.name": "book", "tool.mode": "native", "function.id": "call_a7Qz"}
+    (run,) = runs(
+        span(1, None, "AxGen", took=9, attributes={"signature_name": "s"}, scope="ax"),
+        chat(2, 1, None, "Book it.", at=1),
+        span(3, 1, "Tool: book", at=3, attributes=told, events=[("exception", thrown)], scope="ax"),
+        chat(4, 1, None, "Book it.", at=5),
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("book", "requested")]
+    assert "tool_failure" not in run["boundaries"]

@@ -184,8 +184,8 @@ _NONE_SUCH = (
     r"|(?:Error: )?{0} is not a valid tool, try (?:one of \[|another one$)"  # LangGraph, LangChainGo
     r"|(?:AI_NoSuchToolError: )?Model tried to call unavailable tool ['`]{0}['`]"  # the AI SDK, RubyLLM
     r"|unsupported (?:custom tool )?call: {0}(?![\w-])"  # Codex
-    # Loops written by hand, and tRPC-Agent-Go
-    r"|(?:tool execution error: )?(?:executeToolCall: )?(?:Error: )?"
+    # Loops written by hand, tRPC-Agent-Go, and Ax
+    r"|(?:tool execution error: )?(?:executeToolCall: )?(?:\w*Error: )?"
     r"(?:[Tt]ool|[Ff]unction) not found: ['\"`]?{0}(?![\w-])"
     r"|(?i:(?:error: ?)?(?:there is )?no (?:tool|function) (?:named|called)) ['\"`]?{0}(?![\w-])"
     # LlamaIndex, BeeAI, llm, CAMEL, Qwen-Agent
