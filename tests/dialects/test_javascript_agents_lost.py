@@ -277,3 +277,21 @@ def test_a_tool_of_axs_that_nobody_has_did_not_run():
     )
     assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("book", "requested")]
     assert "tool_failure" not in run["boundaries"]
+
+
+@pytest.mark.parametrize("unanswered", [True, False])
+def test_what_was_said_before_is_not_what_a_run_was_asked_whose_root_is_lost(unanswered):
+    """Strands for JavaScript: a cycle tells history alone; the runs before had failed, with no answer."""
+
+    def event(role, **told):
+        return (f"gen_ai.{role}.message", {"content": json.dumps([told])})
+
+    wants = {"toolUse": {"name": "look", "toolUseId": "c1", "input": {}}}
+    brought = {"toolResult": {"toolUseId": "c1", "status": "success", "content": [{"text": "no"}]}}
+    history = [event("user", text="First?"), event("assistant", **wants), event("tool", **brought)]
+    history += [event("user", text="Second?")] if unanswered else []
+    (run,) = runs(
+        span(1, LOST, "execute_agent_loop_cycle", took=9, events=history, scope="strands-agents"),
+        chat(2, 1, "Third.", at=1, events=[*history, event("user", text="Third?")], scope="strands-agents"),
+    )
+    assert run["input"] == "Third?"

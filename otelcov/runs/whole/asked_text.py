@@ -193,13 +193,17 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
 
 
 def _history_alone(node: Node, first: ModelCall | None) -> bool:
-    """Do the messages that a step tells end with an answer, when the model in it was asked something by a user? They
-    were said before (Strands, of its cycles)."""
+    """Do the messages that a step tells end with an answer, with what a tool brought, or with what a user had said
+    before, when the model in it was asked something by a user? They were said before (Strands, of its cycles)."""
     events = node.side.events.get(node.span.row, ())
     if not events or first is None or node is first.node or not first.inputs or first.inputs[-1].role != "user":
         return False
     told = event_inputs(events)
-    return bool(told) and told[-1].role == "assistant"
+    if not told:
+        return False
+    last, *before = first.inputs[::-1]
+    again = told[-1].text is not None and told[-1].text != last.text and any(x.text == told[-1].text for x in before)
+    return told[-1].role == "assistant" or bool(told[-1].results) or again
 
 
 def _resumes(value: Any) -> bool:
