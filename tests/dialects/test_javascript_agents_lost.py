@@ -295,3 +295,25 @@ def test_what_was_said_before_is_not_what_a_run_was_asked_whose_root_is_lost(una
         chat(2, 1, "Third.", at=1, events=[*history, event("user", text="Third?")], scope="strands-agents"),
     )
     assert run["input"] == "Third?"
+
+
+def test_a_frame_that_failed_below_a_lost_tool_broke_no_run():
+    thrown = {"exception.message": 'Error in agent run: {"error":"ModelBehaviorError: no such tool"}'}
+    failed = {"status": 2, "events": [("exception", thrown)]}
+    asked = {"llm__output_messages__0__message__role": "assistant"}
+    call = "llm__output_messages__0__message__tool_calls__0__tool_call"
+    asked |= {f"{call}__id": "call_a7Qz", f"{call}__function__name": "ask_writer"}
+    (run,) = runs(
+        _openais(1, None, "AGENT", "Agent workflow", 0, 30),
+        _openais(2, 1, "AGENT", "planner", 1, 28, graph__node__id="planner"),
+        _openais(3, 2, "CHAIN", "turn", 1, 9),
+        _openais(4, 3, "LLM", "response", 2, **asked),
+        _openais(5, LOST, "CHAIN", "Agent workflow", 4, 4) | failed,
+        _openais(6, 5, "AGENT", "writer", 4, 4, graph__node__id="writer") | failed,
+        _openais(7, 6, "CHAIN", "turn", 4, 4) | failed,
+        _answered(8, 7, 5, "Let me look."),
+        _openais(9, 2, "CHAIN", "turn", 10, 8),
+        _answered(10, 9, 12, "Done."),
+    )
+    assert (run["status"], run["output"]) == ("ok", "Done.")
+    assert "error" not in run["boundaries"]

@@ -101,7 +101,11 @@ def _failures(run: Evidence, seen: set[str], unknown: set[str]) -> None:
 def _got_over(run: Evidence, agent: Node) -> bool:
     """Did an agent fail that another had called, and did that one ask a model afterwards? Or a step of an agent's, told
     as the agent (OpenLIT, of smolagents)? The run did not end in it."""
-    if agent.kind != AGENT or agent.own_agent is None or broke_off(run.root):
+    if broke_off(run.root):
+        return False
+    if agent.kind == CHAIN:  # within an agent that a lost tool called
+        return any(c.start >= agent.end and c.error is None and _called_elsewhere(run, agent, c) for c in run.calls)
+    if agent.kind != AGENT or agent.own_agent is None:
         return False
     whole = next((a for a in agent.ancestors() if a.kind == AGENT and a.own_agent == agent.own_agent), None)
     if whole is not None and failure(whole) is None:
