@@ -41,7 +41,7 @@ def delegations(nodes: list[Node], calls: list[ToolCall], model_calls: list[Mode
     out = [d for c in calls if (d := by_call(c, scene)) is not None]
     out += _in_vain(calls, out, known)
     out += _handoffs(nodes, calls, out, known, used)
-    out = [d for d in out if not _passed_over(d, out)]
+    out = _without_passed_over(out)
     frames = _namesakes(nodes) | {id(n) for n in nodes if n.own_agent in workflows}
     out += [d for d in _nested(nodes, calls, out, frames, steps, used) if not _came_back(d, model_calls)]
     for d in out:
@@ -61,14 +61,19 @@ def nobody_took_over(root: Node, handed: list[Delegation], nodes: list[Node]) ->
     return last.status == "unknown" or not any(same_name(n.own_agent, last.target) for n in came)
 
 
-def _passed_over(d: Delegation, found: list[Delegation]) -> bool:
-    """Is this a handoff of which nothing tells, asked for beside one that was taken? Where handoffs have spans, an
-    agent hands over to one alone (OpenAI's kit)."""
-    call = d.call
-    if d.form != "handoff" or d.node is not None or call is None or call.nodes or call.answer is not None:
-        return False
-    taken = (x.call for x in found if x.node is not None and x.node.kind == HANDOFF)
-    return any(x is not None and x.asked_by is call.asked_by for x in taken)
+def _without_passed_over(found: list[Delegation]) -> list[Delegation]:
+    """Without handoffs of which nothing tells, asked for beside one that was taken. Where handoffs have spans, an agent
+    hands over to one alone (OpenAI's kit)."""
+    spans = (d.call for d in found if d.node is not None and d.node.kind == HANDOFF)
+    taken = {id(call.asked_by) for call in spans if call is not None and call.asked_by is not None}
+    return (
+        [d for d in found if not _untold(d) or d.call is None or id(d.call.asked_by) not in taken] if taken else found
+    )
+
+
+def _untold(d: Delegation) -> bool:
+    told = d.call is None or d.call.nodes or d.call.answer is not None
+    return d.form == "handoff" and d.node is None and not told
 
 
 def _in_vain(calls: list[ToolCall], found: list[Delegation], known: dict[str, str]) -> list[Delegation]:

@@ -424,8 +424,8 @@ def _called_elsewhere(run: Evidence, agent: Node, later: ModelCall) -> bool:
 
 def _failed_unasked(run: Evidence) -> bool:
     """Did a step fail that asks a model, with nothing in it? That call, perhaps, which has not come."""
-    empty = (n for n in run.nodes if not n.children and asks_a_model_in_each(n.span.scope, n.span.name))
-    return any(failure(n) is not None for n in empty)
+    failed = (n for n in run.nodes if not n.children and failure(n) is not None)
+    return any(asks_a_model_in_each(n.span.scope, n.span.name) for n in failed)
 
 
 def _left_at_another(run: Evidence, last: ModelCall) -> bool:
