@@ -200,7 +200,7 @@ def runs_by_spans(scope: str) -> bool:
 
 def leaves_current(scope: str) -> bool:
     """Does what ended stay the span that all of a task is laid under (Agno under OpenInference)?"""
-    return scope == "openinference.instrumentation.agno"
+    return scope == AGNO
 
 
 def sets_no_status(scope: str) -> bool:
@@ -229,25 +229,23 @@ def asks_a_model_in_each(scope: str, name: str) -> bool:
     fast-agent; OpenAI's kit for JavaScript)?"""
     if scope in LLAMA_INDEX:
         return name.endswith(".run_agent_step")
-    if scope == "genkit-tracer":
-        return name == "generate"
-    if scope == "fast_agent.agents.llm_decorator":
-        return True
+    if scope in (FAST_AGENT, "genkit-tracer"):
+        return scope == FAST_AGENT or name == "generate"
     return is_a_loop(name) or (scope == "gen_ai" and name.startswith("step ")) or is_a_turn(scope, name)
 
 
 def asks_a_model_in_each_agent(scope: str) -> bool:
     """Does each agent of this kit ask a model that has a span (Agno under OpenInference)?"""
-    return scope == "openinference.instrumentation.agno"
+    return scope == AGNO
 
 
 def is_a_turn(scope: str, name: str) -> bool:
     """Is this a turn of an agent's (OpenAI's kit for JavaScript)?"""
-    return _TURNS.get(scope) == name
+    return TURNS.get(scope) == name
 
 
-_TURNS = {"lmnr.tracer": "agents.turn", "@arizeai/openinference-instrumentation-openai-agents": "turn"}
-
+TURNS = {"lmnr.tracer": "agents.turn", "@arizeai/openinference-instrumentation-openai-agents": "turn"}
+FAST_AGENT, AGNO = "fast_agent.agents.llm_decorator", "openinference.instrumentation.agno"
 LLAMA_INDEX = ("openinference.instrumentation.llama_index", "llamaindex.opentelemetry.tracer")
 
 

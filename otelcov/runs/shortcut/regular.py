@@ -34,7 +34,10 @@ from otelcov.runs.rules.answers import (
 )
 from otelcov.runs.rules.boundaries import UNSAID, called_off, stopped
 from otelcov.runs.rules.habits import (
+    AGNO,
+    FAST_AGENT,
     LLAMA_INDEX,
+    TURNS,
     in_two_scopes,
     leaves_flags_out,
     mute,
@@ -148,7 +151,10 @@ def _told() -> dict[str, pl.Expr]:
         "other": pl.col("kind").eq_missing(OTHER),
         "bare": pl.col("kind").eq_missing(CHAIN) & pl.all_horizontal(said),  # a turn, or the tools of one
         "turn": ((pl.col("scope") == "gen_ai") & pl.col("name").str.starts_with("step "))  # asks_a_model_in_each
-        | (pl.col("scope").is_in(LLAMA_INDEX) & pl.col("name").str.ends_with(".run_agent_step")),
+        | (pl.col("scope").is_in(LLAMA_INDEX) & pl.col("name").str.ends_with(".run_agent_step"))
+        | (pl.col("scope") == FAST_AGENT)
+        | ((pl.col("scope") == AGNO) & (pl.col("kind") == AGENT).fill_null(value=False))
+        | pl.any_horizontal((pl.col("scope") == scope) & (pl.col("name") == name) for scope, name in TURNS.items()),
         "silent": pl.all_horizontal(pl.col(fact).is_null() for fact in _SAID),
         "repeating": content & pl.col("status_message").is_not_null(),
         "nameless": pl.col("agent").is_null(),
