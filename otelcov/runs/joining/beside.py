@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from otelcov.dialects.base import AGENT, CHAIN, HANDOFF, LLM, TOOL
 from otelcov.runs.joining.turns import asked_apart, goes_on, leader, said_first
@@ -72,9 +73,11 @@ def turns_among(tops: list[Part]) -> list[Part]:
         return []
     roots = [root for root, _ in turns]
     leaders = [leader(root) for root in roots]
-    ours = {id(root) for root in roots}
+    ours, ordered = {id(root) for root in roots}, sorted(roots, key=lambda n: n.start)
+    begins, until = [n.start for n in ordered], list(accumulate((n.end for n in ordered), max))
     for root, _ in tops:
-        within = any(n.start <= root.start <= n.end for n in roots)
+        begun = bisect_right(begins, root.start)
+        within = begun > 0 and until[begun - 1] >= root.start
         if id(root) not in ours and not within and not (root.kind == AGENT and root.own_agent == leaders[0]):
             return []
     return turns if asked_apart(roots, leaders) else []
