@@ -95,7 +95,7 @@ def carried(listed: Listed) -> Iterator[Finding]:
     for (service,), part in listed.rows.sort("service").group_by("service", maintain_order=True):
         name, total = service or "(no service.name)", part.height
         newest = part if listed.full else part.sort("start_unix_nano").tail(_LOOKED_AT)
-        spoken = pl.concat(replace(listed, rows=newest).whole())
+        spoken = replace(listed, rows=newest).content()
         yield Finding("spans", "ok", f"{name}: {total} runs from {int(part['spans'].sum() or 0)} spans")
         if service is None:
             yield Finding("spans", "warning", f"{name}: the sender has no name", "Set OTEL_SERVICE_NAME.")

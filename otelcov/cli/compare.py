@@ -43,7 +43,6 @@ def compare(
 ) -> int:
     """Compare models, releases or prompts on the same cases."""
     from otelcov.cases import judge, read_all
-    from otelcov.coverage.selection import select
     from otelcov.ground import errors
     from otelcov.ground.errors import UsageError, did_you_mean
     from otelcov.history import results
@@ -55,8 +54,8 @@ def compare(
         raise UsageError(
             f'Couldn\'t compare by "{by}": known are {", ".join(known)}, attribute:KEY.{did_you_mean(by, known)}'
         )
-    runs, _ = question.runs() if cases else question.rows()
-    runs = select(runs, question.selection, question.config, sides=True)
+    listed = question.selected()
+    runs = listed.content() if cases else listed.rows
     if cases:
         every, suites = read_all(cases)
         judgement = judge(every, runs, question.config, question.selection.agent)

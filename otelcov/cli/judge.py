@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -234,23 +235,26 @@ def _thresholds(given: list[str]) -> dict[str, float]:
 def _judged(
     question: Any, config: Config, sample: int | None, retry_missing: bool, dry_run: bool, results: Path | None
 ) -> dict[str, Any]:
-    from otelcov import runs
-    from otelcov.coverage.selection import select
+    from otelcov.cli.measuring import answered
     from otelcov.ground.windows import iso
     from otelcov.judge import custom as customs
     from otelcov.judge import judgement, kept
     from otelcov.judge.turns import conversations, only
     from otelcov.runs.dialogue import dialogues, evaluations
     from otelcov.store import scan
+    from otelcov.sums import texts
 
     settings = config.judge
     known = customs.table(settings.custom)
     metrics = customs.choose(known, settings.metrics)
     judgement.check(settings.thresholds, known)
-    found, _ = runs.load(question.store, question.window, question.selection, config, question.now_ns)
-    found = select(found, question.selection, config, sides=True)
-    rows = scan.read(question.store, question.window, config.runs.max_run_ns)
-    spans, logs = rows.spans.collect(), rows.logs.collect()
+    listed = answered(lambda question: question.selected(), replace(question, config=config))
+    found = listed.content()
+    if listed.full:
+        rows = scan.read(question.store, question.window, config.runs.max_run_ns)
+        spans, logs = rows.spans.collect(), rows.logs.collect()
+    else:
+        spans, logs = texts.rows_of(found, question.store, config)
     told = dialogues(spans, logs, config)
     talks = only(conversations(found, told, config, evaluations(spans, logs)), question.selection.agent)
     window = question.window

@@ -104,6 +104,12 @@ class Question:
         _tell(self.selection.agent, agents if some else None)
         return listed
 
+    def selected(self) -> Listed:
+        """The runs of the sides that were asked for, too."""
+        from otelcov.coverage.selection import select
+
+        return self.listed(lambda runs: select(runs, self.selection, self.config, sides=True))
+
     def rows(self) -> tuple[pl.DataFrame, dict[str, int | None]]:
         """What `runs` gives, for who needs no content."""
         found = self.listed()
@@ -170,6 +176,12 @@ class Listed:
 
         asked = self.question
         yield from texts.with_content(self.rows, asked.store, asked.config, asked.now_ns)
+
+    def content(self) -> pl.DataFrame:
+        """All of them with content."""
+        import polars as pl
+
+        return pl.concat([self.rows.clear(), *self.whole()])
 
 
 def tell_unseen(agents: Iterable[str], runs: pl.DataFrame) -> None:

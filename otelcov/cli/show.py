@@ -82,7 +82,7 @@ def _named(prefix: str, question: Question) -> pl.DataFrame:
     if own.is_empty() and of_traces.is_empty():
         raise UsageError(_nothing(prefix, question))
     wanted = own if traces == set() else of_traces
-    return pl.concat(replace(listed, rows=wanted).whole())
+    return replace(listed, rows=wanted).content()
 
 
 def _nothing(prefix: str, question: Question) -> str:

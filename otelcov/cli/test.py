@@ -24,14 +24,12 @@ def test(
 ) -> int:
     """Judge test cases on the runs of a window, without running the agent."""
     from otelcov.cases import judge, read_all, told
-    from otelcov.coverage.selection import select
     from otelcov.ground.errors import StoreError
     from otelcov.history import results
     from otelcov.report import cases as printed
 
     every, suites = read_all(cases)
-    runs, _ = question.runs()
-    runs = select(runs, question.selection, question.config, sides=True)
+    runs = question.selected().content()
     judgement = judge(every, runs, question.config, question.selection.agent)
     if keep:
         try:

@@ -132,7 +132,7 @@ def answers(store, tmp_path, *commands: str) -> list[str]:
         result = CliRunner().invoke(app, [name, *rest, *shared], env={"NO_COLOR": "1", "COLUMNS": "100"})
         assert not isinstance(result.exception, AssertionError | ValueError | TypeError), result.exception
         kept = tmp_path / "out.json"
-        found.append(f"{result.exit_code} {result.output} {kept.read_text() if kept.exists() else ''}")
+        found.append(f"{result.exit_code} {result.output} {kept.read_bytes().hex() if kept.exists() else ''}")
         kept.unlink(missing_ok=True)
     return found
 
@@ -142,18 +142,24 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     store.commit(bodies())
     (tmp_path / "gate.yaml").write_text(GATE)
     run = store.ask(now=NOW, since="all").runs()[0].row(7, named=True)
+    case = {"name": "one", "input": run["input"], "expected_tool_calls": [{"tool_name": "query_ledger"}]}
+    (tmp_path / "cases.yaml").write_text(json.dumps({"cases": [case]}))
     commands = (
         "runs --since all --format jsonl",
-        "runs --since all --status error",
+        "runs --since all --tool query_ledger",
         f"show {run['run_id'][:12]}",
         f"show {run['trace_ids'][0][:12]} --format json",
         "show 00000000",
         "show 0000",
         "gate gate.yaml --since all",
         "gaps --since all --format json",
+        "test cases.yaml --since all --no-keep --format json",
+        "test cases.yaml --since all --no-keep --format json --side production",
+        "compare cases.yaml --since all --by release --format json",
+        "judge --rules-only --since all --format json",
+        "judge --rules-only --since all --side staging --agent worker --format json",
         "why tool --since all",
         "why query_ledger --since all",
-        "why back-office->worker --since all",
         "trend --since all --format json",
         "undeclared --since all --format json",
         "learn --since all",
@@ -161,9 +167,11 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
         "diff side=staging side=production --since all --format json",
         "export --since all --format jsonl",
         "export --since all --format csv",
-        "export --since all --tool query_ledger --format otlp-json",
+        "export --since all --environment production --format otlp-json",
+        "export --since all --environment production --format parquet --what traces --output out.json",
     )
     before = answers(store, tmp_path, *commands)
+    assert [command for command, said in zip(commands, before, strict=True) if said[0] == "2"] == list(commands[4:6])
     store.count()
     monkeypatch.setattr(observations, "_AT_A_TIME", 40)
     assert store.ask(now=NOW, since="all").listed().full is False
