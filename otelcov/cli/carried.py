@@ -76,10 +76,13 @@ def weighed(store: str) -> Iterator[Finding]:
 
 def recorded(store: str, window: Window, max_run_ns: int) -> Iterator[Finding]:
     """Log records that tell of agent work of which there are no spans."""
+    import polars as pl
+
     from otelcov.runs.trace.records import without_spans
     from otelcov.store import scan
 
-    for service, scope, records, events in without_spans(scan.logs(store, window, max_run_ns).collect()):
+    loose = scan.logs(store, window, max_run_ns).filter(pl.col("span_id").is_null())
+    for service, scope, records, events in without_spans(loose.collect()):
         text = (
             f"{service or '(no service.name)'}: {records:,} log records of {scope or '(no scope)'} "
             f"({', '.join(events)}) tell of agent work, no spans"
