@@ -21,6 +21,7 @@ from otelcov.sums.kept import CALL_CONTENT, CONTENT, slim
 
 _AT_ITS_TIME_NS = 10_000_000_000
 _OTHERS = 100_000  # spans of those, at the most
+_FEW = 20  # runs of a piece that are read so: each costs as much as a piece
 _FIRST, _MOST = 1_000, 100_000  # spans of the first piece, so that something is told soon, and of later ones
 
 
@@ -96,7 +97,8 @@ def _agreed(runs: pl.DataFrame, found: pl.DataFrame, stored: _Stored, config: Co
     same = pl.Series([a == b for a, b in zip(bare.iter_rows(), known.iter_rows(), strict=True)], dtype=pl.Boolean)
     good, odd = found.filter(same), found.filter(~same)
     others = runs.join(good.select("run_id"), on="run_id", how="anti", maintain_order="left")
-    read = [_with_others(run, odd, stored, config, now_ns) for run in others.iter_slices(1)]
+    read = [_with_others(run, odd, stored, config, now_ns) for run in others[:_FEW].iter_slices(1)]
+    read += [_in_the_words_of(run, odd) for run in others[_FEW:].iter_slices(1)]
     return _those(pl.concat([no_runs(), good, *read]), ids)
 
 
@@ -111,11 +113,12 @@ def _with_others(run: pl.DataFrame, alone: pl.DataFrame, stored: _Stored, config
     tell of it (`alone`)."""
     rows = stored.rows(run, _AT_ITS_TIME_NS, config.runs.max_run_ns, others=True)
     found = _those(reconstruct(*rows, config, now_ns), run.select("run_id"))
-    return found if slim(found).equals(run) else _in_the_words_of(run, _those(alone, run.select("run_id")))
+    return found if slim(found).equals(run) else _in_the_words_of(run, alone)
 
 
-def _in_the_words_of(run: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """A run with the content of another row of it, as far as both know of the same calls."""
+def _in_the_words_of(run: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    """A run with the content of another row of it, if these have one, as far as both know of the same calls."""
+    other = _those(others, run.select("run_id"))
     if other.is_empty():
         return run
     mine, told = run.row(0, named=True), other.row(0, named=True)

@@ -88,13 +88,15 @@ def test_filters_choose_the_same_runs(counted, filters):
     assert told(asked, pl.concat([no_runs(), *listing.whole(found)])) == told(asked, want)
 
 
-def test_what_is_kept_of_a_run_is_right_and_its_traces_tell_its_words(counted, asked_for_again):
+@pytest.mark.parametrize("few", [20, 0])
+def test_what_is_kept_of_a_run_is_right_and_its_traces_tell_its_words(counted, asked_for_again, monkeypatch, few):
+    monkeypatch.setattr(texts, "_FEW", few)
     asked = counted.ask(now=NOW, since="all")
     other = pl.when(pl.int_range(pl.len()) == 5)
     kept = asked.listed().rows.with_columns(status=other.then(pl.lit("unknown")).otherwise("status"))
     read = asked.runs()[0].with_columns(status=other.then(pl.lit("unknown")).otherwise("status"))
     assert pl.concat(texts.with_content(kept, asked.store, asked.config, asked.now_ns)).equals(read)
-    assert asked_for_again == [kept["run_id"][5]]
+    assert asked_for_again == [kept["run_id"][5]] * bool(few)
 
 
 def test_a_run_of_which_others_tell_too_is_read_beside_them(counted, asked_for_again, monkeypatch):
