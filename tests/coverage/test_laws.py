@@ -141,6 +141,7 @@ def _moved(row: dict[str, Any], number: int, seconds: int) -> dict[str, Any]:
     return moved
 
 
+@pytest.mark.full
 @quick
 @given(some_runs(), some_run(999))
 def test_more_evidence_never_lowers_coverage_of_a_declared_universe(

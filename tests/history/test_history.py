@@ -380,6 +380,7 @@ def test_models_side_by_side(tmp_path: Path, cases: str, by: str, judged: str) -
     assert first["coverage"]["tool"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.full
 def test_a_comparison_of_one_agent_tells_the_coverage_of_its_steps(tmp_path: Path, cases: str) -> None:
     asked = ("compare", cases, "--store", two_models(tmp_path), "--now", AT, "--format", "json")
     whole, one, none = (

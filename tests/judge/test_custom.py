@@ -109,6 +109,7 @@ def test_a_question_and_a_guide_are_enough_for_a_model(place):
     assert _values(document) == {"tone": 2.0}
 
 
+@pytest.mark.full
 def test_they_may_ask_the_judge_with_the_same_ledger(place):
     only = ("--custom", f"{place.parent}/mine.py:grade", "--metric", "grade")
     with serving(lambda request: says(grade=len(request.data["text"]))) as server:

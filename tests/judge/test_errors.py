@@ -95,6 +95,7 @@ def test_ids_are_the_same_in_every_window_and_states_follow(tmp_path):
     assert day(2)["errors"] == middle["errors"]  # judged again: the same
 
 
+@pytest.mark.full
 def test_what_nobody_looked_for_is_not_gone(tmp_path):
     place = _eight(tmp_path)
     store(tmp_path, [Said("question 0", "answer", conversation="later")], START + DAY)
@@ -128,6 +129,7 @@ def test_the_judge_groups_errors_and_gives_them_a_severity(tmp_path):
     assert code == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("entries", [[1], [1, 2, 3], [1, 1, 2]], ids=["one lost", "one invented", "one twice"])
 def test_a_grouping_that_loses_or_invents_is_refused(tmp_path, entries):
     with serving(_grouping(bad=("critical", entries))) as server:

@@ -180,6 +180,7 @@ def test_of_others_it_sees_none(otelcov_runs):
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "options", [[], *(pytest.param(o, marks=pytest.mark.full) for o in (["--otelcov"], ["--otelcov", "-n", "2"]))]
 )

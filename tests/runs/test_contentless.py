@@ -68,6 +68,7 @@ def test_traffic_without_content_takes_the_shortcut():
     assert short.select("input", "output", "known_tools").null_count().row(0) == (short.height,) * 3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 8))])
 def test_runs_without_content_are_the_same_either_way(seed):
     rng = random.Random(seed)

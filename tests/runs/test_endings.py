@@ -13,6 +13,7 @@ from tests.runs.told_wrong import told_wrong
 _EVERY = [(encoding, *telling) for encoding in ENCODINGS for telling in tellings()]
 
 
+@pytest.mark.full
 def test_some_endings():
     some = random.Random(1).sample(_EVERY, 500)
     assert {course for _, course, _ in some} == {*COURSES}

@@ -23,6 +23,7 @@ def reconstructed(shape, spans=0):
     return found if "," in shape else found[0]
 
 
+@pytest.mark.full
 def test_twisted_traces_end_in_runs():
     shapes = ("self_parent", "cycle", "one_id", "no_times", "tools_of_tools")
     found = reconstructed(",".join(shapes))
@@ -30,6 +31,7 @@ def test_twisted_traces_end_in_runs():
     assert all(runs >= 1 for runs, _ in found)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("siblings", [2_000, pytest.param(10_000, marks=pytest.mark.full)])
 def test_thousands_of_siblings_are_as_many_calls(siblings):
     assert reconstructed("siblings", siblings) == [1, siblings]
@@ -50,6 +52,7 @@ def test_a_trace_of_many_turns_keeps_every_call(spans):
     assert reconstructed("many_turns", spans) == [1, spans // 2 - 1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("traces", [500, pytest.param(50_000, marks=pytest.mark.full)])
 def test_a_conversation_of_many_traces_ends(traces):
     runs, _ = reconstructed("many_traces_one_conversation", traces)

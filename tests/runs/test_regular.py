@@ -89,6 +89,7 @@ def test_traces_whose_roots_have_not_come_take_the_shortcut():
             assert short["settled"].all() == (now == LATER)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.full) for n in range(1, 3))])
 def test_damaged_traces_whose_roots_have_not_come_are_the_same_runs_either_way(seed):
     rng = random.Random(seed)

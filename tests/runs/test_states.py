@@ -64,6 +64,7 @@ def test_how_full_a_context_was_stands_before_the_attributes():
     assert _states(*spans, config=config) == ["planner|search|ok|text|0|50-90|app.phase=a"]
 
 
+@pytest.mark.full
 def test_the_shortcut_tells_the_same_states():
     config = Config.model_validate(
         {

@@ -67,6 +67,7 @@ def _told_to_be_one(way):
     return whole and (way["traces"] == "a conversation" or way["history"] == "whole")
 
 
+@pytest.mark.full
 def test_some_tellings_of_one_trace():
     assert _wrong(EVERY[::11]) == {}
 

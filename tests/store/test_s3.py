@@ -123,6 +123,7 @@ def test_every_command_says_of_it_what_it_says_of_a_folder(store: str, tmp_path:
     assert left and all(run["start_unix_nano"] >= BEGIN + HOUR for run in left)
 
 
+@pytest.mark.full
 def test_a_remote_store_needs_an_inbox_on_this_machine(store: str) -> None:
     done = CliRunner().invoke(app, ["collect", "--store", store])
     assert (done.exit_code, "--inbox DIR" in done.stderr) == (2, True)

@@ -315,6 +315,7 @@ def test_an_agent_whose_root_comes_after_a_count_is_told_with_its_call(store):
         store.count()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("later", ["root", pytest.param("call", marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     "at", [5 - T0 / 10**9, pytest.param(2**63 / 10**9 - T0 / 10**9, marks=pytest.mark.full)], ids=["long ago", "far on"]

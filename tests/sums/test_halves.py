@@ -162,6 +162,7 @@ def test_spans_of_no_time_are_told_by_the_second_process_too(store, second, shar
     equal(store, second=second)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("answers", [3, *(pytest.param(n, marks=pytest.mark.full) for n in (0, 1, 2, 4, 5, 6))])
 def test_a_second_process_that_dies_changes_nothing_and_is_told_of(store, shared, capsys, answers):
     partly_counted(store, [*bodies(900), *exchange(1, 500)], 4)
