@@ -77,7 +77,9 @@ def _observations(question: Question, name: str, cluster: str | None) -> Observa
     else:
         since, until = (text or None for text in name.split("..", 1))
     window = windows.parse(since, until, question.now_ns) if since or until else question.window
-    asked = question.within(window=window, selection=selection)
+    asked = question.within(window=window, selection=selection, second=None)  # it helps with one question
+    if cluster is None:
+        return asked.measured()
     runs, _ = asked.rows()
     runs = select(runs, selection, question.config, sides=True)
     return partial(runs, question.config, selection.agent, cluster)

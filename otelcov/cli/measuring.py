@@ -135,6 +135,17 @@ class Question:
                 _tell(self.selection.agent, _agents(every[0]))
         return found or self._partial()
 
+    def measured(self) -> Observations:
+        """What the runs of the sides that were asked for add up to."""
+        from otelcov.coverage.selection import side_of
+
+        found, _ = self.observed()
+        if not self.selection.side:
+            return found
+        return replace(
+            found, rows=found.rows.filter(side_of(found.rows, self.config).is_in(sorted(self.selection.side)))
+        )
+
     def briefly(self) -> tuple[Brief | Observations, dict[str, int | None]]:
         """The same for a report that tells no services, releases, models and agents apart: less is read of it."""
         from otelcov.sums import answer

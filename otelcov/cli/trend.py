@@ -34,16 +34,12 @@ def trend(
     ] = "text",
 ) -> int:
     """Show how pass rate, latency, tokens, errors and coverage went."""
-    from otelcov.coverage.observations import partial
-    from otelcov.coverage.selection import select
     from otelcov.ground import errors, windows
     from otelcov.history import results, trends
     from otelcov.report import history
 
     question = question.within(window=windows.parse(since, until, question.now_ns, windows.duration(DEFAULT)))
-    runs, _ = question.rows()
-    runs = select(runs, question.selection, question.config, sides=True)
-    observations = partial(runs, question.config, question.selection.agent)
+    observations = question.measured()
     known = results.chosen(results.read(question.store, question.window), question.selection, question.config)
     found = trends.trend(observations, known, question.config, by, question.window, question.selection)
     out(history.trend(found, format, **(terminal() if format == "text" else {})))

@@ -39,7 +39,8 @@ ITEMS = pl.Schema({"item": pl.Binary, "text": pl.String})
 _ID = [*KEY, "dimension", "agent", "item"]
 _HOW = {"first_seen": pl.Expr.min, "last_seen": pl.Expr.max, "example_trace": pl.Expr.min}
 
-_AT_A_TIME = 8_192  # runs that are told one by one
+_AT_ONCE = 32_768  # runs: to add up some takes several times the memory that they do
+_AT_A_TIME = 8_192  # … that are told one by one
 FEW = 1_000  # runs; of fewer, seeking those that are alike costs more than counting each
 
 # One observer per dimension: flat facts -> steps. Runs that are alike share these; those of _EACH are a run's own.
@@ -112,6 +113,8 @@ def partial(
     """What these runs add. With `agents`, only the steps of those agents count, in every run."""
     if runs.is_empty():
         return EMPTY
+    if runs.height > _AT_ONCE and not cluster:
+        return merge(*(partial(some, config, agents) for some in runs.iter_slices(_AT_ONCE)))
     if cluster or runs.height < FEW:
         facts = flatten(runs, config, agents, cluster=cluster)
         return _observed(facts, [(count(facts, _every(facts)), each(facts))])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +20,7 @@ from otelcov.coverage import edges
 from otelcov.coverage.edges import Targets, Traffic
 from otelcov.coverage.facts import Facts, flatten
 from otelcov.coverage.graph import Edge
-from otelcov.coverage.observations import partial
+from otelcov.coverage.observations import Observations, partial
 from otelcov.coverage.selection import select
 from otelcov.coverage.snapshot import snapshot
 from otelcov.ground import errors
@@ -224,7 +225,7 @@ class _Judged:
         entry, mine = self.entry, self.mine
         blind = mine.filter(pl.col("tool_calls").is_null()).height
         allowed, restricted, delegations = _declared(entry.tool_edges)
-        traffic = Traffic.of(partial(mine, self.config, self.agents).texts())
+        traffic = Traffic.of(self._seen.texts())
         numbers = edges.targets(traffic, allowed, restricted, delegations)
         numbers = numbers.as_far_as_seen(
             blind < mine.height, mine.height > mine.filter(pl.col("delegations").is_null()).height
@@ -282,11 +283,14 @@ class _Judged:
             return getattr(numbers, target.removeprefix("edges."))
         if self._snapshot is None:
             chosen = Selection(agent=self.agents)
-            observations = partial(self.mine, self.config, self.agents)
-            self._snapshot = snapshot(observations, self.config, self.window, chosen, self.counters)
+            self._snapshot = snapshot(self._seen, self.config, self.window, chosen, self.counters)
         return lookup(self._snapshot, target)
 
     _snapshot: dict[str, Any] | None = field(default=None, init=False)
+
+    @cached_property
+    def _seen(self) -> Observations:
+        return partial(self.mine, self.config, self.agents)
 
     def _why_null(self, target: str) -> str:
         words = {

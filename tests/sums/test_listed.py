@@ -163,6 +163,7 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
         "why tool --since all",
         "why query_ledger --since all",
         "trend --since all --format json",
+        "trend --since all --format json --by model --side production --agent worker",
         "undeclared --since all --format json",
         "learn --since all",
         "snapshot --since all --out out.json",
@@ -176,6 +177,7 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     assert [command for command, said in zip(commands, before, strict=True) if said[0] == "2"] == list(commands[4:6])
     store.count()
     monkeypatch.setattr(observations, "_AT_A_TIME", 40)
+    monkeypatch.setattr(observations, "_AT_ONCE", 50)
     assert store.ask(now=NOW, since="all").listed().full is False
     for command, was, now in zip(commands, before, answers(store, tmp_path, *commands), strict=True):
         assert now == was, command
