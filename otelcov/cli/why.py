@@ -34,8 +34,9 @@ def why(
 
     runs, quality = question.rows()
     config, selection = question.config, question.selection
-    shot = snapshot(partial(runs, config, selection.agent), config, question.window, selection, quality)
+    every = partial(runs, config, selection.agent)
+    shot = snapshot(every, config, question.window, selection, quality)
     runs = select(runs, selection, config, sides=True)
-    found = answers(item, shot, runs, config, selection.agent)
+    found = answers(item, shot, runs, config, selection.agent, every.texts())
     out(findings.why(found, format, **(terminal() if format == "text" else {})))
     return errors.GOOD if shot["runs"]["total"] else errors.NO_DATA

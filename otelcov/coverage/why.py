@@ -51,16 +51,23 @@ _ABLE = {
 
 
 def why(
-    item: str, snapshot: dict[str, Any], runs: pl.DataFrame, config: Config, agents: tuple[str, ...]
+    item: str,
+    snapshot: dict[str, Any],
+    runs: pl.DataFrame,
+    config: Config,
+    agents: tuple[str, ...],
+    seen: pl.DataFrame | None = None,
 ) -> dict[str, Any]:
     """Everything that `item` names: a dimension, the overall score, an edge number, or an item of any dimension.
 
-    `kind:name` narrows an item to one dimension, like `tool:search`.
+    `kind:name` narrows an item to one dimension, like `tool:search`. `seen` (Observations.texts of these runs or more)
+    spares looking at each run for what none of them shows.
     """
     found = [e for e in (_score(item, snapshot), _edge_number(item, snapshot)) if e]
     kind, colon, name = item.partition(":")
     chosen, text = ((kind,), name) if colon and kind in _ITEMS else (_ITEMS, item)
-    found += _behaviour(chosen, text, runs, config, agents)
+    shown = [kind for kind in chosen if seen is None or not _of_item(seen, kind, text).is_empty()]
+    found += _behaviour(shown, text, runs, config, agents)
     found += _missing(chosen, text, snapshot) if not any(e["kind"] in _ITEMS for e in found) else []
     if not found:
         known = sorted({*(d["dimension"] for d in snapshot["coverage"]["dimensions"]), "overall", *_names(snapshot)})
@@ -128,9 +135,9 @@ def _edge_number(item: str, snapshot: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _behaviour(
-    kinds: tuple[str, ...], text: str, runs: pl.DataFrame, config: Config, agents: tuple[str, ...]
+    kinds: list[str], text: str, runs: pl.DataFrame, config: Config, agents: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    if runs.is_empty():
+    if runs.is_empty() or not kinds:
         return []
     able, found = Counter[str](), dict[str, list[pl.DataFrame]]()
     for rows in each_run(runs, config, agents):
