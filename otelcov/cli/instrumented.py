@@ -60,11 +60,10 @@ def _some(store: str, window: Window, max_run_ns: int) -> tuple[pl.DataFrame, pl
     held = look.held("spans")
     url, whose = look.tables.spans.url, ("service", "scope")
     some = pl.concat([pieces.first(url, "spans", paths, -(-_MOST // len(paths))), held.head(_MOST)])
-    every = pieces.rows(url, "spans", paths)
-    senders = every.select(whose).unique().collect().join(some.select(whose), on=whose, how="anti", nulls_equal=True)
-    for sender in senders.iter_rows():
-        its = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(told)) for name, told in zip(whose, sender, strict=True))
-        some.extend(every.filter(its).head(_RARE).collect())
+    every, ids = pieces.rows(url, "spans", paths), ("trace_id", "span_id")
+    rare = every.select(*whose, *ids).join(some.lazy().select(whose).unique(), on=whose, how="anti", nulls_equal=True)
+    few = rare.collect().group_by(whose).head(_RARE).head(_MOST)
+    some = pl.concat([some, every.join(few.lazy().select(ids).unique(), on=ids, how="semi").collect()])
     records = pieces.rows(
         look.tables.logs.url, "logs", look.logs["path"], pieces.of_traces("logs", some["trace_id"].unique())
     )

@@ -94,15 +94,11 @@ class Question:
 
         found = answer.rows(self.store, self.window, self.config, self.now_ns, self._count, chosen, where)
         if found is None:
-            from otelcov import runs
-
-            frame, quality = runs.load(self.store, self.window, self.selection, self.config, self.now_ns)
-            frame = chosen(frame if where is None else frame.filter(where))
-            listed = Listed(frame, quality, self, full=True)
-        else:
-            listed = Listed(*found, self, full=False)
+            frame, quality = self.runs()
+            frame = frame if where is None else frame.filter(where)
+            return Listed(frame if keep is None else keep(frame), quality, self, full=True)
         _tell(self.selection.agent, agents if some else None)
-        return listed
+        return Listed(*found, self, full=False)
 
     def selected(self) -> Listed:
         """The runs of the sides that were asked for, too."""

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from otelcov import runs as loading
 from otelcov.cli import carried, instrumented
 from otelcov.cli import runs as listing
 from otelcov.cli.commands import app
@@ -176,6 +177,7 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     before = answers(store, tmp_path, *commands)
     assert [command for command, said in zip(commands, before, strict=True) if said[0] == "2"] == list(commands[4:6])
     store.count()
+    monkeypatch.setattr(loading, "load", None)  # nobody reads all of it any more
     monkeypatch.setattr(observations, "_AT_A_TIME", 40)
     monkeypatch.setattr(observations, "_AT_ONCE", 50)
     assert store.ask(now=NOW, since="all").listed().full is False
