@@ -300,6 +300,8 @@ class Connection(asyncio.Protocol):
         self._ending, self._rest = True, b""
         self._forget()
         if linger:
+            if self._transport.can_write_eof():
+                self._transport.write_eof()  # the answer is all there is; who is still sending may go on for a while
             self._loop.call_later(linger, self._transport.close)
         else:
             self._transport.close()

@@ -233,7 +233,7 @@ def test_why_the_last_answer_ended_is_told_the_same_either_way():
     assert 0.1 < blind.mean() < 0.9
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("told", [True, pytest.param(False, marks=pytest.mark.full)])
 def test_results_of_a_round_length_are_the_same_either_way(told):
     spans, logs = generated()
     rows = spans.to_dicts()

@@ -87,7 +87,9 @@ def reopened(store: Store) -> None:
     wait_in_inbox(store, [guest, bodies()[3]])
 
 
-@pytest.mark.parametrize("made", [waiting, committed, nothing_kept, reopened])
+@pytest.mark.parametrize(
+    "made", [waiting, *(pytest.param(made, marks=pytest.mark.full) for made in (committed, nothing_kept, reopened))]
+)
 @pytest.mark.parametrize("halved", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_a_report_that_is_asked_again_finds_nothing_anew_and_tells_the_same(store, found, second, made, halved):
     made(store)
@@ -123,7 +125,14 @@ def a_count(store: Store) -> None:
     store.count()
 
 
-@pytest.mark.parametrize("comes", [more_in_the_inbox, more_in_the_same_segment, a_commit, a_commit_of_records, a_count])
+@pytest.mark.parametrize(
+    "comes",
+    [
+        more_in_the_inbox,
+        *(pytest.param(x, marks=pytest.mark.full) for x in (more_in_the_same_segment, a_commit, a_commit_of_records)),
+        a_count,
+    ],
+)
 def test_whatever_comes_is_found(store, found, comes):
     waiting(store)
     equal(store, questions=ALL)
@@ -136,7 +145,7 @@ def test_whatever_comes_is_found(store, found, comes):
     ("first", "then"),
     [
         ({"since": "2026-01-01T01:00:00Z"}, {"since": "2026-01-01T00:30:00Z"}),
-        ({"since": "all", "until": "2026-01-01T00:30:00Z"}, {"since": "all"}),
+        pytest.param({"since": "all", "until": "2026-01-01T00:30:00Z"}, {"since": "all"}, marks=pytest.mark.full),
     ],
 )
 def test_of_a_wider_window_more_is_found(store, found, monkeypatch, first, then):
@@ -149,7 +158,7 @@ def test_of_a_wider_window_more_is_found(store, found, monkeypatch, first, then)
     assert len(found) == 2
 
 
-@pytest.mark.parametrize("hours", [1, 30])
+@pytest.mark.parametrize("hours", [pytest.param(1, marks=pytest.mark.full), 30])
 def test_a_window_that_moves_on_needs_nothing_anew_and_one_that_moves_back_does(store, found, hours):
     store.commit(bodies()[:10])
     store.count()
@@ -221,7 +230,14 @@ def emptied(path: Path) -> None:
 @pytest.mark.parametrize(
     "harm", [cut, *(pytest.param(harm, marks=pytest.mark.full) for harm in (Path.unlink, emptied))]
 )
-@pytest.mark.parametrize("file", ["again.json", "again-*.runs.parquet", "again-*.odd.parquet", "again-*.dirty.parquet"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "again.json",
+        "again-*.runs.parquet",
+        *(pytest.param(f"again-*.{kind}.parquet", marks=pytest.mark.full) for kind in ("odd", "dirty")),
+    ],
+)
 def test_a_note_that_is_gone_or_cut_is_none(store, found, harm: Callable[[Path], object], file):
     waiting(store)
     equal(store, questions=ALL)
