@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from otelcov.cli.measuring import Question, asking, out, tell_unseen, terminal
 from otelcov.cli.options import points
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from otelcov.coverage.observations import Observations
 
 
 @asking
@@ -39,7 +44,8 @@ def gate(
     ] = False,
 ) -> int:
     """Judge a window by a gate file."""
-    from otelcov.coverage.selection import select
+    from otelcov.coverage.observations import EMPTY, partial
+    from otelcov.coverage.selection import select, selected
     from otelcov.ground.errors import UsageError
     from otelcov.report import gates as printed
     from otelcov.verdicts import gates
@@ -49,20 +55,23 @@ def gate(
         typer.echo(f"{file}: {warning}", err=True)
     if (baseline is None) != (points(max_drop) is None):
         raise UsageError("--baseline FILE and --max-drop POINTS need each other.")
-    runs, quality = question.rows()
-    everyone = runs
-    runs = select(runs, question.selection, question.config, sides=True)
-    for entry in rules.agents:
-        tell_unseen(entry.select.agent, runs)
-    agents = question.selection.agent
-    result = gates.judge(rules, runs, question.config, question.window, per_run, agents, quality)
+    config, selection = question.config, question.selection
+    runs: pl.DataFrame | Observations
+    if gates.by_run(rules, per_run):
+        rows, quality = question.rows()
+        runs = select(rows, selection, config, sides=True)
+        for entry in rules.agents:
+            tell_unseen(entry.select.agent, runs)
+        everyone = partial(rows, config, selection.agent) if baseline is not None else EMPTY
+    else:
+        everyone, quality = question.observed()
+        runs = selected(everyone, selection, config, sides=True)
+    result = gates.judge(rules, runs, config, question.window, per_run, selection.agent, quality)
     if baseline is not None and max_drop is not None:
         from otelcov.coverage.exchange import read
-        from otelcov.coverage.observations import partial
         from otelcov.verdicts import drops
 
-        observations = partial(everyone, question.config, question.selection.agent)
-        verdicts = drops.judge(read(baseline), observations, question.config, question.selection, max_drop)
-        result = gates.with_drops(result, verdicts, runs.height)
+        verdicts = drops.judge(read(baseline), everyone, config, selection, max_drop)
+        result = gates.with_drops(result, verdicts, gates.height(runs))
     out(printed.render(result, format, **(terminal() if format == "text" else {})))
     return gates.exit_code(result["result"])

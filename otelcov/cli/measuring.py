@@ -199,7 +199,9 @@ def tell_unseen(agents: Iterable[str], runs: pl.DataFrame) -> None:
 def _agents(seen: Observations) -> set[str]:
     import polars as pl
 
-    rows = seen.rows.filter(pl.col("dimension") == "agent")
+    from otelcov.coverage.edges import AGENTS
+
+    rows = seen.rows.filter(pl.col("dimension").is_in(AGENTS))
     return set(seen.items.join(rows, on="item", how="semi")["text"])
 
 

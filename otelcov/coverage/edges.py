@@ -20,12 +20,14 @@ from otelcov.coverage.graph import Edge
 from otelcov.coverage.tally import ASKED, Steps
 from otelcov.ground.windows import iso
 
+AGENTS = ("agent", "agent_open")
 DIMENSIONS = (*EDGES, "agent")
 _SUMS = ("calls", "errors", "requested", "runs")
 
 
 def observe(facts: Facts) -> list[Steps]:
-    """Rows `edge` (tool calls), `edge_tool` (calls of delegating tools), `delegation` and `agent` (runs with it)."""
+    """Rows `edge` (tool calls), `edge_tool` (calls of delegating tools), `delegation` and `agent` (runs with it); with
+    `_open` those of runs that have not settled."""
     found = []
     for suffix, calls, delegations in (
         ("", facts.calls, facts.delegations),
@@ -35,9 +37,11 @@ def observe(facts: Facts) -> list[Steps]:
         found.append(Steps(f"edge{suffix}", calls, any_evidence=True))
         found.append(Steps(f"edge_tool{suffix}", by_tool, any_evidence=True))
     found.append(Steps("delegation", facts.delegations.filter(pl.col("item").is_not_null()), any_evidence=True))
-    seen = facts.settled().select("rid", item="agents").explode("item").filter(pl.col("item").is_not_null())
-    seen = seen.filter(facts.mine(pl.col("item"))).with_columns(agent=pl.lit(None, pl.String))
-    found.append(Steps("agent", seen.unique()))
+    settled = pl.col("settled")
+    for name, some in zip(AGENTS, (settled, ~settled), strict=True):
+        seen = facts.runs.filter(some).select("rid", item="agents").explode("item").drop_nulls("item")
+        seen = seen.filter(facts.mine(pl.col("item"))).with_columns(agent=pl.lit(None, pl.String))
+        found.append(Steps(name, seen.unique()))
     return found
 
 

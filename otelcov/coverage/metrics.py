@@ -121,6 +121,7 @@ def _runs(facts: Facts) -> Steps:
         "settled": settled,
         "unsettled": ~settled,
         **{name: settled & pl.col(column).is_not_null() for name, column in able.items()},
+        **{f"unsettled:{name}": ~settled & pl.col(able[name]).is_not_null() for name in ("tool", "delegation")},
         **{f"status:{s}": settled & (pl.col("status") == s).fill_null(False) for s in ("ok", "error", "unknown")},
         **{f"sampled:{s}": (pl.col("sampled") == s).fill_null(False) for s in ("known", "unknown")},
     }

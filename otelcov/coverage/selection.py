@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import polars as pl
 
 from otelcov.ground.config import Config
 from otelcov.ground.models import ModelNames
 from otelcov.ground.selection import Selection
 from otelcov.ground.windows import ALL, Window
+
+if TYPE_CHECKING:
+    from otelcov.coverage.observations import Observations
 
 _EQUAL = ("service", "environment", "release", "case")
 
@@ -22,6 +28,17 @@ def select(runs: pl.DataFrame, selection: Selection, config: Config, sides: bool
     if sides and selection.side:
         runs = runs.filter(side_of(runs, config).is_in(sorted(selection.side)))
     return runs
+
+
+def selected(seen: Observations, selection: Selection, config: Config, sides: bool = False) -> Observations:
+    """What those runs add up to that a selection keeps, but for `model` and `agent`, which sums do not tell apart."""
+    rows = seen.rows
+    for column in _EQUAL:
+        if wanted := getattr(selection, column):
+            rows = rows.filter(pl.col(column).is_in(sorted(wanted)))
+    if sides and selection.side:
+        rows = rows.filter(side_of(rows, config).is_in(sorted(selection.side)))
+    return replace(seen, rows=rows)
 
 
 def inside(runs: pl.DataFrame, window: Window) -> pl.DataFrame:

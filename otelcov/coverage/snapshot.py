@@ -162,9 +162,9 @@ def of_agent(base: pl.DataFrame, name: str) -> pl.DataFrame:
     kept = base.filter(
         (pl.col("dimension").is_in(by_run) & scope.is_null())
         | (pl.col("dimension").is_in(EDGES) & (scope == name))
-        | ((pl.col("dimension") == "agent") & (pl.col("item") == name))
+        | (pl.col("dimension").is_in(edges.AGENTS) & (pl.col("item") == name))
     )
-    steps = base.filter(~pl.col("dimension").is_in([*by_run, *EDGES, "agent"]) & (scope == name))
+    steps = base.filter(~pl.col("dimension").is_in([*by_run, *EDGES, *edges.AGENTS]) & (scope == name))
     steps = steps.with_columns(agent=pl.lit(None, pl.String))
     return pl.concat([kept, steps, *(_fill(base, steps, *spec) for spec in _FILLED.items())])
 

@@ -20,7 +20,7 @@ from otelcov.coverage import brief
 from otelcov.coverage.brief import Brief
 from otelcov.coverage.facts import BUCKET_NS
 from otelcov.coverage.observations import EMPTY, Observations, merge, partial
-from otelcov.coverage.selection import between, inside, select
+from otelcov.coverage.selection import between, inside, select, selected
 from otelcov.engine import Gone
 from otelcov.ground.config import Config
 from otelcov.ground.schemas import no_runs, signed
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from otelcov.sums.halves import Half
 
 LIVE = 50_000  # spans that a report counts itself; beyond, they are counted once and kept
-_KEYS = ("service", "environment", "release", "case")
 
 Quality = dict[str, int | None]
 Keep = Callable[[pl.DataFrame], pl.DataFrame]
@@ -92,7 +91,7 @@ def observed(
         if found is None:
             return None
         sums = [*found.kept.sums(found.whole), *_of_batches(found)]
-        all_ = [*(_selected(some, selection) for some in sums), *_counted(found, window, selection, config)]
+        all_ = [*(selected(some, selection, config) for some in sums), *_counted(found, window, selection, config)]
     return _added(all_), found.quality
 
 
@@ -286,14 +285,6 @@ def _added(parts: list[Observations]) -> Observations:
     several = merge(*(replace(part, rows=part.rows.filter(among)) for part in parts)) if len(shared) else EMPTY
     rows = pl.concat([several.rows, *(part.rows.filter(~among) for part in parts)])
     return Observations(rows, pl.concat([part.items for part in parts]).unique("item"))
-
-
-def _selected(sums: Observations, selection: Selection) -> Observations:
-    rows = sums.rows
-    for name in _KEYS:
-        if wanted := getattr(selection, name):
-            rows = rows.filter(pl.col(name).is_in(sorted(wanted)))
-    return replace(sums, rows=rows)
 
 
 def _between_ns(at: int, window: Window) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,7 +20,7 @@ from otelcov.coverage.edges import Targets, Traffic
 from otelcov.coverage.facts import Facts, flatten
 from otelcov.coverage.graph import Edge
 from otelcov.coverage.observations import Observations, partial
-from otelcov.coverage.selection import select
+from otelcov.coverage.selection import select, selected
 from otelcov.coverage.snapshot import snapshot
 from otelcov.ground import errors
 from otelcov.ground.config import Config
@@ -145,17 +144,28 @@ def unknown_keys(gates: GateFile) -> list[str]:
     return [f'{name or "an entry"}: "{key}" is not used.{did_you_mean(key, known)}' for name, key in found]
 
 
+def by_run(gates: GateFile, per_run: bool = False) -> bool:
+    """Whether these gates can only be judged by the runs themselves: their sums do not tell conversations apart, nor
+    agents as an entry wants them, nor each run."""
+    return per_run or any(entry.select.agent or entry.select.conversation for entry in gates.agents)
+
+
+def height(runs: pl.DataFrame | Observations) -> int:
+    """How many runs these are, or are added up here."""
+    return _shown(runs.texts())["all"] if isinstance(runs, Observations) else runs.height
+
+
 def judge(
     gates: GateFile,
-    runs: pl.DataFrame,
+    runs: pl.DataFrame | Observations,
     config: Config,
     window: Window = ALL,
     per_run: bool = False,
     agents: tuple[str, ...] = (),
     counters: Mapping[str, int | None] | None = None,
 ) -> dict[str, Any]:
-    """Every entry over these runs (of one window, already narrowed by the command's own selection); `counters` are
-    what only the store knows of the window (duplicates, ...)."""
+    """Every entry over these runs (of one window, already narrowed by the command's own selection), or what they add
+    up to if that is enough (`by_run`); `counters` are what only the store knows of the window (duplicates, ...)."""
     judged = [_Judged(entry, runs, config, window, per_run, agents, counters or {}) for entry in gates.agents]
     entries = [entry.as_json() for entry in judged]
     results = [e["result"] for e in entries]
@@ -204,32 +214,40 @@ class _Judged:
     """One entry on its runs."""
 
     entry: Entry
-    runs: pl.DataFrame
+    runs: pl.DataFrame | Observations
     config: Config
     window: Window
     per_run: bool
     agents: tuple[str, ...]  # those of the command; the entry's own take their place
     counters: Mapping[str, int | None]
-    mine: pl.DataFrame = field(init=False)
+    mine: pl.DataFrame | None = field(init=False)
+    seen: Observations = field(init=False)
+    rows: pl.DataFrame = field(init=False)  # of `seen`, with texts
+    shown: dict[str, int] = field(init=False)  # how many runs there are, and could show what
 
     def __post_init__(self) -> None:
         chosen = {name: getattr(self.entry.select, name) for name in Select.model_fields}
         conversations = chosen.pop("conversation")
         selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
-        mine = select(self.runs, selection, self.config, sides=True)
-        if conversations:
-            mine = mine.filter(pl.col("conversation_id").is_in(conversations))
-        self.mine, self.agents = mine, selection.agent or self.agents
+        self.agents = selection.agent or self.agents
+        if isinstance(self.runs, Observations):
+            self.mine, self.seen = None, selected(self.runs, selection, self.config, sides=True)
+        else:
+            mine = select(self.runs, selection, self.config, sides=True)
+            if conversations:
+                mine = mine.filter(pl.col("conversation_id").is_in(conversations))
+            self.mine, self.seen = mine, partial(mine, self.config, self.agents)
+        self.rows = self.seen.texts()
+        self.shown = _shown(self.rows)
 
     def as_json(self) -> dict[str, Any]:
-        entry, mine = self.entry, self.mine
-        blind = mine.filter(pl.col("tool_calls").is_null()).height
+        entry, shown = self.entry, self.shown
+        able = {what: shown[what] + shown[f"unsettled:{what}"] for what in ("tool", "delegation")}
+        blind = shown["all"] - able["tool"]
         allowed, restricted, delegations = _declared(entry.tool_edges)
-        traffic = Traffic.of(self._seen.texts())
+        traffic = Traffic.of(self.rows)
         numbers = edges.targets(traffic, allowed, restricted, delegations)
-        numbers = numbers.as_far_as_seen(
-            blind < mine.height, mine.height > mine.filter(pl.col("delegations").is_null()).height
-        )
+        numbers = numbers.as_far_as_seen(able["tool"] > 0, able["delegation"] > 0)
         unowned = _unowned(restricted, traffic)
         expect = []
         for expectation in entry.expect or DEFAULT:  # a gate that asks nothing would pass whatever was done
@@ -241,13 +259,13 @@ class _Judged:
             "servers": entry.servers,
             "prompt": entry.prompt,
             "result": _worst(results),
-            "runs": mine.height,
+            "runs": shown["all"],
             "blind_runs": blind,
             "targets": {f"edges.{name}": value for name, value in numbers.as_json().items()},
             "expect": expect,
         }
-        if self.per_run:
-            body["per_run"] = self._each(allowed, restricted, delegations)
+        if self.per_run and self.mine is not None:
+            body["per_run"] = self._each(self.mine, allowed, restricted, delegations)
         return body
 
     def _expect(self, expectation: Expectation, numbers: Targets, blind: int, unowned: int) -> dict[str, Any]:
@@ -260,7 +278,7 @@ class _Judged:
     def _verdict(
         self, target: str, value: Any, why: str | None, numbers: Targets, blind: int, unowned: int
     ) -> tuple[Result, str | None]:
-        runs, entry = self.mine.height, self.entry
+        runs, entry = self.shown["all"], self.entry
         if why is not None and target in _ABSENCE and numbers.restricted_attempts:
             return "fail", why  # a violation that was seen needs no minimum
         if runs == 0:
@@ -274,7 +292,7 @@ class _Judged:
                 return "no_data", f"{blind} of {runs} runs cannot show their tool calls"
             if unowned:
                 return "no_data", f"{unowned} calls of a restricted tool name no agent"
-            if self.agents and not set(self.agents) & set(self.mine["agents"].explode()):
+            if self.agents and not set(self.agents) & _agents(self.rows):
                 return "no_data", f"no run shows a step of {' or '.join(self.agents)}"
         return ("pass", None) if why is None else ("fail", why)
 
@@ -283,14 +301,10 @@ class _Judged:
             return getattr(numbers, target.removeprefix("edges."))
         if self._snapshot is None:
             chosen = Selection(agent=self.agents)
-            self._snapshot = snapshot(self._seen, self.config, self.window, chosen, self.counters)
+            self._snapshot = snapshot(self.seen, self.config, self.window, chosen, self.counters)
         return lookup(self._snapshot, target)
 
     _snapshot: dict[str, Any] | None = field(default=None, init=False)
-
-    @cached_property
-    def _seen(self) -> Observations:
-        return partial(self.mine, self.config, self.agents)
 
     def _why_null(self, target: str) -> str:
         words = {
@@ -306,8 +320,10 @@ class _Judged:
         reasons = {d["dimension"]: d["reason"] for d in dimensions}
         return reasons.get(name) or "these runs do not tell it"
 
-    def _each(self, allowed: list[Edge], restricted: list[Edge], delegations: list[Edge]) -> list[dict[str, Any]]:
-        facts = flatten(self.mine, self.config, self.agents)
+    def _each(
+        self, mine: pl.DataFrame, allowed: list[Edge], restricted: list[Edge], delegations: list[Edge]
+    ) -> list[dict[str, Any]]:
+        facts = flatten(mine, self.config, self.agents)
         traffic = _by_run(facts)
         found = []
         order = ["start_unix_nano", "run_id"]
@@ -352,6 +368,15 @@ def lookup(document: dict[str, Any], target: str) -> Any:
             )
         place = place[part]
     return len(place) if isinstance(place, list) else place
+
+
+def _shown(rows: pl.DataFrame) -> dict[str, int]:
+    shown = rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum())
+    return defaultdict(int, shown.iter_rows())
+
+
+def _agents(rows: pl.DataFrame) -> set[str]:
+    return set(rows.filter(pl.col("dimension").is_in(edges.AGENTS))["item"])
 
 
 def _declared(tool_edges: ToolEdges) -> tuple[list[Edge], list[Edge], list[Edge]]:

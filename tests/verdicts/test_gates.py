@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from otelcov.coverage.observations import partial
 from otelcov.ground.config import Config
 from otelcov.ground.errors import UsageError
 from otelcov.verdicts import gates, matchers
@@ -299,3 +300,38 @@ def test_an_unknown_key_of_a_gate_is_told_with_the_ones_that_are_known(tmp_path:
     with pytest.raises(UsageError) as error:
         gates.read(tmp_path / "gate.yaml")
     assert said in str(error.value)
+
+
+EVERY_KIND = """
+agents:
+- name: all
+  tool_edges: {allowed: [search], restricted: [worker/drop], delegation: [{from: planner, to: worker}]}
+  expect:
+  - {target: edges.gate_passed, matcher: {min: 1}}
+  - {target: coverage.tool, matcher: {min: 0}}
+  - {target: metrics.tool_calls, matcher: {min: 1}}
+- {name: staging, select: {side: staging}, tool_edges: {restricted: [drop]}}
+- {name: shop, select: {service: shop, environment: production}, tool_edges: {restricted: [worker/search]}}
+- {name: nobody, select: {release: "9"}}
+"""
+
+
+@pytest.mark.parametrize("agents", [(), ("planner",), ("worker",), ("nobody",)])
+@pytest.mark.parametrize("seen", [{}, {"tool_calls": None}, {"delegations": None}])
+def test_sums_are_judged_as_their_runs_are(tmp_path: Path, seen: dict[str, Any], agents: tuple[str, ...]) -> None:
+    runs = [
+        run("planner/search", delegates=["planner->worker"], **seen),
+        run("planner/search!", "worker/drop?", settled=False, environment="staging", **seen),
+        run(agents=["worker"], settled=False, **seen),
+        run("search", service="till", tool_calls=None),
+    ]
+    (tmp_path / "gate.yaml").write_text(EVERY_KIND)
+    rules, settings = gates.read(tmp_path / "gate.yaml"), config()
+    assert not gates.by_run(rules)
+    for some in (runs, runs[1:], runs[2:], runs[3:], []):
+        rows = frame(*some)
+        sums = partial(rows, settings, agents)
+        by_sums = gates.judge(rules, sums, settings, agents=agents)
+        assert by_sums == gates.judge(rules, rows, settings, agents=agents)
+        assert by_sums["entries"][0]["blind_runs"] == rows["tool_calls"].null_count()
+        assert gates.height(sums) == gates.height(rows) == len(some)
