@@ -62,16 +62,17 @@ def gate(
         runs = select(rows, selection, config, sides=True)
         for entry in rules.agents:
             tell_unseen(entry.select.agent, runs)
-        everyone = partial(rows, config, selection.agent) if baseline is not None else EMPTY
+        everyone, count = partial(rows, config, selection.agent) if baseline is not None else EMPTY, runs.height
     else:
         everyone, quality = question.observed()
         runs = selected(everyone, selection, config, sides=True)
+        count = runs.runs
     result = gates.judge(rules, runs, config, question.window, per_run, selection.agent, quality)
     if baseline is not None and max_drop is not None:
         from otelcov.coverage.exchange import read
         from otelcov.verdicts import drops
 
         verdicts = drops.judge(read(baseline), everyone, config, selection, max_drop)
-        result = gates.with_drops(result, verdicts, gates.height(runs))
+        result = gates.with_drops(result, verdicts, count)
     out(printed.render(result, format, **(terminal() if format == "text" else {})))
     return gates.exit_code(result["result"])

@@ -27,18 +27,15 @@ def learn(
     """Write a declaration (otelcov.toml) as the agents behaved, to freeze and to edit."""
     from otelcov.cli import measuring
     from otelcov.coverage import declaration
-    from otelcov.coverage.observations import partial
-    from otelcov.coverage.selection import select
     from otelcov.ground import errors
     from otelcov.ground.windows import iso
 
-    runs, _ = question.rows()
-    runs = select(runs, question.selection, question.config, sides=True)
+    seen = question.measured()
     since, until = question.window.since_ns, question.window.until_ns
     ends = f"{'the beginning' if since is None else iso(since)} to {'the end' if until is None else iso(until)}"
-    found = declaration.learned(partial(runs, question.config, question.selection.agent), min_runs, paths)
+    found = declaration.learned(seen, min_runs, paths)
     heading = (
-        f"Learned from {runs.height:,} runs, {ends}: what agents did, not what they should do.\n"
+        f"Learned from {seen.runs:,} runs, {ends}: what agents did, not what they should do.\n"
         "Read it, strike what must not be, and add `restricted`."
     )
     text = declaration.toml(found, heading)
@@ -47,4 +44,4 @@ def learn(
     else:
         out.write_text(text, encoding="utf-8")
         typer.echo(f"Wrote {len(found.agents)} agents to {out}.", err=True)
-    return errors.GOOD if runs.height else errors.NO_DATA
+    return errors.GOOD if seen.runs else errors.NO_DATA

@@ -100,11 +100,11 @@ class Question:
         _tell(self.selection.agent, agents if some else None)
         return Listed(*found, self, full=False)
 
-    def selected(self) -> Listed:
+    def selected(self, where: pl.Expr | None = None) -> Listed:
         """The runs of the sides that were asked for, too."""
         from otelcov.coverage.selection import select
 
-        return self.listed(lambda runs: select(runs, self.selection, self.config, sides=True))
+        return self.listed(lambda runs: select(runs, self.selection, self.config, sides=True), where)
 
     def rows(self) -> tuple[pl.DataFrame, dict[str, int | None]]:
         """What `runs` gives, for who needs no content."""
@@ -113,6 +113,18 @@ class Question:
 
     def observed(self) -> tuple[Observations, dict[str, int | None]]:
         """What the window's runs add up to: from sums that are kept, where the store is large enough for that."""
+        return self._kept() or self._partial()
+
+    def seen(self) -> Seen:
+        """The same, of the sides that were asked for, beside the runs."""
+        from otelcov.coverage.observations import partial
+
+        if (found := self._kept()) is not None:
+            return Seen(self, *found)
+        runs, quality = self.runs()
+        return Seen(self, partial(runs, self.config, self.selection.agent), quality, runs)
+
+    def _kept(self) -> tuple[Observations, dict[str, int | None]] | None:
         from otelcov.sums import answer
 
         ask = functools.partial(
@@ -129,18 +141,13 @@ class Question:
             every = ask(replace(self.selection, agent=()))
             if every and not every[0].rows.is_empty():
                 _tell(self.selection.agent, _agents(every[0]))
-        return found or self._partial()
+        return found
 
     def measured(self) -> Observations:
         """What the runs of the sides that were asked for add up to."""
-        from otelcov.coverage.selection import side_of
+        from otelcov.coverage.selection import selected
 
-        found, _ = self.observed()
-        if not self.selection.side:
-            return found
-        return replace(
-            found, rows=found.rows.filter(side_of(found.rows, self.config).is_in(sorted(self.selection.side)))
-        )
+        return selected(self.observed()[0], self.selection, self.config, sides=True)
 
     def briefly(self) -> tuple[Brief | Observations, dict[str, int | None]]:
         """The same for a report that tells no services, releases, models and agents apart: less is read of it."""
@@ -163,6 +170,33 @@ class Question:
         from otelcov.cli.counting import count
 
         count(self.store, self.config, self.now_ns, self.engine, new, few)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the runs of a question add up to, whatever their side, and those of them that are asked for."""
+
+    question: Question
+    everything: Observations
+    quality: dict[str, int | None]
+    _rows: pl.DataFrame | None = None  # where nothing is kept
+
+    @property
+    def sums(self) -> Observations:
+        """Of the sides that were asked for alone."""
+        from otelcov.coverage.selection import selected
+
+        return selected(self.everything, self.question.selection, self.question.config, sides=True)
+
+    def runs(self, where: pl.Expr) -> pl.DataFrame:
+        """The runs of those sides for which this holds."""
+        from otelcov.coverage.selection import select
+
+        asked = self.question
+        if self._rows is None:
+            every = asked.within(selection=replace(asked.selection, agent=()))  # nothing is told of agents again
+            return every.selected(where).rows
+        return select(self._rows.filter(where), asked.selection, asked.config, sides=True)
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,14 @@ def undeclared(
     ] = "text",
 ) -> int:
     """List what was seen and never declared: tools, edges, delegations and models."""
-    from otelcov.coverage.selection import select
+    from otelcov.coverage.undeclared import invented
     from otelcov.coverage.undeclared import undeclared as found_in
     from otelcov.ground import errors
     from otelcov.report import findings
 
-    runs, _ = question.rows()
-    runs = select(runs, question.selection, question.config, sides=True)
-    if runs.is_empty():
+    seen = question.seen()
+    if not seen.sums.runs:
         return errors.GOOD
-    found = found_in(runs, question.config, question.selection.agent)
+    found = found_in(seen.sums, seen.runs(invented()), question.config, question.selection.agent)
     out(findings.undeclared(found, format, **(terminal() if format == "text" else {})))
     return errors.GOOD

@@ -25,18 +25,14 @@ def why(
     ] = "text",
 ) -> int:
     """Explain a number: its parts, its rule and the traces behind it."""
-    from otelcov.coverage.observations import partial
-    from otelcov.coverage.selection import select
     from otelcov.coverage.snapshot import snapshot
     from otelcov.coverage.why import why as answers
     from otelcov.ground import errors
     from otelcov.report import findings
 
-    runs, quality = question.rows()
     config, selection = question.config, question.selection
-    every = partial(runs, config, selection.agent)
-    shot = snapshot(every, config, question.window, selection, quality)
-    runs = select(runs, selection, config, sides=True)
-    found = answers(item, shot, runs, config, selection.agent, every.texts())
+    seen = question.seen()
+    shot = snapshot(seen.everything, config, question.window, selection, seen.quality)
+    found = answers(item, shot, seen.sums, seen.runs, config, selection.agent)
     out(findings.why(found, format, **(terminal() if format == "text" else {})))
     return errors.GOOD if shot["runs"]["total"] else errors.NO_DATA

@@ -77,6 +77,12 @@ class Observations:
         """The same in one order, for files; measuring asks for none."""
         return Observations(self.rows.sort(_ID), self.items.sort("item"))
 
+    @property
+    def runs(self) -> int:
+        """How many runs are added up."""
+        of_all = (pl.col("dimension") == "run") & (pl.col("item") == digest("all"))
+        return int(self.rows.filter(of_all)["runs"].sum())
+
     def texts(self) -> pl.DataFrame:
         """The rows with the text of each item in the place of its hash."""
         return self.rows.join(self.items, on="item", how="left").drop("item").rename({"text": "item"})

@@ -9,7 +9,7 @@ import polars as pl
 from otelcov.coverage import graph
 from otelcov.coverage.edges import Traffic
 from otelcov.coverage.graph import Edge
-from otelcov.coverage.observations import each_run, partial
+from otelcov.coverage.observations import Observations, each_run
 from otelcov.ground.config import Config
 from otelcov.ground.windows import iso
 
@@ -17,18 +17,28 @@ FORMAT = 1
 KINDS = ("tools", "edges", "delegations", "models", "hallucinated")
 
 
-def undeclared(runs: pl.DataFrame, config: Config, agents: tuple[str, ...] = ()) -> dict[str, Any]:
+def invented() -> pl.Expr:
+    """Whether a run shows which tools it offered, and names one that is none of them: which `undeclared` must see."""
+    names = pl.col("tool_calls").list.eval(pl.element().struct.field("name"))
+    odd = names.list.set_difference("known_tools").list.len() > 0
+    return (pl.col("known_tools_source") == "offered") & odd
+
+
+def undeclared(
+    seen: Observations, offered: pl.DataFrame, config: Config, agents: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Findings by kind, each sorted by name.
 
-    A hallucinated name was asked for or called in a run that shows which tools it offered, and is none of them.
+    `seen` is what the runs add up to, `offered` those of them that are `invented`: a hallucinated name was asked for or
+    called in a run that shows which tools it offered, and is none of them.
     """
-    rows = partial(runs, config, agents).texts()
+    rows = seen.texts()
     traffic = Traffic.of(rows)
     allowed, restricted = set(graph.allowed(config)), set(graph.restricted(config))
     handed = set(graph.delegations(config))
     tools = {e.to for e in allowed | restricted} | set(config.tools)
-    invented = _hallucinated(runs, config, agents)
-    names = {row["item"] for row in invented}
+    hallucinated = _hallucinated(offered, config, agents)
+    names = {row["item"] for row in hallucinated}
     plain = rows.filter(pl.col("agent").is_null())
     return {
         "format": FORMAT,
@@ -45,14 +55,11 @@ def undeclared(runs: pl.DataFrame, config: Config, agents: tuple[str, ...] = ())
             [(Edge(*k), row) for k, row in traffic.delegations.items() if Edge(*k) not in handed], "to"
         ),
         "models": [r for r in _items(plain, "model") if r["item"] not in config.models],
-        "hallucinated": invented,
+        "hallucinated": hallucinated,
     }
 
 
-def _hallucinated(runs: pl.DataFrame, config: Config, agents: tuple[str, ...]) -> list[dict[str, Any]]:
-    names = pl.col("tool_calls").list.eval(pl.element().struct.field("name"))
-    odd = names.list.set_difference("known_tools").list.len() > 0
-    offered = runs.filter((pl.col("known_tools_source") == "offered") & odd)
+def _hallucinated(offered: pl.DataFrame, config: Config, agents: tuple[str, ...]) -> list[dict[str, Any]]:
     if offered.is_empty():
         return []
     called = []

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 
-from otelcov.coverage.observations import each_run
+from otelcov.coverage.facts import BUCKET_NS
+from otelcov.coverage.observations import Observations, each_run
 from otelcov.coverage.tally import ASKED
 from otelcov.ground.config import Config
 from otelcov.ground.errors import UsageError, did_you_mean
+from otelcov.ground.schemas import signed
 
 FORMAT = 1
 TRACES = 20
@@ -48,26 +50,29 @@ _ABLE = {
     "edge": "tool",
     "edge_tool": "tool",
 }
+_WHOSE = ["bucket", "service", "environment", "release", "case"]
+
+# The runs for which the expression holds, of those that are asked about.
+Runs = Callable[[pl.Expr], pl.DataFrame]
 
 
 def why(
     item: str,
     snapshot: dict[str, Any],
-    runs: pl.DataFrame,
+    seen: Observations,
+    runs: Runs,
     config: Config,
     agents: tuple[str, ...],
-    seen: pl.DataFrame | None = None,
 ) -> dict[str, Any]:
     """Everything that `item` names: a dimension, the overall score, an edge number, or an item of any dimension.
 
-    `kind:name` narrows an item to one dimension, like `tool:search`. `seen` (Observations.texts of these runs or more)
-    spares looking at each run for what none of them shows.
+    `kind:name` narrows an item to one dimension, like `tool:search`. `seen` is what the runs of the chosen sides add up
+    to; of the runs themselves only the first are looked at that did it.
     """
     found = [e for e in (_score(item, snapshot), _edge_number(item, snapshot)) if e]
     kind, colon, name = item.partition(":")
     chosen, text = ((kind,), name) if colon and kind in _ITEMS else (_ITEMS, item)
-    shown = [kind for kind in chosen if seen is None or not _of_item(seen, kind, text).is_empty()]
-    found += _behaviour(shown, text, runs, config, agents)
+    found += _behaviour(chosen, text, seen.texts(), runs, config, agents)
     found += _missing(chosen, text, snapshot) if not any(e["kind"] in _ITEMS for e in found) else []
     if not found:
         known = sorted({*(d["dimension"] for d in snapshot["coverage"]["dimensions"]), "overall", *_names(snapshot)})
@@ -135,39 +140,56 @@ def _edge_number(item: str, snapshot: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _behaviour(
-    kinds: list[str], text: str, runs: pl.DataFrame, config: Config, agents: tuple[str, ...]
+    kinds: tuple[str, ...], text: str, seen: pl.DataFrame, runs: Runs, config: Config, agents: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    if runs.is_empty() or not kinds:
-        return []
-    able, found = Counter[str](), dict[str, list[pl.DataFrame]]()
-    for rows in each_run(runs, config, agents):
-        counts = rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum())
-        able.update(dict(counts.iter_rows()))
-        for kind in kinds:
-            found.setdefault(kind, []).append(_of_item(rows, kind, text))
+    able = dict(seen.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum()).iter_rows())
     answers = []
-    for kind, parts in found.items():
-        hits = pl.concat(parts)
+    for kind in kinds:
+        hits = _of_item(seen, kind, text)
         if hits.is_empty():
             continue
-        sums = {c: int(hits[c].sum()) for c in ("calls", "errors", "requested")}
-        total = able.get(_ABLE.get(kind, kind), 0)
-        done = hits.filter(pl.col("calls") > 0)
-        shown = hits if done.is_empty() else done
-        ids = runs.join(shown.select("run_id"), on="run_id", how="semi").sort("start_unix_nano", "run_id")
+        done = hits.filter((pl.col("dimension") == kind) & (pl.col("runs") > 0))
+        count, total = int(done["runs"].sum()), able.get(_ABLE.get(kind, kind), 0)
+        ids = _first(kind, text, hits if done.is_empty() else done, runs, config, agents)
         answers.append(
             _answer(
                 kind,
-                done.height / total if total else None,
-                done.height,
+                count / total if total else None,
+                count,
                 total,
                 "runs with it, divided by the settled runs that could show it",
-                **sums,
-                runs=ids["run_id"].head(TRACES).to_list(),
-                traces=[t for ts in ids["trace_ids"].head(TRACES).to_list() for t in ts],
+                **{c: int(hits[c].sum()) for c in ("calls", "errors", "requested")},
+                runs=ids["run_id"].to_list(),
+                traces=[t for ts in ids["trace_ids"].to_list() for t in ts],
             )
         )
     return answers
+
+
+def _first(
+    kind: str, text: str, hits: pl.DataFrame, runs: Runs, config: Config, agents: tuple[str, ...]
+) -> pl.DataFrame:
+    """run_id and trace_ids of the first TRACES runs of these sums of an item: those that did it, or all if none did."""
+    executed = bool((hits["calls"] > 0).any())
+    hours = hits.group_by("bucket").agg(pl.col("runs").sum().clip(1)).sort("bucket")
+    first = hours.filter(pl.col("runs").cum_sum() - pl.col("runs") < TRACES)["bucket"]
+    hits = hits.filter(pl.col("bucket").is_in(first.implode(), nulls_equal=True))
+    alone = pl.col("runs") == 1  # then its trace is known
+    several = hits.filter(~alone).select(_WHOSE).unique()
+    bucket = (signed("start_unix_nano") // BUCKET_NS * BUCKET_NS).alias("bucket")
+    in_hours = bucket.is_in(several["bucket"].implode(), nulls_equal=True)
+    traces = pl.col("trace_ids").list.min()
+    known = traces.is_in(hits.filter(alone)["example_trace"].implode())
+    found = runs(in_hours | known).sort("start_unix_nano", "run_id")
+    whose = found.with_columns(bucket).join(several, on=_WHOSE, how="semi", nulls_equal=True)["run_id"]
+    found = found.filter(known | pl.col("run_id").is_in(whose.implode()))
+    ids = list[str]()
+    for rows in each_run(found, config, agents):
+        shown = _of_item(rows, kind, text)
+        ids += shown.filter(pl.col("calls") > 0 if executed else True)["run_id"].unique().to_list()
+        if len(ids) >= TRACES:
+            break
+    return found.filter(pl.col("run_id").is_in(ids)).select("run_id", "trace_ids").head(TRACES)
 
 
 def _of_item(rows: pl.DataFrame, kind: str, text: str) -> pl.DataFrame:

@@ -150,11 +150,6 @@ def by_run(gates: GateFile, per_run: bool = False) -> bool:
     return per_run or any(entry.select.agent or entry.select.conversation for entry in gates.agents)
 
 
-def height(runs: pl.DataFrame | Observations) -> int:
-    """How many runs these are, or are added up here."""
-    return _shown(runs.texts())["all"] if isinstance(runs, Observations) else runs.height
-
-
 def judge(
     gates: GateFile,
     runs: pl.DataFrame | Observations,
@@ -238,7 +233,8 @@ class _Judged:
                 mine = mine.filter(pl.col("conversation_id").is_in(conversations))
             self.mine, self.seen = mine, partial(mine, self.config, self.agents)
         self.rows = self.seen.texts()
-        self.shown = _shown(self.rows)
+        shown = self.rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum())
+        self.shown = defaultdict(int, shown.iter_rows())
 
     def as_json(self) -> dict[str, Any]:
         entry, shown = self.entry, self.shown
@@ -368,11 +364,6 @@ def lookup(document: dict[str, Any], target: str) -> Any:
             )
         place = place[part]
     return len(place) if isinstance(place, list) else place
-
-
-def _shown(rows: pl.DataFrame) -> dict[str, int]:
-    shown = rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum())
-    return defaultdict(int, shown.iter_rows())
 
 
 def _agents(rows: pl.DataFrame) -> set[str]:
