@@ -56,7 +56,7 @@ def gate(
     if (baseline is None) != (points(max_drop) is None):
         raise UsageError("--baseline FILE and --max-drop POINTS need each other.")
     config, selection = question.config, question.selection
-    runs: pl.DataFrame | Observations
+    runs: pl.DataFrame | dict[tuple[str, ...], Observations]
     if gates.by_run(rules, per_run):
         rows, quality = question.rows()
         runs = select(rows, selection, config, sides=True)
@@ -65,8 +65,9 @@ def gate(
         everyone, count = partial(rows, config, selection.agent) if baseline is not None else EMPTY, runs.height
     else:
         everyone, quality = question.observed()
-        runs = selected(everyone, selection, config, sides=True)
-        count = runs.runs
+        own = selected(everyone, selection, config, sides=True)
+        others = gates.agents_of(rules, selection.agent) - {selection.agent}
+        runs, count = {selection.agent: own, **question.by_agents(sorted(others))}, own.runs
     result = gates.judge(rules, runs, config, question.window, per_run, selection.agent, quality)
     if baseline is not None and max_drop is not None:
         from otelcov.coverage.exchange import read

@@ -115,6 +115,29 @@ class Question:
         """What the window's runs add up to: from sums that are kept, where the store is large enough for that."""
         return self._kept() or self._partial()
 
+    def by_agents(self, choices: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], Observations]:
+        """What the runs of the sides that were asked for add up to where only the steps of some agents count, for each
+        choice of agents."""
+        from otelcov.coverage.observations import Adding
+        from otelcov.coverage.selection import select
+
+        sums = {chosen: Adding(self.config, chosen) for chosen in choices}
+        agents, some = set[str](), False
+
+        def add(runs: pl.DataFrame) -> pl.DataFrame:
+            nonlocal some
+            runs = select(runs, self.selection, self.config, sides=True)
+            some = some or not runs.is_empty()
+            agents.update(runs["agents"].explode().drop_nulls())
+            for adding in sums.values():
+                adding.add(runs)
+            return runs.clear()
+
+        if sums:
+            self.within(selection=replace(self.selection, agent=())).listed(add)
+        _tell((name for chosen in sums for name in chosen), agents if some else None)
+        return {chosen: adding.sum() for chosen, adding in sums.items()}
+
     def seen(self) -> Seen:
         """The same, of the sides that were asked for, beside the runs."""
         from otelcov.coverage.observations import partial

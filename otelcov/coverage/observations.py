@@ -142,6 +142,29 @@ def _observed(facts: Facts, parts: list[tuple[Counted, pl.DataFrame]], timed: bo
     return Observations(_typed(pl.concat([rows, facts.keys[rows["key"]].drop("key")], how="horizontal")), items)
 
 
+class Adding:
+    """Runs that come some at a time are added up as they come: sums of many are small, the runs are not."""
+
+    def __init__(self, config: Config, agents: Collection[str] = ()) -> None:
+        self.config, self._agents = config, agents
+        self._waiting, self._sums = list[pl.DataFrame](), list[Observations]()
+
+    def add(self, runs: pl.DataFrame) -> None:
+        self._waiting.append(runs)
+        if sum(some.height for some in self._waiting) >= _AT_ONCE:
+            self._add_up()
+
+    def sum(self) -> Observations:
+        """`partial` of all that have come."""
+        self._add_up()
+        return merge(*self._sums)
+
+    def _add_up(self) -> None:
+        if self._waiting:
+            self._sums.append(partial(pl.concat(self._waiting), self.config, self._agents))
+            self._waiting = []
+
+
 def each_run(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> Iterator[pl.DataFrame]:
     """`per_run` of some runs at a time: of many runs these rows are many times as large as the runs are."""
     for some in runs.iter_slices(_AT_A_TIME):

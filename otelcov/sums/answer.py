@@ -19,7 +19,7 @@ import polars as pl
 from otelcov.coverage import brief
 from otelcov.coverage.brief import Brief
 from otelcov.coverage.facts import BUCKET_NS
-from otelcov.coverage.observations import EMPTY, Observations, merge, partial
+from otelcov.coverage.observations import EMPTY, Adding, Observations, merge
 from otelcov.coverage.selection import between, inside, select, selected
 from otelcov.engine import Gone
 from otelcov.ground.config import Config
@@ -86,12 +86,14 @@ def observed(
     `count` brings the kept sums up to date; it is called when more than `live` spans that are committed are not
     counted, with their number and with how many may stay so. A `second` process shares the work of a large inbox.
     """
+    adding = Adding(config, selection.agent)
     with beside.asking(folder(store, config)):
-        found = _found(store, window, selection, config, now_ns, count, live, second)
+        found = _found(store, window, selection, config, now_ns, count, live, second, keep=_into(adding, selection))
         if found is None:
             return None
         sums = [*found.kept.sums(found.whole), *_of_batches(found)]
-        all_ = [*(selected(some, selection, config) for some in sums), *_counted(found, window, selection, config)]
+        counted = _counted(found, adding, window, selection)
+        all_ = [*(selected(some, selection, config) for some in sums), *counted]
     return _added(all_), found.quality
 
 
@@ -107,11 +109,13 @@ def briefly(
     second: Second | None = None,
 ) -> tuple[Brief, Quality] | None:
     """The same, for a report that tells neither services, releases, models nor agents apart."""
+    adding = Adding(config, selection.agent)
+    keep = _into(adding, selection)
     with beside.asking(folder(store, config)):
-        found = _found(store, window, selection, config, now_ns, count, live, second, days=True)
+        found = _found(store, window, selection, config, now_ns, count, live, second, days=True, keep=keep)
         if found is None:
             return None
-        rest = [*_of_batches(found), *_counted(found, window, selection, config)]
+        rest = [*_of_batches(found), *_counted(found, adding, window, selection)]
     told = brief.add([found.kept.briefs(found.whole), *(some.brief() for some in rest)])
     for name in ("environment", "case"):
         if wanted := getattr(selection, name):
@@ -204,11 +208,20 @@ def _of_batches(found: Found) -> list[Observations]:
     return [some for id, where in found.batches for some in found.kept.sums([f"batch-{id}"], where)]
 
 
-def _counted(found: Found, window: Window, selection: Selection, config: Config) -> list[Observations]:
+def _into(adding: Adding, selection: Selection) -> Keep:
+    """Adds the runs up and keeps none."""
+
+    def add(runs: pl.DataFrame) -> pl.DataFrame:
+        adding.add(select(runs, selection, adding.config))
+        return runs.clear()
+
+    return add
+
+
+def _counted(found: Found, adding: Adding, window: Window, selection: Selection) -> list[Observations]:
     if found.half is not None:
-        found.half.add_up(window, selection, config)
-    runs = [select(frame, selection, config) for frame in found.runs]
-    own = partial(pl.concat(runs), config, selection.agent)
+        found.half.add_up(window, selection, adding.config)
+    own = adding.sum()
     return [own] if found.half is None else [own, found.half.observed()]
 
 

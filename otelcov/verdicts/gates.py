@@ -145,14 +145,19 @@ def unknown_keys(gates: GateFile) -> list[str]:
 
 
 def by_run(gates: GateFile, per_run: bool = False) -> bool:
-    """Whether these gates can only be judged by the runs themselves: their sums do not tell conversations apart, nor
-    agents as an entry wants them, nor each run."""
-    return per_run or any(entry.select.agent or entry.select.conversation for entry in gates.agents)
+    """Whether these gates can only be judged by the runs themselves: their sums tell neither conversations nor single
+    runs apart."""
+    return per_run or any(entry.select.conversation for entry in gates.agents)
+
+
+def agents_of(gates: GateFile, agents: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """The choices of agents whose steps alone count: the command's own, and those that entries make instead."""
+    return {agents, *(tuple(entry.select.agent) or agents for entry in gates.agents)}
 
 
 def judge(
     gates: GateFile,
-    runs: pl.DataFrame | Observations,
+    runs: pl.DataFrame | Mapping[tuple[str, ...], Observations],
     config: Config,
     window: Window = ALL,
     per_run: bool = False,
@@ -160,7 +165,8 @@ def judge(
     counters: Mapping[str, int | None] | None = None,
 ) -> dict[str, Any]:
     """Every entry over these runs (of one window, already narrowed by the command's own selection), or what they add
-    up to if that is enough (`by_run`); `counters` are what only the store knows of the window (duplicates, ...)."""
+    up to for each of `agents_of`, if that is enough (`by_run`); `counters` are what only the store knows of the window
+    (duplicates, ...)."""
     judged = [_Judged(entry, runs, config, window, per_run, agents, counters or {}) for entry in gates.agents]
     entries = [entry.as_json() for entry in judged]
     results = [e["result"] for e in entries]
@@ -209,7 +215,7 @@ class _Judged:
     """One entry on its runs."""
 
     entry: Entry
-    runs: pl.DataFrame | Observations
+    runs: pl.DataFrame | Mapping[tuple[str, ...], Observations]
     config: Config
     window: Window
     per_run: bool
@@ -225,8 +231,8 @@ class _Judged:
         conversations = chosen.pop("conversation")
         selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
         self.agents = selection.agent or self.agents
-        if isinstance(self.runs, Observations):
-            self.mine, self.seen = None, selected(self.runs, selection, self.config, sides=True)
+        if not isinstance(self.runs, pl.DataFrame):
+            self.mine, self.seen = None, selected(self.runs[self.agents], selection, self.config, sides=True)
         else:
             mine = select(self.runs, selection, self.config, sides=True)
             if conversations:

@@ -31,6 +31,8 @@ agents:
     expect:
       - target: coverage.overall
         matcher: {min: 1}
+  - {name: one, select: {agent: worker, side: production}, tool_edges: {restricted: [query_ledger]}}
+  - {name: nobody, select: {agent: nobody}}
 """
 
 
@@ -155,6 +157,8 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
         "show 00000000",
         "show 0000",
         "gate gate.yaml --since all",
+        "gate gate.yaml --since all --side staging --agent worker --format json",
+        "gate gate.yaml --since all --per-run --format json",
         "gaps --since all --format json",
         "test cases.yaml --since all --no-keep --format json",
         "test cases.yaml --since all --no-keep --format json --side production",

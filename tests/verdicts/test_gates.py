@@ -313,6 +313,8 @@ agents:
 - {name: staging, select: {side: staging}, tool_edges: {restricted: [drop]}}
 - {name: shop, select: {service: shop, environment: production}, tool_edges: {restricted: [worker/search]}}
 - {name: nobody, select: {release: "9"}}
+- {name: worker, select: {agent: worker}, tool_edges: {restricted: [search]}}
+- {name: both, select: {agent: [worker, planner], side: production}, tool_edges: {allowed: [worker/search]}}
 """
 
 
@@ -330,8 +332,8 @@ def test_sums_are_judged_as_their_runs_are(tmp_path: Path, seen: dict[str, Any],
     assert not gates.by_run(rules)
     for some in (runs, runs[1:], runs[2:], runs[3:], []):
         rows = frame(*some)
-        sums = partial(rows, settings, agents)
+        sums = {chosen: partial(rows, settings, chosen) for chosen in gates.agents_of(rules, agents)}
         by_sums = gates.judge(rules, sums, settings, agents=agents)
         assert by_sums == gates.judge(rules, rows, settings, agents=agents)
         assert by_sums["entries"][0]["blind_runs"] == rows["tool_calls"].null_count()
-        assert sums.runs == len(some)
+        assert all(seen.runs == len(some) for seen in sums.values())
