@@ -13,6 +13,7 @@ from otelcov.cli.options import points
 if TYPE_CHECKING:
     import polars as pl
 
+    from otelcov.coverage.brief import Brief
     from otelcov.coverage.observations import Observations
 
 
@@ -56,13 +57,18 @@ def gate(
     if (baseline is None) != (points(max_drop) is None):
         raise UsageError("--baseline FILE and --max-drop POINTS need each other.")
     config, selection = question.config, question.selection
-    runs: pl.DataFrame | dict[tuple[str, ...], Observations]
+    runs: pl.DataFrame | dict[tuple[str, ...], Observations | Brief]
+    everyone, count = EMPTY, 0  # what --max-drop looks at
     if gates.by_run(rules, per_run):
         rows, quality = question.rows()
         runs = select(rows, selection, config, sides=True)
         for entry in rules.agents:
             tell_unseen(entry.select.agent, runs)
-        everyone, count = partial(rows, config, selection.agent) if baseline is not None else EMPTY, runs.height
+        if baseline is not None:
+            everyone, count = partial(rows, config, selection.agent), runs.height
+    elif baseline is None and gates.briefly(rules) and not selection.side:
+        seen, quality = question.briefly()
+        runs = {selection.agent: seen}
     else:
         everyone, quality = question.observed()
         own = selected(everyone, selection, config, sides=True)

@@ -17,7 +17,7 @@ from otelcov.cli import ahead, options
 from otelcov.cli.options import selection_of, window_of
 from otelcov.ground.errors import USAGE, OtelcovError, StoreError
 from otelcov.ground.selection import Selection
-from otelcov.ground.windows import Window
+from otelcov.ground.windows import ALL, Window
 
 if TYPE_CHECKING:
     import polars as pl
@@ -211,15 +211,31 @@ class Seen:
 
         return selected(self.everything, self.question.selection, self.question.config, sides=True)
 
-    def runs(self, where: pl.Expr) -> pl.DataFrame:
-        """The runs of those sides for which this holds."""
-        from otelcov.coverage.selection import select
+    def runs(self, where: pl.Expr, within: Window = ALL) -> pl.DataFrame:
+        """The runs of those sides for which this holds, and that begin in a window."""
+        from otelcov.coverage.selection import inside, select
 
         asked = self.question
         if self._rows is None:
-            every = asked.within(selection=replace(asked.selection, agent=()))  # nothing is told of agents again
-            return every.selected(where).rows
-        return select(self._rows.filter(where), asked.selection, asked.config, sides=True)
+            every = replace(asked.selection, agent=())  # nothing is told of agents again
+            return asked.within(window=asked.window & within, selection=every).selected(where).rows
+        rows = inside(self._rows.filter(where), within)
+        return select(rows, asked.selection, asked.config, sides=True)
+
+    def run_ids(self) -> frozenset[str]:
+        """Those of all runs of those sides."""
+        from otelcov.coverage.selection import select
+
+        asked = self.question
+
+        def ids(runs: pl.DataFrame) -> pl.DataFrame:
+            runs = select(runs, asked.selection, asked.config, sides=True)
+            return runs.clear(runs.height).with_columns(runs["run_id"])  # the rest would be a thousand times as large
+
+        if self._rows is not None:
+            return frozenset(ids(self._rows)["run_id"])
+        every = asked.within(selection=replace(asked.selection, agent=()))
+        return frozenset(every.listed(ids).rows["run_id"])
 
 
 @dataclass(frozen=True)

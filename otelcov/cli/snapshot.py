@@ -19,19 +19,16 @@ def snapshot(
 ) -> int:
     """Write a window's sums to a file for combine, diff and --baseline."""
     from otelcov.coverage import exchange
-    from otelcov.coverage.observations import partial
-    from otelcov.coverage.selection import select
     from otelcov.ground import errors
 
-    runs, quality = question.rows()
-    runs = select(runs, question.selection, question.config, sides=True)
+    seen = question.seen()
     kept = exchange.Kept(
-        partial(runs, question.config, question.selection.agent),
+        seen.sums,
         ((question.window.since_ns, question.window.until_ns),),
         question.selection.as_json(),
-        {name: quality[name] for name in ("duplicates", "conflicts", "out_of_range")},  # the sums tell the rest
-        frozenset(runs["run_id"]),
+        {name: seen.quality[name] for name in ("duplicates", "conflicts", "out_of_range")},  # the sums tell the rest
+        seen.run_ids(),
     )
     exchange.write(out, kept)
-    typer.echo(f"Wrote {runs.height:,} runs to {out}.", err=True)
-    return errors.GOOD if runs.height else errors.NO_DATA
+    typer.echo(f"Wrote {len(kept.run_ids):,} runs to {out}.", err=True)
+    return errors.GOOD if kept.run_ids else errors.NO_DATA

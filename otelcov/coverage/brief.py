@@ -14,6 +14,7 @@ import polars as pl
 
 from otelcov.coverage.facts import MASS, SUMS
 from otelcov.coverage.tally import ASKED
+from otelcov.ground.selection import Selection
 
 WIDE = ("path", "sequence")
 SETS = "state_set"
@@ -54,7 +55,15 @@ class Brief:
                 known |= texts(items)
         return paths.with_columns(item=pl.Series([known[item] for item in items], dtype=pl.String))
 
-    def only(self, column: str, values: Iterable[str]) -> Brief:
+    def chosen(self, selection: Selection) -> Brief:
+        """The part of the environments and test cases that a selection names."""
+        told = self
+        for name in ("environment", "case"):
+            if wanted := getattr(selection, name):
+                told = told._only(name, wanted)
+        return told
+
+    def _only(self, column: str, values: Iterable[str]) -> Brief:
         """The part of some environments or test cases."""
         kept = pl.col(column).is_in(sorted(values))
 

@@ -152,17 +152,14 @@ class Adding:
     def add(self, runs: pl.DataFrame) -> None:
         self._waiting.append(runs)
         if sum(some.height for some in self._waiting) >= _AT_ONCE:
-            self._add_up()
+            *whole, rest = pl.concat(self._waiting).iter_slices(_AT_ONCE)
+            self._sums += [partial(some, self.config, self._agents) for some in whole]
+            self._waiting = [rest]
 
     def sum(self) -> Observations:
         """`partial` of all that have come."""
-        self._add_up()
-        return merge(*self._sums)
-
-    def _add_up(self) -> None:
-        if self._waiting:
-            self._sums.append(partial(pl.concat(self._waiting), self.config, self._agents))
-            self._waiting = []
+        rest = [partial(pl.concat(self._waiting), self.config, self._agents)] if self._waiting else []
+        return merge(*self._sums, *rest)
 
 
 def each_run(runs: pl.DataFrame, config: Config, agents: Collection[str] = ()) -> Iterator[pl.DataFrame]:

@@ -12,7 +12,8 @@ from otelcov.coverage.observations import Observations, each_run
 from otelcov.coverage.tally import ASKED
 from otelcov.ground.config import Config
 from otelcov.ground.errors import UsageError, did_you_mean
-from otelcov.ground.schemas import signed
+from otelcov.ground.schemas import LATEST_NS, signed
+from otelcov.ground.windows import ALL, Window
 
 FORMAT = 1
 TRACES = 20
@@ -52,8 +53,8 @@ _ABLE = {
 }
 _WHOSE = ["bucket", "service", "environment", "release", "case"]
 
-# The runs for which the expression holds, of those that are asked about.
-Runs = Callable[[pl.Expr], pl.DataFrame]
+# Of the runs that are asked about those for which the expression holds and that begin in the window.
+Runs = Callable[[pl.Expr, Window], pl.DataFrame]
 
 
 def why(
@@ -180,7 +181,8 @@ def _first(
     in_hours = bucket.is_in(several["bucket"].implode(), nulls_equal=True)
     traces = pl.col("trace_ids").list.min()
     known = traces.is_in(hits.filter(alone)["example_trace"].implode())
-    found = runs(in_hours | known).sort("start_unix_nano", "run_id")
+    within = ALL if first.has_nulls() else _hours(int(first[0]), int(first[-1]))
+    found = runs(in_hours | known, within).sort("start_unix_nano", "run_id")
     whose = found.with_columns(bucket).join(several, on=_WHOSE, how="semi", nulls_equal=True)["run_id"]
     found = found.filter(known | pl.col("run_id").is_in(whose.implode()))
     ids = list[str]()
@@ -190,6 +192,11 @@ def _first(
         if len(ids) >= TRACES:
             break
     return found.filter(pl.col("run_id").is_in(ids)).select("run_id", "trace_ids").head(TRACES)
+
+
+def _hours(first: int, last: int) -> Window:
+    end = last + BUCKET_NS
+    return Window(first, end if end <= LATEST_NS else None)
 
 
 def _of_item(rows: pl.DataFrame, kind: str, text: str) -> pl.DataFrame:

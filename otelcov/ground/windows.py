@@ -43,6 +43,12 @@ class Window:
             self.until_ns is None or time_ns < self.until_ns
         )
 
+    def __and__(self, other: Window) -> Window:
+        """What lies in both; it may be empty."""
+        since = [ns for ns in (self.since_ns, other.since_ns) if ns is not None]
+        until = [ns for ns in (self.until_ns, other.until_ns) if ns is not None]
+        return Window(max(since, default=None), min(until, default=None))
+
 
 ALL = Window()
 

@@ -117,10 +117,7 @@ def briefly(
             return None
         rest = [*_of_batches(found), *_counted(found, adding, window, selection)]
     told = brief.add([found.kept.briefs(found.whole), *(some.brief() for some in rest)])
-    for name in ("environment", "case"):
-        if wanted := getattr(selection, name):
-            told = told.only(name, wanted)
-    return told, found.quality
+    return told.chosen(selection), found.quality
 
 
 def rows(

@@ -16,6 +16,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from otelcov.coverage import edges
+from otelcov.coverage.brief import Brief
 from otelcov.coverage.edges import Targets, Traffic
 from otelcov.coverage.facts import Facts, flatten
 from otelcov.coverage.graph import Edge
@@ -150,6 +151,12 @@ def by_run(gates: GateFile, per_run: bool = False) -> bool:
     return per_run or any(entry.select.conversation for entry in gates.agents)
 
 
+def briefly(gates: GateFile) -> bool:
+    """Whether sums of all services, releases and sides are enough."""
+    chosen = [entry.select for entry in gates.agents]
+    return not any(one.service or one.release or one.side or one.agent for one in chosen)
+
+
 def agents_of(gates: GateFile, agents: tuple[str, ...]) -> set[tuple[str, ...]]:
     """The choices of agents whose steps alone count: the command's own, and those that entries make instead."""
     return {agents, *(tuple(entry.select.agent) or agents for entry in gates.agents)}
@@ -157,7 +164,7 @@ def agents_of(gates: GateFile, agents: tuple[str, ...]) -> set[tuple[str, ...]]:
 
 def judge(
     gates: GateFile,
-    runs: pl.DataFrame | Mapping[tuple[str, ...], Observations],
+    runs: pl.DataFrame | Mapping[tuple[str, ...], Observations | Brief],
     config: Config,
     window: Window = ALL,
     per_run: bool = False,
@@ -165,8 +172,8 @@ def judge(
     counters: Mapping[str, int | None] | None = None,
 ) -> dict[str, Any]:
     """Every entry over these runs (of one window, already narrowed by the command's own selection), or what they add
-    up to for each of `agents_of`, if that is enough (`by_run`); `counters` are what only the store knows of the window
-    (duplicates, ...)."""
+    up to for each of `agents_of`, if that is enough (`by_run`, `briefly`); `counters` are what only the store knows of
+    the window (duplicates, ...)."""
     judged = [_Judged(entry, runs, config, window, per_run, agents, counters or {}) for entry in gates.agents]
     entries = [entry.as_json() for entry in judged]
     results = [e["result"] for e in entries]
@@ -215,15 +222,15 @@ class _Judged:
     """One entry on its runs."""
 
     entry: Entry
-    runs: pl.DataFrame | Mapping[tuple[str, ...], Observations]
+    runs: pl.DataFrame | Mapping[tuple[str, ...], Observations | Brief]
     config: Config
     window: Window
     per_run: bool
     agents: tuple[str, ...]  # those of the command; the entry's own take their place
     counters: Mapping[str, int | None]
     mine: pl.DataFrame | None = field(init=False)
-    seen: Observations = field(init=False)
-    rows: pl.DataFrame = field(init=False)  # of `seen`, with texts
+    seen: Observations | Brief = field(init=False)
+    rows: pl.DataFrame = field(init=False)  # of `seen`, with texts; of a Brief without paths
     shown: dict[str, int] = field(init=False)  # how many runs there are, and could show what
 
     def __post_init__(self) -> None:
@@ -231,14 +238,17 @@ class _Judged:
         conversations = chosen.pop("conversation")
         selection = Selection(**{name: tuple(values) for name, values in chosen.items()})
         self.agents = selection.agent or self.agents
-        if not isinstance(self.runs, pl.DataFrame):
-            self.mine, self.seen = None, selected(self.runs[self.agents], selection, self.config, sides=True)
-        else:
+        self.mine = None
+        if isinstance(self.runs, pl.DataFrame):
             mine = select(self.runs, selection, self.config, sides=True)
             if conversations:
                 mine = mine.filter(pl.col("conversation_id").is_in(conversations))
             self.mine, self.seen = mine, partial(mine, self.config, self.agents)
-        self.rows = self.seen.texts()
+        elif isinstance(seen := self.runs[self.agents], Brief):
+            self.seen = seen.chosen(selection)
+        else:
+            self.seen = selected(seen, selection, self.config, sides=True)
+        self.rows = self.seen.rows if isinstance(self.seen, Brief) else self.seen.texts()
         shown = self.rows.filter(pl.col("dimension") == "run").group_by("item").agg(pl.col("runs").sum())
         self.shown = defaultdict(int, shown.iter_rows())
 

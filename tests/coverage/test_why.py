@@ -10,8 +10,10 @@ from hypothesis import given
 
 from otelcov.coverage import why as module
 from otelcov.coverage.observations import partial, per_run
+from otelcov.coverage.selection import inside
 from otelcov.coverage.snapshot import snapshot
 from otelcov.coverage.why import why
+from otelcov.ground.windows import Window
 from tests.coverage.build import frame
 from tests.coverage.test_laws import CONFIG, quick, some_runs
 
@@ -46,11 +48,15 @@ def each(runs: pl.DataFrame, rows: pl.DataFrame, kind: str, item: str) -> dict[s
 def told(runs: pl.DataFrame, agents: tuple[str, ...]) -> None:
     seen, rows = partial(runs, CONFIG, agents), per_run(runs, CONFIG, agents)
     shot = snapshot(seen, CONFIG)
+
+    def some(where: pl.Expr, within: Window) -> pl.DataFrame:
+        return inside(runs.filter(where), within)
+
     for kind, items in ITEMS.items():
         for item in items:
             want = each(runs, rows, kind, item)
             if want is not None:
-                answers = why(f"{kind}:{item}", shot, seen, runs.filter, CONFIG, agents)["answers"]
+                answers = why(f"{kind}:{item}", shot, seen, some, CONFIG, agents)["answers"]
                 (found,) = [answer for answer in answers if answer["kind"] == kind]
                 assert found.items() >= want.items(), (kind, item)
 

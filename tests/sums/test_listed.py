@@ -34,6 +34,15 @@ agents:
   - {name: one, select: {agent: worker, side: production}, tool_edges: {restricted: [query_ledger]}}
   - {name: nobody, select: {agent: nobody}}
 """
+PLAIN_GATE = """
+agents:
+  - name: all
+    tool_edges: {restricted: [query_ledger]}
+    expect:
+      - {target: coverage.path, matcher: {min: 0.1}}
+      - {target: metrics.tool_calls, matcher: {min: 1}}
+  - {name: production, select: {environment: production}, tool_edges: {allowed: [query_ledger, nothing]}}
+"""
 
 
 def told(asked, runs):
@@ -146,6 +155,7 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     monkeypatch.chdir(tmp_path)
     store.commit(bodies())
     (tmp_path / "gate.yaml").write_text(GATE)
+    (tmp_path / "plain.yaml").write_text(PLAIN_GATE)
     run = store.ask(now=NOW, since="all").runs()[0].row(7, named=True)
     case = {"name": "one", "input": run["input"], "expected_tool_calls": [{"tool_name": "query_ledger"}]}
     (tmp_path / "cases.yaml").write_text(json.dumps({"cases": [case]}))
@@ -159,6 +169,8 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
         "gate gate.yaml --since all",
         "gate gate.yaml --since all --side staging --agent worker --format json",
         "gate gate.yaml --since all --per-run --format json",
+        "gate plain.yaml --since all --format json",
+        "gate plain.yaml --since all --environment production --format json",
         "gaps --since all --format json",
         "test cases.yaml --since all --no-keep --format json",
         "test cases.yaml --since all --no-keep --format json --side production",

@@ -336,4 +336,8 @@ def test_sums_are_judged_as_their_runs_are(tmp_path: Path, seen: dict[str, Any],
         by_sums = gates.judge(rules, sums, settings, agents=agents)
         assert by_sums == gates.judge(rules, rows, settings, agents=agents)
         assert by_sums["entries"][0]["blind_runs"] == rows["tool_calls"].null_count()
+        if not agents:
+            few = rules.model_copy(update={"agents": [one for one in rules.agents if not one.select.model_fields_set]})
+            assert gates.briefly(few) and not gates.briefly(rules)
+            assert gates.judge(few, {(): sums[()].brief()}, settings) == gates.judge(few, rows, settings)
         assert all(seen.runs == len(some) for seen in sums.values())
