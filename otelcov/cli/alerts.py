@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from otelcov.cli.options import STORE, ConfigFile, Now, Store
-from otelcov.ground.windows import Window
+from otelcov.ground.windows import ALL
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True)
 
@@ -41,10 +41,10 @@ def check(
         known = settings.load(config)
         now_ns = windows.clock(now)
 
-    def load(window: Window) -> Any:
-        return answered(lambda question: question.rows()[0], Question(store, known, window, now_ns, Selection()))
-
-    checked = alerts.check(known, store, load, now_ns)
+    checked = answered(
+        lambda question: alerts.check(known, store, lambda window: question.within(window=window).seen(), now_ns),
+        Question(store, known, ALL, now_ns, Selection()),
+    )
     address = known.alerts.webhook
     if known.alerts.webhook_env is not None:
         address = os.environ.get(known.alerts.webhook_env)

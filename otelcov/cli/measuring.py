@@ -222,20 +222,26 @@ class Seen:
         rows = inside(self._rows.filter(where), within)
         return select(rows, asked.selection, asked.config, sides=True)
 
+    def each(self, look: Callable[[pl.DataFrame], T]) -> list[T]:
+        """What is seen in some of the runs (RUNS without content), whatever their side, at a time; none is kept."""
+        if self._rows is not None:
+            return [look(self._rows)]
+        found = list[T]()
+
+        def seen(runs: pl.DataFrame) -> pl.DataFrame:
+            found.append(look(runs))
+            return runs.clear()
+
+        self.question.within(selection=replace(self.question.selection, agent=())).listed(seen)
+        return found
+
     def run_ids(self) -> frozenset[str]:
-        """Those of all runs of those sides."""
+        """Those of the runs of the sides that were asked for."""
         from otelcov.coverage.selection import select
 
-        asked = self.question
-
-        def ids(runs: pl.DataFrame) -> pl.DataFrame:
-            runs = select(runs, asked.selection, asked.config, sides=True)
-            return runs.clear(runs.height).with_columns(runs["run_id"])  # the rest would be a thousand times as large
-
-        if self._rows is not None:
-            return frozenset(ids(self._rows)["run_id"])
-        every = asked.within(selection=replace(asked.selection, agent=()))
-        return frozenset(every.listed(ids).rows["run_id"])
+        chosen = self.question.selection, self.question.config
+        ids = self.each(lambda runs: select(runs, *chosen, sides=True)["run_id"].to_list())
+        return frozenset(id for some in ids for id in some)
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
 from otelcov.cases.figures import figures
-from otelcov.coverage.observations import partial
-from otelcov.coverage.selection import select
+from otelcov.coverage.observations import Adding, Observations
+from otelcov.coverage.selection import select, selected
 from otelcov.coverage.snapshot import snapshot
 from otelcov.ground import errors
 from otelcov.ground.config import DIMENSIONS, Alert, Config
@@ -53,7 +53,21 @@ METRICS = (
     *(f"coverage.{d}" for d in ("overall", *DIMENSIONS)),
 )
 
-Load = Callable[[Window], pl.DataFrame]
+T = TypeVar("T")
+
+
+class Seen(Protocol):
+    """The runs of a window."""
+
+    @property
+    def everything(self) -> Observations:
+        """What they add up to."""
+
+    def each(self, look: Callable[[pl.DataFrame], T]) -> list[T]:
+        """What is seen in some of them (RUNS) at a time."""
+
+
+Load = Callable[[Window], Seen]
 
 
 @dataclass(frozen=True)
@@ -84,12 +98,12 @@ class Checked:
 
 
 def check(config: Config, store: str, load: Load, now_ns: int) -> list[Checked]:
-    """Every rule, in the order of the config. `load` gives the runs of a window (RUNS)."""
+    """Every rule, in the order of the config. `load` gives the runs of a window."""
     _sound(config.alerts.rules)
     before = _states(store)
-    seen: dict[Window, pl.DataFrame] = {}
+    seen: dict[Window, Seen] = {}
 
-    def cached(window: Window) -> pl.DataFrame:
+    def cached(window: Window) -> Seen:
         if window not in seen:
             seen[window] = load(window)
         return seen[window]
@@ -212,37 +226,58 @@ def _value(rule: Alert, config: Config, store: str, load: Load, window: Window) 
         passed = rows.filter(pl.col("result") == "pass").height
         return (100 * passed / rows.height if rows.height else None), rows.height
     selection = _selection(rule)
-    runs = select(load(window), selection, config)
-    chosen = select(runs, selection, config, sides=True)
-    chosen = chosen.filter(pl.col("settled").fill_null(True))
-    if metric == "runs" or not chosen.height:
-        return (float(chosen.height) if metric == "runs" else None), chosen.height
+    seen = load(window)
+
+    def settled(runs: pl.DataFrame) -> pl.DataFrame:
+        return select(runs, selection, config, sides=True).filter(pl.col("settled").fill_null(True))
+
     if metric in _MEANS:
-        mean = figures(chosen, config)[metric].mean()
-        return (None if mean is None else float(mean)), chosen.height  # type: ignore[arg-type]
+        of_each = seen.each(lambda runs: figures(settled(runs), config)[metric])
+        told = pl.concat([pl.Series(metric, [], pl.Float64), *(some.cast(pl.Float64) for some in of_each)])
+        mean = told.mean()
+        return (None if mean is None else float(mean)), len(told)  # type: ignore[arg-type]
     if metric == "run_error_rate":  # of the runs whose end is known, each for as many as it stands for
-        ends = chosen.filter(pl.col("status") != "unknown").select("status", pl.col("weight").fill_null(1.0))
-        failed, every = (some["weight"].to_numpy().sum() for some in (ends.filter(pl.col("status") == "error"), ends))
-        return (100 * float(failed / every) if ends.height else None), ends.height
-    shot = snapshot(partial(runs, config), config, window, selection)
+
+        def ends(runs: pl.DataFrame) -> tuple[float, float, int]:
+            known = settled(runs).filter(pl.col("status") != "unknown")
+            weights = known["weight"].fill_null(1.0).to_numpy()
+            failed = weights[(known["status"] == "error").to_numpy()]
+            return float(failed.sum()), float(weights.sum()), known.height
+
+        failed, every, count = (sum(part) for part in zip((0.0, 0.0, 0), *seen.each(ends), strict=True))
+        return (100 * failed / every if count else None), int(count)
+    sums = _sums(seen, selection, config)
+    chosen = selected(sums, selection, config, sides=True).texts()
+    count = int(chosen.filter((pl.col("dimension") == "run") & (pl.col("item") == "settled"))["runs"].sum())
+    if metric == "runs" or not count:
+        return (float(count) if metric == "runs" else None), count
+    shot = snapshot(sums, config, window, selection)
     if metric in _LATENCY:
-        return shot["metrics"]["latency_ms"][_LATENCY[metric]], chosen.height
+        return shot["metrics"]["latency_ms"][_LATENCY[metric]], count
     if metric in _RATES:
         share = shot["metrics"][_RATES[metric]]
-        return (None if share is None else 100 * share), chosen.height
+        return (None if share is None else 100 * share), count
     name = metric.partition(".")[2] or "overall"
     scores = {d["dimension"]: d["score"] for d in shot["coverage"]["dimensions"]} | {
         "overall": shot["coverage"]["overall"]
     }
-    return (None if scores[name] is None else 100 * scores[name]), chosen.height
+    return (None if scores[name] is None else 100 * scores[name]), count
+
+
+def _sums(seen: Seen, selection: Selection, config: Config) -> Observations:
+    """What the runs that a rule chooses add up to, whatever their side."""
+    if not selection.model:
+        return selected(seen.everything, selection, config)
+    adding = Adding(config)
+    seen.each(lambda runs: adding.add(select(runs, selection, config)))
+    return adding.sum()
 
 
 def _edge(rule: Alert, config: Config, load: Load, now_ns: int) -> tuple[float | None, bool | None, bool | None, str]:
     """How many runs exercised an edge; none is wrong, if any run could have shown it."""
     assert rule.edge is not None and rule.unused_for_ns is not None
     window = Window(max(0, now_ns - rule.unused_for_ns), now_ns)
-    runs = select(load(window), _selection(rule), config, sides=True)
-    seeing = runs.filter(pl.col("tool_calls").is_not_null())
+    selection = _selection(rule)
     agent, _, tool = rule.edge.rpartition("/")
     step = pl.element().struct
     done = step.field("status") != "requested"
@@ -251,7 +286,12 @@ def _edge(rule: Alert, config: Config, load: Load, now_ns: int) -> tuple[float |
         "delegations": done & (step.field("from") == agent) & (step.field("tool") == tool),
     }
     took = [pl.col(name).list.eval(hit.fill_null(False)).list.any().fill_null(False) for name, hit in hits.items()]
-    used = seeing.filter(pl.any_horizontal(took)).height
+
+    def look(runs: pl.DataFrame) -> tuple[int, int]:
+        seeing = select(runs, selection, config, sides=True).filter(pl.col("tool_calls").is_not_null())
+        return seeing.height, seeing.filter(pl.any_horizontal(took)).height
+
+    seeing, used = (sum(counts) for counts in zip((0, 0), *load(window).each(look), strict=True))
     length = span_text(rule.unused_for_ns)
     if used:
         return (
@@ -260,9 +300,9 @@ def _edge(rule: Alert, config: Config, load: Load, now_ns: int) -> tuple[float |
             True,
             f"{rule.edge} exercised by {used} run{'' if used == 1 else 's'} in the last {length}",
         )
-    if seeing.height < rule.min_runs:
-        return None, None, None, f"{seeing.height} runs that show tool calls in the last {length}"
-    return 0.0, True, False, f"{rule.edge} exercised by none of {seeing.height} runs in the last {length}"
+    if seeing < rule.min_runs:
+        return None, None, None, f"{seeing} runs that show tool calls in the last {length}"
+    return 0.0, True, False, f"{rule.edge} exercised by none of {seeing} runs in the last {length}"
 
 
 def _selection(rule: Alert) -> Selection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -15,6 +16,8 @@ from otelcov.cli import runs as listing
 from otelcov.cli.commands import app
 from otelcov.coverage import observations
 from otelcov.ground.schemas import no_runs
+from otelcov.ground.selection import Selection
+from otelcov.history import alerts
 from otelcov.runs.filters import FILTERS, of_agents
 from otelcov.runs.lines import json_lines
 from otelcov.sums import texts
@@ -200,6 +203,29 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     assert store.ask(now=NOW, since="all").listed().full is False
     for command, was, now in zip(commands, before, answers(store, tmp_path, *commands), strict=True):
         assert now == was, command
+
+
+@pytest.mark.parametrize(
+    "choice", [{}, pytest.param({"side": ["production"], "model": ["gpt-4o"]}, marks=pytest.mark.full)]
+)
+def test_alerts_see_the_same_before_and_after_the_count(store, monkeypatch, choice):
+    store.commit(bodies())
+    numbers = [{"name": metric, "metric": metric, "above": 0, "window": "9h", **choice} for metric in alerts.METRICS]
+    unused = {"name": "unused", "edge": "worker/query_ledger", "unused_for": "9h", **choice}
+    asked = store.ask(now=NOW)
+    known = asked.config.model_validate({"alerts": {"rules": [*numbers, unused]}})
+
+    def checked():
+        every = replace(asked, config=known, selection=Selection())
+        found = alerts.check(known, store.path, lambda window: every.within(window=window).seen(), asked.now_ns)
+        return [one.as_json() for one in found]
+
+    before = checked()
+    assert sum(one["value"] is not None for one in before) > len(before) / 2
+    store.count()
+    monkeypatch.setattr(loading, "load", None)
+    monkeypatch.setattr(observations, "_AT_ONCE", 50)
+    assert checked() == before
 
 
 def test_of_many_runs_and_spans_doctor_looks_at_some(store, monkeypatch):
