@@ -132,6 +132,7 @@ from otelcov.dialects.semantic_kernel import SEMANTIC_KERNEL
 from otelcov.dialects.smolagents import DSPY, SMOLAGENTS
 from otelcov.dialects.spring_ai import EMBABEL, LANGCHAIN4J, SPRING_AI
 from otelcov.dialects.strands import STRANDS
+from otelcov.dialects.swarms import SWARMS
 from otelcov.dialects.tanstack import TANSTACK
 from otelcov.dialects.trpc import TRPC
 from otelcov.dialects.vercel import VERCEL, VERCEL_LOOPS
@@ -242,6 +243,7 @@ DIALECTS: tuple[Dialect, ...] = (
     SMOLAGENTS,
     DSPY,
     STRANDS,
+    SWARMS,
     VOLTAGENT,
     VERCEL_LOOPS,
     OPENLIT_NODES,

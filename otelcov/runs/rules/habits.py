@@ -137,6 +137,12 @@ def runs_in_threads(scope: str) -> bool:
     return scope in ("openinference.instrumentation.smolagents", "base_tool")
 
 
+def traces_apart(scope: str) -> bool:
+    """Does this kit run tools in threads without a word of who began them, so that agents in them have traces of their
+    own, and no span at all tells of a tool (Swarms)?"""
+    return scope == "swarms"
+
+
 def stays_current(scope: str, name: str) -> bool:
     """Is this a graph or a workflow that is laid under whatever span was left current in the same task, though that had
     ended (Traceloop and OpenLIT, of what is awaited)?"""

@@ -10,13 +10,17 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.runs.agents.delegation import Delegation
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.boundaries import final
+from otelcov.runs.rules.habits import traces_apart
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.trace.tree import Node
 
 
 def shown(agents: list[str], nodes: list[Node], calls: list[ModelCall]) -> bool:
     """Would a delegation be seen? Of several agents that only model calls name, not who called whom; of those that
-    worked one after another where no model call can be seen, not whether one asked for the next."""
+    worked one after another where no model call can be seen, not whether one asked for the next; nor of an agent that
+    asked for tools, where who works in a tool has a trace of its own."""
+    if any(c.requests and traces_apart(c.node.span.scope) for c in calls):
+        return False
     if len(agents) == 1:
         return True
     return any(n.own_agent is not None for n in nodes) and (bool(calls) or not agents)
