@@ -34,10 +34,20 @@ def input_text(root: Node, calls: list[ModelCall], limit: int | None, incomplete
     """What the user said, and why nobody knows where that is not told."""
     text = _told(root, calls, limit, incomplete)
     blank = text is not None and not text.strip()
-    if hidden(text) or (blank and (_talk_without_words(root) or made_blank(root, calls))):
+    if hidden(text) or (blank and (_talk_without_words(root) or made_blank(root, calls) or _named(root, calls, limit))):
         incomplete.add("input not reported")
         return None
     return text
+
+
+def _named(root: Node, calls: list[ModelCall], limit: int | None) -> bool:
+    """Does only a step within say that nothing was asked? It may name what it goes on with, which is no word of the
+    user's, where the end of the request is lost, or a model was shown one and what frames it all has not come."""
+    if not root.orphan:
+        return bool(root.span.input) and limit is not None and len(root.span.input) >= limit
+    if root.kind != CHAIN or not calls:
+        return False
+    return any(of_user(x) and (x.text or "").strip() for x in calls[0].inputs or ())
 
 
 def made_blank(root: Node, calls: list[ModelCall]) -> bool:

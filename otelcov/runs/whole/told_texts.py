@@ -47,7 +47,8 @@ _OBJECT = re.compile(
     r"<[\w.]+\ (?:object|generator)[^>]*\ at\ 0x"
     r"|[A-Z]\w*\(\w+=.*(?:\)|\.\.\.)$|[A-Z]\w*Event\(\)$"  # LlamaIndex abbreviates its events
     r"|id='[^']*'\ source='.*\ type='\w+'$"  # AutoGen's messages
-    r"|\{'_\w+':\ .*=",  # what an object keeps to itself (MLflow, of pydantic-ai's streams)
+    r"|\{'_\w+':\ .*=|"  # what an object keeps to itself (MLflow, of pydantic-ai's streams)
+    r"[A-Z]\w*[a-z]\w*\.[A-Z][A-Z0-9_]+$",  # a way that a graph goes on (NeMo Agent Toolkit)
     re.S | re.X,
 )
 

@@ -1,0 +1,85 @@
+"""Kits for Python by the telemetry that they bring along, in forms that nothing else writes."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import runs, span
+
+
+def _chain(id, parent, name, at, took, **told):
+    told = {"openinference.span.kind": "CHAIN"} | {f"{key}.value": value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, scope="nat", attributes=told)
+
+
+_SHOWN = json.dumps([{"content": "You help.", "type": "system"}, {"content": "Where?", "type": "human"}])
+_BLANK = '{"input": ""}'
+
+
+def _asked_again(parent):
+    """A model that answered, of NVIDIA's NeMo Agent Toolkit 1.9, within a step that names what it goes on with."""
+    model = {"openinference.span.kind": "LLM", "llm.model_name": "m", "input.value": _SHOWN, "output.value": "Shipped."}
+    return [
+        _chain(3, parent, "RunnableSequence", 2, 4, input=_BLANK),
+        span(4, 3, "m", at=3, took=2, scope="nat", attributes=model),
+    ]
+
+
+def test_a_step_that_names_nothing_to_go_on_with_is_no_empty_request():
+    (run,) = runs(*_asked_again(99))  # what frames it has not come
+    assert (run["input"], "empty_input" in run["boundaries"]) == (None, False)
+    cut = json.dumps({"messages": [{"role": "user", "content": "Where? " * 50}]})[:128]
+    told = runs(_chain(1, None, "<workflow>", 0, 9, input=cut), *_asked_again(1))
+    assert [(r["input"], r["output"]) for r in told] == [(None, "Shipped.")]
+
+
+def test_the_way_that_a_graph_goes_on_is_no_answer():
+    asked = {"output": "Decision.END", "input": '{"messages": [{"role": "user", "content": "Where?"}]}'}
+    (run,) = runs(
+        _chain(1, None, "<workflow>", 0, 9, input="Where?"),
+        span(2, 1, "m", at=1, scope="nat", attributes={"openinference.span.kind": "LLM", "input.value": _SHOWN}),
+        _chain(3, 1, "conditional_edge", 5, 1, **asked),
+    )
+    assert run["output"] is None
+
+
+def _swarms(id, parent, name, at, took, **told):
+    named = {"swarms.component": "Agent", "swarms.name": "support"}
+    told = named | {key.replace("__", "."): value for key, value in told.items()}
+    return span(id, parent, name, at=at, took=took, scope="swarms", status=1, attributes=told)
+
+
+def _sent(id, at, said, answer, **usage):
+    usage = {f"swarms.usage.{key}": value for key, value in usage.items()}
+    told = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "openai/m", "gen_ai.response.model": "m"} | usage
+    told["swarms.request"] = json.dumps({"model": "openai/m", "messages": said, "tools": _OFFERED})
+    body = {"id": f"chatcmpl-{id}", "choices": [{"index": 0, "message": {"role": "assistant", **answer}}]}
+    return _swarms(id, 1, "Agent.llm_call", at, 1, **told, swarms__response=json.dumps(body))
+
+
+_OFFERED = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_swarms_tells_of_its_models_whole_and_not_of_who_works_in_a_tool(asks):
+    """Swarms 16: a tool runs in a thread of its own, so an agent in it has a trace of its own."""
+    call = {"id": "call_1a", "type": "function", "function": {"name": "look_up", "arguments": '{"id": "A1"}'}}
+    said = [{"role": "system", "content": "You help."}, {"role": "user", "content": "Where?"}]
+    asked, came = (
+        {"content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1a", "content": "sent"},
+    )
+    after = [*said, {"role": "assistant", **asked}, came]
+    (run,) = runs(
+        _swarms(8, None, "Agent.init", -1, 0.1, swarms__config="{}"),
+        _swarms(1, None, "Agent.run", 0, 9, gen_ai__operation__name="agent", swarms__output="Shipped.",
+                **{"swarms.input.task": "Where?", "swarms.usage.input_tokens": 30}),
+        *([_sent(2, 1, said, asked, input_tokens=10, output_tokens=3)] if asks else []),
+        _sent(3, 4, after if asks else said, {"content": "Shipped."}, input_tokens=20, output_tokens=4),
+    )  # fmt: skip
+    assert (run["input"], run["output"], run["agents"]) == ("Where?", "Shipped.", ["support"])
+    assert [(c["agent"], c["input_tokens"], c["output_tokens"]) for c in run["llm_calls"]][-1] == ("support", 20, 4)
+    called = [(c["name"], c["agent"], c["arguments"], c["result"], c["status"]) for c in run["tool_calls"]]
+    assert called == ([("look_up", "support", {"id": "A1"}, "sent", "ok")] if asks else [])
+    assert run["known_tools"] == ["look_up"]
+    assert run["delegations"] == (None if asks else [])
