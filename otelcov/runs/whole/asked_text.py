@@ -44,7 +44,7 @@ def _named(root: Node, calls: list[ModelCall], limit: int | None) -> bool:
     """Does only a step within say that nothing was asked? It may name what it goes on with, which is no word of the
     user's, where the end of the request is lost, or a model was shown one and what frames it all has not come."""
     if not root.orphan:
-        return bool(root.span.input) and limit is not None and len(root.span.input) >= limit
+        return limit is not None and len(root.span.input or "") >= limit
     if root.kind != CHAIN or not calls:
         return False
     return any(of_user(x) and (x.text or "").strip() for x in calls[0].inputs or ())
