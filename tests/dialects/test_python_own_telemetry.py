@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import runs, span
+from tests.runs.requests import chat, runs, span
 
 
 def _chain(id, parent, name, at, took, **told):
@@ -83,3 +83,43 @@ def test_swarms_tells_of_its_models_whole_and_not_of_who_works_in_a_tool(asks):
     assert called == ([("look_up", "support", {"id": "A1"}, "sent", "ok")] if asks else [])
     assert run["known_tools"] == ["look_up"]
     assert run["delegations"] == (None if asks else [])
+
+
+def _history(*said):
+    """Words of the user and, as pairs of an id and a text, what came back; None: a model asked for two tools."""
+    out = []
+    for x in said:
+        if isinstance(x, tuple):
+            part = {"type": "tool_call_response", "id": x[0], "response": x[1]}
+            out.append({"role": "tool", "parts": [part]})
+        elif x is None:
+            calls = [{"type": "tool_call", "id": i, "name": n, "arguments": {}} for i, n, _ in _TWO]
+            out.append({"role": "assistant", "parts": calls})
+        else:
+            out.append({"role": "user", "parts": [{"type": "text", "content": x}]})
+    return out
+
+
+_TWO = [("call_1a", "look_up", {}), ("call_2b", "refund", {})]
+_FORM = (
+    "\n        There were one or more errors in your attempt to use the\n        "
+    "TOOL or function_call named 'look_up':\n        ('id',): Field required\n        "
+)
+
+
+@pytest.mark.parametrize(
+    ("since", "statuses"),
+    [
+        (["Shipped."], ["unknown", "unknown"]),  # what came back is told as the user's words where a tool is nobody's
+        ([("call_1a", _FORM), ("call_2b", "sent")], ["requested", "ok"]),
+        ([("call_1a", "sent"), ("call_2b", "sent")], ["ok", "ok"]),
+    ],
+)
+def test_what_words_alone_come_after_may_have_run_and_what_could_not_be_read_did_not(since, statuses):
+    """Langroid 0.69, by the spans of a client of OpenAI's."""
+    (run,) = runs(
+        span(1, None, "handle", took=9),
+        chat(2, 1, _TWO, _history("go"), at=1),
+        chat(3, 1, "done", _history("go", None, *since), at=3),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == statuses

@@ -91,6 +91,7 @@ _REFUSED = re.compile(
     # Semantic Kernel for .NET
     r"|Error: Function call (?:request for a function that wasn't defined|processing failed)\."
     r"|Error: Requested function could not be found\."
+    r"|There were one or more errors in your attempt to use the\s+TOOL or function_call named '"  # Langroid
     r"|Tool '[^'\n]{1,200}' has reached its (?:maximum )?usage limit\b"  # CrewAI
     r"|[\w ]{1,40} requires permission to use .{1,100}, but that permission was (?:declined|denied))",
     re.I,

@@ -160,7 +160,8 @@ class Later:
             went_on = False  # said more, though nothing is told to have come back
             for x, back in reversed(list(pairwise(inputs))):
                 went_on = back.role == "assistant" and (went_on or not back.requests)
-                if went_on or (back.partial and len(x.requests) > 1):
+                answered_by_words = back.role == "user" and bool(back.text) and not back.results
+                if went_on or answered_by_words or (back.partial and len(x.requests) > 1):
                     self._lose(mc, x.requests)
             for asked, came in exchanges(inputs):
                 self._lose(mc, _unsure(asked, came))
