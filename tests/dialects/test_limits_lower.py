@@ -184,3 +184,13 @@ def test_a_tool_of_an_answer_that_was_dropped_may_have_failed():
         chat(5, 1, "fine", at=9),
     )
     assert {"tool_failure", "tool_recovery"} <= {*run["boundaries_unknown"]}
+
+
+@pytest.mark.parametrize(("dropped", "status"), [(0, "ok"), (2, "unknown")])
+def test_a_flag_in_what_was_left_out_is_no_sign_that_all_went_well(dropped, status):
+    """LangChain's tools under OpenLLMetry, which say in what they put out that a handled error was one."""
+    told = {"traceloop.span.kind": "tool", "traceloop.entity.name": "look_up"}
+    told |= {} if dropped else {"traceloop.entity.output": '{"output": {"kwargs": {"content": "sent"}}}'}
+    ran = span(2, 1, "look_up.tool", at=1, scope="opentelemetry.instrumentation.langchain", status=1, attributes=told)
+    (run,) = runs(agent(1, "support", took=9), ran | {"dropped": dropped})
+    assert [c["status"] for c in run["tool_calls"]] == [status]

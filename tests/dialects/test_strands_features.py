@@ -106,3 +106,64 @@ def test_what_a_client_read_of_a_stream_that_was_called_off_is_no_answer():
         ),
     )
     assert (run["status"], run["output"], [c["status"] for c in run["llm_calls"]]) == ("unknown", None, ["unknown"])
+
+
+def test_what_a_tool_throws_goes_to_the_model_and_ends_no_run():
+    """Its answer is lost: it took less time than the one before."""
+    (run,) = runs(
+        _agent(1, None, 0, 7, True, "I may not.", "end_turn"),
+        _of(2, 1, "execute_event_loop_cycle", 0, 6),
+        _chat(3, 2, 0.5, _uses(("call_1a", "delete")), "tool_use", **_TOKENS) | {"took": 4},
+        _tool(4, 2, 5, "delete", "call_1a") | {"status": 2},
+        _of(5, 1, "execute_event_loop_cycle", 6.1, 0.8),
+    )
+    assert (run["status"], run["boundaries"]) == ("unknown", ["tool_failure"])
+    assert "error" in run["boundaries_unknown"]
+
+
+def _cycle(id, at, took, *events, **more):
+    return _of(id, 1, "execute_event_loop_cycle", at, took, events=events, **more)
+
+
+@pytest.mark.parametrize("newest", [True, False])
+def test_what_a_cycle_says_came_back_of_a_tool_ran_though_its_span_is_lost(newest):
+    back = [{"role": "user", "parts": [{"type": "tool_call_response", "id": "c2", "response": [{"text": "sent"}]}]}]
+    old = [{"toolResult": {"toolUseId": "c2", "status": "success", "content": [{"text": "sent"}]}}]
+    came = (_DETAILS, {"gen_ai.input.messages": json.dumps(back)})
+    (run,) = runs(
+        _agent(1, None, 0, 9, newest, "", "limit_turns"),
+        _cycle(2, 0.2, 3),
+        _chat(3, 2, 0.5, _uses(("c1", "look")), "tool_use", **_TOKENS),
+        _tool(4, 2, 2, "look", "c1"),
+        _cycle(5, 4, 4, came if newest else ("gen_ai.choice", {"message": "[]", "tool.result": json.dumps(old)})),
+        _chat(6, 5, 4.2, _uses(("c2", "look")), "tool_use", **_TOKENS),
+    )
+    assert [c["status"] for c in run["tool_calls"]] == ["ok", "unknown"]
+
+
+def test_a_run_that_ended_well_asked_its_model_again_where_that_failed_last():
+    (run,) = runs(
+        _agent(1, None, 0, 9, True, "Shipped.", "end_turn"),
+        _cycle(2, 0.2, 8),
+        _chat(3, 2, 0.5, [], "error") | {"status": 2, "error": "Slow down."},
+    )
+    assert run["status"] == "unknown"
+
+
+def test_a_cycle_that_failed_with_nothing_in_it_may_have_lost_the_model_that_did():
+    failed = {"status": 2, "error": "The model fails."}
+    (run,) = runs(
+        _agent(1, None, 0, 9, False, "The other one failed.", "end_turn"),
+        _cycle(2, 0.2, 7),
+        _chat(3, 2, 0.5, _uses(("c1", "ask")), "tool_use", **_TOKENS),
+        _tool(4, 2, 2, "ask", "c1") | failed,
+        _of(5, 4, "invoke_agent b", 2.1, 4, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="b") | failed,
+        _of(6, 5, "execute_event_loop_cycle", 2.2, 1.5),
+        _chat(7, 6, 2.3, _uses(("c2", "look")), "tool_use", **_TOKENS),
+        _tool(8, 6, 3.4, "look", "c2") | {"took": 0.2},
+        _of(9, 5, "execute_event_loop_cycle", 4, 1) | failed,
+        _cycle(10, 7.3, 1.5),
+        _chat(11, 10, 7.4, [{"text": "The other one failed."}], "end_turn", **_TOKENS),
+    )
+    assert run["status"] == "ok" and "missing step" in run["incomplete"]
+    assert "error" in run["boundaries_unknown"]

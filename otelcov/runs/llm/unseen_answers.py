@@ -21,7 +21,8 @@ def asked_no_model(step: Node) -> bool:
         return False
     if not asks_a_model_in_each(step.span.scope, step.span.name) and not _later_cycle(step):
         return False
-    return not _holds_a_model(step) and (failure(step) is None or bool(step.children) or _failed_in_a_turn(step))
+    hollow = _failed_in_a_turn(step) or step.span.name.startswith(_CYCLES)
+    return not _holds_a_model(step) and (failure(step) is None or bool(step.children) or hollow)
 
 
 def _failed_in_a_turn(step: Node) -> bool:

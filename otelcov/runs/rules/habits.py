@@ -100,8 +100,13 @@ def leaves_open(scope: str) -> bool:
 
 
 def throws_to_models(scope: str) -> bool:
-    """Is whatever a tool throws here told to the model, so that it ends no run (Mastra)?"""
-    return scope.startswith("@mastra/")
+    """Is whatever a tool throws here told to the model, so that it ends no run (Mastra, Strands)?"""
+    return scope.startswith("@mastra/") or scope == "strands.telemetry.tracer"
+
+
+def fails_with_models(scope: str) -> bool:
+    """Does a run here say that it failed where its last model did, and else that it went well (Strands)?"""
+    return scope == "strands.telemetry.tracer"
 
 
 def bears_all(scope: str) -> bool:

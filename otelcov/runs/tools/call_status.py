@@ -277,8 +277,9 @@ def _flag_kept(call: ToolCall) -> bool:
 
 
 def _flag_cut(call: ToolCall) -> bool:
-    """Was what a span put out cut, with the flag that may have stood at its end?"""
-    return any(flags_at_the_end(n.span.scope) and cut_short(n.span.result) for n in call.nodes)
+    """Was what a span put out cut, with the flag that may have stood at its end, or was it left out?"""
+    told = [n.span for n in call.nodes if flags_at_the_end(n.span.scope)]
+    return any(cut_short(s.result) if s.result is not None else bool(s.dropped) for s in told)
 
 
 def broken_off(call: ToolCall) -> bool:
@@ -347,9 +348,19 @@ def _not_seen(call: ToolCall, spans_shown: bool, later: Later) -> str:
         return "requested"
     unseen = _providers_own(call) or later.may_have_led_on(call) or later.named_after(call)
     unseen = unseen or later.step_came(call) or later.hides(call) or later.failed_in_its_place(call)
+    unseen = unseen or _came_around(call)
     asker = call.asked_by
     unseen = unseen or (asker is not None and (under_way(asker) or asker.several))  # the answers since are in there
     return "requested" if spans_shown and not unseen else "unknown"
+
+
+def _came_around(call: ToolCall) -> bool:
+    """Does the step that its model was asked in tell of something that came back under its id (Strands)?"""
+    step = call.asked_by.node.parent if call.asked_by is not None and call.call_id else None
+    told = step.side.events.get(step.span.row, ()) if step is not None else ()
+    texts = ((key, text) for _, attributes in told for key, text in attributes.items() if isinstance(text, str))
+    back = (text for key, text in texts if key == "tool.result" or '"tool_call_response"' in text)
+    return any(f'"{call.call_id}"' in text for text in back)
 
 
 def _left_to_others(call: ToolCall) -> bool:

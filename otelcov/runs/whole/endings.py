@@ -16,6 +16,7 @@ from otelcov.runs.rules.habits import (
     answers_with_errors,
     ends_after_tools,
     ends_alike,
+    fails_with_models,
     hides_limits,
     leaves_errors_to_steps,
     of_adk,
@@ -66,6 +67,7 @@ def status(run: Evidence) -> str:
         return "unknown" if caught_on else "error"
     if last is not None and last.error is not None:
         heard = _answered_for(root, last) or told_to_a_model(run, last) or asked_since(run, last)
+        heard = heard or (root.span.status_code == 1 and fails_with_models(root.span.scope))  # it was asked again
         return "unknown" if heard or _answered_around(root, last) else "error"
     over = _told_over(run)
     if (
@@ -347,7 +349,8 @@ def called_off(run: Evidence) -> bool:
     if last is not None and last.error is not None:
         return False
     told = run.output or run.root.span.output is not None
-    if last is not None and not told and any(_threw_to_the_model(t, o, last) for t, o in run.done):
+    waits = last is not None and any("interrupt" in reasons_told(n) for n in last.node.ancestors())
+    if last is not None and not (told or waits) and any(_threw_to_the_model(t, o, last) for t, o in run.done):
         return True  # or a limit came
     if run.output is not None or (last is not None and not (asks(last.finish) or finish_cut(last))):
         return False

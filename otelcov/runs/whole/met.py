@@ -11,6 +11,7 @@ from otelcov.ground.config import BOUNDARIES
 from otelcov.runs.agents.charge import broke_off, broken_step, frames, went_on
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import asks_once_more
 from otelcov.runs.rules.boundaries import asks
@@ -425,7 +426,7 @@ def _called_elsewhere(run: Evidence, agent: Node, later: ModelCall) -> bool:
 def _failed_unasked(run: Evidence) -> bool:
     """Did a step fail that asks a model, with nothing in it? That call, perhaps, which has not come."""
     failed = (n for n in run.nodes if not n.children and failure(n) is not None)
-    return any(asks_a_model_in_each(n.span.scope, n.span.name) for n in failed)
+    return any(asks_a_model_in_each(n.span.scope, n.span.name) or asked_no_model(n) for n in failed)
 
 
 def _left_at_another(run: Evidence, last: ModelCall) -> bool:
