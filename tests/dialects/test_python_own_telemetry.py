@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.runs.requests import chat, runs, span
+from tests.runs.requests import agent, chat, runs, span
 
 
 def _chain(id, parent, name, at, took, **told):
@@ -123,3 +123,42 @@ def test_what_words_alone_come_after_may_have_run_and_what_could_not_be_read_did
         chat(3, 1, "done", _history("go", None, *since), at=3),
     )
     assert [c["status"] for c in run["tool_calls"]] == statuses
+
+
+def _pydantic(first_sees, told):
+    """A turn of an agent of Pydantic AI's that hands its answer in by a tool."""
+    done = [{"type": "tool_call", "id": "c9", "name": "final_result", "arguments": {"answer": "Two."}}]
+    whole = {"pydantic_ai.all_messages": json.dumps(told)} if told else {}
+    asked = {"gen_ai.input.messages": first_sees, "gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    asked["gen_ai.output.messages"] = [{"role": "assistant", "parts": done}]
+    return [
+        agent(1, "support", took=9, scope="pydantic-ai", attributes=whole),
+        span(2, 1, "chat m", at=1, scope="pydantic-ai", attributes=asked),
+    ]
+
+
+def test_what_a_user_says_beside_the_end_of_a_turn_before_is_what_a_run_was_asked():
+    end = {"type": "tool_call_response", "id": "c1", "name": "final_result", "result": "Final result processed."}
+    one, two = ({"type": "text", "content": text} for text in ("First?", "Second?"))
+    call = {"type": "tool_call", "id": "c1", "name": "final_result", "arguments": {"answer": "One."}}
+    before = [{"role": "user", "parts": [one]}, {"role": "assistant", "parts": [call]}]
+    sees = [*before, {"role": "user", "parts": [end, two]}]
+    told = [*before, {"role": "user", "parts": [end]}, {"role": "user", "parts": [two]}]
+    assert [runs(*_pydantic(sees, known))[0]["input"] for known in (told, None)] == ["Second?", None]
+
+
+_FRAMED = "<task>\n    <id>0a1b2c3d</id>\n    <instructions>\n        {0}\n    </instructions>\n\n</task>"
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_marvin_frames_what_it_was_asked_and_has_its_answer_handed_in(told):
+    """Marvin 3.2, by Pydantic AI's telemetry."""
+    done = [("c1", "MarkTaskSuccessful_0a1b2c3d", {"result": "Shipped."})]
+    offered = {"output_tools": [{"name": "MarkTaskSuccessful_0a1b2c3d", "kind": "output"}]}
+    more = {"attributes": {"model_request_parameters": json.dumps(offered)}}
+    frame = {"final_result": '{"result": "Shipped."}'} if told else {}
+    (run,) = runs(
+        agent(1, "support", took=9, scope="pydantic-ai", attributes=frame),
+        chat(2, 1, done, _FRAMED.format("Where\n        is it?"), at=1, scope="pydantic-ai", **more),
+    )
+    assert (run["input"], run["output"], run["tool_calls"]) == ("Where\nis it?", "Shipped.", [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from textwrap import dedent
 from typing import Any
 
 from otelcov.runs.content.chat import ROLES, Message, Request, Result
@@ -54,9 +55,16 @@ def own_words(text: str | None) -> str | None:
         return None
     if text and (leads := _LEADS.match(text) or _BROWSED.match(text)) is not None:
         return leads.group("task")
+    if text and (marked := _MARVINS.match(text)) is not None:
+        return dedent(marked.group("task")).strip()
     return _task(text) if text and (f"\n{_TASK}" in text or _EXPECTED in text) else text
 
 
+_MARVINS = re.compile(
+    r"<task>\n\s*<id>\w+</id>\n\s*<instructions>\n(?P<task>.*?)\n\s*</instructions>\n(?:(?!<task>\n).)*</task>\s*$",
+    re.S,
+)
+"""How Marvin frames what it was asked for its model."""
 _SENT_BACK = re.compile(
     r"Your previous response failed .*<pyai:(?:retry_feedback|validation_errors)>"
     r"|Validation feedback:\n.*\n\nFix the errors and try again\.$"

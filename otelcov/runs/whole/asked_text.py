@@ -182,6 +182,7 @@ def _told(root: Node, calls: list[ModelCall], limit: int | None, incomplete: set
                 incomplete.add("order of messages not reported")
             elif text is not None and (
                 parted
+                or (inputs[-1].role == "user" and inputs[-1].results and inputs[-1].text)  # said beside what came back
                 or _of_others(first, own, text)
                 or _after_another(first)
                 or object_repr(text)
@@ -264,7 +265,8 @@ def _asked_at_first(text: str | None, told: list[Message], first: ModelCall | No
     user's name, and its first model was not told, sent an answer back (Pydantic AI)."""
     if text is None or first is None or first.truncated_input or not any(x.role == "assistant" for x in told):
         return text
-    known, said = ([own_words(x.text) for x in some or () if of_user(x)] for some in (first.inputs, told))
+    known = [own_words(x.text) for x in first.inputs or () if x.role in ("user", "tool") and x.text]
+    said = [own_words(x.text) for x in told if of_user(x)]
     return known[-1] if known and text not in known and known[-1] in said else text
 
 
