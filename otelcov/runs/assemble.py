@@ -21,7 +21,7 @@ from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.loops import loops_unseen, turns
 from otelcov.runs.llm.model_call import ASKED, ModelCall, in_order
 from otelcov.runs.llm.models import OVERWRITTEN
-from otelcov.runs.llm.unseen_answers import asked_no_model, gave_answer_unseen
+from otelcov.runs.llm.unseen_answers import asked_no_model, failed_unasked_model, gave_answer_unseen
 from otelcov.runs.rows import Row, run_id
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import asks_for_itself
@@ -40,6 +40,7 @@ from otelcov.runs.trace.tree import USUAL_LIMITS, Node, ended_by
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off, used_unseen
+from otelcov.runs.whole.called_off import broke_uncounted
 from otelcov.runs.whole.deaths import died_in_a_later_trace
 from otelcov.runs.whole.endings import asked_unseen, status
 from otelcov.runs.whole.evidence import Evidence
@@ -303,7 +304,7 @@ def _last_unseen(run: Evidence, work: _Work, ended: str, seen: Collection[str]) 
     if ended == "ok":
         return answered_unseen(run)
     pending = run.last is not None and any(r.name not in work.ways for r in run.last.requests)
-    return pending or ended_in_what_is_lost(run)
+    return pending or ended_in_what_is_lost(run) or broke_uncounted(run)
 
 
 def _agents(work: _Work) -> list[str]:
@@ -335,6 +336,7 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
     lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run)
+    lost = lost or any(map(failed_unasked_model, run.nodes))
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):

@@ -101,3 +101,57 @@ def test_the_first_error_of_a_trace_on_its_root_is_a_tools():
     spans[2]["error"] = "server failed"
     (run,) = runs(*spans)
     assert run["status"] == "unknown" and run["boundaries"] == ["tool_failure"]
+
+
+def _ended_at_tools(used, *more):
+    """A loop whose own answer asked for tools, of which one asked another agent."""
+    asked = [("call_L1", "lookup", {}), ("call_W2", "ask_writer", {"task": "Write."}), ("call_C3", "count", {})]
+    end = {"gen_ai.response.finish_reasons": ["tool-calls"]} | ({"gen_ai.usage.input_tokens": 9} if used else {})
+    usage = {"gen_ai.usage.input_tokens": 4}
+    return [
+        agent(1, "planner", took=12, scope="gen_ai", attributes=end),
+        chat(2, 1, asked, "Go.", at=1, scope="gen_ai", attributes=usage),
+        tool(7, 1, "count", "call_C3", "3", at=2, scope="gen_ai"),
+        tool(4, 1, "ask_writer", "call_W2", "A text.", at=2, took=4, scope="gen_ai"),
+        agent(5, "writer", 4, output="A text.", at=3, took=2, scope="gen_ai"),
+        chat(6, 5, "A text.", "Write.", at=3, scope="gen_ai", attributes=usage),
+        *more,
+    ]
+
+
+def test_a_loop_that_ended_at_tools_and_says_not_what_it_used_broke_off_in_a_step_untold():
+    looked = tool(3, 1, "lookup", "call_L1", "found", at=2, scope="gen_ai")
+    whole, broke, lost = [r for used in (True, False) for r in runs(*_ended_at_tools(used, looked))] + runs(
+        *_ended_at_tools(False)
+    )
+    assert whole["status"] == "ok" and "what came last is not visible" not in whole["incomplete"]
+    for run in (broke, lost):
+        assert run["status"] == "unknown" and "what came last is not visible" in run["incomplete"]
+        assert {"error", "rate_limit", "timeout"} <= set(run["boundaries_unknown"])
+    assert [c["status"] for c in lost["tool_calls"]] == ["unknown", "ok"]
+
+
+def test_a_loop_puts_out_what_a_tool_brought_whose_span_is_lost():
+    back = {"type": "tool_call_response", "id": "call_L1", "response": "found {it}"}
+    end = {"gen_ai.output.messages": [{"role": "assistant", "parts": [back]}]}
+    first, then = _ended_at_tools(True), _ended_at_tools(True)
+    then[0]["attributes"] |= end
+    found = [[c["status"] for run in runs(*spans) for c in run["tool_calls"]] for spans in (first, then)]
+    assert found == [["requested", "ok"], ["unknown", "ok"]]
+
+
+def test_a_step_that_failed_with_nothing_in_it_has_lost_a_call_that_failed():
+    told = {"gen_ai.operation.name": "agent_step"}
+    wrong = "Failed after 2 attempts."
+    (run,) = runs(
+        agent(1, "planner", took=9, scope="gen_ai", error=wrong),
+        span(2, 1, "step 1", scope="gen_ai", at=1, attributes=told, error=wrong),
+    )
+    assert run["status"] == "error" and "missing step" in run["incomplete"]
+    assert "rate_limit" in run["boundaries_unknown"]
+
+
+def test_loops_in_tools_are_no_frame_of_a_run_whose_own_is_lost():
+    spans = [s for s in _asked_another(_model(6, 1, "It says: A text.", at=7)) if s["id"] != 1]
+    (run,) = runs(*spans)
+    assert "max_steps" in run["boundaries_unknown"]

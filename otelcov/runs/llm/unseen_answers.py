@@ -25,6 +25,13 @@ def asked_no_model(step: Node) -> bool:
     return not _holds_a_model(step) and (failure(step) is None or bool(step.children) or hollow)
 
 
+def failed_unasked_model(step: Node) -> bool:
+    """Did a step fail that asks a model, with nothing in it? That call failed, perhaps, and has not come."""
+    if step.children or step.kind == LLM or failure(step) is None:
+        return False
+    return asks_a_model_in_each(step.span.scope, step.span.name) or asked_no_model(step)
+
+
 def _failed_in_a_turn(step: Node) -> bool:
     """Is this a turn of OpenAI's kit that failed with nothing in it, and did no guard beside it stop that?"""
     if step.parent is None or not is_a_turn(step.span.scope, step.span.name):

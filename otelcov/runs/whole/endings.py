@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
-from otelcov.runs.agents.charge import borne, broke_off, caught, ended, top_agents, went_on
-from otelcov.runs.llm.left_out import finish_cut, items_left_out
-from otelcov.runs.llm.model_call import ModelCall, finish_reason
+from otelcov.runs.agents.charge import borne, broke_off, caught, top_agents, went_on
+from otelcov.runs.llm.left_out import items_left_out
+from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.models import OVERWRITTEN
-from otelcov.runs.llm.reasons import reasons_told
 from otelcov.runs.llm.unheard import broken_off
 from otelcov.runs.rules import boundaries as b
-from otelcov.runs.rules.answers import asks_after_results, asks_after_tools, says_why
+from otelcov.runs.rules.answers import asks_after_results, asks_after_tools
 from otelcov.runs.rules.boundaries import asks
 from otelcov.runs.rules.habits import (
     answers_with_errors,
@@ -27,22 +26,19 @@ from otelcov.runs.rules.habits import (
     sets_no_status,
     stops_after_turns,
 )
-from otelcov.runs.tools.call import ToolCall
-from otelcov.runs.tools.call_status import Outcome
-from otelcov.runs.trace.tree import Node, aborted, exceptions, failure, spelling, waiting
+from otelcov.runs.trace.tree import Node, exceptions, failure, spelling, waiting
 from otelcov.runs.whole.answer_text import awaits_another, may_lead_on
+from otelcov.runs.whole.called_off import called_off
 from otelcov.runs.whole.deaths import (
     answer_lost,
     died_at_first,
     died_in_a_later_trace,
     died_in_a_step,
     died_in_a_tool,
-    goes_to_the_model,
     may_have_died_in_a_step,
 )
-from otelcov.runs.whole.evidence import Evidence, once, worker
+from otelcov.runs.whole.evidence import Evidence, worker
 from otelcov.runs.whole.lost_steps import (
-    aborted_at_last,
     asked_since,
     ended_in_what_is_lost,
     failed_in_what_is_lost,
@@ -333,54 +329,6 @@ def _outlasted(run: Evidence) -> bool:
     if last is None or run.output is not None or not asks(last.finish):
         return False
     return 0 < root.end < last.start and any(above is root for above in last.node.ancestors())
-
-
-@once
-def called_off(run: Evidence) -> bool:
-    """Did a loop that says why it ended, and what it used, say neither, or no word of the request for tools after which
-    nothing came? Who called it off is not told, nor what was under way."""
-    last, agents = run.last, (run.root, *top_agents(run.root))
-    if any(_never_returned(n) for n in agents) or aborted_at_last(run):
-        return True
-    if any(ended(n) in ("aborted", "canceled") or any(map(b.called_off, reasons_told(n))) for n in agents):
-        return True
-    if any(aborted(n) and (last is None or n.end >= last.start) for n in run.nodes if n.kind != TOOL):
-        return True
-    if last is not None and last.error is not None:
-        return False
-    told = run.output or run.root.span.output is not None
-    waits = last is not None and any("interrupt" in reasons_told(n) for n in last.node.ancestors())
-    if last is not None and not (told or waits) and any(_threw_to_the_model(t, o, last) for t, o in run.done):
-        return True  # or a limit came
-    if run.output is not None or (last is not None and not (asks(last.finish) or finish_cut(last))):
-        return False
-    newest = last.node if last is not None else next((t.nodes[0] for t in run.tools if t.nodes), None)
-    loops = [n for n in newest.ancestors() if says_why(n.span.scope, n.span.name)] if newest is not None else []
-    if not loops or loops[-1].orphan or failure(loops[-1]) is not None:
-        return False
-    loop = loops[-1].span
-    why = finish_reason(loop.finish)
-    if why is None or last is None:
-        return why is None
-    uncounted = loop.input_tokens is None and loop.output_tokens is None and last.input_tokens is not None
-    return uncounted or b.letters(why) != b.letters(last.finish)
-
-
-def _never_returned(node: Node) -> bool:
-    """Does MLflow tell of a function what it was given, and not what it gave?"""
-    span = node.span
-    return span.tool_error == "unknown" and span.status_code == 1 and span.scope.startswith("mlflow")
-
-
-def _threw_to_the_model(tool: ToolCall, found: Outcome, last: ModelCall) -> bool:
-    return found.error_kind == "hard" and tool.turn == last.turn and goes_to_the_model(tool)
-
-
-def ended_unsaid(node: Node) -> bool:
-    """Is this a loop that was called off, as it does not say why it ended?"""
-    if not says_why(node.span.scope, node.span.name) or node.orphan:
-        return False
-    return finish_reason(node.span.finish) is None and failure(node) is None
 
 
 def _ends_no_failure(call: ModelCall) -> bool:

@@ -11,20 +11,20 @@ from otelcov.ground.config import BOUNDARIES
 from otelcov.runs.agents.charge import broke_off, broken_step, frames, went_on
 from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.llm.model_call import ModelCall, finish_reason
-from otelcov.runs.llm.unseen_answers import asked_no_model
+from otelcov.runs.llm.unseen_answers import failed_unasked_model
 from otelcov.runs.rules import boundaries as b
 from otelcov.runs.rules.answers import asks_once_more
 from otelcov.runs.rules.boundaries import asks
-from otelcov.runs.rules.habits import asks_a_model_in_each, raises_at_limits, stops_at_tools
+from otelcov.runs.rules.habits import raises_at_limits, stops_at_tools
 from otelcov.runs.rules.handovers import transfers
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.trace.tree import Node, control_flow, exceptions, failure, spelling
 from otelcov.runs.whole.answer_text import agent_said, told_as_object
+from otelcov.runs.whole.called_off import called_off
 from otelcov.runs.whole.deaths import answer_lost, died_at_first, died_in_a_step, died_in_a_tool
 from otelcov.runs.whole.endings import (
     asked_for_nobodys,
-    called_off,
     limits_hidden,
     of_a_tool,
     stopped_at_a_tool,
@@ -376,8 +376,10 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     """What could have happened without a trace of it here."""
     last = run.last
     unnamed = any(_unnamed(run, n) for n in run.nodes)
-    if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run) or _failed_unasked(run):
+    if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
         unknown.add("error")
+    if any(map(failed_unasked_model, run.nodes)):
+        unknown |= {"error", "timeout", "rate_limit"}
     if unnamed or limits_hidden(run):
         unknown |= {"max_steps", "cost_limit", "timeout"}
     if step_lost(run):
@@ -400,7 +402,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown.add("max_steps")
     if last is not None and any(asks_once_more(n.span.scope) for n in last.layers) and run.tools:
         unknown.add("max_steps")
-    framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
+    framed = any(n.kind in (AGENT, CHAIN) and not n.within(TOOL) for n in run.nodes)
     if not framed or last is None or (last.outputs is None and last.error is None) or not last.given_words:
         unknown |= {"max_steps", "cost_limit"}
     handed_on = last is not None and (run.handed_in(last) or _ended_well(last))
@@ -421,12 +423,6 @@ def _called_elsewhere(run: Evidence, agent: Node, later: ModelCall) -> bool:
     top = (agent.ancestors() or [agent])[-1]
     lost = top.orphan and top is not run.root and top is not (later.node.ancestors() or [later.node])[-1]
     return agent.within(TOOL) or lost
-
-
-def _failed_unasked(run: Evidence) -> bool:
-    """Did a step fail that asks a model, with nothing in it? That call, perhaps, which has not come."""
-    failed = (n for n in run.nodes if not n.children and failure(n) is not None)
-    return any(asks_a_model_in_each(n.span.scope, n.span.name) or asked_no_model(n) for n in failed)
 
 
 def _left_at_another(run: Evidence, last: ModelCall) -> bool:

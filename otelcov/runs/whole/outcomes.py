@@ -16,7 +16,7 @@ from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.later import Later, asked_twice
 from otelcov.runs.trace.tree import Node, failure, spelling
-from otelcov.runs.whole.endings import ended_unsaid
+from otelcov.runs.whole.called_off import broke_uncounted, ended_unsaid
 from otelcov.runs.whole.evidence import Evidence
 
 
@@ -96,7 +96,8 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     """What came of tools that were asked for, of which no span nor message tells, where not all spans have come: theirs
     may be among those. Of a run whose root came others miss their parents; or nothing failed with it, in which it did,
     of what was offered; or it met a limit that comes after them; or the answer did not that must have come after tools
-    of the same turn; or the step that came after them is told in part."""
+    of the same turn; or the step that came after them is told in part, or not at all; or a loop puts out what they
+    brought."""
     asked = [
         (t, o)
         for t, o in zip(run.tools, run.outcomes, strict=True)
@@ -104,7 +105,7 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     ]
     if not asked:
         return []
-    if not run.root.orphan and any(n.orphan and _holds_a_step(n) for n in run.nodes):
+    if broke_uncounted(run) or (not run.root.orphan and any(n.orphan and _holds_a_step(n) for n in run.nodes)):
         return [o for _, o in asked]
     if broke_unseen(run):
         offered = {spelling(name) for name in run.offered or ()}
@@ -114,7 +115,18 @@ def lost_with_others(run: Evidence) -> list[Outcome]:
     ran = {spelling(t.name) for t, o in run.done if t.nodes and t.name and o.status in ("ok", "error")}
     had = ran | {spelling(name) for name in run.offered or ()}
     begun = [c.start for c in run.calls]
-    return [o for t, o in asked if _done_with(t, run, begun, ran, had) and not asked_twice(t, run.calls)]
+    done = (_came_back(t) or (_done_with(t, run, begun, ran, had) and not asked_twice(t, run.calls)) for t, _ in asked)
+    return [o for (_, o), over in zip(asked, done, strict=True) if over]
+
+
+def _came_back(tool: ToolCall) -> bool:
+    """Does the loop around who asked for it put out that something came back for this call (the AI SDK 7)?"""
+    outputs = (n.span.output or "" for n in tool.asked_by.node.ancestors()) if tool.asked_by is not None else ()
+    told = [text for text in outputs if tool.call_id and f'"{tool.call_id}"' in text and _RESPONSE in text]
+    return bool(told) and any(re.search(rf'{_RESPONSE}[^{{}}]*"{re.escape(tool.call_id or "")}"', x) for x in told)
+
+
+_RESPONSE = '"tool_call_response"'
 
 
 def _holds_a_step(node: Node) -> bool:
