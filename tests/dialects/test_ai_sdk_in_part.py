@@ -155,3 +155,12 @@ def test_loops_in_tools_are_no_frame_of_a_run_whose_own_is_lost():
     spans = [s for s in _asked_another(_model(6, 1, "It says: A text.", at=7)) if s["id"] != 1]
     (run,) = runs(*spans)
     assert "max_steps" in run["boundaries_unknown"]
+
+
+def test_who_names_its_spans_anew_tells_of_the_same_loops():
+    names = {"ai.generateText": "invoke_agent planner", "ai.toolCall": "execute_tool ask_writer"}
+    spans = _asked_another(_model(6, 1, "It says: A text.", at=7))
+    for one in spans:
+        one["name"] = names.get(one["name"], "generate_content m")
+    whole, part = runs(*spans), runs(*(s for s in spans if s["id"] != 5))
+    assert ["missing step" in run["incomplete"] for run in (*whole, *part)] == [False, True]

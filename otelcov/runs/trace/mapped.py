@@ -52,6 +52,25 @@ def mapped_back(spans: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([spans[others], _events(back, mapped)])[np.argsort(np.concatenate([others, there]))]
 
 
+def named_back(spans: pl.DataFrame) -> pl.DataFrame:
+    """These spans (SPANS columns), those of the AI SDK that somebody gave another name by the one that they had: Sentry
+    calls its loops, its models' calls and its tools as the conventions do."""
+    own = [b for b in spans["scope"].unique().to_list() if scope_of(b)[0] == _AI]
+    if not own:
+        return spans
+    given = spans["scope"].is_in(pl.Series(own, dtype=pl.Binary).implode()) & ~spans["name"].str.starts_with("ai.")
+    there = np.flatnonzero(given.fill_null(value=False).to_numpy())
+    some = spans[there]
+    told, _ = columns([some["attributes"], some["content"]], [_OPERATION], some.height)
+    if _OPERATION not in told.columns:
+        return spans
+    back = told[_OPERATION].zip_with(told[_OPERATION].str.starts_with("ai.").fill_null(value=False), some["name"])
+    return spans.with_columns(spans["name"].scatter(there, back))
+
+
+_AI, _OPERATION = "ai", "ai.operationId"
+
+
 def _scope(told: pl.DataFrame, scope: pl.Series) -> pl.Series:
     pairs = told.select(name=pl.coalesce(_NAME), version=pl.coalesce(_VERSION))
     made = {

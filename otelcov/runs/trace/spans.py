@@ -27,7 +27,7 @@ from otelcov.runs.trace.emptied import without_emptied
 from otelcov.runs.trace.lone_records import of_the_only_call
 from otelcov.runs.trace.long_texts import lengths, longest_member, signs
 from otelcov.runs.trace.lost import answers_first, called_so_alone, kinds_lost
-from otelcov.runs.trace.mapped import mapped_back
+from otelcov.runs.trace.mapped import mapped_back, named_back
 from otelcov.runs.trace.moved import put_back
 from otelcov.runs.trace.packed import unpacked
 from otelcov.runs.trace.recorded import record_pairs
@@ -125,7 +125,7 @@ def table(spans: pl.DataFrame, logs: pl.DataFrame, named: Collection[str] = ()) 
     """The spans of a batch of whole traces - a column per field of `Span`, sorted by (trace, start, span id) - and
     their side facts. `logs` are those traces' records, `named` attributes that are wanted as they are."""
     every = all_dialects()
-    spans, height = mapped_back(spans), spans.height
+    spans, height = named_back(mapped_back(spans)), spans.height
     wanted = {*keys(every), *_RATES, _PRIORITY, _FRAMEWORK} | set(named)
     back, logs = put_back(logs, spans)
     more = [*event_pairs(spans["events"], wanted), *record_pairs(logs, spans, wanted), *back, *unpacked(spans)]
