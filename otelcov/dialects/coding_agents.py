@@ -77,6 +77,11 @@ CODING_AGENTS = Dialect(
     .then(pl.lit("unknown")),
 )
 
+QWEN_CODE = Dialect(
+    name="qwen-code",  # says of a turn that ended otherwise than it should no more than this: a limit, too
+    finish=pl.when(scope("^qwen-code$") & (pl.col("qwen-code.turn_status") == "cancelled")).then(pl.lit("canceled")),
+)
+
 _CODEX = scope("^codex")
 _CALLED = _CODEX & pl.col("tool_name").is_not_null() & pl.col("call_id").is_not_null()
 _ENDED, _WENT, _GIVEN, _BROUGHT, _CUT_SHORT = (
@@ -138,8 +143,16 @@ GEMINI_AGENTS = Dialect(
     agent=pl.when((_OPERATION == "agent_call") & scope(r"^gemini-cli$")).then(pl.lit("unknown")),
 )
 
+_RECORD = pl.when(_OPERATION == "tool_call").then(first("gen_ai.output.messages"))
+_WENT_SO = _RECORD.str.extract(r'^\{"status": ?"(\w+)"')
+_RECORD_CUT = _WENT_SO.is_not_null() & ~_RECORD.str.ends_with("}")
+
+# A record that is cut off tells how it went, before all else, and not what came back.
 GEMINI_CLI = Dialect(
     name="gemini-cli",
     arguments=pl.when(_OPERATION == "tool_call").then(first("gen_ai.input.messages")),
-    result=pl.when(_OPERATION == "tool_call").then(first("gen_ai.output.messages")),
+    result=pl.when(~_RECORD_CUT.fill_null(value=False)).then(_RECORD),
+    tool_error=pl.when(_RECORD_CUT).then(
+        _WENT_SO.replace_strict({"success": "false", "error": "true"}, default="unknown", return_dtype=pl.String)
+    ),
 )

@@ -40,7 +40,7 @@ from otelcov.dialects.burr import BURR
 from otelcov.dialects.by_hand import BY_HAND, LEMMA
 from otelcov.dialects.claude_agent import CLAUDE_AGENT, CLAUDE_ENDED, CLAUDE_TEXTS, CLAUDE_UNANSWERED
 from otelcov.dialects.cloudflare import CLOUDFLARE
-from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI
+from otelcov.dialects.coding_agents import CODEX, CODEX_SESSIONS, CODING_AGENTS, GEMINI_AGENTS, GEMINI_CLI, QWEN_CODE
 from otelcov.dialects.common import COMMON
 from otelcov.dialects.copilot import COPILOT, COPILOT_CHAT
 from otelcov.dialects.cozeloop import COZELOOP
@@ -204,6 +204,7 @@ DIALECTS: tuple[Dialect, ...] = (
     CLAUDE_TEXTS,
     CLOUDFLARE,
     CODING_AGENTS,
+    QWEN_CODE,
     CODEX,
     CODEX_SESSIONS,
     GEMINI_AGENTS,

@@ -235,3 +235,52 @@ def test_what_an_agent_in_the_background_brings_is_no_users_question():
     (run,) = runs(_claude(1, None, "interaction", took=9, user_prompt=notice), _claude(2, 1, "llm_request", at=1))
     assert run["input"] is None
     assert "input not reported" in run["incomplete"]
+
+
+def test_gemini_cli_puts_a_tools_name_before_the_id_that_its_model_gave_a_call():
+    long, short = "mcp_look__call_Xr81Qp", "call_Xr81Qp"
+    call = {"name": "mcp_look", "args": {"at": "x"}}
+    asked = {"role": "model", "parts": [{"functionCall": call | {"id": long}}]}
+    question = _said("look at x")
+    spans = [
+        _model(1, 1, 0, [question], asked),
+        _gemini(2, "schedule_tool_calls", trace=2, at=2, took=3),
+        _ran(3, 2, 2, 3, "mcp_look", long, {"at": "x"}, {"output": "an x"}),
+        _model(4, 3, 6, [question, *_back(short, "mcp_look", {"output": "an x"})], _said("seen", "model")),
+    ]
+    (run,) = runs(*spans)
+    assert ([c["status"] for c in run["tool_calls"]], len(run["llm_calls"])) == (["ok"], 2)
+    spans[0]["attributes"]["gen_ai.output.messages"] = _json([asked])[:40]  # as where values are cut
+    (run,) = runs(*spans)
+    ((one),) = run["tool_calls"]
+    assert (one["status"], one["result"], len(run["trace_ids"])) == ("ok", "an x", 3)
+
+
+@pytest.mark.parametrize(("status", "found"), [("error", "error"), ("success", "ok"), ("cancelled", "unknown")])
+def test_a_record_of_gemini_cli_that_is_cut_off_tells_how_the_call_went(status, found):
+    one = _ran(3, 2, 2, 3, "look", _LONG, {"at": "x"}, {"output": "an x"}, status=status)
+    told = one["attributes"]["gen_ai.output.messages"]
+    one["attributes"]["gen_ai.output.messages"] = told[:60]
+    (run,) = runs(
+        _model(1, 2, 0, [_said("look at x")], _ASKED), _gemini(2, "schedule_tool_calls", trace=2, took=5), one
+    )
+    assert [(c["status"], c["result"]) for c in run["tool_calls"]] == [(found, None)]
+
+
+def test_what_gemini_cli_says_of_a_loop_is_no_users_question():
+    words = "System: Potential loop detected. Details: it says the same."
+    (run,) = runs(_model(1, 1, 0, [_said("look at x"), _said("x x x", "model"), _said(words)], _said("seen", "model")))
+    assert run["input"] != words
+
+
+def test_a_turn_of_qwen_code_that_was_cancelled_went_nobody_knows_how():
+    told = {"qwen-code.turn_status": "cancelled"}
+    spans = [
+        agent(1, "qwen-code", scope="qwen-code", took=9),
+        chat(2, 1, [("call_1", "look", {})], "look", at=1, scope="qwen-code"),
+        tool(3, 1, "look", "call_1", "an x", at=2, scope="qwen-code"),
+    ]
+    (before,), _ = runs(*spans), spans[0]["attributes"].update(told)
+    (run,) = runs(*spans)
+    assert (before["status"], run["status"]) == ("ok", "unknown")
+    assert {"error", "max_steps"} <= set(run["boundaries_unknown"])

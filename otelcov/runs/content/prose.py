@@ -92,9 +92,10 @@ _BY_OTHERS = (
     "For context:\n[",
     "For context: below is a transcript of what another agent did, quoted between ",
     "Continue processing previous requests as instructed. Exit or provide a summary if no more outputs are needed.",
+    "System: Potential loop detected. Details: ",
 )
 """How begins what a framework says in the user's name: Google's ADK, of what other agents said, and where a model's
-answer comes last."""
+answer comes last; Gemini CLI, where a model repeats itself."""
 
 
 def _task(text: str) -> str:

@@ -185,7 +185,7 @@ def _asker_of(p: Fragment, asked: _AskedFor) -> Fragment | None:
 def _unite_by_history(tools: list[Fragment], loose: list[Fragment], joined: dict[int, Fragment], unite: Unite) -> None:
     """Tools whose ids no answer tells: each is of the run whose history is the first to show its id once it ran. An id
     that several tools bear, or that was shown before, counts in each answer alone and tells nothing."""
-    told = [(i, p) for p in tools for i in {span_call_id([n]) for n in p.tools} if i is not None]
+    told = [(i, p) for p in tools for i in {i for n in p.tools for i in _known_by(n)}]
     bearers = Counter(i for i, _ in told)
     ran = {i: p for i, p in told if bearers[i] == 1}
     for q in loose:
@@ -202,6 +202,12 @@ def _unite_by_history(tools: list[Fragment], loose: list[Fragment], joined: dict
                 if id(p) not in joined:
                     joined[id(p)] = q
                     unite(q, p)
+
+
+def _known_by(tool: Node) -> tuple[str, ...]:
+    """The ids by which histories may tell of a tool."""
+    told = span_call_id([tool])
+    return () if told is None else tuple(dict.fromkeys((told, short_id(told, tool.span.tool))))
 
 
 def _asked_since(call: ModelCall, asked: _AskedFor) -> Fragment | None:

@@ -96,9 +96,12 @@ def framed(call: ToolCall) -> str | None:
 
 
 def short_id(id: str, tool: str | None) -> str:
-    """The id by which a model knows a call: without the tool's name, where Gemini CLI puts that before one that begins
-    with it already."""
-    return id[len(tool) + 2 :] if tool and id.startswith(f"{tool}__{tool}") else id
+    """The id by which a model knows a call: without the tool's name, which Gemini CLI puts before the model's own, or
+    before one that begins with it already."""
+    return id[len(tool) + 2 :] if tool and id.startswith(f"{tool}__") and len(id) > len(tool) + _SHORTEST else id
+
+
+_SHORTEST = 8  # letters, with the two between: by fewer calls are counted in each answer alone
 
 
 def broke_off(call: ToolCall) -> bool:

@@ -48,10 +48,15 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     free = {id(c) for c in calls}
     rest = []
     executions, ids = _of_one_call(executions, model_calls)
-    strangers = not any(i in by_id for i in ids if i)  # the spans' ids are another namespace than the messages'
+    shorter = (short_id(i, span_name(nodes)) for nodes, i in zip(executions, ids, strict=True) if i)
+    strangers = not any(
+        i in by_id for i in (*ids, *shorter) if i
+    )  # the spans' ids are another namespace than the messages'
     made_up = not any(_UUID.match(i) for i in by_id)  # so is an id that only some spans have (OpenLIT, of failures)
     for nodes, call_id in zip(executions, ids, strict=True):
         hit = execution(by_id.get(call_id, ()), free, nodes) if call_id else None
+        if hit is None and call_id and (short := short_id(call_id, span_name(nodes))) != call_id:
+            hit = execution(by_id.get(short, ()), free, nodes)
         if hit is None:
             rest.append((nodes, call_id))
         else:
