@@ -83,10 +83,17 @@ QWEN_CODE = Dialect(
 )
 
 _CODEX = scope("^codex")
-_CALLED = _CODEX & pl.col("tool_name").is_not_null() & pl.col("call_id").is_not_null()
+# A tool's span bears its name; others beside it (who watches over what is done) name it, too.
+_CALLED = _CODEX & (pl.col("span.name") == pl.col("tool_name")) & pl.col("call_id").is_not_null()
 _ENDED, _WENT, _GIVEN, _BROUGHT, _CUT_SHORT = (
     pl.col(of_event("codex.tool_result", key))
     for key in ("call_id", "success", "arguments", "output", "output_truncated")
+)
+
+# As a tool's span has it: after what it belongs to, as a server, and no tool of its own.
+_WHOSE = pl.col(of_event("codex.tool_result", "tool_namespace"))
+_ENDED_NAME = pl.concat_str(
+    pl.when(_WHOSE != "functions").then(_WHOSE).fill_null(""), pl.col(of_event("codex.tool_result", "tool_name"))
 )
 
 # What the model hears of a tool that somebody, or who watches, did not let run, or that nobody has. Leave may be asked
@@ -107,7 +114,7 @@ CODEX = Dialect(
     .then(pl.lit(LLM))
     .when(_CALLED | _ENDED.is_not_null())
     .then(pl.lit(TOOL)),
-    tool=pl.when(_CALLED).then(pl.col("tool_name")).otherwise(pl.col(of_event("codex.tool_result", "tool_name"))),
+    tool=pl.when(_CALLED).then(pl.col("tool_name")).otherwise(_ENDED_NAME),
     call_id=pl.when(_CALLED).then(pl.col("call_id")).otherwise(_ENDED),
     arguments=_GIVEN,
     request_model=pl.when(_CODEX & (pl.col("span.name") == "run_sampling_request")).then(pl.col("model")),

@@ -404,6 +404,24 @@ def test_an_event_of_codex_tells_how_a_tool_went(success, status):
     assert (run["boundaries"] == ["tool_failure"]) == (status == "error")
 
 
+@pytest.mark.parametrize(("whose", "name"), [("mcp__t", "mcp__tlook"), ("functions", "look")])
+def test_a_tool_of_codex_is_one_whoever_else_names_it_and_whatever_it_belongs_to(whose, name):
+    """Codex 0.171: who watches over what is done has a span that names the tool, and the event parts a tool of a
+    server's from its name."""
+    told = {"event.name": "codex.tool_result", "tool_name": "look", "tool_namespace": whose, "call_id": "c1"}
+    call = {"tool_name": name, "call_id": "c1"}
+    (run,) = runs(
+        codex(1, None, "session_task.turn", 0, 40),
+        codex(2, 1, "receiving_stream", 1, 8),
+        codex(3, 2, name, 2, 5, call),
+        codex(4, 3, "dispatch_tool_call_with_state", 3, 3)
+        | {"events": [("event otel/src/tool_result.rs:54", told | {"success": "true"})]},
+        codex(6, 4, "guardian_scoring_observation", 3, 1, call),
+        codex(5, 2, "handle_responses", 8, 0.5, {"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 3}),
+    )
+    assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [(name, "c1", "ok")]
+
+
 def test_log_records_of_codex_tell_what_its_tools_were_given_and_brought():
     """Codex 0.169: they are named by their place in the program, too; that of the prompt stands on a step before."""
     done = {"event.name": "codex.tool_result", "tool_name": "exec_command", "success": "true"}
