@@ -151,12 +151,6 @@ def test_a_step_that_failed_with_nothing_in_it_has_lost_a_call_that_failed():
     assert "rate_limit" in run["boundaries_unknown"]
 
 
-def test_loops_in_tools_are_no_frame_of_a_run_whose_own_is_lost():
-    spans = [s for s in _asked_another(_model(6, 1, "It says: A text.", at=7)) if s["id"] != 1]
-    (run,) = runs(*spans)
-    assert "max_steps" in run["boundaries_unknown"]
-
-
 def test_who_names_its_spans_anew_tells_of_the_same_loops():
     names = {"ai.generateText": "invoke_agent planner", "ai.toolCall": "execute_tool ask_writer"}
     spans = _asked_another(_model(6, 1, "It says: A text.", at=7))

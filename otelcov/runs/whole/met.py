@@ -402,7 +402,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         unknown.add("max_steps")
     if last is not None and any(asks_once_more(n.span.scope) for n in last.layers) and run.tools:
         unknown.add("max_steps")
-    framed = any(n.kind in (AGENT, CHAIN) and not n.within(TOOL) for n in run.nodes)
+    framed = any(n.kind in (AGENT, CHAIN) for n in run.nodes)
     if not framed or last is None or (last.outputs is None and last.error is None) or not last.given_words:
         unknown |= {"max_steps", "cost_limit"}
     handed_on = last is not None and (run.handed_in(last) or _ended_well(last))
