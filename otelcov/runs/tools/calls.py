@@ -49,9 +49,7 @@ def merge(model_calls: list[ModelCall], executions: list[list[Node]]) -> list[To
     rest = []
     executions, ids = _of_one_call(executions, model_calls)
     shorter = (short_id(i, span_name(nodes)) for nodes, i in zip(executions, ids, strict=True) if i)
-    strangers = not any(
-        i in by_id for i in (*ids, *shorter) if i
-    )  # the spans' ids are another namespace than the messages'
+    strangers = not any(i in by_id for i in (*ids, *shorter) if i)  # spans' ids are another namespace than messages'
     made_up = not any(_UUID.match(i) for i in by_id)  # so is an id that only some spans have (OpenLIT, of failures)
     for nodes, call_id in zip(executions, ids, strict=True):
         hit = execution(by_id.get(call_id, ()), free, nodes) if call_id else None
