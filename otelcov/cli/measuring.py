@@ -139,7 +139,7 @@ class Question:
         return {chosen: adding.sum() for chosen, adding in sums.items()}
 
     def seen(self) -> Seen:
-        """The same, of the sides that were asked for, beside the runs."""
+        """The same beside the runs."""
         from otelcov.coverage.observations import partial
 
         if (found := self._kept()) is not None:
