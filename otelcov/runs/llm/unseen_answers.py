@@ -29,6 +29,8 @@ def failed_unasked_model(step: Node) -> bool:
     """Did a step fail that asks a model, with nothing in it? That call failed, perhaps, and has not come."""
     if step.children or step.kind == LLM or failure(step) is None:
         return False
+    if is_a_turn(step.span.scope, step.span.name):
+        return _failed_in_a_turn(step)
     return asks_a_model_in_each(step.span.scope, step.span.name) or asked_no_model(step)
 
 

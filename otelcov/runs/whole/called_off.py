@@ -43,20 +43,27 @@ def called_off(run: Evidence) -> bool:
     loops = [n for n in newest.ancestors() if says_why(n.span.scope, n.span.name)] if newest is not None else []
     if not loops or loops[-1].orphan or failure(loops[-1]) is not None:
         return False
-    why = finish_reason(loops[-1].span.finish)
-    return why is None or (last is not None and b.letters(why) != b.letters(last.finish))
+    loop = loops[-1].span
+    why = finish_reason(loop.finish)
+    if why is None or last is None:
+        return why is None
+    uncounted = loop.input_tokens is None and loop.output_tokens is None and last.input_tokens is not None
+    return uncounted or b.letters(why) != b.letters(last.finish)
 
 
 @once
 def broke_uncounted(run: Evidence) -> bool:
     """Did a loop that says why it ended - tools were asked for - not say what it used, though what its models used is
     told? A step came then that broke off, and nobody tells of it (Langfuse, of streams of the AI SDK 7)."""
-    loops = [n for n in (run.root, *top_agents(run.root)) if says_why(n.span.scope, n.span.name)]
+    loops = [n for n in (run.root, *top_agents(run.root)) if n.span.scope == _AI and says_why(_AI, n.span.name)]
     newest = max(loops, key=lambda n: n.end, default=None)
     if newest is None or newest.orphan or failure(newest) is not None or not asks(finish_reason(newest.span.finish)):
         return False
     counted = any(c.input_tokens is not None or c.node.span.dropped for c in run.calls)
     return newest.span.input_tokens is None and newest.span.output_tokens is None and counted
+
+
+_AI = "gen_ai"  # as the AI SDK names itself from 7 on
 
 
 def _never_returned(node: Node) -> bool:
