@@ -5,6 +5,6 @@ judge(parse(AGENT_TESTS), runs)
 """
 
 from otelcov.cases.format import Case, parse, read, read_all
-from otelcov.cases.judge import Judgement, judge
+from otelcov.cases.judge import Judgement, judge, needed
 
-__all__ = ["Case", "Judgement", "judge", "parse", "read", "read_all"]
+__all__ = ["Case", "Judgement", "judge", "needed", "parse", "read", "read_all"]

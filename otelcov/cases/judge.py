@@ -71,6 +71,21 @@ class Judgement:
         return {"pass": errors.GOOD, "fail": errors.GATE_FAILED, "no_data": errors.NO_DATA}[self.result]
 
 
+def needed(cases: Sequence[Case], runs: pl.DataFrame, config: Config) -> pl.DataFrame:
+    """Of these runs (RUNS, without content) those whose content `judge` needs, to tell the same as of all: the runs
+    that cases name; all of them, where one is to be sought by what was said."""
+    index = selectors.Index(figures(runs, config), config)
+    found = set[int]()
+    for case in cases:
+        rows = selectors.told_by_ids(case, index)
+        if rows is None:
+            return runs
+        found.update(rows)
+    ids = index.frame["run_id"]
+    chosen = ids[sorted(found)] if found else ids.head(1)  # that there are runs is told, too
+    return runs.filter(pl.col("run_id").is_in(chosen.implode()))
+
+
 def judge(
     cases: Sequence[Case], runs: pl.DataFrame, config: Config | None = None, agents: Sequence[str] = ()
 ) -> Judgement:

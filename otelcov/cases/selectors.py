@@ -111,6 +111,17 @@ def conversations(case: Case, index: Index) -> list[list[int | None]]:
     return whole or some
 
 
+def told_by_ids(case: Case, index: Index) -> list[int] | None:
+    """The rows that a case may be about where nobody looks at what was said; None: its input must be sought in all."""
+    if _names_runs(case.select):
+        return _chosen(case.select, index)
+    if case.select.input is not None:
+        return None
+    named = _narrow(index.by_case.get(case.name, []), case.select, index)
+    asks = case.input is not None if case.turns is None else _said(case, 0) is not None
+    return None if asks and not named else named
+
+
 def _beginning(case: Case, index: Index) -> Iterable[list[int]]:
     """The conversations in which someone said what the case's first turn says."""
     first = case.select.input or _said(case, 0)

@@ -19,13 +19,16 @@ _ORDER = {"fail": 0, "no_data": 1, "pass": 2}
 _FIGURES = ("latency_ms", "input_tokens", "output_tokens", "llm_calls", "tool_calls", "errors", "cost")
 
 
-def as_json(judgement: Judgement, window: Window = ALL, selection: Selection | None = None) -> dict[str, Any]:
+def as_json(
+    judgement: Judgement, window: Window = ALL, selection: Selection | None = None, runs: int | None = None
+) -> dict[str, Any]:
+    """The result as a document; `runs`: how many have settled in the window, where not all of them were looked at."""
     since, until = window.since_ns, window.until_ns
     return {
         "format": FORMAT,
         "window": {"since": None if since is None else iso(since), "until": None if until is None else iso(until)},
         "selection": (selection or Selection()).as_json(),
-        "runs": judgement.runs.height,
+        "runs": judgement.runs.height if runs is None else runs,
         "result": judgement.result,
         "cases": [_case(found, judgement) for found in judgement.cases],
         "summary": summary(judgement),

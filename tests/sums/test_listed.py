@@ -162,6 +162,15 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     run = store.ask(now=NOW, since="all").runs()[0].row(7, named=True)
     case = {"name": "one", "input": run["input"], "expected_tool_calls": [{"tool_name": "query_ledger"}]}
     (tmp_path / "cases.yaml").write_text(json.dumps({"cases": [case]}))
+    named = {
+        "name": "two",
+        "select": {"trace": run["trace_ids"]},
+        "turns": [{"input": run["input"], "limits": {"tool_calls": 9}}],
+    }
+    other = {"name": "nobody's", "expected_tool_calls": [{"tool_name": "query_ledger"}]}
+    of_run = {"name": "three", "select": {"run": [run["run_id"]]}, "expected_response_contains": ["a"]}
+    (tmp_path / "named.yaml").write_text(json.dumps({"cases": [named, other, of_run]}))
+    (tmp_path / "nobody.yaml").write_text(json.dumps({"cases": [other]}))
     commands = (
         "runs --since all --format jsonl",
         "runs --since all --tool query_ledger",
@@ -177,6 +186,8 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
         "gaps --since all --format json",
         "test cases.yaml --since all --no-keep --format json",
         "test cases.yaml --since all --no-keep --format json --side production",
+        "test named.yaml --since all --no-keep --format json",
+        "test nobody.yaml --since all --no-keep --format json",
         "compare cases.yaml --since all --by release --format json",
         "judge --rules-only --since all --format json",
         "judge --rules-only --since all --side staging --agent worker --format json",
