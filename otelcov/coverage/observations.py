@@ -80,8 +80,12 @@ class Observations:
     @property
     def runs(self) -> int:
         """How many runs are added up."""
-        of_all = (pl.col("dimension") == "run") & (pl.col("item") == digest("all"))
-        return int(self.rows.filter(of_all)["runs"].sum())
+        return self.shown("all")
+
+    def shown(self, what: str) -> int:
+        """How many of them are of one kind, an item of `run` of metrics.observe: settled, able to show tools, …"""
+        those = (pl.col("dimension") == "run") & (pl.col("item") == digest(what))
+        return int(self.rows.filter(those)["runs"].sum())
 
     def texts(self) -> pl.DataFrame:
         """The rows with the text of each item in the place of its hash."""

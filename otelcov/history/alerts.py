@@ -247,8 +247,7 @@ def _value(rule: Alert, config: Config, store: str, load: Load, window: Window) 
         failed, every, count = (sum(part) for part in zip((0.0, 0.0, 0), *seen.each(ends), strict=True))
         return (100 * failed / every if count else None), int(count)
     sums = _sums(seen, selection, config)
-    chosen = selected(sums, selection, config, sides=True).texts()
-    count = int(chosen.filter((pl.col("dimension") == "run") & (pl.col("item") == "settled"))["runs"].sum())
+    count = selected(sums, selection, config, sides=True).shown("settled")
     if metric == "runs" or not count:
         return (float(count) if metric == "runs" else None), count
     shot = snapshot(sums, config, window, selection)

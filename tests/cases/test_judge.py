@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from otelcov.cases import judge, parse
+from otelcov.cases import judge, needed, parse
 from otelcov.cases.summary import summary
 from otelcov.ground.config import Config
 from otelcov.ground.errors import UsageError
@@ -335,3 +335,26 @@ def test_three_hundred_thousand_runs_are_judged_in_a_minute() -> None:
     }
     print(f"300,000 runs against 1,000 cases: {took:.1f} s of CPU")
     assert took < 60
+
+
+@pytest.mark.parametrize(
+    ("select", "wanted"),
+    [
+        ({"name": "b"}, {"b"}),
+        ({"name": "x", "select": {"conversation": "c"}}, {"c"}),
+        ({"name": "x", "select": {"trace": "t"}, "input": "hello"}, {"t"}),
+        ({"name": "b", "input": "hello"}, {"b"}),
+        ({"name": "x", "input": "hello"}, {"b", "c", "t"}),
+        ({"name": "b", "select": {"input": "hello"}}, {"b", "c", "t"}),
+        ({"name": "x"}, {"b"}),
+    ],
+)
+def test_a_case_that_names_its_runs_needs_the_words_of_no_other(select: dict[str, Any], wanted: set[str]) -> None:
+    runs = frame(
+        run("search", run_id="b", case="b", at=0),
+        run("search", run_id="c", conversation_id="c", at=1),
+        run("search", run_id="t", trace_ids=["t"], at=2),
+    )
+    cases = parse([select | {"expected_tool_name": "search"}])
+    some = needed(cases, runs.with_columns(input=None, output=None), Config())
+    assert set(some["run_id"]) == wanted

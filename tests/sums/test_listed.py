@@ -14,6 +14,7 @@ from otelcov import runs as loading
 from otelcov.cli import carried, instrumented
 from otelcov.cli import runs as listing
 from otelcov.cli.commands import app
+from otelcov.cli.measuring import Question
 from otelcov.coverage import observations
 from otelcov.ground.schemas import no_runs
 from otelcov.ground.selection import Selection
@@ -211,9 +212,12 @@ def test_every_command_says_the_same_before_and_after_the_count(store, tmp_path,
     monkeypatch.setattr(loading, "load", None)  # nobody reads all of it any more
     monkeypatch.setattr(observations, "_AT_A_TIME", 40)
     monkeypatch.setattr(observations, "_AT_ONCE", 50)
+    rows, held = Question.rows, list[Question]()
+    monkeypatch.setattr(Question, "rows", lambda asked: (held.append(asked), rows(asked))[1])
     assert store.ask(now=NOW, since="all").listed().full is False
     for command, was, now in zip(commands, before, answers(store, tmp_path, *commands), strict=True):
         assert now == was, command
+    assert len(held) == 1  # gate --per-run: no other holds the rows of all runs
 
 
 @pytest.mark.parametrize(

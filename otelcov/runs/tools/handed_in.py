@@ -209,8 +209,8 @@ def answer_put_out(root: Node, last: ModelCall, ways: Collection[str]) -> str | 
     same = isinstance(value, dict) and any(_same(one, value) for one in put_in if one)
     if kept is not None:
         return to_json(put_in[-1])
-    if same and value.keys() == {"result"} and _MARKED.match(handed[-1].name or ""):
-        return value["result"] if isinstance(value["result"], str) else to_json(value["result"])
+    if same and _marks(handed[-1], value):
+        return _as_text(value["result"])
     inside = any(list(one.values()) == [value] for one in put_in)  # what is no object is put in as the one in an object
     return root.span.output if same or inside or (value and not _messages(value)) else None
 
@@ -227,11 +227,19 @@ def answer_put_in(root: Node, last: ModelCall, ways: Collection[str]) -> str | N
     put_in = arguments_of(handed[-1].arguments)[0]
     if not put_in:
         return None
-    if put_in.keys() == {"result"} and _MARKED.match(handed[-1].name or ""):
-        return put_in["result"] if isinstance(put_in["result"], str) else to_json(put_in["result"])
+    if _marks(handed[-1], put_in):
+        return _as_text(put_in["result"])
     framed = _FINAL.match(handed[-1].name or "") is not None  # others have what a schema says
     alone = next((put_in[key] for key in _FRAMES if framed and {key} <= put_in.keys() <= {key, *_BESIDE}), None)
     return alone if isinstance(alone, str) else to_json(put_in)
+
+
+def _marks(request: Request, told: dict[str, Any]) -> bool:
+    return told.keys() == {"result"} and _MARKED.match(request.name or "") is not None
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else to_json(value)
 
 
 def _handed(last: ModelCall, ways: Collection[str]) -> list[Request]:
