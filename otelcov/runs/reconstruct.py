@@ -106,28 +106,39 @@ def _runs(
     if others is not None:
         more, some = _stage_one(*others.given_up(others.loose()), config, now_ns, where)
         frames, waiting = [*frames, *more], [*waiting, *some]
-    found = guests(waiting, where)
-    new = [guest for guest in found if guest.alone is not None or guest.name not in where.guests]
     alone = pl.concat([no_runs(), *frames])
-    doubtful = _doubtful(alone, others, where)
-    known = {bytes.fromhex(trace) for trace in told_again(doubtful)}
-    known |= set(hosts(alone, new)["trace_ids"].list.first().str.decode("hex"))
-    known |= others.hosts(new) if others is not None and new else set()
-    if new or known:  # then those who may have called them, or tell of them, wait, too
-        names = {guest.name for guest in new if guest.name}
-        where = replace(where, guests=where.guests | names, awaited=where.awaited | known)
-        again = pl.Series(sorted(known), dtype=pl.Binary)
-        spans, logs = frame.filter(pl.col("trace_id").is_in(again.implode())), records
+    met, known, again = _met(alone, waiting, where, others)
+    if again is not where:  # then those who may have called them, or tell of them, wait, too
+        where, ids = again, pl.Series(sorted(known), dtype=pl.Binary)
+        spans, logs = frame.filter(pl.col("trace_id").is_in(ids.implode())), records
         if others is not None:
             given = others.given_up(known)
             spans, logs = pl.concat([spans, given[0]]), pl.concat([logs, given[1]])
         more, some = _stage_one(spans, logs, config, now_ns, where)
-        frames = [alone.filter(~pl.col("trace_ids").list.first().is_in(again.bin.encode("hex").implode())), *more]
+        frames = [alone.filter(~pl.col("trace_ids").list.first().is_in(ids.bin.encode("hex").implode())), *more]
         waiting = [*(part for part in waiting if part.trace_id not in known), *some]
     rows = Columns()
     for group in _joined(waiting, where, config, lambda *lost: _lose(rows, *lost)):
         rows.add(_row(group, config, now_ns))
-    return [*frames, *([told(_framed(rows))] if rows.height else [])], Met(found, doubtful)
+    return [*frames, *([told(_framed(rows))] if rows.height else [])], met
+
+
+def _met(
+    alone: pl.DataFrame, waiting: list[Fragment], where: Joints, others: Others | None
+) -> tuple[Met, set[bytes], Joints]:
+    """What of that which stage one found may be met in others, the traces that may tell of it, and what there is to be
+    joined once these are waited for: the same as before where there is nothing to wait for."""
+    found = guests(waiting, where)
+    new = [guest for guest in found if guest.alone is not None or guest.name not in where.guests]
+    doubtful = _doubtful(alone, others, where)
+    known = {bytes.fromhex(trace) for trace in told_again(doubtful)}
+    known |= set(hosts(alone, new)["trace_ids"].list.first().str.decode("hex"))
+    known |= others.hosts(new) if others is not None and new else set()
+    met = Met(found, doubtful)
+    if not new and not known:
+        return met, known, where
+    names = {guest.name for guest in new if guest.name}
+    return met, known, replace(where, guests=where.guests | names, awaited=where.awaited | known)
 
 
 def _doubtful(runs: pl.DataFrame, others: Others | None, where: Joints) -> pl.DataFrame:
@@ -227,12 +238,9 @@ def _alone(row: Row) -> pl.DataFrame:
 def groups(frame: pl.DataFrame, records: pl.DataFrame, config: Config) -> Iterator[list[Fragment]]:
     """The fragments of each run of these spans and log records, for who wants more of a run than its row."""
     where = joints(frame)
-    where = replace(where, guests=where.hosted)
-    done, waiting = _stage_one(frame, records, config, 0, where)
-    runs = pl.concat([no_runs(), *done])
-    told = hosts(runs, guests(waiting, where))["trace_ids"].list.first().str.decode("hex")
-    again = told_again(_doubtful(runs, None, where))
-    where, waiting = replace(where, awaited={*told, *map(bytes.fromhex, again)}), []
+    done, first = _stage_one(frame, records, config, 0, where)
+    where = _met(pl.concat([no_runs(), *done]), first, where, None)[2]
+    waiting = list[Fragment]()
     for part in _batches(frame):
         mine = records.filter(records["trace_id"].is_in(part["trace_id"].unique().implode()))
         for _, parts, wait in _trees(*table(part, mine), where, _no_more):
