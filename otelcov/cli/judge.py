@@ -236,30 +236,19 @@ def _judged(
     question: Any, config: Config, sample: int | None, retry_missing: bool, dry_run: bool, results: Path | None
 ) -> dict[str, Any]:
     from otelcov.cli.measuring import answered
+    from otelcov.cli.talks import talks
     from otelcov.ground.windows import iso
     from otelcov.judge import custom as customs
     from otelcov.judge import judgement, kept
-    from otelcov.judge.turns import conversations, only
-    from otelcov.runs.dialogue import dialogues, evaluations
-    from otelcov.store import scan
-    from otelcov.sums import texts
 
     settings = config.judge
     known = customs.table(settings.custom)
     metrics = customs.choose(known, settings.metrics)
     judgement.check(settings.thresholds, known)
     listed = answered(lambda question: question.selected(), replace(question, config=config))
-    found = listed.content()
-    if listed.full:
-        rows = scan.read(question.store, question.window, config.runs.max_run_ns)
-        spans, logs = rows.spans.collect(), rows.logs.collect()
-    else:
-        spans, logs = texts.rows_of(found, question.store, config)
-    told = dialogues(spans, logs, config)
-    talks = only(conversations(found, told, config, evaluations(spans, logs)), question.selection.agent)
     window = question.window
     asked = judgement.Asked(
-        talks,
+        talks(listed, window),
         {
             "since": None if window.since_ns is None else iso(window.since_ns),
             "until": None if window.until_ns is None else iso(window.until_ns),

@@ -7,9 +7,10 @@ FORMAT history:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,13 @@ from otelcov.ground.windows import iso
 from otelcov.judge import causes, kept, rules, summary
 from otelcov.judge.client import Client, can_ask, price
 from otelcov.judge.events import SCOPE, emit, events, tracing
+from otelcov.judge.hearing import Heard, Outline, Talks
 from otelcov.judge.judging import Result, answered, plan, questions
 from otelcov.judge.ledger import Ledger
 from otelcov.judge.metrics import Metric
-from otelcov.judge.turns import JUDGE_SERVICE, Conversation, sample
+from otelcov.judge.summary import Tally
+from otelcov.judge.turns import JUDGE_SERVICE, sample
+from otelcov.runs.dialogue import Evaluation
 
 FORMAT = 1
 
@@ -31,7 +35,7 @@ FORMAT = 1
 class Asked:
     """What is judged, and how: the window's conversations and the options."""
 
-    conversations: Sequence[Conversation]
+    talks: Talks
     window: dict[str, str | None]
     selection: dict[str, list[str]]
     metrics: Sequence[Metric]
@@ -44,17 +48,19 @@ class Asked:
 def dry_run(asked: Asked, folder: Path) -> dict[str, Any]:
     """What a judgement would ask and cost; nothing is asked, and nothing is written."""
     settings = asked.config.judge
-    chosen = sample(list(asked.conversations), asked.sample)
+    heard = asked.talks.heard(())
+    sampled, chosen = _sample(heard, asked.sample)
+    every = (talk for talks in asked.talks.some(chosen) for talk in talks)
     with Ledger(folder) if (folder / "answers.sqlite").exists() else nullcontext() as ledger:
-        rows = plan(list(questions(chosen, asked.metrics, settings)), ledger, settings)
+        rows = plan(questions(every, asked.metrics, settings), asked.metrics, ledger, settings)
     calls, tokens = sum(r.calls for r in rows), sum(r.tokens for r in rows)
     return {
         "format": FORMAT,
         "dry_run": True,
         "window": asked.window,
         "selection": asked.selection,
-        "conversations": len(asked.conversations),
-        "sampled": len(chosen),
+        "conversations": len(heard.outlines),
+        "sampled": len(sampled),
         "model": settings.model,
         "cannot_ask": can_ask(settings),
         "metrics": [vars(r) for r in rows],
@@ -74,30 +80,30 @@ def judge(asked: Asked, folder: Path, retry_missing: bool = False, endpoint: str
 async def _judge(asked: Asked, folder: Path, retry_missing: bool, endpoint: str | None) -> dict[str, Any]:
     settings = asked.config.judge
     check(settings.thresholds, asked.known)
-    everything = list(asked.conversations)
-    chosen = sample(everything, asked.sample)
-    proved = rules.findings(everything, asked.config)
     why = can_ask(settings)
+    silent = why is not None and asked.sample is None and all(metric.score is None for metric in asked.metrics)
+    heard = asked.talks.heard(asked.metrics if silent else ())
+    sampled, chosen = _sample(heard, asked.sample)
+    proved = heard.findings
     tracer = tracing(endpoint) if why is None else None
     ledger = Ledger(folder)
     client = Client(settings, ledger, tracer) if why is None else None
-    wanted = list(questions(chosen, asked.metrics, settings))
     groups: list[dict[str, Any]] = []
     told: str | None = None
     try:
         if client is not None:
             client.retry_missing = retry_missing
             async with client:
-                results = await answered(wanted, client, settings)
+                results, tallies = await _answers(asked, heard, chosen, client)
                 found = causes.judged(asked.metrics, results, proved)
                 errors = causes.errors(found)
                 if settings.group:
                     groups, told = await causes.group(errors, client)
         else:
-            results = await answered(wanted, None, settings)
+            results, tallies = ([], heard.tallies) if silent else await _answers(asked, heard, chosen, None)
             found = causes.judged(asked.metrics, results, proved)
             errors = causes.errors(found)
-        document = _document(asked, chosen, results, found, proved, errors, client, why)
+        document = _document(asked, heard, sampled, tallies, results, found, errors, client, why)
         document["groups"], document["grouping"] = groups, told
         ran = {rule.name for rule in rules.RULES} | {r["metric"] for r in document["metrics"] if r["judged"]}
         document["gone"] = causes.since(document["errors"], kept.before(folder, document), ran)
@@ -113,6 +119,33 @@ async def _judge(asked: Asked, folder: Path, retry_missing: bool, endpoint: str 
         if tracer is not None:
             tracer.shutdown()
     return document
+
+
+def _sample(heard: Heard, size: int | None) -> tuple[Sequence[Outline], set[str] | None]:
+    """The sampled conversations, and the first run of each; None for these where all are meant."""
+    sampled = sample(heard.outlines, size)
+    return sampled, None if len(sampled) == len(heard.outlines) else {outline.first for outline in sampled}
+
+
+async def _answers(
+    asked: Asked, heard: Heard, chosen: Collection[str] | None, client: Client | None
+) -> tuple[list[Result], Mapping[str, Tally]]:
+    """What came back about the chosen conversations, and what of each metric it comes to."""
+    settings, results = asked.config.judge, list[Result]()
+    begun = {outline.first: k for k, outline in enumerate(heard.outlines)}
+    tallies = {metric.name: Tally() for metric in asked.metrics}
+    of = dict[str, list[rules.Finding]]()
+    for finding in heard.findings:
+        of.setdefault(finding.run_id, []).append(finding)
+    place = dict[str, int]()  # of each run's conversation among all
+    for talks in asked.talks.some(chosen):
+        place |= {run: begun[talk.runs[0]] for talk in talks for run in talk.runs}
+        some = await answered(list(questions(talks, asked.metrics, settings)), client, settings)
+        seen = [finding for talk in talks for run in talk.runs for finding in of.get(run, ())]
+        for metric in asked.metrics:
+            tallies[metric.name] += Tally.of(metric, some, seen)
+        results += some
+    return sorted(results, key=lambda r: place[r.turn.run_id]), tallies
 
 
 def check(thresholds: Mapping[str, float], known: Mapping[str, Metric]) -> None:
@@ -132,23 +165,21 @@ def check(thresholds: Mapping[str, float], known: Mapping[str, Metric]) -> None:
 
 def _document(
     asked: Asked,
-    chosen: Sequence[Conversation],
+    heard: Heard,
+    sampled: Sequence[Outline],
+    tallies: Mapping[str, Tally],
     results: Sequence[Result],
     found: Sequence[rules.Finding],
-    proved: Sequence[rules.Finding],
     errors: list[dict[str, Any]],
     client: Client | None,
     why: str | None,
 ) -> dict[str, Any]:
     settings = asked.config.judge
-    turns = {t.id for c in chosen for t in c.turns}
-    seen = [f for f in proved if f.turn in turns]
-    rows = [summary.summarize(metric, results, seen) for metric in asked.metrics]
+    rows = [summary.summarize(metric, tallies[metric.name]) for metric in asked.metrics]
     table = {row["metric"]: row for row in rows}
-    empty = not any(c.turns for c in asked.conversations)
     checks = [summary.hold(table.get(n), n, least, settings, why) for n, least in sorted(settings.thresholds.items())]
     gate = summary.severe(errors, rows, settings, client is not None)
-    if empty:
+    if not heard.turns:
         gate |= {"result": "no_data", "reason": "no run in this window"}
     budget = client.budget if client is not None else None
     return {
@@ -157,10 +188,10 @@ def _document(
         "window": asked.window,
         "selection": asked.selection,
         "result": summary.verdict([*checks, gate]),
-        "runs": sum(len(c.runs) for c in asked.conversations),
-        "conversations": len(asked.conversations),
-        "turns": sum(len(c.turns) for c in asked.conversations),
-        "sampled": {"conversations": len(chosen), "turns": len(turns)},
+        "runs": heard.runs,
+        "conversations": len(heard.outlines),
+        "turns": heard.turns,
+        "sampled": {"conversations": len(sampled), "turns": sum(outline.turns for outline in sampled)},
         "model": settings.model if client is not None else None,
         "not_asked": why if client is None else client.stopped,
         "metrics": rows,
@@ -168,8 +199,8 @@ def _document(
         "severity_gate": gate,
         "errors": errors,
         "findings": {
-            "rule": len(proved),
-            "judge": len(found) - len(proved),
+            "rule": len(heard.findings),
+            "judge": len(found) - len(heard.findings),
             "disputed": sum(f.disputed is not None for f in found),
         },
         "calls": {
@@ -179,7 +210,7 @@ def _document(
             "cost": price(settings, budget.input_tokens, budget.output_tokens) if budget else None,
         },
         "results": [_row(r) for r in results if r.missing != "not_run"],
-        "others": _others(asked.conversations),
+        "others": _others(heard.evaluations),
         "emitted": 0,
     }
 
@@ -200,13 +231,12 @@ def _row(r: Result) -> dict[str, Any]:
     return row | {"repeats": list(r.repeats)} if len(r.repeats) > 1 else row
 
 
-def _others(found: Sequence[Conversation]) -> list[dict[str, Any]]:
+def _others(found: Sequence[Evaluation]) -> list[dict[str, Any]]:
     """What other tools said of these runs, by source and name."""
-    told: dict[tuple[str, str], list[Any]] = {}
-    for conversation in found:
-        for e in conversation.evaluations:
-            if e.source not in (SCOPE, JUDGE_SERVICE):
-                told.setdefault((e.source, e.name), []).append(e)
+    told: dict[tuple[str, str], list[Evaluation]] = {}
+    for e in found:
+        if e.source not in (SCOPE, JUDGE_SERVICE):
+            told.setdefault((e.source, e.name), []).append(e)
     rows = []
     for (source, name), events_ in sorted(told.items()):
         values = [e.value for e in events_ if e.value is not None]
@@ -216,7 +246,7 @@ def _others(found: Sequence[Conversation]) -> list[dict[str, Any]]:
                 "source": source,
                 "metric": name,
                 "events": len(events_),
-                "value": round(sum(values) / len(values), 9) if values else None,
+                "value": round(fsum(values) / len(values), 9) if values else None,
                 "labels": {label: sum(e.label == label for e in events_) for label in labels},
             }
         )

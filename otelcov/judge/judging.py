@@ -18,7 +18,7 @@ from otelcov.judge import answers, prompts
 from otelcov.judge.client import Client, _shape, guessed_tokens
 from otelcov.judge.ledger import Answer, Ledger, question
 from otelcov.judge.metrics import Metric
-from otelcov.judge.turns import Conversation, Turn
+from otelcov.judge.turns import Conversation, Place, Turn
 
 NOT_RECORDED = "not_recorded"  # the spans carry no answer that could be judged
 
@@ -44,7 +44,7 @@ class Result:
     metric: str
     subject: str  # turn id, or conversation id
     conversation: str
-    turn: Turn
+    turn: Place  # the judged turn; of a conversation, the last
     trace_id: str
     span_id: str
     value: float | None = None
@@ -59,8 +59,10 @@ class NoAnswer(Exception):
     """A custom metric asked a judge and got none: its value is missing, too."""
 
 
-def questions(found: Sequence[Conversation], metrics: Sequence[Metric], settings: Settings) -> Iterator[Question]:
-    """Everything that is to be asked, conversation by conversation."""
+def questions(
+    found: Iterable[Conversation], metrics: Sequence[Metric], settings: Settings, ask: bool = True
+) -> Iterator[Question]:
+    """Everything that is to be asked, conversation by conversation; with `ask` off, only what it is about."""
     for conversation in found:
         for turn in conversation.turns:
             data: str | None = None
@@ -68,23 +70,25 @@ def questions(found: Sequence[Conversation], metrics: Sequence[Metric], settings
                 if metric.per != "turn" or (metric.with_tools and turn.tool_calls == ()):
                     continue
                 seen = turn.agent_message is not None and not (metric.with_tools and turn.tool_calls is None)
-                if metric.score is None and seen and data is None:
+                if metric.score is None and seen and data is None and ask:
                     data = prompts.block(prompts.turn_data(turn, settings.max_text))
                 yield Question(metric, turn, data if seen else None)
         for metric in metrics:
             if metric.per == "conversation":
                 seen = any(turn.agent_message is not None for turn in conversation.turns)
-                needed = metric.score is None and seen
+                needed = metric.score is None and seen and ask
                 block = prompts.block(prompts.conversation_data(conversation, settings.max_text)) if needed else None
                 yield Question(metric, conversation, block)
 
 
 async def answered(asked: Sequence[Question], client: Client | None, settings: Settings) -> list[Result]:
     """The results, in the order of the questions. Without a client only code answers."""
-    forms = _forms(q.metric for q in asked)
-    answers_ = await asyncio.gather(*(_answer(q, client, settings, forms) for q in asked), return_exceptions=True)
-    out = []
-    for q, found in zip(asked, answers_, strict=True):
+    forms = _forms(q.metric for q in asked) if client is not None else {}
+    waiting = [q for q in asked if client is not None or q.metric.score is not None]
+    told = await asyncio.gather(*(_answer(q, client, settings, forms) for q in waiting), return_exceptions=True)
+    answers_, out = iter(told), list[Result]()
+    for q in asked:
+        found = unasked(q) if client is None and q.metric.score is None else next(answers_)
         if isinstance(found, Result):
             out.append(found)
         elif isinstance(found, NoAnswer):
@@ -110,9 +114,10 @@ class Plan:
     tokens: int = 0
 
 
-def plan(asked: Sequence[Question], ledger: Ledger | None, settings: Settings) -> list[Plan]:
+def plan(asked: Iterable[Question], metrics: Iterable[Metric], ledger: Ledger | None, settings: Settings) -> list[Plan]:
+    """What questions about these metrics would cost, in the order in which each is first asked."""
     rows: dict[str, Plan] = {}
-    forms = {name: (told, _shape(shape, settings)) for name, (told, shape) in _forms(q.metric for q in asked).items()}
+    forms = {name: (told, _shape(shape, settings)) for name, (told, shape) in _forms(metrics).items()}
     new: set[str] = set()
     for q in asked:
         row = rows.setdefault(q.metric.name, Plan(q.metric.name))
@@ -146,8 +151,7 @@ def _forms(metrics: Iterable[Metric]) -> Forms:
 async def _answer(q: Question, client: Client | None, settings: Settings, forms: Forms) -> Result:
     if q.metric.score is not None:
         return await _by_code(q, client)
-    if client is None:
-        return _result(q, missing="not_run")
+    assert client is not None
     if q.data is None:
         return _result(q, missing=NOT_RECORDED)
     instructions, shape = forms[q.metric.name]
@@ -158,6 +162,11 @@ async def _answer(q: Question, client: Client | None, settings: Settings, forms:
         )
     )
     return _merged(q, told)
+
+
+def unasked(q: Question) -> Result:
+    """What is known where there is nobody to ask."""
+    return _result(q, missing="not_run")
 
 
 def _merged(q: Question, told: Sequence[Answer]) -> Result:
@@ -251,7 +260,7 @@ def _result(q: Question, **said: Any) -> Result:
         q.metric.name,
         subject.id,
         q.turn.conversation,
-        q.turn,
+        q.turn.place,
         subject.trace_id,
         subject.span_id,
         **said,

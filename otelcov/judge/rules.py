@@ -7,7 +7,7 @@ nothing, and a conversation that began before the window may have had its confir
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -64,7 +64,7 @@ class Rule(NamedTuple):
     find: Callable[[Conversation, Config], Iterator[Seen]]
 
 
-def findings(found: list[Conversation], config: Config) -> list[Finding]:
+def findings(found: Sequence[Conversation], config: Config) -> list[Finding]:
     """Everything the rules prove of these conversations, by (start, turn, rule)."""
     out = [
         Finding(
@@ -90,7 +90,11 @@ def findings(found: list[Conversation], config: Config) -> list[Finding]:
         for rule in RULES
         for seen in rule.find(conversation, config)
     ]
-    return sorted(out, key=lambda f: (f.start_unix_nano, f.turn, f.rule or "", f.tool or "", f.reason))
+    return in_order(out)
+
+
+def in_order(found: Iterable[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda f: (f.start_unix_nano, f.turn, f.rule or "", f.tool or "", f.reason))
 
 
 def disputed(finding: Finding, label: str, reason: str) -> Finding:

@@ -8,7 +8,8 @@ it is no zero, no failure and no pass, and where too much of it is missing there
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from math import fsum
 from typing import Any
@@ -21,39 +22,67 @@ from otelcov.judge.rules import Finding
 _EPSILON = 1e-9  # sums of decimal scores
 
 
-def summarize(metric: Metric, results: Sequence[Result], findings: Sequence[Finding]) -> dict[str, Any]:
-    """The row of one metric. `findings` are those of the rules, about the turns that were asked."""
-    mine = [r for r in results if r.metric == metric.name]
-    judged = [r for r in mine if r.missing is None]
-    missing = Counter(r.missing.partition(":")[0] for r in mine if r.missing is not None)
-    proved = {f.turn for f in findings if f.metric == metric.name}
+@dataclass
+class Tally:
+    """What the results of one metric come to; those of some turns add up with those of others."""
+
+    applicable: int = 0
+    judged: int = 0
+    clean: int = 0  # of these, with a passing label that no rule contradicts
+    proved: int = 0  # turns of which a rule proved a failure
+    failed: int = 0  # of these, those to which the metric applies
+    missing: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    values: list[float] = field(default_factory=list)
+    repeated: list[tuple[float | str, ...]] = field(default_factory=list)  # what repeats said
+
+    @classmethod
+    def of(cls, metric: Metric, results: Iterable[Result], findings: Iterable[Finding]) -> Tally:
+        """`findings` are those of the rules, about the turns of these results."""
+        mine = [r for r in results if r.metric == metric.name]
+        judged = [r for r in mine if r.missing is None]
+        proved = {f.turn for f in findings if f.metric == metric.name}
+        return cls(
+            len(mine),
+            len(judged),
+            sum(r.label in metric.passing and r.subject not in proved for r in judged),
+            len(proved),
+            len(proved & {r.subject for r in mine}),
+            Counter(r.missing.partition(":")[0] for r in mine if r.missing is not None),
+            Counter(r.label for r in judged if r.label is not None),
+            [r.value for r in judged if r.value is not None],
+            [r.repeats for r in mine if len(r.repeats) > 1],
+        )
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
+
+
+def summarize(metric: Metric, tally: Tally) -> dict[str, Any]:
+    """The row of one metric."""
     row: dict[str, Any] = {
         "metric": metric.name,
         "kind": metric.kind,
         "per": metric.per,
         "value": None,
-        "judged": len(judged),
-        "applicable": len(mine),
-        "missing": dict(sorted(missing.items())),
+        "judged": tally.judged,
+        "applicable": tally.applicable,
+        "missing": dict(sorted(tally.missing.items())),
         "labels": {},
-        "rule_failures": len(proved) if metric.kind == "qualitative" else 0,
-        "agreement": agreement(metric, mine),
+        "rule_failures": tally.proved if metric.kind == "qualitative" else 0,
+        "agreement": agreement(metric, tally.repeated),
     }
     if metric.kind == "quantitative":
-        values = [r.value for r in judged if r.value is not None]
-        row["value"] = round(fsum(values) / len(values), 9) if values else None
+        row["value"] = round(fsum(tally.values) / len(tally.values), 9) if tally.values else None
         return row
-    row["labels"] = dict(sorted(Counter(r.label for r in judged if r.label is not None).items()))
-    clean = [r for r in judged if r.label in metric.passing and r.subject not in proved]
-    row["value"] = round(len(clean) / len(judged), 9) if judged else None
-    asked = {r.subject for r in mine}
-    row["at_most"] = round(1 - len(proved & asked) / len(asked), 9) if asked else None
+    row["labels"] = dict(sorted(tally.labels.items()))
+    row["value"] = round(tally.clean / tally.judged, 9) if tally.judged else None
+    row["at_most"] = round(1 - tally.failed / tally.applicable, 9) if tally.applicable else None
     return row
 
 
-def agreement(metric: Metric, results: Sequence[Result]) -> dict[str, Any] | None:
+def agreement(metric: Metric, units: Sequence[tuple[float | str, ...]]) -> dict[str, Any] | None:
     """How far repeats agree: the share of equal pairs, and Krippendorff's alpha (2004), interval or nominal."""
-    units = [r.repeats for r in results if len(r.repeats) > 1]
     if not units:
         return None
     pairs = [pair for unit in units for pair in combinations(unit, 2)]

@@ -7,10 +7,10 @@ is told apart by its dialogue. Null means that the spans do not carry it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import polars as pl
 
@@ -46,6 +46,17 @@ class Call:
         return None if self.arguments is None else f"{self.name} {json.dumps(self.arguments, sort_keys=True)}"
 
 
+class Place(NamedTuple):
+    """Which turn, without what was said and done in it."""
+
+    id: str
+    turn_index: int
+    conversation: str
+    run_id: str
+    start_unix_nano: int
+    agent: str | None
+
+
 @dataclass(frozen=True)
 class Turn:
     """One turn; what a metric, built in or custom, is given."""
@@ -73,6 +84,10 @@ class Turn:
     span_id: str
     start_unix_nano: int
     whole: bool  # False where the spans of this run were cut, dropped or masked
+
+    @property
+    def place(self) -> Place:
+        return Place(self.id, self.turn_index, self.conversation, self.run_id, self.start_unix_nano, self.agent)
 
 
 @dataclass(frozen=True)
@@ -264,7 +279,20 @@ def only(found: list[Conversation], agents: tuple[str, ...]) -> list[Conversatio
     return kept
 
 
-def sample(found: list[Conversation], size: int | None) -> list[Conversation]:
+class Stratified(Protocol):
+    """What can be sampled: a conversation, or what is left of one without its words."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+
+S = TypeVar("S", bound=Stratified)
+
+
+def sample(found: Sequence[S], size: int | None) -> Sequence[S]:
     """At most `size` conversations, each with the same chance, spread over the paths.
 
     Systematic sampling (Madow & Madow 1944) of the conversations sorted by path: every path gets its share, and a

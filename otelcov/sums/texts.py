@@ -25,17 +25,24 @@ _FEW = 20  # runs of a piece that are read so: each costs as much as a piece
 _FIRST, _MOST = 1_000, 100_000  # spans of the first piece, so that something is told soon, and of later ones
 
 
-def with_content(runs: pl.DataFrame, store: str, config: Config, now_ns: int) -> Iterator[pl.DataFrame]:
+def with_content(runs: pl.DataFrame, store: str | Stored, config: Config, now_ns: int) -> Iterator[pl.DataFrame]:
     """The same RUNS rows in their order, some at a time. `now_ns` is the clock by which they were told."""
-    stored = _Stored(store)
+    stored = Stored(store) if isinstance(store, str) else store
     for some in _pieces(runs):
-        found = reconstruct(*stored.rows(some, 0, config.runs.max_run_ns), config, now_ns)
-        yield _agreed(some, found, stored, config, now_ns)
+        yield told(some, stored.rows(some, 0, config.runs.max_run_ns), stored, config, now_ns)
 
 
-def rows_of(runs: pl.DataFrame, store: str, config: Config) -> tuple[pl.DataFrame, pl.DataFrame]:
+def told(
+    runs: pl.DataFrame, rows: tuple[pl.DataFrame, pl.DataFrame], stored: Stored, config: Config, now_ns: int
+) -> pl.DataFrame:
+    """The same runs with content, as these spans and log records of their traces tell it."""
+    return _agreed(runs, reconstruct(*rows, config, now_ns), stored, config, now_ns)
+
+
+def rows_of(runs: pl.DataFrame, store: str | Stored, config: Config) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The spans and log records of the whole traces of these runs: SPANS and LOGS, as far as `max_run` around them."""
-    return _Stored(store).rows(runs, config.runs.max_run_ns, config.runs.max_run_ns)
+    stored = Stored(store) if isinstance(store, str) else store
+    return stored.rows(runs, config.runs.max_run_ns, config.runs.max_run_ns)
 
 
 def _pieces(runs: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -48,7 +55,7 @@ def _pieces(runs: pl.DataFrame) -> Iterator[pl.DataFrame]:
         at, most = end, min(4 * most, _MOST)
 
 
-class _Stored:
+class Stored:
     """One look at a store, of which runs are read."""
 
     def __init__(self, store: str) -> None:
@@ -62,7 +69,7 @@ class _Stored:
         """The spans and log records of these runs' traces that lie so near to the runs, each once; with `others`, spans
         of other traces of their time, too."""
         ids = runs["trace_ids"].explode().drop_nulls().unique().str.decode("hex")
-        mine = pieces.of_traces("spans", ids)
+        mine = _of_traces(ids)
         spans, logs = self._read("spans", runs, spans_ns, mine), self._read("logs", runs, logs_ns, mine)
         if others:
             first, last = runs["start_unix_nano"].min(), runs["end_unix_nano"].max()
@@ -79,6 +86,12 @@ class _Stored:
         return pl.concat([stored.collect(), self._held[name].filter(wanted)])
 
 
+def _of_traces(ids: pl.Series) -> pl.Expr:
+    """Rows of these traces; the range of their ids tells which parts of files have none."""
+    among = pieces.of_traces("spans", ids)
+    return pl.col("trace_id").is_between(ids.min(), ids.max()) & among if len(ids) else among
+
+
 def _near(runs: pl.DataFrame, files: pl.DataFrame, slack_ns: int) -> list[str]:
     """The files that may tell of these runs."""
     if runs["start_unix_nano"].has_nulls() or runs["end_unix_nano"].has_nulls():
@@ -87,7 +100,7 @@ def _near(runs: pl.DataFrame, files: pl.DataFrame, slack_ns: int) -> list[str]:
     return pieces.between(files, max(0, int(first) - slack_ns), int(last) + slack_ns)  # type: ignore[arg-type]
 
 
-def _agreed(runs: pl.DataFrame, found: pl.DataFrame, stored: _Stored, config: Config, now_ns: int) -> pl.DataFrame:
+def _agreed(runs: pl.DataFrame, found: pl.DataFrame, stored: Stored, config: Config, now_ns: int) -> pl.DataFrame:
     """The runs as they were found, where all that is kept of them says the same."""
     ids = runs.select("run_id")
     found = _those(found, ids)
@@ -108,7 +121,7 @@ def _those(found: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
     return ids.join(first, on="run_id", how="inner", maintain_order="left").select(RUNS.names())
 
 
-def _with_others(run: pl.DataFrame, alone: pl.DataFrame, stored: _Stored, config: Config, now_ns: int) -> pl.DataFrame:
+def _with_others(run: pl.DataFrame, alone: pl.DataFrame, stored: Stored, config: Config, now_ns: int) -> pl.DataFrame:
     """One run as it is found beside what went on at its time; else as it is kept, with the words that its own traces
     tell of it (`alone`)."""
     rows = stored.rows(run, _AT_ITS_TIME_NS, config.runs.max_run_ns, others=True)
@@ -130,4 +143,4 @@ def _in_the_words_of(run: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([mine | words], schema=RUNS)
 
 
-__all__ = ["rows_of", "with_content"]
+__all__ = ["Stored", "rows_of", "told", "with_content"]

@@ -1,0 +1,124 @@
+"""The conversations of a window for a judgement: of a large store read again from its spans, some at a time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from otelcov.cli.measuring import Listed
+from otelcov.engine import engine
+from otelcov.ground.config import Config
+from otelcov.ground.schemas import RUNS
+from otelcov.ground.windows import Window
+from otelcov.judge.hearing import Heard, Held, Talks, hear, of_chosen, together
+from otelcov.judge.metrics import Metric
+from otelcov.judge.turns import Conversation, conversations, only
+from otelcov.runs.dialogue import dialogues, evaluations
+from otelcov.store import scan
+from otelcov.store.partitions import HOUR_NS
+from otelcov.sums import texts
+
+_PIECE = 30_000  # spans of whole conversations that are held at one time
+_FEW = 3  # pieces are heard here as soon as by processes that have yet to start
+
+
+def talks(listed: Listed, window: Window) -> Talks:
+    """The conversations of these runs."""
+    asked = listed.question
+    if not listed.full:
+        return _Stored(listed.rows, _There(asked.store, asked.config, asked.now_ns, asked.selection.agent))
+    rows = scan.read(asked.store, window, asked.config.runs.max_run_ns)
+    told = _told(listed.rows, rows.spans.collect(), rows.logs.collect(), asked.config, asked.selection.agent)
+    return Held(told, asked.config)
+
+
+def _told(
+    runs: pl.DataFrame, spans: pl.DataFrame, logs: pl.DataFrame, config: Config, agents: tuple[str, ...]
+) -> list[Conversation]:
+    return only(conversations(runs, dialogues(spans, logs, config), config, evaluations(spans, logs)), agents)
+
+
+@dataclass(frozen=True)
+class _There:
+    """Where conversations are read, and as what."""
+
+    store: str
+    config: Config
+    now_ns: int
+    agents: tuple[str, ...]
+
+    def read(self, runs: pl.DataFrame) -> list[Conversation]:
+        stored = _looked(self.store, self.now_ns)
+        rows = texts.rows_of(runs, stored, self.config)
+        found = texts.told(runs, rows, stored, self.config, self.now_ns)
+        return _told(found, *rows, self.config, self.agents)
+
+
+@functools.lru_cache(maxsize=1)
+def _looked(store: str, now_ns: int) -> texts.Stored:
+    """One look of this process's for all that is asked at one time."""
+    return texts.Stored(store)
+
+
+class _Task(NamedTuple):
+    there: _There
+    runs: pl.DataFrame
+    metrics: Sequence[Metric]
+
+
+def _heard(task: _Task) -> Heard:
+    return hear(task.there.read(task.runs), task.metrics, task.there.config)
+
+
+class _Stored:
+    def __init__(self, runs: pl.DataFrame, there: _There) -> None:
+        self._runs, self._there = _by_conversation(runs), there
+
+    def heard(self, metrics: Sequence[Metric]) -> Heard:
+        tasks = [_Task(self._there, runs, metrics) for runs in _pieces(self._runs)]
+        runner = engine("here" if len(tasks) <= _FEW else None)
+        try:
+            parts = list(runner.map(_heard, tasks))
+        finally:
+            runner.close()
+        begun = dict(self._runs.select("run_id", "_begun").iter_rows())
+        return together(parts, lambda outline: begun[outline.first])
+
+    def some(self, chosen: Collection[str] | None) -> Iterator[Sequence[Conversation]]:
+        runs = self._runs
+        if chosen is not None:
+            runs = runs.filter(pl.col("_first").is_in(pl.Series(sorted(chosen), dtype=pl.String).implode()))
+        for some in _pieces(runs):
+            yield of_chosen(self._there.read(some), chosen)
+
+
+def _by_conversation(runs: pl.DataFrame) -> pl.DataFrame:
+    """The runs, those of one conversation after each other, and the conversations of one hour by trace, as the files
+    of closed hours hold them; `_first` is the first run of each one's, `_begun` tells the order of conversations."""
+    talk = pl.col("service"), pl.coalesce(pl.col("conversation_id").replace("", None), "run_id")
+    runs = runs.sort("start_unix_nano", "run_id", nulls_last=True).with_row_index("_begun")
+    first = {
+        "_begun": pl.col("_begun"),
+        "_first": pl.col("run_id"),
+        "_trace": pl.col("trace_ids").list.first(),
+        "_hour": pl.col("start_unix_nano") // HOUR_NS,
+    }
+    of_first = [part.first().over(*talk).alias(name) for name, part in first.items()]
+    return runs.with_columns(of_first).sort("_hour", "_trace", "_begun", maintain_order=True)
+
+
+def _pieces(runs: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Whole conversations, as many as have so many spans together."""
+    ends = pl.col("_first") != pl.col("_first").shift(-1).fill_null("")
+    table = runs.select(pl.col("spans").fill_null(1).cum_sum(), ends.alias("ends"))
+    at, before = 0, 0
+    for k, (spans, last) in enumerate(table.iter_rows(), 1):
+        if last and spans - before >= _PIECE:
+            yield runs[at:k].select(RUNS.names())
+            at, before = k, spans
+    if at < runs.height:
+        yield runs[at:].select(RUNS.names())
