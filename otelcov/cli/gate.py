@@ -70,7 +70,7 @@ def gate(
         seen, quality = question.briefly()
         runs = {selection.agent: seen}
     else:
-        everyone, quality = question.observed()
+        everyone, quality = question.observed(traced=False)
         own = selected(everyone, selection, config, sides=True)
         others = gates.agents_of(rules, selection.agent) - {selection.agent}
         runs, count = {selection.agent: own, **question.by_agents(sorted(others))}, own.runs

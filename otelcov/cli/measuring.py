@@ -111,17 +111,27 @@ class Question:
         found = self.listed()
         return found.rows, found.quality
 
-    def observed(self) -> tuple[Observations, dict[str, int | None]]:
-        """What the window's runs add up to: from sums that are kept, where the store is large enough for that."""
-        return self._kept() or self._partial()
+    def observed(self, traced: bool = True) -> tuple[Observations, dict[str, int | None]]:
+        """What the window's runs add up to: from sums that are kept, where the store is large enough for that. Without
+        `traced` of one agent, too: of runs in which it took no step it is not told then when they were."""
+        return (None if traced else self._of_agent()) or self._kept() or self._partial()
 
     def by_agents(self, choices: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], Observations]:
         """What the runs of the sides that were asked for add up to where only the steps of some agents count, for each
         choice of agents."""
+        from otelcov.coverage.agents import observed_of
         from otelcov.coverage.observations import Adding
-        from otelcov.coverage.selection import select
+        from otelcov.coverage.selection import select, selected
 
-        sums = {chosen: Adding(self.config, chosen) for chosen in choices}
+        wanted: list[tuple[str, ...]] = list(choices)
+        found: dict[tuple[str, ...], Observations] = {}
+        every = self.within(selection=replace(self.selection, agent=()))
+        alone = [chosen for chosen in wanted if len(chosen) == 1]
+        if alone and not self.selection.model and (kept := every._kept()) is not None:
+            seen = selected(kept[0], self.selection, self.config, sides=True)
+            found = {chosen: observed_of(seen, *chosen) for chosen in alone}
+            _tell((name for chosen in alone for name in chosen), None if seen.rows.is_empty() else _agents(seen))
+        sums = {chosen: Adding(self.config, chosen) for chosen in wanted if chosen not in found}
         agents, some = set[str](), False
 
         def add(runs: pl.DataFrame) -> pl.DataFrame:
@@ -134,9 +144,9 @@ class Question:
             return runs.clear()
 
         if sums:
-            self.within(selection=replace(self.selection, agent=())).listed(add)
+            every.listed(add)
         _tell((name for chosen in sums for name in chosen), agents if some else None)
-        return {chosen: adding.sum() for chosen, adding in sums.items()}
+        return found | {chosen: adding.sum() for chosen, adding in sums.items()}
 
     def seen(self) -> Seen:
         """The same beside the runs."""
@@ -146,6 +156,18 @@ class Question:
             return Seen(self, *found)
         runs, quality = self.runs()
         return Seen(self, partial(runs, self.config, self.selection.agent), quality, runs)
+
+    def _of_agent(self) -> tuple[Observations, dict[str, int | None]] | None:
+        if len(self.selection.agent) != 1 or self.selection.model:
+            return None
+        from otelcov.coverage.agents import observed_of
+
+        found = self.within(selection=replace(self.selection, agent=()))._kept()
+        if found is None:
+            return None
+        seen, quality = found
+        _tell(self.selection.agent, None if seen.rows.is_empty() else _agents(seen))
+        return observed_of(seen, *self.selection.agent), quality
 
     def _kept(self) -> tuple[Observations, dict[str, int | None]] | None:
         from otelcov.sums import answer
@@ -178,7 +200,7 @@ class Question:
 
         chosen = self.selection
         if chosen.service or chosen.release or chosen.model or chosen.agent:
-            return self.observed()
+            return self.observed(traced=False)
         asked = (self.store, self.window, chosen, self.config, self.now_ns, self._count)
         found = answer.briefly(*asked, second=self.second)
         return found or self._partial()

@@ -82,7 +82,7 @@ def report(
     earlier, frozen = _earlier(baseline)
     told_apart = by or settings.thresholds.agents or settings.coverage.paths
     whole = bool(told_apart) or max_drop is not None or format in _TRACED
-    observations, quality = question.observed() if whole else question.briefly()
+    observations, quality = question.observed(format in _TRACED) if whole else question.briefly()
     shot = snapshot(observations, settings, question.window, question.selection, quality, frozen)
 
     def groups_by(field: str) -> list[dict[str, object]]:

@@ -13,9 +13,10 @@ from typing import Any
 import polars as pl
 
 from otelcov.coverage import boundaries, edges, metrics, models, paths, states, tools
-from otelcov.coverage.brief import EDGES, Brief
+from otelcov.coverage.agents import of_agent
+from otelcov.coverage.brief import Brief
 from otelcov.coverage.dimension import Dimension, View
-from otelcov.coverage.facts import BUCKET_NS, KEY, MODELS_APART, SUMS
+from otelcov.coverage.facts import BUCKET_NS, MODELS_APART, SUMS
 from otelcov.coverage.observations import Observations
 from otelcov.coverage.selection import side_of
 from otelcov.coverage.tally import ASKED
@@ -29,9 +30,6 @@ FORMAT = 1
 MEASURES = (tools.measure, paths.measure, states.measure, boundaries.measure, models.measure)
 
 GROUPS = ("agent", "service", "release", "model", "day")
-
-# Scopes of an agent that say nothing for a run in which it did nothing: such a run has the empty item.
-_FILLED = {"path": ("path", ""), "sequence": ("tool", ""), "bigram": ("tool", "^ > $"), "state_set": ("state", "")}
 
 
 def snapshot(
@@ -155,41 +153,6 @@ def _groups(base: pl.DataFrame, by: str, selection: Selection) -> list[tuple[str
     return [(name, base.filter(pl.col("group") == name).drop("group"), selection.agent) for name in names_]
 
 
-def of_agent(base: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The rows as if only this agent's steps had been counted, in every run."""
-    scope = pl.col("agent")
-    by_run = ["run", "latency", "boundary", "boundary_unknown", "quality"]  # they speak of runs, not of steps
-    kept = base.filter(
-        (pl.col("dimension").is_in(by_run) & scope.is_null())
-        | (pl.col("dimension").is_in(EDGES) & (scope == name))
-        | (pl.col("dimension").is_in(edges.AGENTS) & (pl.col("item") == name))
-    )
-    steps = base.filter(~pl.col("dimension").is_in([*by_run, *EDGES, *edges.AGENTS]) & (scope == name))
-    steps = steps.with_columns(agent=pl.lit(None, pl.String))
-    return pl.concat([kept, steps, *(_fill(base, steps, *spec) for spec in _FILLED.items())])
-
-
-def _fill(base: pl.DataFrame, steps: pl.DataFrame, dimension: str, spec: tuple[str, str]) -> pl.DataFrame:
-    """Rows for the runs in which the agent took no such step."""
-    able, empty = spec
-    keys = [*KEY, "side"]
-    whole = base.filter((pl.col("dimension") == "run") & (pl.col("item") == able))
-    if dimension == "bigram":
-        # Every sequence has one bigram that begins it.
-        taken = steps.filter((pl.col("dimension") == "bigram") & pl.col("item").str.starts_with("^ > "))
-    else:
-        taken = steps.filter(pl.col("dimension") == dimension)
-    used = taken.group_by(keys).agg(pl.col("runs", "mass").sum().name.suffix("_used"))
-    left = whole.join(used, on=keys, how="left", nulls_equal=True).with_columns(
-        runs=pl.col("runs") - pl.col("runs_used").fill_null(0), mass=pl.col("mass") - pl.col("mass_used").fill_null(0)
-    )
-    return (
-        left.filter(pl.col("runs") > 0)
-        .with_columns(dimension=pl.lit(dimension), item=pl.lit(empty), calls=pl.col("runs"))
-        .select(base.columns)
-    )
-
-
 def _follows(view: View) -> list[dict[str, Any]]:
     """Directly-follows: how often one tool came right after another."""
     rows = view.items("bigram").sort(["calls", "item"], descending=[True, False]).head(200)
@@ -216,4 +179,4 @@ def _time(ns: int | None) -> str | None:
     return None if ns is None else iso(ns)
 
 
-__all__ = ["FORMAT", "SUMS", "band", "grouped", "of_agent", "overall", "snapshot"]
+__all__ = ["FORMAT", "SUMS", "band", "grouped", "overall", "snapshot"]

@@ -12,8 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from otelcov.coverage import observations as module
+from otelcov.coverage.agents import observed_of
+from otelcov.coverage.brief import EDGES
+from otelcov.coverage.facts import digest
 from otelcov.coverage.observations import EMPTY, Observations, merge, partial
 from otelcov.coverage.snapshot import grouped, snapshot
+from otelcov.ground.selection import Selection
 from tests.coverage.build import config, frame, run
 
 CONFIG = config(
@@ -159,6 +163,27 @@ def test_more_evidence_never_lowers_coverage_of_a_declared_universe(
 
 
 @pytest.mark.full
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(some_runs(), st.sampled_from(["planner", "worker", "x", "nobody"]))
+def test_one_agents_part_of_the_sums_is_what_its_steps_alone_add_up_to(runs: list[dict[str, Any]], agent: str) -> None:
+    alone, part = partial(frame(*runs), CONFIG, [agent]), observed_of(observed(runs), agent)
+    if not runs:
+        assert part.rows.is_empty()
+        return
+    shared = [c for c in part.rows.columns if c not in ("first_seen", "last_seen", "example_trace")]
+    of_all = pl.col("agent").is_null() | pl.col("dimension").is_in(EDGES)
+    for columns, where in (
+        (shared, of_all),
+        (part.rows.columns, of_all & ~pl.col("item").is_in([digest(""), digest("^ > $")])),
+        (part.rows.columns, pl.col("agent") == agent),
+    ):
+        want, got = (some.rows.filter(where).select(columns).sort(columns) for some in (alone, part))
+        assert got.equals(want)
+    chosen = Selection(agent=(agent,))
+    assert snapshot(part, CONFIG, selection=chosen) == snapshot(alone, CONFIG, selection=chosen)
+    assert dict(alone.items.iter_rows()).items() <= dict(part.items.iter_rows()).items()
+
+
 @quick
 @given(some_runs(), st.sampled_from(["planner", "worker", "x"]))
 def test_one_agent_of_the_sums_is_what_that_agent_alone_gives(runs: list[dict[str, Any]], agent: str) -> None:

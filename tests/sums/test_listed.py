@@ -21,7 +21,7 @@ from otelcov.ground.selection import Selection
 from otelcov.history import alerts
 from otelcov.runs.filters import FILTERS, of_agents
 from otelcov.runs.lines import json_lines
-from otelcov.sums import texts
+from otelcov.sums import kept, texts
 from otelcov.sums.kept import slim
 from tests import captures
 from tests.sums.stores import NOW, QUESTIONS, bodies, guest_of
@@ -241,6 +241,23 @@ def test_alerts_see_the_same_before_and_after_the_count(store, monkeypatch, choi
     monkeypatch.setattr(loading, "load", None)
     monkeypatch.setattr(observations, "_AT_ONCE", 50)
     assert checked() == before
+
+
+@pytest.mark.parametrize("options", [["--agent", "worker"], ["--agent", "worker", "--side", "production"]])
+def test_of_one_agent_sums_tell_without_a_look_at_the_runs(store, tmp_path, monkeypatch, options):
+    store.commit(bodies())
+    (tmp_path / "gate.yaml").write_text(GATE)
+    shared = ["--store", store.path, "--since", "all", "--now", LATER]
+    commands = [["report", "--format", "json", *options, *shared], ["gate", str(tmp_path / "gate.yaml"), *shared]]
+
+    def outputs() -> list[str]:
+        return [CliRunner().invoke(app, command).output for command in commands]
+
+    before = outputs()
+    assert '"worker"' in before[0]
+    store.count(LATER)
+    monkeypatch.setattr(kept.Kept, "runs", None)
+    assert outputs() == before
 
 
 def test_of_many_runs_and_spans_doctor_looks_at_some(store, monkeypatch):
