@@ -1,7 +1,7 @@
 """How long commands take that list, show or judge runs, each a cold process, once sums are kept; beside reading all
 spans and reconstructing all runs, as each of them did before.
 
-    python -m tests.bench.listed --spans 1e6 [--times 3] [--store DIR] [--alone]      prints JSON
+    python -m tests.bench.listed --spans 1e6 [--times 3] [--store DIR] [--alone] [--only gate why]      prints JSON
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--store", help="A store that is there, of that day.")
     parser.add_argument("--alone", action="store_true", help="Leave out what reads everything: it takes 45 KB a run.")
+    parser.add_argument("--only", nargs="+", metavar="COMMAND", help="Of the commands, these; by default all.")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = asked.store or f"{folder}/store"
@@ -72,10 +73,14 @@ def main() -> None:
             "undeclared": ["undeclared", *shared],
             "snapshot": ["snapshot", "--out", "snapshot.json", *shared],
             "trend": ["trend", *shared],
+            "judge": ["judge", "--rules-only", "--results", "results", *shared],
         }
+        if unknown := set(asked.only or ()) - set(commands):
+            parser.error(f"no such commands: {', '.join(sorted(unknown))}; there are {', '.join(commands)}")
         found = {
             name: [timed(["-m", "otelcov", *command], folder) for _ in range(asked.times)]
             for name, command in commands.items()
+            if name in (asked.only or commands)
         }
         best = {name: min(times, key=lambda one: one["s"]) for name, times in found.items()}
         told = {"spans": None if asked.store else asked.spans, **best}
