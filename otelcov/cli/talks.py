@@ -12,7 +12,6 @@ import polars as pl
 from otelcov.cli.measuring import Listed
 from otelcov.engine import engine
 from otelcov.ground.config import Config
-from otelcov.ground.schemas import RUNS
 from otelcov.ground.windows import Window
 from otelcov.judge.hearing import Heard, Held, Talks, hear, of_chosen, together
 from otelcov.judge.metrics import Metric
@@ -76,49 +75,57 @@ def _heard(task: _Task) -> Heard:
 
 class _Stored:
     def __init__(self, runs: pl.DataFrame, there: _There) -> None:
-        self._runs, self._there = _by_conversation(runs), there
+        self._runs, self._order, self._there = runs, _by_conversation(runs), there
+        _looked.cache_clear()
 
     def heard(self, metrics: Sequence[Metric]) -> Heard:
-        tasks = [_Task(self._there, runs, metrics) for runs in _pieces(self._runs)]
-        runner = engine("here" if len(tasks) <= _FEW else None)
+        pieces = list(_pieces(self._order))
+        tasks = (_Task(self._there, self._runs[rows], metrics) for rows in pieces)
+        runner = engine("here" if len(pieces) <= _FEW else None)
         try:
             parts = list(runner.map(_heard, tasks))
         finally:
             runner.close()
-        begun = dict(self._runs.select("run_id", "_begun").iter_rows())
+        begun = dict(self._order.select("first", "begun").iter_rows())
         return together(parts, lambda outline: begun[outline.first])
 
     def some(self, chosen: Collection[str] | None) -> Iterator[Sequence[Conversation]]:
-        runs = self._runs
+        order = self._order
         if chosen is not None:
-            runs = runs.filter(pl.col("_first").is_in(pl.Series(sorted(chosen), dtype=pl.String).implode()))
-        for some in _pieces(runs):
-            yield of_chosen(self._there.read(some), chosen)
+            order = order.filter(pl.col("first").is_in(pl.Series(sorted(chosen), dtype=pl.String).implode()))
+        for rows in _pieces(order):
+            yield of_chosen(self._there.read(self._runs[rows]), chosen)
 
 
 def _by_conversation(runs: pl.DataFrame) -> pl.DataFrame:
-    """The runs, those of one conversation after each other, and the conversations of one hour by trace, as the files
-    of closed hours hold them; `_first` is the first run of each one's, `_begun` tells the order of conversations."""
+    """The runs (row, spans), those of one conversation after each other, and the conversations of one hour by trace, as
+    the files of closed hours hold them; `first` is the first run of each one's, `begun` tells the order in which they
+    begin."""
     talk = pl.col("service"), pl.coalesce(pl.col("conversation_id").replace("", None), "run_id")
-    runs = runs.sort("start_unix_nano", "run_id", nulls_last=True).with_row_index("_begun")
     first = {
-        "_begun": pl.col("_begun"),
-        "_first": pl.col("run_id"),
-        "_trace": pl.col("trace_ids").list.first(),
-        "_hour": pl.col("start_unix_nano") // HOUR_NS,
+        "begun": pl.col("begun"),
+        "first": pl.col("run_id"),
+        "trace": pl.col("trace_ids").list.first(),
+        "hour": pl.col("start_unix_nano") // HOUR_NS,
     }
-    of_first = [part.first().over(*talk).alias(name) for name, part in first.items()]
-    return runs.with_columns(of_first).sort("_hour", "_trace", "_begun", maintain_order=True)
+    return (
+        runs.select("run_id", "service", "conversation_id", "trace_ids", "start_unix_nano", "spans")
+        .with_row_index("row")
+        .sort("start_unix_nano", "run_id", nulls_last=True)
+        .with_row_index("begun")
+        .select("row", pl.col("spans").fill_null(1), *(e.first().over(*talk).alias(name) for name, e in first.items()))
+        .sort("hour", "trace", "begun", maintain_order=True)
+    )
 
 
-def _pieces(runs: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Whole conversations, as many as have so many spans together."""
-    ends = pl.col("_first") != pl.col("_first").shift(-1).fill_null("")
-    table = runs.select(pl.col("spans").fill_null(1).cum_sum(), ends.alias("ends"))
+def _pieces(order: pl.DataFrame) -> Iterator[pl.Series]:
+    """The rows of whole conversations, as many as have so many spans together."""
+    last = pl.col("first") != pl.col("first").shift(-1).fill_null("")
+    table = order.select(pl.col("spans").cum_sum(), last=last)
     at, before = 0, 0
-    for k, (spans, last) in enumerate(table.iter_rows(), 1):
-        if last and spans - before >= _PIECE:
-            yield runs[at:k].select(RUNS.names())
+    for k, (spans, ends) in enumerate(table.iter_rows(), 1):
+        if ends and spans - before >= _PIECE:
+            yield order["row"][at:k]
             at, before = k, spans
-    if at < runs.height:
-        yield runs[at:].select(RUNS.names())
+    if at < order.height:
+        yield order["row"][at:]
