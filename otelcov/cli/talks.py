@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from otelcov.cli.counting import watched
 from otelcov.cli.measuring import Listed
 from otelcov.engine import engine
 from otelcov.ground.config import Config
@@ -83,7 +84,8 @@ class _Stored:
         tasks = (_Task(self._there, self._runs[rows], metrics) for rows in pieces)
         runner = engine("here" if len(pieces) <= _FEW else None)
         try:
-            parts = list(runner.map(_heard, tasks))
+            coming = runner.map(_heard, tasks)
+            parts = list(watched("Reading runs", coming, lambda part: part.runs, self._runs.height))
         finally:
             runner.close()
         begun = dict(self._order.select("first", "begun").iter_rows())
