@@ -24,7 +24,9 @@ from otelcov.runs.lines import json_lines
 from otelcov.sums import kept, texts
 from otelcov.sums.kept import slim
 from tests import captures
-from tests.sums.stores import NOW, QUESTIONS, bodies, guest_of
+from tests.bench.generate import HOUR
+from tests.judge.traffic import SECOND, Said, Tool, request
+from tests.sums.stores import BEGIN, NOW, QUESTIONS, bodies, guest_of
 from tests.sums.stores import store as store
 
 LATER = "2027-06-01T00:00:00Z"
@@ -258,6 +260,23 @@ def test_of_one_agent_sums_tell_without_a_look_at_the_runs(store, tmp_path, monk
     store.count(LATER)
     monkeypatch.setattr(kept.Kept, "runs", None)
     assert outputs() == before
+
+
+def test_an_agent_that_only_runs_show_which_have_not_settled_is_seen(store):
+    store.commit(bodies())
+    store.count()
+    just = BEGIN + 3 * HOUR - SECOND
+    new = request([Said("hello", "hi", [Tool("greet", {})], name="newcomer")], just - 30 * SECOND)
+    root = new.resource_spans[0].scope_spans[0].spans[0]
+    root.parent_span_id = b"\x01" * 8  # whose span has yet to come
+    store.commit([new.SerializeToString()], received=just)
+    said = {}
+    for agent in ("newcomer", "nobody"):
+        asked = ["report", "--store", store.path, "--since", "all", "--now", NOW, "--agent", agent, "--format", "json"]
+        result = CliRunner().invoke(app, asked)
+        assert json.loads(result.stdout)["runs"]["unsettled"] > 0
+        said[agent] = "shows a step of the agent" in result.stderr
+    assert said == {"newcomer": False, "nobody": True}
 
 
 def test_of_many_runs_and_spans_doctor_looks_at_some(store, monkeypatch):
