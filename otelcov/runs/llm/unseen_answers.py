@@ -34,6 +34,23 @@ def failed_unasked_model(step: Node) -> bool:
     return asks_a_model_in_each(step.span.scope, step.span.name) or asked_no_model(step)
 
 
+def failed_unheard(steps: Collection[Node]) -> bool:
+    """Did a step fail in which a model must have been asked, or as one of its name asked one, with nothing in it?"""
+    return any(map(failed_unasked_model, steps)) or _failed_where_others_asked(steps)
+
+
+def _failed_where_others_asked(steps: Collection[Node]) -> bool:
+    """Did a step fail with nothing in it, as one of its name holds the call of a model? Its own failed, perhaps."""
+    failed = {_which(n) for n in steps if n.kind == CHAIN and not n.children and failure(n) is not None}
+    if not failed:
+        return False
+    return any(n.kind == LLM and n.parent is not None and _which(n.parent) in failed for n in steps)
+
+
+def _which(step: Node) -> tuple[str, str]:
+    return step.span.scope, step.span.name
+
+
 def _failed_in_a_turn(step: Node) -> bool:
     """Is this a turn of OpenAI's kit that failed with nothing in it, and did no guard beside it stop that?"""
     if step.parent is None or not is_a_turn(step.span.scope, step.span.name):
