@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from otelcov.dialects.base import TOOL
+from otelcov.dialects.base import LLM, TOOL
 from otelcov.runs.content.chat import Message, Request
 from otelcov.runs.content.jsontext import UNGIVEN, cut_short, parse_json
 from otelcov.runs.llm.told_answer import AnswerOf
@@ -74,7 +74,9 @@ class ModelCall:
         self.output_tokens: int | None = _first(counted, "output_tokens")
         if self.input_tokens == 0:  # no model reads nothing: a sum over answers without usage
             self.input_tokens, self.output_tokens = None, self.output_tokens or None
-        self.error: tuple[str, str] | None = next((told for n in layers if (told := failure(n)) is not None), None)
+        self.error: tuple[str, str] | None = next(
+            (told for n in layers if (told := _failed(n, node)) is not None), None
+        )
         self.finish: str | None = None
         self.cut = False
         for span in spans:
@@ -287,6 +289,16 @@ def finish_reason(raw: str | None) -> str | None:
 def _told_end(span: Span, finish: str | None) -> str | None:
     made_up = finish == "stop" and says_stop(span.scope)
     return None if made_up or finish == says_alike(span.scope, span.response_id) else finish
+
+
+def _failed(layer: Node, node: Node) -> tuple[str, str] | None:
+    """How this layer of a model's call failed, unless that went well itself and what was done with its answer failed
+    (DSPy's adapters, which MLflow tells within what it takes for a model)."""
+    told = failure(layer)
+    if told is None or layer is node or failure(node) is not None:
+        return told
+    since = (n for n in layer.children if n.kind not in (LLM, TOOL) and n.start >= node.end)
+    return None if any(failure(n) is not None for n in since) else told
 
 
 def _told_in_stream(node: Node) -> tuple[str, str] | None:

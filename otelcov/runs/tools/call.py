@@ -77,8 +77,9 @@ def cut_by_hand(call: ToolCall) -> bool:
 
 
 def awaits_flag(call: ToolCall) -> bool:
-    """Could an input still tell whether this call failed, of which its span tells the result alone?"""
-    return call.answer is None and any(
+    """Could an input still tell whether this call failed, of which its span tells the result alone? One without its
+    words does not."""
+    return (call.answer is None or call.answer.content is None) and any(
         n.span.tool_error == "untold" or fails_unsaid(n.span.scope, n.span.name) for n in call.nodes
     )
 

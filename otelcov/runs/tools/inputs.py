@@ -136,6 +136,8 @@ def _unseen_requests(
         places[id(c.asked_by), c.position] = c
     own, known = 0, dict[int, ModelCall]()
     later = sum(at >= before for at, _ in said)
+    if i > 0 and not first and later > len(answered):  # an earlier request's are among them: those that came first
+        before, later = said[-len(answered)][0], len(answered)
     if later > len(answered):
         known = _by_place(inputs, thread[:i])
         known = known if 2 * len(known) > later else {}  # else it does not show who answered where

@@ -11,7 +11,7 @@ from otelcov.runs.content.chat import Request, Result
 from otelcov.runs.content.exchanges import event_outputs
 from otelcov.runs.content.jsontext import parse_json, to_json
 from otelcov.runs.content.messages import messages_of
-from otelcov.runs.content.prose import acts_by_code, final_answer
+from otelcov.runs.content.prose import acts_by_code, final_answer, framed
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.llm.left_out import hides_requests
 from otelcov.runs.llm.model_call import ModelCall
@@ -102,6 +102,8 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
     several = last is not None and _of_several(last)
     if last is not None and not (pending or handed or several) and last.text is not None and not _raised(root, last):
         text = last.text
+        if _of_fields(last):
+            return None
         if limit is None or (len(text) < limit and not last.truncated_output):
             return final_answer(text)
     if (pending or (last is not None and last.outputs is None)) and failure(root) is not None:
@@ -130,6 +132,12 @@ def output_text(root: Node, calls: list[ModelCall], limit: int | None, ways: Col
         if answers(text) and (text or last is None or last.outputs is not None) and not _leads_on(root, text):
             return text
     return answer_put_in(root, last, ways) if handed and last is not None else None
+
+
+def _of_fields(call: ModelCall) -> bool:
+    """Did a model answer DSPy's prompt by an object of which the answer is one field?"""
+    asked = (x.text for x in reversed(call.inputs or ()) if x.role == "user")
+    return (call.text or "").lstrip().startswith("{") and framed(next(asked, None))
 
 
 def _of_several(call: ModelCall) -> bool:

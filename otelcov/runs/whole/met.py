@@ -167,10 +167,13 @@ def _structure(run: Evidence, seen: set[str], unknown: set[str]) -> None:
         return
     texts = (run.output, last.text if last.outputs else None)
     reason = next((why for _, why in agent_said(run.root) if why), None)
+    loops = [n for n in run.nodes if n.span.name.startswith("ReAct.")]
     if (limit := b.stopped(reason)) is not None:
         seen.add(limit)
+    elif any(_lost_a_step(run, n) for n in loops):
+        unknown.add("max_steps")
     elif (
-        any(_not_finished(run, n) for n in run.nodes if n.span.name.startswith("ReAct."))
+        any(_not_finished(run, n) for n in loops)
         or _forced(last)
         or any(t is not None and b.GAVE_UP.search(t) for t in texts)
     ):
@@ -211,10 +214,7 @@ def _not_finished(run: Evidence, node: Node) -> bool:
     was asked for in words is followed by what sums up."""
     if not _LOOP.match(node.span.name) or node.within(TOOL):
         return False
-    done = (
-        n for n in reversed(node.children) if n.kind == TOOL or _STEP.match(n.span.name) or _DONE.match(n.span.name)
-    )
-    last = next(done, None)
+    last = _last_of_loop(node)
     if last is None or last.kind == TOOL or any(n.kind == TOOL for n in node.children):
         went_on = failure(node) is None or (last is not None and node.children[-1] is not last)  # to sum up
         return last is not None and last.kind == TOOL and not _DONE.match(last.span.name) and went_on
@@ -224,6 +224,30 @@ def _not_finished(run: Evidence, node: Node) -> bool:
         return False
     steps = takewhile(lambda n: n is not node, asked[0].node.ancestors())
     return all(failure(n) is None for n in steps)
+
+
+def _last_of_loop(node: Node) -> Node | None:
+    """The last tool, or step that asked for one, or the one that ends a loop."""
+    told = (
+        n for n in reversed(node.children) if n.kind == TOOL or _STEP.match(n.span.name) or _DONE.match(n.span.name)
+    )
+    return next(told, None)
+
+
+def _lost_a_step(run: Evidence, node: Node) -> bool:
+    """Was a model asked in such a loop after its last tool, in a step that has not come, or did the last step ask, in
+    words, for a tool that has not?"""
+    if not _LOOP.match(node.span.name) or node.within(TOOL) or not any(n.kind == TOOL for n in node.children):
+        return False
+    last = _last_of_loop(node)
+    if last is None or _DONE.match(last.span.name):
+        return False
+    if last.kind == TOOL:
+        until = next((n.start for n in node.children if n.start >= last.end), node.end)
+        return any(last.end <= c.start < until for c in run.calls)
+    asked = next((c for c in reversed(run.calls) if any(a is last for a in c.node.ancestors())), None)
+    wanted = _NEXT.search(asked.text or "") if asked is not None else None
+    return wanted is not None and wanted[1] != "finish" and failure(last) is None
 
 
 def _pending(run: Evidence, seen: set[str]) -> bool:

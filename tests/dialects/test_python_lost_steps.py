@@ -1,0 +1,119 @@
+"""Python's kits and clients where a span did not come, or content is off."""
+
+import json
+
+import pytest
+
+from tests.runs.requests import agent, chat, events, runs, span, tool
+
+_DSPY = "openinference.instrumentation.dspy"
+_ASKED = [{"role": "user", "parts": [{"type": "text", "content": "[[ ## question ## ]]\nWhere?\n\n"}]}]
+
+
+def _dspy(id, parent, name, at, took, kind="CHAIN", **more):
+    told = {"openinference.span.kind": kind, **more.pop("told", {})}
+    return span(id, parent, name, at=at, took=took, attributes=told, scope=_DSPY, **more)
+
+
+def _next(tool):
+    return json.dumps({"next_thought": "go", "next_tool_name": tool, "next_tool_args": {}})
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_an_object_of_fields_is_not_what_a_module_of_dspys_answered(lost):
+    """What the module makes of it is: one of the fields, where its span came."""
+    said = json.dumps({"reasoning": "so", "answer": "Here."})
+    whole = {"output.value": json.dumps({"trajectory": {}, "reasoning": "so", "answer": "Here."})}
+    (run,) = runs(
+        *([] if lost else [_dspy(1, None, "ReAct.forward", 0, 5, told=whole)]),
+        _dspy(2, 1, "Predict.forward", 1, 3),
+        chat(3, 2, said, _ASKED, at=1.5),
+    )
+    assert run["output"] == (None if lost else "Here.")
+
+
+@pytest.mark.parametrize(
+    ("lost", "boundary"), [("step", "unknown"), (None, "neither"), ("both", "met"), ("tool", "unknown")]
+)
+def test_a_step_that_dspys_loop_lost_may_have_ended_it(lost, boundary):
+    """Where it ends with a tool, it met its limit: but for a model that was asked in its time by a step that has not
+    come."""
+    second = "search" if lost == "tool" else "finish"
+    (run,) = runs(
+        _dspy(1, None, "ReAct.forward", 0, 20),
+        _dspy(2, 1, "Predict.forward", 1, 2),
+        chat(3, 2, _next("look"), _ASKED, at=1.5),
+        _dspy(4, 1, "look.__call__", 4, 1, "TOOL", told={"tool.name": "look"}),
+        *([] if lost in ("step", "both") else [_dspy(5, 1, "Predict.forward", 6, 2)]),
+        *([] if lost == "both" else [chat(6, 5, _next(second), _ASKED, at=6.5)]),
+        _dspy(7, 1, "ChainOfThought.forward", 10, 3),
+        _dspy(8, 7, "Predict.forward", 10.5, 2),
+        chat(9, 8, json.dumps({"reasoning": "so", "answer": "Here."}), _ASKED, at=11),
+    )
+    told = {"neither": (False, False), "unknown": (False, True), "met": (True, False)}
+    assert ("max_steps" in run["boundaries"], "max_steps" in run["boundaries_unknown"]) == told[boundary]
+
+
+def test_what_failed_on_an_answer_is_no_failure_of_the_model_that_gave_it():
+    """DSPy under MLflow: what asks a model and reads its answer counts as a model, too."""
+    kit = {"scope": "mlflow.tracing.provider"}
+    broke = {"error": "No such field.", **kit}
+    said = {"mlflow.spanType": '"CHAT_MODEL"', "mlflow.spanOutputs": '["Here."]'}
+    (run,) = runs(
+        span(1, None, "ReAct.forward", at=0, took=9, attributes={"mlflow.spanType": '"AGENT"'}, **broke),
+        span(2, 1, "Predict.forward", at=1, took=7, attributes={"mlflow.spanType": '"LLM"'}, **broke),
+        span(3, 2, "LM.__call__", at=2, took=2, status=1, attributes=said, **kit),
+        span(4, 2, "ChatAdapter.parse", at=5, attributes={"mlflow.spanType": '"PARSER"'}, **broke),
+    )
+    assert ([c["status"] for c in run["llm_calls"]], run["status"]) == (["ok"], "error")
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_result_without_words_does_not_tell_how_a_tool_in_a_programs_own_span_went(told):
+    """The contrib instrumentation of Bedrock's client, content off: an event tells that something came back."""
+    scope = "opentelemetry.instrumentation.botocore.bedrock-runtime"
+    asked = {"id": "c1", "type": "function", "function": {"name": "look"}}
+    back = {"id": "c1"} | ({"content": "Oslo"} if told else {})
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, at=1, attributes={"gen_ai.response.finish_reasons": ["tool_use"]}, scope=scope),
+        span(3, 1, "look", at=3),
+        chat(4, 1, at=5, attributes={"gen_ai.response.finish_reasons": ["end_turn"]}, scope=scope),
+        logs=[
+            events(
+                (2, "gen_ai.choice", 1.5, {"finish_reason": "tool_use", "message": {"tool_calls": [asked]}}),
+                (4, "gen_ai.tool.message", 5.1, back),
+                (4, "gen_ai.choice", 5.5, {"finish_reason": "end_turn", "message": {}}),
+                scope=scope,
+                named=True,
+                deep=True,
+            )
+        ],
+    )
+    assert [(c["name"], c["status"]) for c in run["tool_calls"]] == [("look", "ok" if told else "unknown")]
+
+
+def test_what_was_asked_for_in_an_earlier_request_is_no_call_of_this_one_whose_first_input_is_not_told():
+    """Anthropic's client tells of a call without its words: the layer that told them was lost."""
+
+    def said(role, *parts):
+        return {"role": role, "parts": list(parts)}
+
+    def text(words):
+        return {"type": "text", "content": words}
+
+    def call(id):
+        return {"type": "tool_call", "id": id, "name": "look", "arguments": {}}
+
+    def result(id):
+        return {"type": "tool_call_response", "id": id, "response": "Oslo"}
+
+    first = [said("user", text("Where?")), said("assistant", call("c1")), said("tool", result("c1"))]
+    then = [said("assistant", text("There.")), said("user", text("And now?")), said("assistant", call("c2"))]
+    (run,) = runs(
+        span(1, None, "handle", at=0, took=9),
+        chat(2, 1, at=1, attributes={"gen_ai.response.finish_reasons": ["tool_use"]}),
+        tool(3, 1, "look", call="c2", result="Oslo", at=3),
+        chat(4, 1, "Here.", [*first, *then, said("tool", result("c2"))], at=5),
+    )
+    assert [c["call_id"] for c in run["tool_calls"]] == ["c2"]
