@@ -46,7 +46,6 @@ from otelcov.runs.whole.endings import asked_unseen, status
 from otelcov.runs.whole.evidence import Evidence
 from otelcov.runs.whole.lost_steps import (
     answer_lost,
-    asked_by_nobody,
     asker_lost,
     broke_unseen,
     ended_in_what_is_lost,
@@ -73,6 +72,7 @@ from otelcov.runs.whole.quality import quality
 from otelcov.runs.whole.speakers import of_a_delegate
 from otelcov.runs.whole.states import states
 from otelcov.runs.whole.unknowns import NO_ROOT
+from otelcov.runs.whole.unmade import asked_by_nobody
 from otelcov.runs.whole.unsaid import answered_unsaid
 from otelcov.runs.whole.visible import answered_in_one_span, tools_visible
 

@@ -117,3 +117,23 @@ def test_what_was_asked_for_in_an_earlier_request_is_no_call_of_this_one_whose_f
         chat(4, 1, "Here.", [*first, *then, said("tool", result("c2"))], at=5),
     )
     assert [c["call_id"] for c in run["tool_calls"]] == ["c2"]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_an_agent_that_put_out_a_request_which_no_model_made_has_lost_one(lost):
+    """Microsoft's Agent Framework: nobody is shown the request by which one agent hands over to another."""
+    out = [
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": {}}]},
+        {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "Oslo"}]},
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c2", "name": "handoff_to_writer"}]},
+    ]
+    (run,) = runs(
+        span(1, None, "workflow.run", at=0, took=30),
+        agent(2, "planner", 1, at=1, took=9, attributes={"gen_ai.output.messages": out}),
+        chat(3, 2, [("c1", "look", {})], "Where?", at=2),
+        tool(4, 2, "look", call="c1", result="Oslo", at=4),
+        *([] if lost else [chat(5, 2, [("c2", "handoff_to_writer", {})], at=6)]),
+        agent(6, "writer", 1, at=12, took=9),
+        chat(7, 6, "Here.", "Where?", at=13),
+    )
+    assert ("missing step" in run["incomplete"]) == lost

@@ -10,21 +10,19 @@ from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS
 from otelcov.runs.agents.charge import ended
 from otelcov.runs.agents.delegation import Delegation
-from otelcov.runs.content.chat import Request
-from otelcov.runs.content.jsontext import to_json
 from otelcov.runs.content.prose import browsing, final_answer
-from otelcov.runs.content.wrapped import arguments_of, result_of
+from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.unseen_answers import asked_no_model
 from otelcov.runs.rules.boundaries import asks, final
-from otelcov.runs.rules.habits import ends_after_tools, loses_steps, stops_to_ask
-from otelcov.runs.rules.handovers import transfers
+from otelcov.runs.rules.habits import ends_after_tools, loses_steps
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
 from otelcov.runs.tools.executions import span_fact
 from otelcov.runs.trace.tree import Node, aborted, failure, spelling
 from otelcov.runs.whole.evidence import Evidence, once, worker
 from otelcov.runs.whole.speakers import within_an_agent
+from otelcov.runs.whole.unmade import given
 
 
 @once
@@ -97,42 +95,6 @@ def asker_lost(run: Evidence, handed: Collection[Delegation]) -> bool:
     return any(r.id in ids or (r.name and spelling(r.name) in names) for r in shown)
 
 
-def asked_by_nobody(run: Evidence) -> list[Request]:
-    """What models were shown that one had asked for, after what its user said last, in answers of which no request is
-    seen to have been made, by id or by what it is for, though each that answered tells what it asked for. The span of
-    who asked was lost, but where the run began with that answer, or its kit makes it up to hand back (LangGraph's
-    supervisor)."""
-    root, calls = run.root, run.calls
-    if root.orphan or any(_may_ask_unseen(c) for c in calls):
-        return []
-    if any(asks(c.finish) and not c.requests for c in calls):
-        return []  # whose requests are told in part, or not at all
-    ids = {r.id for c in calls for r in c.requests if r.id}
-    newest: dict[int, ModelCall] = {}  # of each agent, each time it is called
-    for call in reversed(calls):
-        key = id(worker(call) or call.node.parent)
-        if key not in newest and call.inputs:
-            newest[key] = call
-    unmade = [_not_made(_asking_since(c), ids, calls) for c in newest.values()]
-    if not any(unmade):
-        return []
-    begun = f"{root.span.input} {root.input_messages}"
-    if any(id in begun for id in ids):
-        begun = ""  # LiteLLM lays what it sends on what is around it
-    answers = (requests for some in unmade for requests in some)
-    return [r for x in answers if not any(_hands_back(r) or (r.id and r.id in begun) for r in x) for r in x]
-
-
-def _not_made(answers: list[list[Request]], ids: set[str], calls: list[ModelCall]) -> list[list[Request]]:
-    """Those answers whose requests are none of the calls'. Where no id is told alike by both, what they asked for
-    tells."""
-    unknown = [requests for requests in answers if not any(r.id in ids for r in requests)]
-    if unknown and (len(unknown) == len(answers) or not all(r.id for x in unknown for r in x)):
-        asked = {_wants(r) for c in calls for r in c.requests}
-        unknown = [requests for requests in unknown if not any(_wants(r) in asked for r in requests)]
-    return unknown
-
-
 def ran_unasked(run: Evidence) -> bool:
     """Did a tool run, of those that models are offered or ask for where that is told, that no model asked for: before
     its agent asked any, or for one whose models each tell what they asked for? The span of who did was lost."""
@@ -173,48 +135,12 @@ def _may_ask_for_more(call: ModelCall) -> bool:
     return (call.outputs is None and call.error is None) or (asks(call.finish) and not call.requests)
 
 
-def _may_ask_unseen(call: ModelCall) -> bool:
-    """May this have asked for tools, in an answer that is not told, and does not say either that it asked for none?"""
-    if call.outputs is not None or call.error is not None:
-        return False
-    return not final(call.finish) or call.google or any(stops_to_ask(n.span.scope) for n in call.layers)
-
-
 def _does(call: ToolCall) -> tuple[str, str]:
-    return spelling(call.name or ""), _given(call.arguments)
+    return spelling(call.name or ""), given(call.arguments)
 
 
 def _at_work(call: ToolCall) -> Node | None:
     return next((n for n in call.nodes[0].ancestors() if n.kind == AGENT), None)
-
-
-def _wants(request: Request) -> tuple[str, str]:
-    """What a request is for, by whatever id: some layers name calls by others."""
-    return spelling(request.name or ""), _given(request.arguments)
-
-
-def _given(arguments: object) -> str:
-    given, text = arguments_of(arguments)
-    return to_json(given) if text is None else text
-
-
-def _hands_back(request: Request) -> bool:
-    found = transfers(request.name)
-    return found is not None and found.group("back") is not None
-
-
-def _asking_since(call: ModelCall) -> list[list[Request]]:
-    """The requests of each answer that a model was shown since its user's last words. What stands one after
-    another is one answer (OpenAI's Responses tell each request alone)."""
-    inputs = call.inputs or []
-    at = next((n for n in range(len(inputs) - 1, -1, -1) if inputs[n].role == "user"), len(inputs))
-    answers: list[list[Request]] = [[]]
-    for told in inputs[at:]:
-        if told.role == "assistant":
-            answers[-1].extend(told.requests)
-        elif answers[-1]:
-            answers.append([])
-    return [requests for requests in answers if requests]
 
 
 @once
