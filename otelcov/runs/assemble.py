@@ -36,11 +36,12 @@ from otelcov.runs.tools.executions import own_up, tool_spans
 from otelcov.runs.tools.handed_in import ways_to_answer
 from otelcov.runs.tools.later import Later
 from otelcov.runs.tools.stopped import may_have_gone_on, with_left
-from otelcov.runs.trace.tree import USUAL_LIMITS, Node, ended_by
+from otelcov.runs.trace.tree import Node
 from otelcov.runs.whole.answer_text import output_text
 from otelcov.runs.whole.asked_text import input_text, made_blank, of_a_manager
 from otelcov.runs.whole.at_work import containers, perhaps_called, shown, torn_off, used_unseen
 from otelcov.runs.whole.called_off import broke_uncounted
+from otelcov.runs.whole.cut_values import limit_of_spans, value_limit
 from otelcov.runs.whole.deaths import died_in_a_later_trace
 from otelcov.runs.whole.endings import asked_unseen, status
 from otelcov.runs.whole.evidence import Evidence
@@ -48,6 +49,7 @@ from otelcov.runs.whole.lost_steps import (
     answer_lost,
     asker_lost,
     broke_unseen,
+    delegate_broke_unseen,
     ended_in_what_is_lost,
     ended_on_words,
     noted_unseen,
@@ -169,7 +171,7 @@ def _work(group: list[Fragment]) -> _Work:
     coworker_agents(nodes)
     own_abreast(nodes, calls)
     own_in_turns(nodes)
-    limit = _value_limit(nodes)
+    limit = value_limit(nodes)
     for turn, call in enumerate(calls):
         call.turn, call.limit = turn, limit
         call.agent = call.layers[-1].agent or call.node.agent
@@ -220,8 +222,9 @@ def _outcomes(work: _Work, soft: tuple[str, ...], incomplete: set[str]) -> list[
         found.status = "unknown"
     for found in [*may_be_stopped(root, tools, outcomes, later), *may_have_run(tools, outcomes, work.offered)]:
         found.status = "unknown"
+    cut = work.limit if work.limit is not None else limit_of_spans(work.nodes)
     for found in outcomes:
-        if work.limit is not None and isinstance(found.result, str) and len(found.result) == work.limit:
+        if cut is not None and isinstance(found.result, str) and len(found.result) == cut:
             found.result = None  # what is left of it
     for call, found in zip(work.tools, outcomes, strict=True):
         if call.answer is None and isinstance(found.result, str) and shortened(found.result, bare=True):
@@ -336,7 +339,7 @@ def _not_told(run: Evidence, agents: list[str], handed: list[Delegation], unmade
     lost = step_lost(run) or asker_lost(run, handed) or answer_lost(run, handed) or ended_on_words(run)
     lost = lost or unmade or ran_unasked(run) or noted_unseen(run) or any(map(asked_no_model, run.nodes))
     lost = lost or gave_answer_unseen(run.nodes, calls) or answered_unsaid(run)
-    lost = lost or failed_unheard(run.nodes)
+    lost = lost or failed_unheard(run.nodes) or delegate_broke_unseen(run)
     if lost or (calls and any(map(used_unseen, run.nodes))):
         incomplete.add("missing step")
     if not agents and (calls or run.tools):
@@ -362,32 +365,6 @@ def _passed_over(call: ToolCall, handed: Collection[Delegation], offered: Collec
     if call.nodes or call.answer is not None or not offered or call.name in offered or transfers(call.name) is None:
         return False
     return any(d.form == "handoff" and d.call is not None and d.call.asked_by is call.asked_by for d in handed)
-
-
-def _value_limit(nodes: list[Node]) -> int | None:
-    """The SDK's attribute length limit, where it has cut values: they end at one length, and none is longer; of
-    several spans or facts, or in the midst of a sentence."""
-    told = {text for n in nodes for text in _texts_of_events(n)}
-    lengths = [*(n.span.longest for n in nodes), *map(len, told)]
-    longest = max(lengths, default=0)
-    if longest < 64:
-        return None
-    at_limit = lengths.count(longest)
-    if at_limit == 1 and longest in USUAL_LIMITS and not ended_by(longest, (t for n in nodes for t in _long_texts(n))):
-        at_limit = 0
-    broken = [len(text) for text in told if text[:2] in ('{"', "[{") and text[-1:] not in ("]", "}", ")", "\n")]
-    cut = max([*(n.span.cut for n in nodes), *broken], default=0)
-    return longest if cut == longest or (at_limit and longest in USUAL_LIMITS) else None
-
-
-def _long_texts(node: Node) -> tuple[str | None, ...]:
-    span = node.span
-    return span.input, span.output, span.arguments, span.result, node.input_messages, span.output_messages
-
-
-def _texts_of_events(node: Node) -> list[str]:
-    events = node.side.events.get(node.span.row, ())
-    return [value for _, attributes in events for value in attributes.values() if isinstance(value, str)]
 
 
 def _values_lost(work: _Work) -> set[str]:

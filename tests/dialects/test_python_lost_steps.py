@@ -137,3 +137,75 @@ def test_an_agent_that_put_out_a_request_which_no_model_made_has_lost_one(lost):
         chat(7, 6, "Here.", "Where?", at=13),
     )
     assert ("missing step" in run["incomplete"]) == lost
+
+
+_SK = "semantic_kernel.utils.telemetry"
+
+
+def _loop(id, parent, at, took, **more):
+    kit = {"scope": "semantic_kernel.connectors.ai.chat_completion_client_base"}
+    return span(id, parent, "AutoFunctionInvocationLoop", at=at, took=took, **kit, **more)
+
+
+def _sk_chat(*args, **more):
+    return chat(*args, scope=f"{_SK}.model_diagnostics.decorators", **more)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_each_loop_of_semantic_kernel_asks_a_model(lost):
+    (run,) = runs(
+        agent(1, "planner", took=20),
+        _loop(2, 1, 1, 18),
+        _sk_chat(3, 2, [("c1", "writer-writer", {"messages": "Write."})], "A poem!", at=2),
+        tool(4, 2, "writer-writer", call="c1", result="Roses.", at=4, took=6),
+        agent(5, "writer", 4, at=5, took=4),
+        _loop(6, 5, 5.5, 3),
+        *([] if lost else [_sk_chat(7, 6, "Roses.", "Write.", at=6)]),
+        _sk_chat(8, 2, "Here it is.", at=12),
+    )
+    assert ("missing step" in run["incomplete"]) == lost
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_an_agent_in_a_tool_that_failed_after_its_tools_went_well_asked_a_model_that_failed(lost):
+    broke = {"error": "The model fails."}
+    (run,) = runs(
+        agent(1, "planner", took=30),
+        chat(3, 1, [("c1", "ask_writer", {"task": "Write."})], "A poem!", at=2),
+        tool(4, 1, "ask_writer", call="c1", at=4, took=15, **broke),
+        agent(5, "writer", 4, at=5, took=13, **broke),
+        chat(7, 5, [("c2", "look", {})], "Write.", at=6),
+        tool(8, 5, "look", call="c2", result="a word", at=8),
+        *([] if lost else [chat(9, 5, at=10, **broke)]),
+        chat(10, 1, "No poem today.", at=22),
+    )
+    assert ("missing step" in run["incomplete"]) == lost
+    assert ("error" in run["boundaries"], "error" in run["boundaries_unknown"]) == (not lost, lost)
+
+
+@pytest.mark.parametrize("ran", [True, False])
+def test_the_sum_of_an_agent_in_which_tools_ran_is_not_what_its_only_call_took(ran):
+    """Logfire's of Claude's kit tells tokens of the agent alone; another call may have been lost."""
+    told = {"gen_ai.usage.input_tokens": 329, "gen_ai.usage.output_tokens": 23}
+    said = [{"role": "assistant", "parts": [{"type": "text", "content": "Here."}]}]
+    answered = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "model-a", "gen_ai.output.messages": said}
+    (run,) = runs(
+        agent(1, "planner", took=20, attributes=told),
+        *([tool(2, 1, "look", call="c1", result="Oslo", at=3)] if ran else []),
+        span(3, 1, "chat model-a", at=5, attributes=answered),
+    )
+    assert [c["input_tokens"] for c in run["llm_calls"]] == [None if ran else 329]
+
+
+def test_a_result_is_cut_where_spans_are_though_log_records_are_not():
+    """Semantic Kernel tells in the bodies of log records what was said, and of tools in attributes."""
+    words = "word " * 80
+    (run,) = runs(
+        agent(1, "planner", took=9),
+        chat(2, 1, at=1, attributes={"gen_ai.response.finish_reasons": ["tool_calls"]}),
+        tool(3, 1, "look", call="c1", result=words[:256], at=3),
+        tool(4, 1, "search", call="c2", result=words[:256], at=4),
+        chat(5, 1, at=5),
+        logs=[events((5, "gen_ai.choice", 5.5, {"content": words + "end."}), named=True)],
+    )
+    assert [c["result"] for c in run["tool_calls"]] == [None, None]

@@ -267,7 +267,7 @@ def _without_guesses(calls: list[ModelCall]) -> None:
 
 def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
     """The token sum of an agent, or of a chain inside it, stands in for its only call, where that call carries none. It
-    is no call's where something lost its parent, or that call failed: it may have been of another."""
+    is no call's where something lost its parent, that call failed, or tools ran: it may have been of another, too."""
     if any(c.input_tokens is not None for c in calls):
         return
     by_owner: dict[int, list[ModelCall]] = {}
@@ -282,7 +282,9 @@ def _aggregates(calls: list[ModelCall], nodes: list[Node]) -> None:
         top = call.node.ancestors()[-1]
         if any(n is not top for n in lost[:2]):
             continue
-        if not more and call.error is None and not (told.dropped and told.output_tokens is None):
+        if more or call.error is not None or any(n.kind == TOOL for n in owned[0].context.below()):
+            continue
+        if not (told.dropped and told.output_tokens is None):
             call.input_tokens, call.output_tokens = told.input_tokens, told.output_tokens
             if call.request_model is None and call.response_model is None and call.context.kind == CHAIN:
                 call.request_model, call.response_model = told.request_model, told.response_model

@@ -237,12 +237,14 @@ def is_a_loop(name: str) -> bool:
 
 def asks_a_model_in_each(scope: str, name: str) -> bool:
     """Is this a loop, or a step of one, in each of which its kit asks a model (the AI SDK; LlamaIndex; Genkit;
-    fast-agent; OpenAI's kit for JavaScript)?"""
+    fast-agent; OpenAI's kit for JavaScript; Semantic Kernel)?"""
     if scope in LLAMA_INDEX:
         return name.endswith(".run_agent_step")
     if scope in (FAST_AGENT, "genkit-tracer"):
         return scope == FAST_AGENT or name == "generate"
-    return is_a_loop(name) or (scope == "gen_ai" and name.startswith("step ")) or is_a_turn(scope, name)
+    if is_a_loop(name) or name == "AutoFunctionInvocationLoop":
+        return True
+    return (scope == "gen_ai" and name.startswith("step ")) or is_a_turn(scope, name)
 
 
 def asks_a_model_in_each_agent(scope: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
+from itertools import takewhile
 
 from otelcov.dialects.base import AGENT, CHAIN, LLM, TOOL
 from otelcov.ground.schemas import LATEST_NS
@@ -14,7 +15,7 @@ from otelcov.runs.content.prose import browsing, final_answer
 from otelcov.runs.content.wrapped import result_of
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.llm.unseen_answers import asked_no_model
-from otelcov.runs.rules.boundaries import asks, final
+from otelcov.runs.rules.boundaries import asks, final, limits
 from otelcov.runs.rules.habits import ends_after_tools, loses_steps
 from otelcov.runs.tools.call import ToolCall
 from otelcov.runs.tools.call_status import Outcome
@@ -59,6 +60,25 @@ def broke_unseen(run: Evidence, handed: Collection[Delegation], seen: Collection
     other = broke.within(TOOL)  # whose failure those around it tell in its own words
     went = (how in ("ok", "unknown") or (other and how == "error" and text not in ("", why)) for how, text in then)
     return bool(then) and all(went)
+
+
+@once
+def delegate_broke_unseen(run: Evidence) -> bool:
+    """Did an agent that a tool called fail, by no limit, once all tools had gone well that it had asked for last? The
+    model that it asked then failed, perhaps, and has not come."""
+    failed = [(n, why) for n in run.nodes if n.kind == AGENT and n.within(TOOL) and (why := failure(n)) is not None]
+    broke = {id(_who_broke(n)) for n, why in failed if not limits(f"{why[0]}: {why[1]}")}
+    newest: dict[int, ModelCall] = {}
+    for call in reversed(run.calls) if broke else ():
+        above = takewhile(lambda n: n.kind != TOOL, call.node.ancestors())
+        for step in above:
+            if id(step) in broke:
+                newest.setdefault(id(step), call)
+    asked = {call.turn for call in newest.values() if call.error is None}
+    went: dict[int | None, list[str]] = {}
+    for tool, found in run.done if asked else ():
+        went.setdefault(tool.turn, []).append(found.status)
+    return any(turn in went and set(went[turn]) == {"ok"} for turn in asked)
 
 
 def _who_broke(root: Node) -> Node:

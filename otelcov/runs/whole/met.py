@@ -32,7 +32,7 @@ from otelcov.runs.whole.endings import (
     unwatched,
 )
 from otelcov.runs.whole.evidence import Evidence, worker
-from otelcov.runs.whole.lost_steps import below_what_is_lost, ended_in_what_is_lost
+from otelcov.runs.whole.lost_steps import below_what_is_lost, delegate_broke_unseen, ended_in_what_is_lost
 from otelcov.runs.whole.speakers import within_an_agent
 
 
@@ -402,7 +402,7 @@ def _unseen(run: Evidence, seen: set[str], unknown: set[str]) -> None:
     unnamed = any(_unnamed(run, n) for n in run.nodes)
     if unnamed or asked_for_nobodys(run) or stopped_unheard(run) or unwatched(run):
         unknown.add("error")
-    if any(map(failed_unasked_model, run.nodes)):
+    if any(map(failed_unasked_model, run.nodes)) or delegate_broke_unseen(run):
         unknown |= {"error", "timeout", "rate_limit"}
     if unnamed or limits_hidden(run):
         unknown |= {"max_steps", "cost_limit", "timeout"}
