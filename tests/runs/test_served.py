@@ -96,3 +96,23 @@ def test_a_server_that_was_read_apart_finds_who_may_have_called_it():
     _, _, alone = stage_one(of[3], logs, Config(), 0, where)
     (host,) = hosts(done, alone)["trace_ids"].to_list()
     assert host == [(1).to_bytes(16, "big").hex()]
+
+
+def _asking(trace, *ids, took=20):
+    asked = [{"type": "tool_call", "id": id, "name": "mcp__shop__lookup", "arguments": {}} for id in ids]
+    told = [{"role": "assistant", "parts": asked}, {"role": "assistant", "parts": [{"type": "text", "content": "Hi."}]}]
+    return agent(1, "helper", trace=trace, at=0, took=took, attributes={"gen_ai.output.messages": told})
+
+
+def test_what_a_server_ran_is_what_an_agent_asked_for_of_which_no_span_came():
+    (run,) = runs(_asking(1, "c1"), _server(2, 2))
+    assert [(c["name"], c["call_id"], c["status"]) for c in run["tool_calls"]] == [("mcp__shop__lookup", "c1", "ok")]
+    (run,) = runs(_asking(1, "c1", "c2"), _server(2, 2), _server(3, 4))
+    assert sorted(c["name"] for c in run["tool_calls"]) == ["mcp__shop__lookup"] * 2
+    assert len(runs(_asking(1, "c1"), _asking(4, "c1"), _server(2, 2))) == 3
+    assert len(runs(_asking(1, "c1", took=1), _server(2, 2))) == 2
+
+
+def test_a_server_is_of_the_call_that_it_served_though_what_was_around_that_is_lost():
+    call = tool(2, 9, "mcp__shop__lookup", "c1", "sent", at=1, took=3)
+    assert _told(runs(call, _server(2, 2))) == [([("mcp__shop__lookup", "c1")], 2)]

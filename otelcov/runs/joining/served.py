@@ -22,11 +22,14 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from otelcov.dialects.base import AGENT, TOOL
+from otelcov.runs.content.chat import Message, Request
+from otelcov.runs.content.flattened import flattened_messages
+from otelcov.runs.content.messages import messages_of
 from otelcov.runs.content.wrapped import arguments_of
 from otelcov.runs.joining.fragments import Fragment
 from otelcov.runs.llm.model_call import ModelCall
 from otelcov.runs.rules.habits import knows_no_caller
-from otelcov.runs.tools.executions import served_as, server_alone, span_fact, span_name, told_apart
+from otelcov.runs.tools.executions import served_as, server_alone, span_call_id, span_fact, span_name, told_apart
 from otelcov.runs.trace.tree import Node, failure, same_name, spelling
 
 _JITTER_NS = 1_000_000
@@ -44,10 +47,10 @@ def unite_served(
     ]
     if not served:
         return
-    callers = [(n, p) for p in parts if not p.loose for n in _callers(p)]
+    callers = [(n, p) for p in parts if not p.loose or p.root.orphan for n in _callers(p)]
     callers.sort(key=lambda found: found[0].start)
     open_: list[tuple[Node, Fragment]] = []
-    begun, taken = 0, set[int]()
+    begun, taken, alone = 0, set[int](), list[Fragment]()
     for p in served:
         while begun < len(callers) and callers[begun][0].start <= p.start + _JITTER_NS:
             open_.append(callers[begun])
@@ -64,6 +67,53 @@ def unite_served(
             p.root.parent = node
             node.children.append(p.root)
         p.astray = len({id(host) for _, host in fitting}) > 1
+        if not fitting and server_alone(p.root):
+            alone.append(p)
+    if alone:
+        _unite_asked(parts, alone, unite)
+
+
+def _unite_asked(parts: list[Fragment], alone: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
+    """Join what servers ran for calls whose own spans have not come: within the time of the one agent of that service
+    that asked for a tool whose name ends with the server's, and of which no span tells."""
+    services = {p.root.span.service for p in alone}
+    hosts = [q for q in parts if q.root.kind == AGENT and not q.loose and q.root.span.service in services]
+    open_: list[Fragment] = []
+    begun, wanted = 0, dict[int, list[Request]]()
+    for p in alone:
+        while begun < len(hosts) and hosts[begun].start <= p.start + _JITTER_NS:
+            open_.append(hosts[begun])
+            begun += 1
+        open_ = [q for q in open_ if q.end >= p.start][-_AT_ONCE:]
+        fitting = []
+        for q in open_:
+            if q.root.span.service == p.root.span.service and p.end <= q.end + _JITTER_NS:
+                if id(q) not in wanted:
+                    wanted[id(q)] = _not_run(q)
+                fitting += [(q, r) for r in wanted[id(q)] if served_as(span_name([p.root]) or "", r.name or "", p.root)]
+        p.astray = len({id(q) for q, _ in fitting}) > 1
+        if not fitting or p.astray:
+            continue
+        host, request = fitting[0]
+        wanted[id(host)].remove(request)
+        unite(host, p)
+        sure = len(fitting) == 1
+        p.root.span = p.root.span._replace(tool=request.name, call_id=request.id if sure else None)
+        p.root.parent, p.root.agent = host.root, p.root.agent or host.root.agent
+        host.root.children.append(p.root)
+
+
+def _not_run(host: Fragment) -> list[Request]:
+    """What an agent, or a model in it, asked for, and no span tells of."""
+    told = [r for n in host.nodes if n.kind == AGENT for m in _put_out(n) for r in m.requests]
+    asked = {r.id: r for r in (*told, *(r for c in host.calls for r in c.requests)) if r.id}
+    ran = {span_call_id([n]) for n in host.nodes if n.kind == TOOL}
+    return [r for id, r in asked.items() if id not in ran]
+
+
+def _put_out(agent: Node) -> list[Message]:
+    pairs = agent.side.families["flat_output"].get(agent.span.row)
+    return flattened_messages(pairs, "assistant") if pairs else messages_of(agent.span.output_messages) or []
 
 
 def unite_threads(parts: list[Fragment], unite: Callable[[Fragment, Fragment], None]) -> None:
